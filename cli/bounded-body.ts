@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** All that a stream holds. Undefined: that is more than `mostBytes`, and the rest was not read. */
+/** The whole content of a stream; undefined if it exceeds `mostBytes` (the rest is then not read). */
 export async function boundedBody(
   stream: Readable,
   mostBytes: number,

@@ -4,12 +4,12 @@ import { failureText } from './failure-text.ts';
 import { clientOf, endpointsFile, readEndpoints, resourcesOf, type Resources } from '../local/endpoints.ts';
 import { Problem } from '../local/install/problem.mjs';
 
-/** Which one is meant. Neither: the local start if one is up, else the default one in AWS. */
+/** Which deployment to use. By default the local one (`npm start`) if it is running, otherwise `Posthaste` in AWS. */
 export type DeploymentChoice = { local?: true; deployment?: string };
 
-/** A deployed system, and how the SDK's clients reach it. */
+/** A deployed system, and the SDK client options that reach it. */
 export type Deployment = Resources & {
-  /** For people. */
+  /** Display name. */
   name: string;
   client: {
     endpoint?: string;
@@ -21,9 +21,9 @@ export type Deployment = Resources & {
 const DEFAULT_DEPLOYMENT = 'Posthaste';
 
 /**
- * Finds a deployment by the file that the local start leaves, or by the outputs of its stacks in the account and region
- * of the environment.
- * @throws Problem with what to do, when there is none.
+ * Finds a deployment: a local one by the endpoints file of `npm start`, one in AWS by its stack outputs in the account
+ * and region of the environment.
+ * @throws Problem with advice when there is none.
  */
 export async function findDeployment(
   { local, deployment }: DeploymentChoice,
@@ -33,7 +33,7 @@ export async function findDeployment(
     const found = localDeployment(localFile);
     if (found !== undefined) return found;
     if (local === true)
-      throw new Problem('No local start is up. Start one with npm start, in another terminal.');
+      throw new Problem('No local deployment is running. Run npm start in another terminal, then try again.');
   }
   return deployedAs(deployment ?? DEFAULT_DEPLOYMENT);
 }
@@ -44,16 +44,17 @@ function localDeployment(file: string): Deployment | undefined {
     if (endpoints === undefined) return undefined;
     const { endpoint, region, accessKeyId, secretAccessKey, ...resources } = endpoints;
     const client = clientOf({ endpoint, region, accessKeyId, secretAccessKey });
-    return { ...resources, name: 'the local start', client };
+    return { ...resources, name: 'the local deployment', client };
   } catch (cause) {
-    throw new Problem(`${file} is not what this version of the local start writes. Start it again.`, {
-      cause,
-    });
+    throw new Problem(
+      `${file} is incomplete, or was written by another version. Stop npm start and run it again.`,
+      { cause },
+    );
   }
 }
 
 async function deployedAs(name: string): Promise<Deployment> {
-  // Not loaded before: what works on the local start has no use for it.
+  // Loaded only here: commands on a local deployment do not need this SDK client.
   const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
   const cloudFormation = new CloudFormation();
   const stacks = [`${name}Pipeline`, `${name}State`];
@@ -64,7 +65,7 @@ async function deployedAs(name: string): Promise<Deployment> {
     if (!(cause instanceof z.ZodError)) throw cause;
     const missing = cause.issues.map(({ path }) => path.join('.')).join(', ');
     throw new Problem(
-      `The stacks ${stacks.join(' and ')} have no output ${missing}. Deploy this version of them first.`,
+      `The stacks ${stacks.join(' and ')} have no output ${missing}. They are from another version: deploy this one first.`,
       { cause },
     );
   }
@@ -86,13 +87,13 @@ function namedValue({ OutputKey, OutputValue }: Output): (readonly [string, stri
   return OutputKey === undefined || OutputValue === undefined ? [] : [[OutputKey, OutputValue]];
 }
 
-/** CloudFormation has no error of its own for a stack that is not there. */
+/** CloudFormation reports a missing stack as a ValidationError, so the message text has to be checked. */
 function notFound(stack: string, cause: unknown): string {
   return cause instanceof Error &&
     cause.name === 'ValidationError' &&
     cause.message.includes('does not exist')
-    ? `There is no stack ${stack} in this AWS account and region, and no local start is meant or up. ` +
-        'Check AWS_PROFILE and AWS_REGION, or name another prefix with --deployment.'
+    ? `There is no stack ${stack} in this AWS account and region, and no local deployment is running. ` +
+        'Check AWS_PROFILE and AWS_REGION, or choose another stack name prefix with --deployment.'
     : `The stack ${stack} could not be looked up in AWS: ${failureText(cause)}. ` +
-        'Credentials and region come from the environment, as for the AWS CLI.';
+        'Check AWS_PROFILE and AWS_REGION: credentials and region come from the environment, as for the AWS CLI.';
 }

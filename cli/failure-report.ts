@@ -3,7 +3,7 @@ import { failureText } from './failure-text.ts';
 import { printable, printableJson } from './output/printable.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Says on stderr what went wrong, without a stack trace: in sentences, or with `--json` as one line of JSON. */
+/** Prints a failure on stderr, without a stack trace: as sentences, or with `--json` as one line of JSON. */
 export function reportFailure(
   failure: unknown,
   json: boolean,
@@ -21,9 +21,9 @@ function errorOf(failure: unknown): object {
 
 function linesOf(failure: unknown): string[] {
   if (!(failure instanceof ApiRefusal)) return [`posthaste: ${printable(failureText(failure))}`];
-  const { request, status, code = 'by API Gateway', message, fields } = failure;
+  const { request, status, code = 'from API Gateway', message, fields } = failure;
   const advice = adviceFor(failure);
-  // With fields the message only repeats them.
+  // The message would only repeat the fields.
   const what = fields.length > 0 ? '' : ` ${printable(message)}`;
   return [
     `posthaste: ${printable(request)} was refused (${status} ${printable(code)}):${what}`,

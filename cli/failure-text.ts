@@ -1,4 +1,6 @@
-/** A failure in one line. Some of Node's have no message but only a code or other errors, such as a refused connection. */
+/**
+ * A failure as one line. Some Node errors, such as a refused connection, have no message: only a code or nested errors.
+ */
 export function failureText(failure: unknown): string {
   if (!(failure instanceof Error)) return String(failure);
   if (failure.message !== '') return failure.message.replaceAll(/\s*\n\s*/g, ' ');

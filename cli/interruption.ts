@@ -1,17 +1,17 @@
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** As shells report a program that Ctrl-C ended. */
+/** The exit status that shells use for a program ended by Ctrl-C. */
 export const INTERRUPTED = 130;
 
-/** What tells of Ctrl-C: `process`. */
+/** The source of Ctrl-C signals: `process`. */
 export type Signals = {
   on: (signal: (typeof SIGNALS)[number], listener: () => void) => unknown;
   off: (signal: (typeof SIGNALS)[number], listener: () => void) => unknown;
 };
 
 /**
- * Works with a signal that Ctrl-C aborts. A second Ctrl-C changes nothing: under npm one comes as two, since npm passes on
- * what the terminal has sent already.
+ * Runs the work with a signal that Ctrl-C aborts. Further Ctrl-C signals are ignored: under npm, one Ctrl-C arrives
+ * twice, from the terminal and forwarded by npm.
  */
 export async function untilInterrupted<Result>(
   work: (signal: AbortSignal) => Promise<Result>,

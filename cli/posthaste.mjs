@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript, because a Node older than ours may be the one that reads it: then the project's own takes over.
+// Plain JavaScript: the machine's Node may be too old for TypeScript. In that case the project's Node runs the command.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as module from 'node:module';
@@ -11,9 +11,9 @@ const OLDEST = 24;
 
 const command = fileURLToPath(new URL('posthaste.ts', import.meta.url));
 
-const handOver = () => {
+const runOnProjectNode = () => {
   const child = spawn(projectNode, [command, ...process.argv.slice(2)], { stdio: 'inherit' });
-  // The terminal sends Ctrl-C to both; the command ends in its own way, and we end with it.
+  // The terminal sends Ctrl-C to both processes. This one waits for the command, which shuts down by itself.
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) {
     process.on(signal, () => child.kill(signal));
   }
@@ -23,13 +23,14 @@ const handOver = () => {
 };
 
 if (Number(process.versions.node.split('.')[0]) >= OLDEST) {
-  // Half of what a start takes is reading TypeScript. Without a folder to write to it only takes longer.
+  // Parsing TypeScript is half of the start time. If the folder is not writable, the start is only slower.
   module.enableCompileCache(join(localFolder, 'compile-cache'));
   await import(command);
-} else if (existsSync(projectNode)) handOver();
+} else if (existsSync(projectNode)) runOnProjectNode();
 else {
   process.stderr.write(
-    `posthaste: it needs Node ${OLDEST}. Run npm ci in its folder, which brings one along.\n`,
+    `posthaste: Node ${OLDEST} or newer is required, and this is ${process.versions.node}. ` +
+      `Run npm ci in the project folder: it installs Node ${OLDEST}.\n`,
   );
   process.exitCode = 1;
 }

@@ -1,23 +1,23 @@
-import { Command } from 'commander';
+import { Command, Help, type AddHelpTextContext } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Output, Terminal } from './terminal.ts';
 
-type Part = {
+type Subcommand = {
   name: string;
   description: string;
-  /** Loaded only when it is asked for: nothing else has to wait for what it needs. */
+  /** Called only for the requested subcommand, so that others do not wait for its imports. */
   load: () => Promise<(command: Command, terminal: Terminal) => void>;
 };
 
-const PARTS: readonly Part[] = [
+const SUBCOMMANDS: readonly Subcommand[] = [
   {
     name: 'queue',
-    description: 'Queues: list, show, create, set, delete.',
+    description: 'List, show, create, change and delete queues.',
     load: async () => (await import('./commands/queue/queue.ts')).addQueueCommands,
   },
   {
     name: 'subscription',
-    description: 'Subscriptions of a queue: all that can be done with them.',
+    description: 'Manage the subscriptions of a queue: create, change, test, export and more.',
     load: async () => (await import('./commands/subscription/subscription.ts')).addSubscriptionCommands,
   },
   {
@@ -27,109 +27,125 @@ const PARTS: readonly Part[] = [
   },
   {
     name: 'message',
-    description: 'Messages: show, erase.',
+    description: 'Show messages and erase their data.',
     load: async () => (await import('./commands/message/message.ts')).addMessageCommands,
   },
   {
     name: 'deliveries',
-    description: 'Deliveries: list, show, watch.',
+    description: 'List, show and watch deliveries.',
     load: async () => (await import('./commands/deliveries/deliveries.ts')).addDeliveryCommands,
   },
   {
     name: 'retry',
-    description: 'Retry a delivery now, whether it is under way or over.',
+    description: 'Retry a delivery now, open or ended.',
     load: async () => (await import('./commands/deliveries/retry.ts')).addRetry,
   },
   {
     name: 'cancel',
-    description: 'Cancel a delivery that is not over.',
+    description: 'Cancel an open delivery.',
     load: async () => (await import('./commands/deliveries/cancel.ts')).addCancel,
   },
   {
     name: 'recover',
-    description: 'Replay the failed deliveries of a time: start, status, list, stop.',
+    description: 'Replay failed deliveries of a period: start, follow, list and stop recoveries.',
     load: async () => (await import('./commands/recover/recover.ts')).addRecoverCommands,
   },
   {
     name: 'redrive',
-    description: 'Send dead letters back where they came from, and retry undeliverable deliveries.',
+    description: 'Send dead letters back to their queues, and retry undeliverable deliveries.',
     load: async () => (await import('./commands/redrive/redrive.ts')).addRedrive,
   },
   {
     name: 'books',
-    description: 'Count what became of the messages of a time.',
+    description: "Reconciliation report: count the outcomes of a period's messages.",
     load: async () => (await import('./commands/books/books.ts')).addBooks,
   },
   {
     name: 'policy',
-    description: 'Retry policies: preview.',
+    description: 'Preview the schedule of a retry policy.',
     load: async () => (await import('./commands/policy/preview.ts')).addPolicyCommands,
   },
   {
     name: 'plan',
-    description: 'What so many deliveries cost, and what they need of an account.',
+    description: 'Estimate AWS cost and quotas for a planned load.',
     load: async () => (await import('./commands/plan/plan.ts')).addPlan,
   },
   {
     name: 'listen',
-    description: 'Receive webhooks here, print and verify them, and answer by a script.',
+    description: 'Receive webhooks on this machine: print them, verify them, and answer by a script.',
     load: async () => (await import('./commands/listen/listen.ts')).addListen,
   },
   {
     name: 'console',
-    description: 'Look at a deployment and work on it in the browser.',
+    description: 'Open the web console for a deployment.',
     load: async () => (await import('./commands/console/console.ts')).addConsole,
   },
   {
     name: 'proxy',
-    description: 'Let programs on this machine call the API without signing.',
+    description: 'Let local programs call the API without signing their requests.',
     load: async () => (await import('./commands/proxy/proxy.ts')).addProxy,
   },
   {
     name: 'doctor',
-    description: 'Check a deployment, and say what to do.',
+    description: 'Check the health of a deployment, with advice for each problem.',
     load: async () => (await import('./commands/doctor/doctor.ts')).addDoctor,
   },
 ];
 
-/** The command with all its parts by name, and those that the words ask for complete. */
+/** The command with the names of all subcommands; only the one that the words request is complete. */
 export async function programFor(words: readonly string[], terminal: Terminal): Promise<Command> {
   const program = emptyProgram(terminal)
-    .description("The operator's command for Posthaste.")
-    .version(packageJson.version, '--version', 'Print the version.')
+    .description('Operate a Posthaste deployment: queues, subscriptions, deliveries and recovery.')
+    .version(packageJson.version, '--version', 'print the version')
     .showHelpAfterError();
-  const asked = askedFor(words);
-  for (const { name, description, load } of PARTS) {
+  program.addHelpText('beforeAll', missingCommandText);
+  const requested = requestedSubcommand(words);
+  for (const { name, description, load } of SUBCOMMANDS) {
     const command = program.command(name).description(description);
-    if (asked === name) (await load())(command, terminal);
+    if (requested === name) (await load())(command, terminal);
   }
   return program;
 }
 
-/** All of it. */
+/** commander prints only the help for a command without its subcommand, so the error is added here. */
+function missingCommandText({ error, command }: AddHelpTextContext): string {
+  return error && command.commands.length > 0 && command.args.length === 0
+    ? 'error: missing command; choose one of those below\n'
+    : '';
+}
+
+/** The command with every subcommand complete. */
 export async function wholeProgram(terminal: Terminal): Promise<Command> {
   const program = emptyProgram(terminal);
-  for (const { name, description, load } of PARTS) {
+  for (const { name, description, load } of SUBCOMMANDS) {
     (await load())(program.command(name).description(description), terminal);
   }
   return program;
 }
 
 function emptyProgram({ stdout, stderr }: Terminal): Command {
-  return new Command('posthaste').exitOverride().configureOutput({
-    writeOut: (text) => stdout.write(text),
-    writeErr: (text) => stderr.write(text),
-    getOutHelpWidth: () => widthOf(stdout),
-    getErrHelpWidth: () => widthOf(stderr),
-  });
+  return new Command('posthaste')
+    .exitOverride()
+    .configureHelp({ subcommandTerm })
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+      getOutHelpWidth: () => widthOf(stdout),
+      getErrHelpWidth: () => widthOf(stderr),
+    });
 }
 
-/** Columns that the help may take. */
+/** The usage of a subcommand in a list, short enough for its description to fit beside it. */
+function subcommandTerm(command: Command): string {
+  return new Help().subcommandTerm(command).replace(' [options]', '');
+}
+
+/** Width of the help text in columns. */
 function widthOf({ isTTY, columns = 80 }: Output): number {
   return isTTY === true ? columns : 80;
 }
 
-function askedFor(words: readonly string[]): string | undefined {
+function requestedSubcommand(words: readonly string[]): string | undefined {
   const [first, second] = words.filter((word) => !word.startsWith('-'));
   return first === 'help' ? second : first;
 }

@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { untilInterrupted, type Signals } from './interruption.ts';
 import { printableJson } from './output/printable.ts';
 
-/** What a run of the command has around it: `process`, or what a test gives in its place. */
-export type Surroundings = Signals & {
+/** The parts of `process` that a run of the command uses; tests pass a substitute. */
+export type ProcessLike = Signals & {
   env: NodeJS.ProcessEnv;
   stdin: Readable & { isTTY?: boolean };
   stdout: Output;
@@ -20,27 +20,27 @@ export type Sleep = (milliseconds: number, signal?: AbortSignal) => Promise<void
 export const systemSleep: Sleep = (milliseconds, signal) =>
   pause(milliseconds, undefined, signal === undefined ? {} : { signal });
 
-/** What commands read, print to, wait by and end with, in place of the globals of Node. */
-export type Terminal = Pick<Surroundings, 'env' | 'stdin' | 'stdout' | 'stderr'> & {
+/** Input, output, sleep and exit status of a command, in place of Node's globals. */
+export type Terminal = Pick<ProcessLike, 'env' | 'stdin' | 'stdout' | 'stderr'> & {
   sleep: Sleep;
-  /** The exit status of a command that does not fail. */
+  /** The exit status unless the command throws. */
   exitStatus: number;
-  /** Aborted once stdout has no reader any more (`posthaste … | head`): a command that goes on printing may stop. */
+  /** Aborted once the reader of stdout has closed it (`posthaste … | head`): a command that only prints can stop. */
   readerLeft: AbortSignal;
-  /** A line on stdout. */
+  /** Prints a line on stdout. */
   print: (line: string) => void;
-  /** One JSON value on a line of its own, for programs. */
+  /** Prints a JSON value as one line on stdout. */
   printJson: (value: unknown) => void;
-  /** A line on stderr. */
+  /** Prints a line on stderr. */
   printError: (line: string) => void;
-  /** Works with a signal that Ctrl-C aborts, and so does a reader that has left. */
+  /** Runs the work with a signal that is aborted by Ctrl-C, or when stdout is closed. */
   untilInterrupted: <Result>(work: (signal: AbortSignal) => Promise<Result>) => Promise<Result>;
-  /** Waits until all output is written. False: some could not be, which is told on stderr. */
+  /** Waits until all output is written; false if some could not be, which is also reported on stderr. */
   allWritten: () => Promise<boolean>;
 };
 
-export function terminalIn(surroundings: Surroundings, sleep = systemSleep): Terminal {
-  const { env, stdout, stderr } = surroundings;
+export function terminalIn(host: ProcessLike, sleep = systemSleep): Terminal {
+  const { env, stdout, stderr } = host;
   const leaving = new AbortController();
   const readerLeft = leaving.signal;
   setMaxListeners(0, readerLeft);
@@ -50,13 +50,13 @@ export function terminalIn(surroundings: Surroundings, sleep = systemSleep): Ter
   };
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     leaving.abort();
-    // A reader that has seen enough is no failure.
+    // The reader closed the pipe, such as `head`: not a failure.
     if (error.code === 'EPIPE') return;
     isLost = true;
     printError(`posthaste: the output could not be written: ${error.message}`);
   });
   stderr.on('error', () => {
-    // There is nowhere left to say it; the exit status still tells.
+    // Nothing more can be printed; only the exit status shows it.
     isLost = true;
   });
   const print = (line: string): void => {
@@ -64,9 +64,9 @@ export function terminalIn(surroundings: Surroundings, sleep = systemSleep): Ter
   };
   return {
     env,
-    // Node opens stdin when it is asked for it, which most commands never do.
+    // A getter: Node opens stdin on first access, and most commands never read it.
     get stdin() {
-      return surroundings.stdin;
+      return host.stdin;
     },
     stdout,
     stderr,
@@ -79,7 +79,7 @@ export function terminalIn(surroundings: Surroundings, sleep = systemSleep): Ter
     },
     printError,
     untilInterrupted: (work) =>
-      untilInterrupted((interrupted) => work(AbortSignal.any([interrupted, readerLeft])), surroundings),
+      untilInterrupted((interrupted) => work(AbortSignal.any([interrupted, readerLeft])), host),
     allWritten: async () => {
       await written(stdout);
       await written(stderr);
@@ -88,7 +88,7 @@ export function terminalIn(surroundings: Surroundings, sleep = systemSleep): Ter
   };
 }
 
-/** Errors are told by the stream's event. */
+/** Resolves after earlier writes; errors are handled by the stream's error event. */
 function written(stream: Writable): Promise<void> {
   return new Promise((resolve) => {
     stream.write('', () => {

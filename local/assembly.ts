@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { localFolder, projectRoot } from './install/paths.mjs';
 import { fingerprintOf, keptBuild } from './kept-builds.ts';
 
-/** All that the templates and bundles are made of; the packages by what the lock file pins. */
+/** The sources of templates and bundles; packages are covered by the lock file. */
 const SOURCES = [
   'infra',
   'functions',
@@ -18,8 +18,8 @@ const cache = join(localFolder, 'assemblies');
 export type Settings = Readonly<Record<string, string>>;
 
 /**
- * The CDK's output for these settings, from an earlier run where nothing that goes into it has changed: synthesis is
- * most of a deployment's time.
+ * The folder with the CDK's output for these settings. An earlier one is used while its sources are unchanged, because
+ * synthesis takes most of a deployment's time.
  */
 export function cachedAssembly(
   settings: Settings,
@@ -28,7 +28,7 @@ export function cachedAssembly(
   return keptBuild(cache, fingerprint(projectRoot, settings), synthesise);
 }
 
-/** A name for the sources as they are and the settings: the same for the same, whatever the settings' order. */
+/** A fingerprint of the sources and the settings; the order of the settings does not matter. */
 export function fingerprint(root: string, settings: Settings): string {
   return fingerprintOf(
     root,

@@ -21,14 +21,14 @@ const call = z.object({
   service: z.string(),
   operation: z.string(),
   status: z.number(),
-  /** The SDK had made it before, and had no answer in time. */
+  /** A repeat by the SDK after a timeout. */
   repeat: z.boolean(),
   requestBytes: z.number(),
   responseBytes: z.number(),
-  /** Of SQS: messages sent, and the bytes of their bodies and attributes. */
+  /** SQS only: messages sent, and the bytes of their bodies and attributes. */
   messages: z.number().optional(),
   messageBytes: z.number().optional(),
-  /** Of DynamoDB: units as AWS charges them; a write that a condition refused costs as well. */
+  /** DynamoDB only: units as AWS charges them, also for a write that its condition refused. */
   table: z.string().optional(),
   item: z.string().optional(),
   itemBytes: z.number().optional(),
@@ -43,13 +43,13 @@ const invocation = z.object({
   at,
   function: z.string(),
   memoryMegabytes: z.number(),
-  /** From start to end, in milliseconds of this machine's time. */
+  /** Wall-clock duration in milliseconds. */
   ms: z.number(),
-  /** Time that its threads ran; null where the machine does not say. */
+  /** CPU time of its threads; null if the machine does not report it. */
   cpuMs: z.number().nullable(),
   cold: z.boolean(),
   logBytes: z.number(),
-  /** ARN of the SQS queue that fed it. */
+  /** ARN of the SQS queue whose records it received. */
   queue: z.string().optional(),
   records: z.number(),
   recordBytes: z.number(),
@@ -65,8 +65,8 @@ export type Call = z.output<typeof call>;
 export type Invocation = z.output<typeof invocation>;
 
 /**
- * What the local AWS wrote down (ministack_calls.py), in the order of writing. A last line that is not whole yet is left out.
- * @throws ZodError for a line that is none of ours
+ * The entries that the local AWS wrote (ministack_calls.py), in order. An incomplete last line is ignored.
+ * @throws ZodError for a line of another form
  */
 export function readCallLog(file: string): CallLogEntry[] {
   if (!existsSync(file)) return [];

@@ -12,22 +12,22 @@ export type Deployment = {
   endpoint: string;
   keys: RootKeys;
   settings: Settings;
-  /** For logs and outputs. */
+  /** Folder for logs and outputs. */
   folder: string;
   signal: AbortSignal;
 };
 
-/** What the stacks put out, by name. Their names are unique over all stacks. */
+/** Stack outputs by name. Names are unique across all stacks. */
 export type StackOutputs = Readonly<Record<string, string>>;
 
 const outputsSchema = z.record(z.string(), z.record(z.string(), z.string()));
 
 /**
- * Deploys all stacks by the CDK's own command.
- * @throws Problem with the end of the CDK's output, when it fails.
+ * Deploys all stacks with the CDK command, and returns their outputs.
+ * @throws Problem with the end of the CDK's output if it fails
  */
 export async function deploy(deployment: Deployment): Promise<StackOutputs> {
-  const assembly = await ready(deployment);
+  const assembly = await synthAndBootstrap(deployment);
   const outputs = join(deployment.folder, 'outputs.json');
   rmSync(outputs, { force: true });
   const args = ['deploy', '--all', '-a', assembly, '--require-approval', 'never', '--outputs-file', outputs];
@@ -36,8 +36,10 @@ export async function deploy(deployment: Deployment): Promise<StackOutputs> {
   return Object.fromEntries(Object.values(stacks).flatMap((stack) => Object.entries(stack)));
 }
 
-/** Side by side. When one fails, the other is stopped, so that a wrong setting is told without waiting for the account. */
-async function ready(deployment: Deployment): Promise<string> {
+/**
+ * Synthesises and bootstraps in parallel. A failure stops the other, so that an invalid setting is reported at once.
+ */
+async function synthAndBootstrap(deployment: Deployment): Promise<string> {
   const failed = new AbortController();
   const together = { ...deployment, signal: AbortSignal.any([deployment.signal, failed.signal]) };
   const [assembly, account] = [synthesised(together), bootstrap(together)];
@@ -71,7 +73,7 @@ function contextOf(settings: Settings): string[] {
   return Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
 }
 
-/** In the project's own folder, unless the app there is not to be run, which would lock `cdk.out` for others. */
+/** Runs the CDK in the project folder; elsewhere if the command must not run the app, which would lock `cdk.out`. */
 async function cdk(
   { endpoint, keys, folder, signal }: Deployment,
   name: string,
@@ -80,15 +82,15 @@ async function cdk(
 ): Promise<void> {
   const log = join(folder, `cdk-${name}.log`);
   rmSync(log, { force: true });
-  const env = { ...plainEnvironment(), ...awsEnvironment(endpoint, keys), ...QUIET, ...QUICK };
+  const env = { ...plainEnvironment(), ...awsEnvironment(endpoint, keys), ...QUIET_CDK, ...COMPILE_CACHE };
   const { code } = await runGroup('cdk', [...args, '--no-notices'], { env, cwd, log, signal });
   if (code !== 0) {
-    throw new Problem(`cdk ${name} failed. The end of its output (all of it: ${log}):\n${tailOf(log)}`);
+    throw new Problem(`cdk ${name} failed. The end of its output (full log: ${log}):\n${tailOf(log)}`);
   }
 }
 
-/** Nothing but loopback is to be called. */
-const QUIET = { CDK_DISABLE_VERSION_CHECK: '1', CDK_DISABLE_CLI_TELEMETRY: 'true', NO_COLOR: '1' };
+/** Keeps the CDK from calling anything but loopback. */
+const QUIET_CDK = { CDK_DISABLE_VERSION_CHECK: '1', CDK_DISABLE_CLI_TELEMETRY: 'true', NO_COLOR: '1' };
 
-/** The CDK's command is loaded three times in a row; compiled once, it comes up sooner. */
-const QUICK = { NODE_COMPILE_CACHE: join(localFolder, 'compile-cache') };
+/** The CDK command is started three times; the compile cache makes later starts faster. */
+const COMPILE_CACHE = { NODE_COMPILE_CACHE: join(localFolder, 'compile-cache') };

@@ -9,39 +9,39 @@ import { keysInEnvironment, localAws, plainEnvironment, randomKeys, type RootKey
 import { loopbackPort } from './loopback-port.ts';
 import { pollUntil } from './poll-until.ts';
 
-/** It takes about a second; a busy machine may need several. */
+/** A start takes about a second; a busy machine needs more. */
 const HEALTHY_WITHIN_MS = 60_000;
 
 export type EmulatorOptions = {
-  /** For its log and its temporary files; nobody else's. */
+  /** Folder for its log and temporary files; must not be shared. */
   folder: string;
-  /** @default a free one */
+  /** @default a free port */
   port?: number;
-  /** A file that every call of a function is written into (call-log.ts). @default none */
+  /** File for a log of every call of a function (call-log.ts). @default none */
   callLog?: string;
   signal: AbortSignal;
 };
 
 export type Emulator = {
   endpoint: string;
-  /** It answers to no others, and to no web page. */
+  /** Root keys. Requests with unknown keys, and requests from web pages, are refused. */
   keys: RootKeys;
   log: string;
-  /** When it ended, whether asked to or not. */
+  /** Resolves when the process has ended, for any reason. */
   ended: Promise<unknown>;
-  /** Stops it with all its functions' processes. */
+  /** Stops it together with the processes of its functions. */
   stop: () => Promise<void>;
 };
 
 /**
- * Starts the local AWS on loopback, with IAM enforced, and waits until it is healthy.
- * @throws Problem when it is not installed, the port is taken, or it does not come up.
+ * Starts the local AWS on loopback with IAM enforced, and waits until it is healthy.
+ * @throws Problem if it is not installed, the port is in use, or it does not become healthy
  */
 export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
   const { folder, port, callLog, signal } = options;
   const python = findPython();
   if (!arePipPackagesReady(ministackFolder, localAwsPackages, python)) {
-    throw new Problem(`The local AWS is not installed. Run "node local/prepare.mjs test".`);
+    throw new Problem(`The local AWS is not installed. Run "node local/prepare.mjs test" to install it.`);
   }
   const gatewayPort = await loopbackPort(port);
   const keys = randomKeys();
@@ -62,7 +62,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
     rmSync(temporary, { recursive: true, force: true });
   };
   try {
-    await healthy({ endpoint, keys, ended: group.ended, log, signal });
+    await waitUntilHealthy({ endpoint, keys, ended: group.ended, log, signal });
   } catch (error) {
     await stop();
     throw error;
@@ -85,8 +85,8 @@ function emulatorEnvironment(port: number, temporary: string): NodeJS.ProcessEnv
 }
 
 /**
- * The script of its functions' processes is written there as `.js`. Under a project of `"type": "module"` each of them
- * would exit at once without a word, hence the package.json.
+ * Creates the temporary folder, in which ministack writes the script of its functions as `.js`. The package.json is
+ * needed because under the project's `"type": "module"` that script would exit without an error message.
  */
 function temporaryFolder(folder: string): string {
   const temporary = join(folder, 'tmp');
@@ -96,9 +96,9 @@ function temporaryFolder(folder: string): string {
   return temporary;
 }
 
-type Start = Pick<Emulator, 'endpoint' | 'keys' | 'log' | 'ended'> & { signal: AbortSignal };
+type HealthCheck = Pick<Emulator, 'endpoint' | 'keys' | 'log' | 'ended'> & { signal: AbortSignal };
 
-async function healthy({ endpoint, keys, ended, log, signal }: Start): Promise<void> {
+async function waitUntilHealthy({ endpoint, keys, ended, log, signal }: HealthCheck): Promise<void> {
   let hasEnded = false;
   void ended.then(() => (hasEnded = true));
   const sqs = new SQSClient({ endpoint, region: localAws.region, credentials: keys, maxAttempts: 1 });
@@ -109,11 +109,11 @@ async function healthy({ endpoint, keys, ended, log, signal }: Start): Promise<v
   });
   sqs.destroy();
   if (state === 'healthy') return;
-  const what = state === 'ended' ? 'ended at once' : `was not ready within ${HEALTHY_WITHIN_MS / 1000} s`;
-  throw new Problem(`The local AWS ${what}. The end of its log (all of it: ${log}):\n${tailOf(log)}`);
+  const what = state === 'ended' ? 'stopped at once' : `was not ready within ${HEALTHY_WITHIN_MS / 1000} s`;
+  throw new Problem(`The local AWS ${what}. The end of its log (full log: ${log}):\n${tailOf(log)}`);
 }
 
-/** Undefined as long as nothing answers there. @throws SQSServiceException when the keys are refused */
+/** Undefined until the endpoint answers. @throws SQSServiceException if the keys are refused */
 async function health(sqs: SQSClient): Promise<'healthy' | undefined> {
   try {
     await sqs.send(new ListQueuesCommand({}), { abortSignal: AbortSignal.timeout(2_000) });

@@ -31,15 +31,15 @@ const endpointsSchema = z.object({
   }),
 });
 
-/** Where a deployed system is reached, and with which keys. */
+/** Addresses and keys of a local deployment. */
 export type Endpoints = z.infer<typeof endpointsSchema>;
 
-/** The account that it is deployed in. */
+/** Endpoint and keys of the local AWS account. */
 export type LocalAccount = Pick<Endpoints, 'endpoint' | 'region' | 'accessKeyId' | 'secretAccessKey'>;
 
 export type Resources = Omit<Endpoints, keyof LocalAccount>;
 
-/** Where the local start says how it is reached, for as long as it is up. */
+/** The file with the endpoints of the local deployment; it exists while `npm start` is running. */
 export const endpointsFile = join(localFolder, 'endpoints.json');
 
 const outputsSchema = z.object({
@@ -64,7 +64,10 @@ const outputsSchema = z.object({
   ApiFunction: z.string(),
 });
 
-/** The stacks' outputs, as a program on this machine uses them: the API's own host name does not resolve here. */
+/**
+ * Endpoints from the stack outputs. The API's host name does not resolve locally, so its URL is built from the
+ * endpoint.
+ */
 export function endpointsOf(
   { endpoint, keys }: { endpoint: string; keys: RootKeys },
   outputs: unknown,
@@ -79,7 +82,7 @@ export function endpointsOf(
   };
 }
 
-/** The stacks' outputs by the names that programs use. @throws ZodError when one is missing */
+/** Resources from the stack outputs. @throws ZodError if one is missing */
 export function resourcesOf(outputs: unknown): Resources & { apiId: string } {
   const of = outputsSchema.parse(outputs);
   return {
@@ -107,20 +110,20 @@ export function resourcesOf(outputs: unknown): Resources & { apiId: string } {
   };
 }
 
-/** The options by which the SDK's clients reach the local AWS as its root. */
+/** SDK client options for the local AWS, as its root user. */
 export function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: LocalAccount) {
   return { endpoint, region, credentials: { accessKeyId, secretAccessKey } };
 }
 
-/** Undefined: no local start is up. @throws when the file is none that this version writes */
+/** The endpoints; undefined if no local deployment is running. @throws if the file has another form */
 export function readEndpoints(file: string): Endpoints | undefined {
   if (!existsSync(file)) return undefined;
   return endpointsSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
 }
 
 /**
- * Whole or not at all: a program that waits for the file may read it at any moment. For the user's own programs only: the keys
- * in it run code as the user.
+ * Writes the file atomically, because a waiting program may read it at any time. Only the user can read it: its keys
+ * allow running code as the user.
  */
 export function writeEndpoints(file: string, endpoints: Endpoints): void {
   mkdirSync(dirname(file), { recursive: true });

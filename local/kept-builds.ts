@@ -11,12 +11,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/** A start and a test run, each before and after a change. */
-const KEPT = 4;
+/** Enough for a start and a test run, each before and after a change. */
+const MOST_KEPT = 4;
 
 /**
- * What `build` makes of the sources of this fingerprint, from an earlier run where there was one. It is put into place
- * whole, so that several may build at the same time.
+ * The folder of the build for this fingerprint; an earlier build is used if there is one. A new build is moved into
+ * place when complete, so several processes may build at the same time.
  */
 export async function keptBuild(
   builds: string,
@@ -39,7 +39,7 @@ export async function keptBuild(
   return folder;
 }
 
-/** A run beside us may have made the same one first. */
+/** Another process may have finished the same build first. */
 function moveIntoPlace(partial: string, folder: string): void {
   try {
     renameSync(partial, folder);
@@ -53,10 +53,10 @@ function forgetOldest(builds: string): void {
     .filter((name) => !name.endsWith('.partial'))
     .map((name) => ({ folder: join(builds, name), usedAt: statSync(join(builds, name)).mtimeMs }))
     .toSorted((one, other) => other.usedAt - one.usedAt);
-  for (const { folder } of newestFirst.slice(KEPT)) rmSync(folder, { recursive: true, force: true });
+  for (const { folder } of newestFirst.slice(MOST_KEPT)) rmSync(folder, { recursive: true, force: true });
 }
 
-/** A name for files and folders of `root` as they are now, and for `how` they are built. */
+/** A fingerprint of the current content of files and folders under `root`, and of `how` they are built. */
 export function fingerprintOf(root: string, sources: readonly string[], how: string): string {
   const hash = createHash('sha256').update(how);
   for (const file of sources.flatMap((source) => filesUnder(root, source))) {

@@ -10,16 +10,16 @@ import { parseCommandLine, usage } from './options.mjs';
 /** @type {NodeJS.Signals[]} */
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** As shells report a program that Ctrl-C ended. */
+/** The exit status that shells use for a program ended by Ctrl-C. */
 const INTERRUPTED = 130;
 
-const LOOK_FOR_STARTERS_MS = 1_000;
+const CHECK_PARENTS_MS = 1_000;
 
-/** Written by the other side once the system is up. */
+/** Written by local/start.ts once the system is running. */
 const endpoints = join(localFolder, 'endpoints.json');
 
 /**
- * The command `npm start`, with its exit status: installs what is missing and hands over to Node 24.
+ * Runs `npm start` and returns its exit status: installs missing packages, then starts local/start.ts on Node 24.
  *
  * @param {string[]} args
  */
@@ -40,23 +40,23 @@ export const launch = async (args) => {
 const startOnce = async (options) => {
   const lock = takeLock(join(localFolder, 'start.json'));
   if (lock.kind === 'held') {
-    console.error(heldBy(lock.by, existsSync(endpoints)));
+    console.error(alreadyRunningText(lock.by, existsSync(endpoints)));
     return 1;
   }
-  // One that was killed could not.
+  // A start that was killed leaves its endpoints file behind.
   rmSync(endpoints, { force: true });
   const interruption = interruptible();
   try {
     await install('start', interruption.signal);
     interruption.signal.throwIfAborted();
-    return await handOver(options, interruption.signal);
+    return await runOnProjectNode(options, interruption.signal);
   } catch (error) {
     if (interruption.signal.aborted) return INTERRUPTED;
     if (!(error instanceof Problem)) throw error;
     console.error(error.message);
     return 1;
   } finally {
-    // Removed by the other side, unless it was killed.
+    // local/start.ts removes it, unless it was killed.
     rmSync(endpoints, { force: true });
     lock.release();
     interruption.end();
@@ -65,34 +65,35 @@ const startOnce = async (options) => {
 };
 
 /**
- * What a second start says.
+ * The message of a second start.
  *
  * @param {import('./install/lock.mjs').Holder} holder of the lock
- * @param {boolean} isUp whether it has said where it listens
+ * @param {boolean} isUp whether the first start has written its endpoints
  */
-export const heldBy = ({ pid, since }, isUp) => {
+export const alreadyRunningText = ({ pid, since }, isUp) => {
   const stop = `stop it with Ctrl-C in its terminal or with "kill ${pid}"`;
   return isUp
-    ? `Posthaste is already running here (process ${pid}, since ${since}). Use it as it is, .local/endpoints.json says where it listens; or ${stop}.`
-    : `Posthaste is starting here (process ${pid}, since ${since}), or just stopping. Wait for it, or ${stop}.`;
+    ? `Posthaste is already running in this folder (process ${pid}, since ${since}). Use it (see .local/endpoints.json for its addresses), or ${stop}.`
+    : `Posthaste is starting or stopping in this folder (process ${pid}, since ${since}). Wait for it, or ${stop}.`;
 };
 
 /**
- * Aborts on Ctrl-C, on a request to end, on a closed terminal, and when the npm that started us is gone without having
- * passed on why.
+ * A signal that aborts on Ctrl-C, on SIGTERM, on a closed terminal, and when the parent npm process has ended without
+ * forwarding a signal.
  */
 const interruptible = () => {
   const controller = new AbortController();
-  // Said at once, because it may take a few seconds; and once, because npm passes on what the terminal has sent already.
+  // Printed at once, because stopping may take seconds; and only once, because npm forwards the terminal's signal
+  // again.
   const abort = () => {
     if (!controller.signal.aborted) console.log('\nStopping…');
     controller.abort();
   };
   for (const signal of STOP_SIGNALS) process.on(signal, abort);
-  const starters = ourStarters();
+  const parents = parentProcesses();
   const watch = setInterval(() => {
-    if (process.env['npm_lifecycle_event'] !== undefined && ourStarters() !== starters) abort();
-  }, LOOK_FOR_STARTERS_MS).unref();
+    if (process.env['npm_lifecycle_event'] !== undefined && parentProcesses() !== parents) abort();
+  }, CHECK_PARENTS_MS).unref();
   return {
     signal: controller.signal,
     end: () => {
@@ -102,11 +103,11 @@ const interruptible = () => {
   };
 };
 
-/** npm, and the shell that it may have put between: a process whose parent dies is given another. */
-const ourStarters = () => `${process.ppid} ${parentOf(process.ppid)}`;
+/** The parent and grandparent (npm, perhaps with a shell between): an orphaned process gets another parent. */
+const parentProcesses = () => `${process.ppid} ${parentOf(process.ppid)}`;
 
 /**
- * Known on Linux; elsewhere a killed npm is noticed only if there is no shell between.
+ * Available on Linux only; elsewhere a killed npm is noticed only without a shell between.
  *
  * @param {number} pid
  */
@@ -119,13 +120,13 @@ const parentOf = (pid) => {
 };
 
 /**
- * The rest is TypeScript on the project's own Node. It is told to stop through a channel that also closes when we die.
+ * Runs local/start.ts on the project's Node. Closing the IPC channel stops it, also when this process is killed.
  *
  * @param {import('./options.mjs').StartOptions} options
  * @param {AbortSignal} signal
  * @returns {Promise<number>}
  */
-const handOver = (options, signal) =>
+const runOnProjectNode = (options, signal) =>
   new Promise((resolve, reject) => {
     const startedAt = Date.now() - Math.round(process.uptime() * 1000);
     const request = JSON.stringify({ options, startedAt });

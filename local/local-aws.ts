@@ -2,20 +2,20 @@ import { randomBytes } from 'node:crypto';
 import { delimiter, join } from 'node:path';
 import { projectRoot } from './install/paths.mjs';
 
-/** The local AWS is one account in one region. */
+/** Account and region of the local AWS. */
 export const localAws = { account: '000000000000', region: 'us-east-1' } as const;
 
-/** Of the account's root. Whoever has them can run code on this machine. */
+/** Keys of the account's root user. They allow running code on this machine. */
 export type RootKeys = { accessKeyId: string; secretAccessKey: string };
 
-/** The local AWS takes no others (ministack_access.py). */
+/** New keys; the local AWS accepts only these and keys that it issues (ministack_access.py). */
 export function randomKeys(): RootKeys {
   return { accessKeyId: randomBytes(16).toString('hex'), secretAccessKey: randomBytes(32).toString('hex') };
 }
 
 /**
- * What programs that we start see of the environment. An AWS profile or endpoint of the user's must reach neither the
- * CDK nor the functions, so it is said what is passed on rather than what is not.
+ * The environment for child processes. An allowlist, so that no AWS profile or endpoint of the user reaches the CDK or
+ * the functions.
  */
 export function plainEnvironment(): NodeJS.ProcessEnv {
   const passedOn = ['HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'].flatMap((name) => {
@@ -26,7 +26,7 @@ export function plainEnvironment(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(passedOn), PATH: path };
 }
 
-/** For the AWS command line tools and SDKs. */
+/** Variables that direct AWS command line tools and SDKs to the local AWS. */
 export function awsEnvironment(endpoint: string, keys: RootKeys): NodeJS.ProcessEnv {
   return {
     AWS_ENDPOINT_URL: endpoint,

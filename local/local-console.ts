@@ -7,10 +7,10 @@ import type { LoopbackServer } from '../cli/loopback/loopback-server.ts';
 import { Problem } from './install/problem.mjs';
 import { step } from './install/progress.mjs';
 
-/** The page, or why there is none: all else of a start works without it. */
+/** The built page, or the reason why the build failed: a start continues without it. */
 export type LocalPage = { kind: 'built'; files: PageFiles } | { kind: 'failed'; reason: string };
 
-/** Builds the page where its sources have changed. It may go on beside the deployment. */
+/** Builds the page if its sources have changed. Can run in parallel with the deployment. */
 export async function localPage(signal: AbortSignal): Promise<LocalPage> {
   try {
     const folder = await builtPage({ signal, show: (work) => step('Building the console', work) });
@@ -21,48 +21,48 @@ export async function localPage(signal: AbortSignal): Promise<LocalPage> {
 }
 
 /**
- * Serves the console of the local start that is up, for as long as the work takes. One that does not answer is told, and
- * makes the status 1: the work goes on all the same.
+ * Serves the console of the local deployment while the work runs, and returns the exit status. If the console fails,
+ * the work continues and the status is 1.
  */
 export async function withConsole(
   page: LocalPage,
   work: (url: string | undefined) => Promise<number>,
 ): Promise<number> {
   if (page.kind === 'failed') {
-    console.error(`There is no console: ${page.reason}`);
+    console.error(`The console is not available: ${page.reason}`);
     return Math.max(await work(undefined), 1);
   }
   const access = await findApi({ local: true }, process.env);
   const served = await startConsole({
     page: page.files,
-    surroundings: { kind: 'deployment', access },
+    target: { kind: 'deployment', access },
   });
   try {
-    return await besides(served, work);
+    return await serveDuring(served, work);
   } finally {
     await served.close();
   }
 }
 
-async function besides(
+async function serveDuring(
   { url }: LoopbackServer,
   work: (url: string | undefined) => Promise<number>,
 ): Promise<number> {
   const fault = await consoleFault(url);
   if (fault === undefined) {
-    console.log(`Look at it in the browser: ${url}`);
+    console.log(`Console: ${url}`);
     return work(url);
   }
-  console.error(`The console does not work: ${fault}.`);
+  console.error(`The console is not available: ${fault}.`);
   return Math.max(await work(undefined), 1);
 }
 
-/** As a browser would see it. Everybody may ask for the ping, whatever the API's authorisation. */
+/** Checks the page and the API behind it as a browser would. The ping route needs no authorisation. */
 async function consoleFault(url: string): Promise<string | undefined> {
   const { origin, hash } = new URL(url);
   const headers = { authorization: `Bearer ${hash.replace('#token=', '')}` };
   const page = await fetch(origin);
-  if (!page.ok) return `its page answers ${page.status}`;
+  if (!page.ok) return `its page returned status ${page.status}`;
   const ping = await fetch(`${origin}/api/v2/ping`, { headers });
-  return ping.ok ? undefined : `the API behind it answers ${ping.status}`;
+  return ping.ok ? undefined : `the API behind it returned status ${ping.status}`;
 }

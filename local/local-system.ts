@@ -6,29 +6,29 @@ import { endpointsOf, type Endpoints } from './endpoints.ts';
 import { step } from './install/progress.mjs';
 
 export type LocalSystemOptions = {
-  /** For logs, outputs and temporary files; one system's own. */
+  /** Folder for logs, outputs and temporary files; must not be shared. */
   folder: string;
-  /** Beyond `local`, which is always set. */
+  /** Settings in addition to `local`, which is always set. */
   settings: Settings;
   port?: number;
-  /** A file that every call of a function is written into (call-log.ts). @default none */
+  /** File for a log of every call of a function (call-log.ts). @default none */
   callLog?: string;
   signal: AbortSignal;
 };
 
-/** The real stacks, deployed by the real CDK on a local AWS of their own. */
+/** The real stacks, deployed by the real CDK on a separate local AWS. */
 export type LocalSystem = { endpoints: Endpoints; emulator: Emulator };
 
 const LAPTOP: Settings = {
-  // Every invocation at once is a process of its own here, on a few cores that the emulator needs too.
+  // Each concurrent invocation is a separate process here, and shares a few cores with the emulator.
   dispatchConcurrency: '2',
   deliverConcurrency: '5',
   retryConcurrency: '5',
-  // The API's own host name does not resolve here (endpoints.ts).
+  // The API's host name does not resolve locally (endpoints.ts).
   publicApiUrl: 'http://{host}/_aws/execute-api/{apiId}/$default',
 };
 
-/** @throws Problem with what to do, when it cannot be brought up; nothing is left running then. */
+/** Starts a local system. @throws Problem with advice if it cannot start; no process is left running then */
 export async function startLocalSystem(options: LocalSystemOptions): Promise<LocalSystem> {
   const { folder, settings, port, callLog, signal } = options;
   mkdirSync(folder, { recursive: true });

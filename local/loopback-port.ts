@@ -2,8 +2,8 @@ import { createServer } from 'node:net';
 import { Problem } from './install/problem.mjs';
 
 /**
- * A port of 127.0.0.1 that nobody listens on: the one asked for, or any.
- * @throws Problem when the one asked for is taken.
+ * A free port on 127.0.0.1: the wanted one, or any.
+ * @throws Problem if the wanted port is not available
  */
 export async function loopbackPort(wanted?: number): Promise<number> {
   const server = createServer();
@@ -12,7 +12,7 @@ export async function loopbackPort(wanted?: number): Promise<number> {
       server.once('error', reject).listen(wanted ?? 0, '127.0.0.1', resolve);
     });
     const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
+    if (address === null || typeof address === 'string') throw new Error('The server has no TCP port.');
     return address.port;
   } catch (error) {
     throw wanted === undefined ? error : portProblem(wanted, error);
@@ -25,10 +25,10 @@ function portProblem(port: number, error: unknown): unknown {
   if (!(error instanceof Error && 'code' in error)) return error;
   if (error.code === 'EADDRINUSE') {
     return new Problem(
-      `Port ${port} is taken by another program. Choose another with --port, or leave --port out and a free one is found.`,
+      `Port ${port} is in use by another program. Choose another port with --port, or omit --port to use a free one.`,
     );
   }
   return error.code === 'EACCES'
-    ? new Problem(`Port ${port} is not ours to open. Choose one from 1024 on.`)
+    ? new Problem(`Opening port ${port} requires more permissions. Choose a port from 1024 with --port.`)
     : error;
 }

@@ -1,10 +1,10 @@
 """Restricts the local AWS to callers that hold one of its keys.
 
-Its functions are code that runs on this machine: a caller that may create one can do all that the user of the machine can.
-ministack by itself serves every web page and every local user. It takes the key "test" and account numbers for root's, does
-not check root's signatures, and derives the keys of functions from names that are the same on every machine.
+Its functions run as code on this machine: a caller that may create a function has all permissions of the user. Without this
+module, ministack serves every web page and every local user. It accepts the key "test" and account numbers as root keys, does
+not verify signatures of root, and derives the keys of functions from names that are the same on every machine.
 
-  AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY   root's keys, random for each start
+  AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY   root keys, random for each start
 """
 
 import hashlib
@@ -29,10 +29,10 @@ REPLACED = [
     (sts, ("_sessions",)),
 ]
 
-# Refuses DNS rebinding: a page whose own host name resolves to 127.0.0.1.
+# Refuses DNS rebinding: a web page whose host name resolves to 127.0.0.1.
 OUR_HOST = re.compile(r"(127\.0\.0\.1|([a-z0-9._-]+\.)?localhost)(:\d+)?")
 CONTROL_ROUTES = ("/_ministack/", "/_localstack/")
-# Policies that demand TLS would deny every request.
+# Policies that require TLS would deny every request.
 PASS_FOR_TLS = (b"x-forwarded-proto", b"https")
 
 
@@ -49,7 +49,7 @@ def verify_signatures_of_root():
 
 
 def salt_keys_of_functions():
-    """They are hashes of the ARNs of function and role, and ministack's CloudFormation generates the same names everywhere."""
+    """Makes function keys unpredictable: they are hashes of ARNs, and ministack generates the same names on every machine."""
     salt = secrets.token_bytes(32)
     lambda_runtime.hashlib = types.SimpleNamespace(sha256=lambda data: hashlib.sha256(salt + data))
 
@@ -75,29 +75,29 @@ def check_every_request(root_key):
 
 
 def refusal(scope, root_key):
-    """Error code and message for a request that is refused; None for one that ministack may answer."""
-    headers = {}  # as ministack joins them
+    """Error code and message of a refused request; None for an allowed one."""
+    headers = {}  # joined in the same way as in ministack
     for name, value in scope["headers"]:
         key, text = name.decode("latin-1").lower(), decode_header_value(value)
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
     if not OUR_HOST.fullmatch(headers.get("host", "")):
-        return "AccessDeniedException", "The local AWS is called by the name 127.0.0.1 or localhost."
+        return "AccessDeniedException", "The host name of the local AWS must be 127.0.0.1 or localhost."
     if "origin" in headers or headers.get("sec-fetch-site", "none") != "none":
         return "AccessDeniedException", "The local AWS rejects requests from web pages."
     path = scope["path"]
     if path.startswith(CONTROL_ROUTES):
-        return "AccessDeniedException", "The control routes of ministack are closed."
+        return "AccessDeniedException", "The control routes of ministack are disabled."
     query = parse_qs(scope["query_string"].decode("utf-8", "replace"), keep_blank_values=True)
     key = gateway.extract_access_key_id(headers, query)
     if key == "" and gateway._parse_execute_api_url("", path) is not None:
-        return None  # the API's own authorisation decides
+        return None  # the authorisation of the API decides
     if key == "" or not is_issued(key, root_key):
-        return "UnrecognizedClientException", "Unknown access key. The keys change at each start: see .local/endpoints.json."
+        return "UnrecognizedClientException", "Unknown access key. The keys change with each start: see .local/endpoints.json."
     return None
 
 
 def is_issued(key, root_key):
-    """Whether the key is root's, a session's or an IAM user's. ministack itself verifies the signature."""
+    """Whether the key belongs to root, a session or an IAM user. ministack verifies the signature afterwards."""
     if hmac.compare_digest(key.encode(), root_key.encode()):
         return True
     return key in sts._sessions or iam_evaluator.find_iam_access_key_account(key) is not None

@@ -1,11 +1,11 @@
-"""Writes down what the local AWS was asked, one JSON object a line, into the file that POSTHASTE_CALL_LOG names.
+"""Logs the calls to the local AWS, one JSON object per line, to the file named by POSTHASTE_CALL_LOG.
 
-  {"kind": "use", ...}         the first time that a principal is checked for an action on a resource, and whether it was allowed
-  {"kind": "call", ...}        every call of a function: its size and, where AWS charges by it, what it weighs
-  {"kind": "invocation", ...}  every run of a function: its records, CPU time and log
-  {"kind": "fired", ...}       every schedule that EventBridge Scheduler carried out
+  {"kind": "use", ...}         the first permission check of a principal for an action on a resource, and its result
+  {"kind": "call", ...}        every call of a function: its size, and the units that AWS charges
+  {"kind": "invocation", ...}  every invocation of a function: its records, CPU time and log size
+  {"kind": "fired", ...}       every schedule that EventBridge Scheduler invoked
 
-Only what AWS bills by is written, and keys; no message, record or header. Without the variable nothing is replaced.
+Entries contain billed quantities and keys, but no message, record or header. Without the variable nothing is replaced.
 """
 
 import functools
@@ -36,7 +36,7 @@ REPLACED = [
     (sts, ("_sessions",)),
 ]
 
-# What CloudWatch Logs adds to each event's size (PutLogEvents, "batch size").
+# Bytes that CloudWatch Logs adds to each event (PutLogEvents, "batch size").
 LOG_EVENT_OVERHEAD = 26
 
 current_run = threading.local()
@@ -59,12 +59,12 @@ def write_calls(path):
 
 
 def caller_of(access_key):
-    """The ARN of an assumed role's session, as which functions call; None for all others."""
+    """The ARN of the assumed-role session of a function; None for other callers."""
     session = sts._sessions.get(access_key or "")
     return session["Arn"] if session else None
 
 
-# --- Who is checked for what --------------------------------------------------------------------------
+# --- Permission checks ---------------------------------------------------------------------------------
 
 
 def write_uses(write):
@@ -86,7 +86,7 @@ def write_uses(write):
     iam_evaluator.enforce = enforced
 
 
-# --- What functions ask, and what it weighs ------------------------------------------------------------
+# --- Calls of functions, and their billing units -------------------------------------------------------
 
 
 def write_requests(write):
@@ -122,11 +122,11 @@ def size_of(body):
     return len(body) if isinstance(body, (bytes, str)) else 0
 
 
-# --- Runs of functions ---------------------------------------------------------------------------------
+# --- Invocations of functions --------------------------------------------------------------------------
 
 
 def cpu_ns(pid):
-    """Time that a process's threads have run, by the kernel's scheduler; None where it does not say."""
+    """CPU time of a process's threads from the kernel's scheduler statistics; None if not available."""
     try:
         total = 0
         for thread in os.listdir(f"/proc/{pid}/task"):

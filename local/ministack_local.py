@@ -1,16 +1,16 @@
-"""Starts ministack, the local AWS, with the few differences from AWS that matter to Posthaste put right.
+"""Starts ministack, the local AWS, and corrects the differences from AWS that matter to Posthaste.
 
-Nothing on disk is changed: module globals and the table of CloudFormation handlers are replaced before main() runs.
-Written against ministack 1.5.33. A name that is replaced here and has gone stops the start.
+No file of ministack is changed: module globals and CloudFormation handlers are replaced before main() runs.
+Written for ministack 1.5.33. The start fails if a replaced name does not exist.
 
   POSTHASTE_SCHEDULER_TICK   seconds between EventBridge Scheduler sweeps (default 0.25; ministack: 10, fixed)
-  POSTHASTE_QUEUE_POLL       seconds between looks for messages that feed a function (default 0.05; ministack: 1, fixed)
+  POSTHASTE_QUEUE_POLL       seconds between polls of SQS event sources (default 0.05; ministack: 1, fixed)
   POSTHASTE_TTL_SWEEP        seconds between DynamoDB TTL sweeps (default 1; ministack: 60, fixed)
-  POSTHASTE_CALL_LOG         a file that every call of a function is written into (ministack_calls.py; default none)
+  POSTHASTE_CALL_LOG         file for a log of every call of a function (ministack_calls.py; default none)
 
-Its keys are set by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (ministack_access.py). All other settings are ministack's
-own variables (GATEWAY_PORT, BIND_HOST, AUTH, LOG_LEVEL, ...).
-The process ends, with all that it started, when its standard input closes: so nothing outlives whoever started it.
+AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY set the root keys (ministack_access.py). Other settings are variables of
+ministack (GATEWAY_PORT, BIND_HOST, AUTH, LOG_LEVEL, ...).
+The process stops with all its children when its standard input closes, so nothing outlives the parent process.
 """
 
 import json
@@ -37,7 +37,7 @@ WRITTEN_FOR = "this launcher is for ministack 1.5.33"
 def expect(module, *names):
     missing = [name for name in names if not hasattr(module, name)]
     if missing:
-        sys.exit(f"{module.__name__}: {', '.join(missing)} gone; {WRITTEN_FOR}")
+        sys.exit(f"{module.__name__}: {', '.join(missing)} not found; {WRITTEN_FOR}")
 
 
 def check_what_is_replaced():
@@ -55,11 +55,11 @@ def check_what_is_replaced():
         sys.exit(f"ministack's scheduler, TTL or poll loop has changed; {WRITTEN_FOR}")
 
 
-# --- Our own end ------------------------------------------------------------------------------------
+# --- Stop with the parent process ---------------------------------------------------------------------
 
 
 def end_with_standard_input():
-    """The pipe closes when whoever started us ends, in whatever way. The group is ours: we were started as its leader."""
+    """The pipe closes when the parent process ends for any reason. This process leads its group, so it kills the group."""
 
     def wait():
         while os.read(0, 1024):
@@ -71,7 +71,7 @@ def end_with_standard_input():
     threading.Thread(target=wait, daemon=True, name="end-with-standard-input").start()
 
 
-# --- Scheduler and SQS: fire within a second, not within ten; a message is fetched as its delay ends -----
+# --- Scheduler and SQS: shorter poll intervals, so that schedules and delayed messages are on time ---------
 
 
 def look_often():
@@ -82,7 +82,7 @@ def look_often():
     )
 
 
-# --- DynamoDB TTL: ministack's own sweep runs again, with a shorter sleep ----------------------------
+# --- DynamoDB TTL: a second sweep with a shorter interval ----------------------------------------------
 
 
 def sweep_often():
@@ -92,11 +92,11 @@ def sweep_often():
     threading.Thread(target=sweep, daemon=True, name="ttl-sweep").start()
 
 
-# --- CloudFormation: template properties that ministack drops ----------------------------------------
+# --- CloudFormation: template properties that ministack ignores --------------------------------------
 
 
 def after(resource_type, apply):
-    """Call apply(physical_id, properties) after each create and update of the type."""
+    """Calls apply(physical_id, properties) after each create and update of a resource type."""
     handler = provisioners._RESOURCE_HANDLERS[resource_type]
 
     def wrap(inner, position):  # create(logical_id, props, ...), update(physical_id, old, new, ...)
@@ -138,11 +138,11 @@ def keep_dropped_properties():
     after("AWS::Lambda::Function", set_function_limits)
 
 
-# --- CloudFormation: observability that ministack refuses is accepted, not evaluated ------------------
+# --- CloudFormation: accept observability resources that ministack refuses, without evaluating them ---
 
 
 def plain_alarm(properties):
-    """An alarm on metric math or on a labelled metric, stored as one on its first metric, silenced."""
+    """Replaces metric math or a labelled metric by its first metric, with alarm actions disabled."""
     if not properties.get("Metrics"):
         return properties
     stat = next((m["MetricStat"] for m in properties["Metrics"] if m.get("MetricStat")), {})
@@ -178,7 +178,7 @@ def accept_observability():
     handlers.setdefault("AWS::Logs::QueryDefinition", placeholder("Name", "{name}", "QueryDefinitionId"))
 
 
-# --- AUTH: SQS has no permissions for batches, a batch is allowed by the action for one message ------------
+# --- AUTH: SQS authorises a batch by the action for a single message -----------------------------------------
 
 
 def check_batches_as_their_single_action():
@@ -191,7 +191,7 @@ def check_batches_as_their_single_action():
     iam_actions.extract_iam_action = iam_action
 
 
-# --- What functions ask, written down for the tests and benches that count it ---------------------------
+# --- Call log for tests and benches ----------------------------------------------------------------------
 
 
 def write_calls():

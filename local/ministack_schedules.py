@@ -1,4 +1,4 @@
-"""Schedules of EventBridge Scheduler as AWS has them: what they can call, and to which group they belong."""
+"""Corrects EventBridge Scheduler: the universal target for SQS, and schedule groups in permission checks."""
 
 import json
 
@@ -14,7 +14,7 @@ REPLACED = [
     (sqs, ("_act_send_message",)),
 ]
 
-# --- Scheduler: its target for any call of AWS, which ministack does not know, as far as SQS's SendMessage -----
+# --- Scheduler: the universal target, which ministack lacks, for SQS SendMessage only --------------------------
 
 SEND_MESSAGE = ":scheduler:::aws-sdk:sqs:sendMessage"
 
@@ -25,14 +25,14 @@ def call_by_schedule():
     def called(target, event, *rest):
         if not target["Arn"].endswith(SEND_MESSAGE):
             return invoke(target, event, *rest)
-        # Scheduler calls by TLS, which the queue's policy demands.
+        # Scheduler uses TLS, which the queue's policy requires.
         iam_evaluator.pin_request_origin("127.0.0.1", True)
         return sqs._act_send_message(json.loads(target["Input"]), "")
 
     eventbridge._invoke_target = called
 
 
-# --- AUTH: a schedule belongs to its group; ministack checks every one as if in the group "default" ---
+# --- AUTH: check a schedule in its group; ministack assumes the group "default" --------------------------
 
 
 def check_in_their_group():

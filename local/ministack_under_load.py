@@ -1,4 +1,4 @@
-"""Lets ministack keep up on a busy machine: each text is parsed once, and all that a function logs is taken."""
+"""Keeps ministack usable on a busy machine: caches parsed texts, and collects all log lines of a function."""
 
 import functools
 import queue
@@ -22,9 +22,9 @@ def keep_up():
     take_all_lines()
 
 
-# --- Expressions and policies: parsed for every request and item otherwise, a tenth of ministack's time -----
+# --- Cache parsed expressions and policies: parsing them per request takes a tenth of ministack's time ------
 
-# A deployment's expressions and policies are some hundred. What is remembered is read, never changed.
+# A deployment has a few hundred expressions and policies. Cached values are never modified.
 remembered = functools.lru_cache(maxsize=1024)
 
 
@@ -36,7 +36,7 @@ def parse_once():
     iam_evaluator.parse_policy_document = lambda policy: (parse_text if isinstance(policy, str) else parse)(policy)
 
 
-# --- Logs: ministack stops 5 ms after a line, so that lines came with the function's next run, or never ------
+# --- Logs: ministack stops reading 5 ms after a line, so later lines appear with the next run or are lost -----
 
 ANSWER = '_realStdoutWrite(JSON.stringify({ status: "ok", result: res }) + "\\n");'
 END = "end of the lines of this run"
@@ -44,10 +44,10 @@ LONGEST_WAIT_SECONDS = 1
 
 
 def take_all_lines():
-    """A function of Node writes a last line before its answer. For one that failed, and others, ministack's own wait has to do."""
+    """Node functions write an end marker before their response. For failures and other runtimes, ministack's wait is kept."""
     script, drain = lambda_runtime._NODEJS_WORKER_SCRIPT, lambda_runtime.Worker._drain_stderr_bounded
     if script.count(ANSWER) != 1:
-        sys.exit("ministack's script for functions has changed: their log lines would be lost")
+        sys.exit("ministack's script for functions has changed: log lines would be lost")
     lambda_runtime._NODEJS_WORKER_SCRIPT = script.replace(ANSWER, f'process.stderr.write("{END}\\n"); {ANSWER}')
 
     def drained(self, **limits):

@@ -1,4 +1,4 @@
-"""What a call weighs where AWS charges by weight: the bytes of SQS messages, the units of DynamoDB."""
+"""Billing units of a call: bytes of SQS messages, and capacity units of DynamoDB."""
 
 import contextvars
 import functools
@@ -6,12 +6,12 @@ import json
 
 import ministack.services.dynamodb as dynamodb
 
-# Of the call that is being answered; None where nobody asks.
+# Units of the current call; None if the call is not logged.
 weight = contextvars.ContextVar("weight", default=None)
 
 
 def weigh_sqs(body):
-    """SQS charges by the bodies and attributes of a request's messages, not by what is around them."""
+    """Bytes that SQS charges: bodies and attributes of the messages, without the rest of the request."""
     asked = json.loads(body or b"{}")
     messages = asked.get("Entries", [asked] if "MessageBody" in asked else [])
     return {"messages": len(messages), "messageBytes": sum(message_bytes(message) for message in messages)}
@@ -26,7 +26,7 @@ def message_bytes(message):
 
 
 def weigh_dynamodb():
-    """ministack's figures of writes are AWS's (index entries included); those of reads are not, so items are weighed."""
+    """Uses ministack's write units, which match AWS (including indexes); computes read units from item sizes."""
     add = dynamodb._add_consumed_capacity
 
     @functools.wraps(add)
@@ -58,7 +58,7 @@ def weigh_dynamodb():
 
 
 def weigh_refused_write(operation, body, answer):
-    """A condition that does not hold costs a write of the item that was there (DynamoDB, "Conditional writes")."""
+    """A refused conditional write is charged for the existing item (DynamoDB, "Conditional writes")."""
     if b"ConditionalCheckFailed" not in bytes(answer or b"") or operation not in ("PutItem", "UpdateItem", "DeleteItem"):
         return {}
     asked = json.loads(body)

@@ -22,16 +22,16 @@ import {
   type OperatorEventMessage,
 } from '../shared/wire/events/operator-event.ts';
 
-/** A queue that gets a copy of everything that operators are told from when it is opened. */
+/** A queue that receives a copy of all operator events from now on. */
 export type OperatorInbox = {
-  /** What has come since the last time, in no certain order; waits so many seconds for the first. */
+  /** New events since the last call, in no particular order; waits up to `waitSeconds` for the first. */
   take: (waitSeconds?: number) => Promise<OperatorEventMessage[]>;
   close: () => Promise<void>;
 };
 
 type Clients = { eventBridge: EventBridgeClient; sqs: SQSClient };
 
-/** Puts a rule on the deployment's bus, with a queue for its target: what an operator does, in short (docs/operations.md). */
+/** Creates a queue, and a rule on the deployment's bus that targets it, as an operator would (docs/operations.md). */
 export async function openOperatorInbox(
   { eventBridge, sqs }: Clients,
   busName: string,
@@ -64,7 +64,7 @@ export async function openOperatorInbox(
     }),
   );
   return {
-    take: (waitSeconds = 0) => taken(sqs, QueueUrl, waitSeconds),
+    take: (waitSeconds = 0) => receiveEvents(sqs, QueueUrl, waitSeconds),
     close: async () => {
       await eventBridge.send(new RemoveTargetsCommand({ Rule: name, EventBusName: busName, Ids: [INBOX] }));
       await eventBridge.send(new DeleteRuleCommand(rule));
@@ -84,7 +84,7 @@ async function arnOf(sqs: SQSClient, QueueUrl: string): Promise<string> {
   return arnSchema.parse(await sqs.send(command)).Attributes.QueueArn;
 }
 
-async function taken(
+async function receiveEvents(
   sqs: SQSClient,
   QueueUrl: string,
   WaitTimeSeconds: number,

@@ -2,17 +2,18 @@ import { parseArgs } from 'node:util';
 
 export const usage = `Usage: npm start -- [options]
 
-Starts Posthaste on a local AWS, shows a demo, and stays up until Ctrl-C.
+Deploys Posthaste on a local AWS, runs a demo, and keeps running until Ctrl-C.
 
-  --once              stop after the demo; exit status 0 when every delivery ended as expected
-  --no-demo           only the deployed system
-  --port N            the local AWS on this loopback port (default: a free one)
-  -c, --context K=V   a deployment setting, may be repeated (see the README's settings)
-  -h, --help          this text`;
+  --once              stop after the demo; exit status 0 if every delivery ended as expected
+  --no-demo           deploy without running the demo
+  --port N            port of the local AWS on 127.0.0.1 (default: a free port)
+  -c, --context K=V   a deployment setting; repeatable (see docs/settings.md)
+  -h, --help          show this help`;
 
 /**
  * @typedef {{ once: boolean, demo: boolean, port?: number, context: Record<string, string> }} StartOptions
- * @typedef {{ kind: 'start', options: StartOptions } | { kind: 'help' } | { kind: 'wrong', message: string }} CommandLine
+ * @typedef {{ kind: 'start', options: StartOptions } | { kind: 'help' } | { kind: 'wrong', message: string }}
+ * CommandLine
  */
 
 /**
@@ -45,14 +46,14 @@ export const parseCommandLine = (args) => {
 };
 
 /**
- * Any other value that is wrong is told by the settings' own check.
+ * Checks only what the demo needs. Other invalid values are reported by the validation of the settings.
  *
  * @param {string | undefined} authorization
  */
 const demoCanCall = (authorization) => {
   if (authorization !== 'iam' && authorization !== 'jwt') return;
   throw new RangeError(
-    `The demo calls the API unsigned, which apiAuthorization=${authorization} refuses. Add --no-demo.`,
+    `The demo sends unsigned API calls, which apiAuthorization=${authorization} refuses. Add --no-demo to start without it.`,
   );
 };
 
@@ -60,7 +61,7 @@ const demoCanCall = (authorization) => {
 const portOf = (text) => {
   const port = /^\d+$/.test(text) ? Number(text) : NaN;
   if (port >= 1 && port <= 65_535) return port;
-  throw new RangeError(`--port takes a number from 1 to 65535, not "${text}".`);
+  throw new RangeError(`--port must be a number from 1 to 65535, not "${text}".`);
 };
 
 /**
@@ -70,7 +71,8 @@ const portOf = (text) => {
 const settingOf = (text) => {
   const at = text.indexOf('=');
   const key = text.slice(0, Math.max(at, 0));
-  if (key === '') throw new RangeError(`-c takes key=value, not "${text}".`);
-  if (key === 'local') throw new RangeError('The setting "local" is always true here.');
+  if (key === '') throw new RangeError(`-c must be KEY=VALUE, not "${text}".`);
+  if (key === 'local')
+    throw new RangeError('The setting "local" cannot be changed: npm start always deploys locally.');
   return [key, text.slice(at + 1)];
 };

@@ -1,17 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pollInterval, type PollIntervalOptions } from '../shared/domain/retry/poll-interval.ts';
 
-export type Patience = {
-  /** Milliseconds after which it is given up. */
+export type PollOptions = {
+  /** Timeout in milliseconds. */
   withinMs: number;
   interval: PollIntervalOptions;
   signal: AbortSignal;
 };
 
-/** Looks again and again until there is an answer; undefined when the time is over. */
+/** Polls until `look` returns a value; undefined after the timeout. */
 export async function pollUntil<T>(
   look: () => Promise<T | undefined>,
-  { withinMs, interval, signal }: Patience,
+  { withinMs, interval, signal }: PollOptions,
 ): Promise<T | undefined> {
   const deadline = Date.now() + withinMs;
   for (let next = pollInterval(interval); ; next = next.afterEmpty()) {

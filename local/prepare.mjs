@@ -1,4 +1,4 @@
-// Installs what is missing, and nothing else: `prepare.mjs check` all npm packages, `prepare.mjs test` the local AWS as well.
+// Installs missing packages: `prepare.mjs check` all npm packages, `prepare.mjs test` also the local AWS.
 import { nodeProblem } from './install/node-version.mjs';
 
 const problem = nodeProblem(process.versions.node);

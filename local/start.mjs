@@ -1,4 +1,4 @@
-// Runs on whatever Node the machine has: plain JavaScript, no packages, and the version is looked at before anything else loads.
+// Runs on the machine's Node: plain JavaScript without packages, and the version is checked before other modules load.
 import { nodeProblem } from './install/node-version.mjs';
 
 const problem = nodeProblem(process.versions.node);

@@ -10,7 +10,10 @@ import { inSeconds } from './install/progress.mjs';
 import { localPage, withConsole } from './local-console.ts';
 import { startLocalSystem, type LocalSystem } from './local-system.ts';
 
-/** The start on the project's own Node, called by launch.mjs with its request as JSON. Ends when the channel to it closes. */
+/**
+ * The request from launch.mjs, passed as JSON. This process runs on the project's Node, and stops when the IPC channel
+ * closes.
+ */
 const requestSchema = z.object({
   options: z.object({
     once: z.boolean(),
@@ -23,9 +26,9 @@ const requestSchema = z.object({
 
 type Request = z.infer<typeof requestSchema>;
 
-type Shown = Request & { consoleUrl: string | undefined };
+type ShowRequest = Request & { consoleUrl: string | undefined };
 
-/** As shells report a program that Ctrl-C ended. */
+/** The exit status that shells use for a program ended by Ctrl-C. */
 const INTERRUPTED = 130;
 
 async function main(request: Request, signal: AbortSignal): Promise<number> {
@@ -40,7 +43,7 @@ async function main(request: Request, signal: AbortSignal): Promise<number> {
   });
   try {
     writeEndpoints(endpointsFile, system.endpoints);
-    console.log(`Deployed ${inSeconds(Date.now() - startedAt)} after the start.`);
+    console.log(`Deployed in ${inSeconds(Date.now() - startedAt)}.`);
     const shown = withConsole(await page, (consoleUrl) => show(system, { ...request, consoleUrl }, signal));
     return await Promise.race([shown, unexpectedEnd(system)]);
   } finally {
@@ -57,10 +60,10 @@ function settingsOf({ context }: Request['options']) {
   };
 }
 
-/** The demo, if wanted, and then the deployed system for as long as the user likes. */
+/** Runs the demo unless disabled, then keeps the system running until Ctrl-C. */
 async function show(
   { endpoints }: LocalSystem,
-  { options, startedAt, consoleUrl }: Shown,
+  { options, startedAt, consoleUrl }: ShowRequest,
   signal: AbortSignal,
 ): Promise<number> {
   const { schedulerThreshold, apiAuthorization } = settingsOf(options);
@@ -71,8 +74,8 @@ async function show(
     const status = statusOf(demo);
     if (options.once) return status;
     console.log(hints(endpoints, { queue: demoQueue, apiAuthorization, consoleUrl }));
-    if (demo !== undefined) console.log(`Attempts on queue ${demoQueue} appear here as they are made.`);
-    console.log('Ctrl-C stops everything.\n');
+    if (demo !== undefined) console.log(`Attempts on queue ${demoQueue} are shown here as they are made.`);
+    console.log('Press Ctrl-C to stop everything.\n');
     await stayUp(demo, signal);
     return 0;
   } finally {
@@ -83,7 +86,7 @@ async function show(
 function statusOf(demo: Demo | undefined): number {
   const wrong = demo?.verdicts.filter(({ faults }) => faults.length > 0) ?? [];
   for (const { subscriber, message, faults } of wrong) {
-    console.error(`Not as expected: the delivery of ${message} to ${subscriber} ${faults.join(', ')}.`);
+    console.error(`Unexpected result: the delivery of ${message} to ${subscriber} ${faults.join(', ')}.`);
   }
   if (demo !== undefined && wrong.length === 0) console.log('Every delivery ended as expected.\n');
   return wrong.length === 0 ? 0 : 1;
@@ -103,7 +106,7 @@ async function stayUp(demo: Demo | undefined, signal: AbortSignal): Promise<void
 
 async function unexpectedEnd({ emulator }: LocalSystem): Promise<never> {
   await emulator.ended;
-  throw new Problem(`The local AWS has ended by itself. Its log: ${emulator.log}`);
+  throw new Problem(`The local AWS stopped unexpectedly. See its log: ${emulator.log}`);
 }
 
 const stopping = new AbortController();
@@ -112,7 +115,7 @@ function stop(): void {
 }
 process.once('disconnect', stop);
 if (!process.connected) stop();
-// A closed terminal or pipe: nobody reads on.
+// The terminal or pipe was closed.
 process.stdout.once('error', stop);
 
 try {

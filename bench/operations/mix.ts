@@ -53,10 +53,10 @@ export function groupsOf(single: number): Group[] {
     const failingDeliveries = Math.floor(MESSAGES / every);
     const { policy: whole } = completeRetryPolicy(policy, DEFAULT_RETRY_POLICY);
     const retries = plannedRetries({ policy: whole, thresholdSeconds: THRESHOLD_SECONDS });
-    const apart = failing.includes(subscriber) ? single / (failing.length * MESSAGES) : 0;
+    const singleJobShare = failing.includes(subscriber) ? single / (failing.length * MESSAGES) : 0;
     return [
-      { deliveries: MESSAGES - failingDeliveries, apart, failures: 0, exhausted: false, retries },
-      { deliveries: failingDeliveries, apart, failures, exhausted: false, retries },
+      { deliveries: MESSAGES - failingDeliveries, singleJobShare, failures: 0, exhausted: false, retries },
+      { deliveries: failingDeliveries, singleJobShare, failures, exhausted: false, retries },
     ];
   });
 }

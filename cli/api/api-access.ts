@@ -12,16 +12,16 @@ export type ApiCall = {
   body?: string | Uint8Array<ArrayBuffer>;
 };
 
-/** The administration API of a deployment, and how a call proves who makes it. */
+/** The administration API of a deployment, and how calls to it are authorised. */
 export type ApiAccess = {
-  /** For people. */
+  /** Display name. */
   name: string;
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   apiUrl: string;
-  /** Of the signature; a bearer token has none. */
+  /** Region of the signature; absent with a bearer token. */
   region?: string;
   isLocal: boolean;
-  /** Adds what proves it. @throws CredentialsProblem without valid credentials */
+  /** Returns the call's headers with a signature or a token. @throws CredentialsProblem without valid credentials */
   authorize: (call: ApiCall) => Promise<Headers>;
 };
 
@@ -38,8 +38,8 @@ type Identity = {
 };
 
 /**
- * `POSTHASTE_API_URL` is for an API behind a name of its own: nothing is looked up in CloudFormation then.
- * @throws Problem with what to do, when there is no deployment.
+ * Finds the API. `POSTHASTE_API_URL`, for an API with a custom domain name, skips the lookup in CloudFormation.
+ * @throws Problem with advice when there is no deployment.
  */
 export async function findApi(choice: DeploymentChoice, env: NodeJS.ProcessEnv): Promise<ApiAccess> {
   const given = env['POSTHASTE_API_URL'];
@@ -49,7 +49,7 @@ export async function findApi(choice: DeploymentChoice, env: NodeJS.ProcessEnv):
   return accessTo({ name: given, apiUrl: checkedUrl(given), client: {} }, env);
 }
 
-/** The API of a deployment that was found already. */
+/** The API of a known deployment. */
 export function apiOf({ name, apiUrl, client }: Deployment, env: NodeJS.ProcessEnv): Promise<ApiAccess> {
   const given = client.endpoint === undefined ? env['POSTHASTE_API_URL'] : undefined;
   return accessTo(
@@ -61,7 +61,7 @@ export function apiOf({ name, apiUrl, client }: Deployment, env: NodeJS.ProcessE
 function checkedUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
-    throw new Problem(`POSTHASTE_API_URL takes an http or https URL without a query, not "${text}".`);
+    throw new Problem(`POSTHASTE_API_URL must be an http or https URL without a query, not "${text}".`);
   }
   return text;
 }
@@ -74,12 +74,12 @@ async function accessTo(
     name,
     apiUrl: apiUrl.replace(/\/+$/, ''),
     isLocal: client.endpoint !== undefined,
-    ...(await proofFor(client, env)),
+    ...(await authorizationFor(client, env)),
   };
 }
 
-/** A token where there is one (`apiAuthorization: jwt`), else Signature Version 4. */
-async function proofFor(
+/** Uses POSTHASTE_TOKEN if it is set (`apiAuthorization: jwt`), otherwise Signature Version 4. */
+async function authorizationFor(
   client: Deployment['client'],
   env: NodeJS.ProcessEnv,
 ): Promise<Pick<ApiAccess, 'authorize' | 'region'>> {
@@ -108,14 +108,14 @@ function signing({ region, credentials }: Identity): Required<Pick<ApiAccess, 'a
     authorize: async (call) => {
       const { headers } = await signer.sign(requestOf(call));
       const authorized = new Headers(headers);
-      // Set by whatever sends the request.
+      // fetch sets it.
       authorized.delete('host');
       return authorized;
     },
   };
 }
 
-/** A call as the signer takes it. */
+/** The call in the signer's form. */
 function requestOf({ method, url, headers, body }: ApiCall): HttpRequest {
   const { protocol, hostname, port, host, pathname, searchParams } = new URL(url);
   return new HttpRequest({
@@ -134,23 +134,20 @@ function notExpired(credentials: Credentials): Credentials {
   const { expiration } = credentials;
   if (expiration === undefined || expiration.getTime() > Date.now()) return credentials;
   const since = expiration.toISOString();
-  throw new CredentialsProblem(
-    'credentials_expired',
-    `Your AWS credentials have expired at ${since}. ${RENEW}`,
-  );
+  throw new CredentialsProblem('credentials_expired', `Your AWS credentials expired at ${since}. ${RENEW}`);
 }
 
-const RENEW = 'Renew them the way you got them, for instance by aws sso login.';
+const RENEW = 'Renew them, for example with aws sso login.';
 
 async function identityOf({ region, credentials }: Deployment['client']): Promise<Identity> {
   if (region !== undefined && credentials !== undefined) {
     return { region, credentials: () => Promise.resolve(credentials) };
   }
-  // Any of the SDK's clients finds both the way the AWS CLI does; this one is there already.
+  // Any SDK client resolves region and credentials as the AWS CLI does; this one is already a dependency.
   const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
   const { config } = new CloudFormation();
   const found = await config.region().catch((cause: unknown) => {
-    throw new Problem(`No AWS region is known: ${failureText(cause)}. Set AWS_REGION or AWS_PROFILE.`, {
+    throw new Problem(`No AWS region is configured: ${failureText(cause)}. Set AWS_REGION or AWS_PROFILE.`, {
       cause,
     });
   });
@@ -158,13 +155,13 @@ async function identityOf({ region, credentials }: Deployment['client']): Promis
     region: found,
     credentials: () =>
       config.credentials().catch((cause: unknown) => {
-        throw withoutCredentials(cause);
+        throw credentialsProblem(cause);
       }),
   };
 }
 
-/** The SDK says only in its sentences that a session, as of SSO, is over. */
-function withoutCredentials(cause: unknown): CredentialsProblem {
+/** The SDK reports an expired session, such as SSO, only in the text of its error. */
+function credentialsProblem(cause: unknown): CredentialsProblem {
   const text = failureText(cause);
   return /expired/i.test(text)
     ? new CredentialsProblem('credentials_expired', `Your AWS credentials have expired: ${text}. ${RENEW}`, {
@@ -172,13 +169,13 @@ function withoutCredentials(cause: unknown): CredentialsProblem {
       })
     : new CredentialsProblem(
         'no_credentials',
-        `No AWS credentials are at hand: ${text}. They come from the environment, as for the AWS CLI; ` +
-          'where the API takes tokens instead, set POSTHASTE_TOKEN.',
+        `No AWS credentials were found: ${text}. Configure them as for the AWS CLI, ` +
+          'or set POSTHASTE_TOKEN if the API expects a token.',
         { cause },
       );
 }
 
-/** Nothing can be signed: there are no credentials, or their time is over. */
+/** Requests cannot be signed: credentials are missing or expired. */
 export class CredentialsProblem extends Problem {
   readonly code: 'no_credentials' | 'credentials_expired';
 

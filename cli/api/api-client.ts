@@ -8,18 +8,18 @@ import { ApiRefusal, isAnswer } from './api-refusal.ts';
 import { searchOf, type ApiAnswer, type ApiClient, type ApiRequest } from './api-request.ts';
 import { parsedAnswer } from './parsed-answer.ts';
 
-/** API Gateway gives an answer within 30 s, or gives up. */
+/** API Gateway itself times out after 30 s. */
 const TIMEOUT_MS = 35_000;
 
 const MOST_TRIES = 4;
-/** Seconds between them. */
+/** Seconds between tries. */
 const INTERVAL = { floor: 0.2, ceiling: 2, exponent: 3 };
 
-/** What API Gateway says where its limits are reached; the function has not seen the request. */
-const TURNED_AWAY = 429;
+/** API Gateway's status when its limits are reached; the function has not seen the request. */
+const THROTTLED = 429;
 
-/** What it says of a function that has not answered. */
-const PASSING: ReadonlySet<number> = new Set([500, 502, 503, 504]);
+/** API Gateway's statuses when the function failed or did not answer. */
+const TRANSIENT: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 
 export async function openApi(
   choice: DeploymentChoice,
@@ -32,9 +32,9 @@ export function apiClient(access: ApiAccess, sleep = systemSleep): ApiClient {
   const send = async (request: ApiRequest): Promise<ApiAnswer> => {
     let interval = pollInterval(INTERVAL);
     for (let tries = 1; ; tries += 1) {
-      const outcome = await once(access, request);
+      const outcome = await sendOnce(access, request);
       if (outcome.kind === 'answer') return outcome.answer;
-      if (tries === MOST_TRIES || !mayComeAgain(request, outcome)) throw outcome.failure;
+      if (tries === MOST_TRIES || !mayRetry(request, outcome)) throw outcome.failure;
       await sleep(waitOf(interval), request.signal);
       interval = interval.afterEmpty();
     }
@@ -46,26 +46,26 @@ export function apiClient(access: ApiAccess, sleep = systemSleep): ApiClient {
   };
 }
 
-function mayComeAgain(request: ApiRequest, { kind }: Outcome): boolean {
-  return kind === 'turned_away' || (kind === 'passing' && isRepeatable(request));
+function mayRetry(request: ApiRequest, { kind }: Outcome): boolean {
+  return kind === 'throttled' || (kind === 'transient' && isRepeatable(request));
 }
 
 function isRepeatable({ method, repeatable = method !== 'POST' && method !== 'PATCH' }: ApiRequest): boolean {
   return repeatable;
 }
 
-/** Milliseconds, with some chance in it, so that commands that failed together do not come again together. */
+/** Milliseconds with jitter, so that commands that failed together do not retry together. */
 function waitOf({ wait }: PollInterval): number {
   return wait * 1000 * (0.5 + Math.random() / 2);
 }
 
-/** `passing`: it may be different at another try. `turned_away`: so may it, and nothing has happened yet. */
+/** `transient`: another try may succeed. `throttled`: the same, and the API has not processed the request. */
 type Outcome =
   | { kind: 'answer'; answer: ApiAnswer }
   | { kind: 'refused'; failure: ApiRefusal }
-  | { kind: 'passing' | 'turned_away'; failure: Error };
+  | { kind: 'transient' | 'throttled'; failure: Error };
 
-async function once(access: ApiAccess, request: ApiRequest): Promise<Outcome> {
+async function sendOnce(access: ApiAccess, request: ApiRequest): Promise<Outcome> {
   const { method, path, query = {}, signal } = request;
   const call = { method, url: access.apiUrl + path + searchOf(query), ...contentOf(request) };
   const headers = await access.authorize(call);
@@ -74,7 +74,7 @@ async function once(access: ApiAccess, request: ApiRequest): Promise<Outcome> {
     const response = await fetch(call.url, {
       ...call,
       headers,
-      // Ours never redirects, and a signature must not go anywhere else.
+      // The API never redirects, and a signature must not be sent to another host.
       redirect: 'error',
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     });
@@ -85,7 +85,7 @@ async function once(access: ApiAccess, request: ApiRequest): Promise<Outcome> {
     });
   } catch (cause) {
     if (signal?.aborted === true) throw cause;
-    return { kind: 'passing', failure: noAnswer(access, cause) };
+    return { kind: 'transient', failure: noAnswerProblem(access, cause) };
   }
 }
 
@@ -103,12 +103,12 @@ function outcomeOf(request: ApiRequest, answer: ApiAnswer): Outcome {
   const { method, path } = request;
   const { status, text } = answer;
   const failure = new ApiRefusal(`${method} ${path}`, status, text);
-  if (status === TURNED_AWAY) return { kind: 'turned_away', failure };
-  return { kind: PASSING.has(status) ? 'passing' : 'refused', failure };
+  if (status === THROTTLED) return { kind: 'throttled', failure };
+  return { kind: TRANSIENT.has(status) ? 'transient' : 'refused', failure };
 }
 
-/** What fetch throws says nothing; its cause does. */
-function noAnswer({ name, apiUrl }: ApiAccess, cause: unknown): Problem {
+/** fetch throws a generic TypeError; the reason is in its cause. */
+function noAnswerProblem({ name, apiUrl }: ApiAccess, cause: unknown): Problem {
   const reason = cause instanceof TypeError && cause.cause !== undefined ? cause.cause : cause;
-  return new Problem(`The API of ${name} does not answer at ${apiUrl}: ${failureText(reason)}.`, { cause });
+  return new Problem(`The API of ${name} does not respond at ${apiUrl}: ${failureText(reason)}.`, { cause });
 }

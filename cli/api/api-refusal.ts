@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { FieldError } from '../../shared/domain/errors.ts';
 import type { ApiAnswer, ApiRequest } from './api-request.ts';
 
-/** Ours has the first form (docs/api.md#errors); API Gateway's own answers have the second. */
+/** Errors of the API have the first form (docs/api.md#errors), errors of API Gateway the second. */
 const errorBody = z.union([
   z.object({
     error: z.object({
@@ -15,8 +15,8 @@ const errorBody = z.union([
 ]);
 
 /**
- * Whether it is what was asked for. With the status that is accepted, refusals come, too: of API Gateway, and of the console
- * where there is no deployment. Their body tells.
+ * Whether a response answers the request. The accepted extra status is also used for refusals, by API Gateway and by
+ * the console without a deployment: only the body tells them apart.
  */
 export function isAnswer(
   { accept }: Pick<ApiRequest, 'accept'>,
@@ -27,44 +27,43 @@ export function isAnswer(
   return body !== undefined && !errorBody.safeParse(body).success;
 }
 
-/** The API answered, but not with what was asked for. */
+/** The API, or API Gateway in front of it, refused the request. */
 export class ApiRefusal extends Error {
   override readonly name = 'ApiRefusal';
   readonly request: string;
   readonly status: number;
-  /** Of our API; those of API Gateway have none. */
+  /** Error code of the API; API Gateway sends none. */
   readonly code: string | undefined;
   readonly fields: readonly FieldError[];
 
   constructor(request: string, status: number, text: string) {
-    const said = refusalOf(text);
-    super(said.message);
+    const details = refusalOf(text);
+    super(details.message);
     this.request = request;
     this.status = status;
-    this.code = said.code;
-    this.fields = said.fields;
+    this.code = details.code;
+    this.fields = details.fields;
   }
 }
 
-type Said = { message: string; code?: string; fields: readonly FieldError[] };
+type RefusalDetails = { message: string; code?: string; fields: readonly FieldError[] };
 
-function refusalOf(text: string): Said {
+function refusalOf(text: string): RefusalDetails {
   const parsed = errorBody.safeParse(jsonOrUndefined(text));
   if (!parsed.success) return { message: text.slice(0, 200), fields: [] };
   return 'error' in parsed.data ? parsed.data.error : { message: parsed.data.message, fields: [] };
 }
 
-/** What somebody can do about it whom the API, or API Gateway in front of it, does not let in. */
+/** What the user can do about a request that API Gateway denied; undefined for other refusals. */
 export function adviceFor({ status, code }: ApiRefusal): string | undefined {
   if (code !== undefined) return undefined;
   if (status === 403)
-    return 'Your credentials may not call this: they need execute-api:Invoke on the API (docs/api.md).';
-  if (status === 401)
-    return 'The API wants a token: set POSTHASTE_TOKEN to one that its issuer has given you.';
+    return 'Your credentials lack the permission execute-api:Invoke on this route of the API (docs/api.md).';
+  if (status === 401) return 'The API requires a token: set POSTHASTE_TOKEN to one from its issuer.';
   return undefined;
 }
 
-/** Undefined: the text is not JSON. */
+/** The parsed text; undefined if it is not JSON. */
 export function jsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);

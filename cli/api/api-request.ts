@@ -3,32 +3,32 @@ import type * as z from 'zod';
 export type ApiRequest = {
   method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
-  /** Those that are undefined are left out. */
+  /** Undefined values are omitted. */
   query?: Readonly<Record<string, string | number | undefined>>;
-  /** Source text, sent as it is. */
+  /** Source text, sent unchanged. */
   body?: string;
   /** @default application/json */
   contentType?: string;
-  /** Whether a second one does no harm. @default all but POST and PATCH */
+  /** Whether the request is safe to repeat. @default true except for POST and PATCH */
   repeatable?: boolean;
-  /** A status over 299 that is an answer, too, unless its body is an error. */
+  /** A further status that counts as an answer, unless the body is an error. */
   accept?: number;
   signal?: AbortSignal;
 };
 
 export type ApiAnswer = { status: number; text: string; headers: Headers };
 
-/** The administration API as the command calls it, and the console's page by way of the command. */
+/** Client of the administration API, for the command and for the console page. */
 export type ApiClient = {
-  /** For people. */
+  /** Display name. */
   name: string;
-  /** @throws ApiRefusal, or an error that says so when there is no answer. */
+  /** @throws ApiRefusal when refused; Problem when there is no response */
   send: (request: ApiRequest) => Promise<ApiAnswer>;
-  /** The answer's JSON as the schema reads it. @throws as `send` does, and UnknownAnswer */
+  /** The response's JSON, parsed by the schema. @throws as `send`, and UnknownAnswer */
   call: <Answer>(request: ApiRequest, schema: z.ZodType<Answer>) => Promise<Answer>;
 };
 
-/** A query with its question mark; empty where there is none. */
+/** The query string with its question mark; empty without parameters. */
 export function searchOf(query: NonNullable<ApiRequest['query']>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -37,7 +37,7 @@ export function searchOf(query: NonNullable<ApiRequest['query']>): string {
   return search.size === 0 ? '' : `?${search.toString()}`;
 }
 
-/** A path of the API. Each value is one segment of it, whatever it holds. */
+/** A path of the API. Each value becomes one encoded path segment. */
 export function apiPath(texts: TemplateStringsArray, ...values: readonly string[]): string {
   return texts.reduce((path, text, index) => path + encodeURIComponent(values[index - 1] ?? '') + text);
 }

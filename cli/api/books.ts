@@ -8,7 +8,7 @@ const pageSchema = booksViewSchema.extend({ links: linksSchema });
 /** RFC 3339. */
 export type BooksWindow = { since: string; until: string; deleted?: boolean };
 
-/** The books of a window page by page: each page counts as many messages as it had time for, and has its own sums. */
+/** The reconciliation counts of a window, page by page. Each page has separate sums, to be added up. */
 export const booksPages = async function* (
   api: ApiClient,
   queue: string,

@@ -5,7 +5,7 @@ import { deliveryViewSchema, type DeliveryView } from '../../shared/wire/views/d
 import { type ApiClient, apiPath } from './api-request.ts';
 import { linksSchema, listing } from './listing.ts';
 
-/** A delivery in the listing of its queue, which has no delivered ones. */
+/** A delivery in the listing of its queue, which omits delivered ones. */
 export type ListedDelivery = z.infer<typeof deliverySummarySchema>;
 
 const listedPage = z
@@ -22,13 +22,13 @@ export type DeliveryFilter = {
   subscription?: string;
   since?: number;
   until?: number;
-  /** Those of a queue that was deleted. */
+  /** List those of a deleted queue. */
   deleted?: boolean;
 };
 
 type Most = { most?: number; signal?: AbortSignal };
 
-/** Newest first. */
+/** Open and failed deliveries of a queue, newest first. */
 export function listDeliveries(
   api: ApiClient,
   queue: string,
@@ -53,7 +53,7 @@ function textOf(time: number | undefined): string | undefined {
   return time === undefined ? undefined : new Date(time).toISOString();
 }
 
-/** All of a message, the delivered ones among them. */
+/** All deliveries of a message, including delivered ones. */
 export function deliveriesOfMessage(
   api: ApiClient,
   { queue, messageId }: { queue: string; messageId: string },
@@ -83,7 +83,7 @@ export function showDelivery(
   return api.call({ method: 'GET', path: pathOf(address), ...(signal && { signal }) }, deliveryDetailSchema);
 }
 
-/** Never repeated by itself: a second one would open a second round where the first has ended at once. */
+/** Sent once: a repeated request could open a second round if the first one has already ended. */
 export function retryDelivery(api: ApiClient, address: DeliveryAddress): Promise<DeliveryView> {
   return api.call({ method: 'POST', path: `${pathOf(address)}/retry` }, deliveryViewSchema);
 }

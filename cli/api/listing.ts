@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import type { ApiClient, ApiRequest } from './api-request.ts';
 
-/** The way to the next page, as every listing gives it. */
+/** Links of a listing; the one with rel `next` leads to the next page. */
 export const linksSchema = z.array(z.object({ rel: z.string(), href: z.string() })).default([]);
 
 export type ListedPage<Item> = { items: Item[]; links: z.infer<typeof linksSchema> };
 
-/** The most that one page holds. */
+/** The API's maximum page size. */
 const MOST_ON_A_PAGE = 100;
 
 export type ListingRequest<Item> = Pick<ApiRequest, 'path' | 'query' | 'signal'> & {
@@ -15,7 +15,7 @@ export type ListingRequest<Item> = Pick<ApiRequest, 'path' | 'query' | 'signal'>
   most?: number;
 };
 
-/** Everything in a listing, page after page, as it comes. */
+/** All items of a listing; fetches page after page as they are read. */
 export const listing = async function* <Item>(
   api: ApiClient,
   { path, query, signal, schema, most = Infinity }: ListingRequest<Item>,
@@ -32,7 +32,7 @@ export const listing = async function* <Item>(
   } while (marker !== undefined && room > 0);
 };
 
-/** What stands in the link to the next page. */
+/** The marker in the link to the next page; undefined on the last page. */
 export function markerIn(links: ListedPage<unknown>['links']): string | undefined {
   const next = links.find(({ rel }) => rel === 'next');
   if (next === undefined) return undefined;

@@ -6,7 +6,7 @@ import { linksSchema, listing } from './listing.ts';
 
 export type MessageView = z.infer<typeof messageViewSchema>;
 
-/** `text` is the answer as it came: printed anew, its `body` would not be what was published. */
+/** `text` is the response unchanged: serialising it again would alter the published `body`. */
 export async function showMessage(
   api: ApiClient,
   queue: string,
@@ -23,7 +23,7 @@ const pageSchema = z
   .object({ messages: z.array(messageSummarySchema), links: linksSchema })
   .transform(({ messages, links }) => ({ items: messages, links }));
 
-/** Those accepted in a window (RFC 3339; of the last 24 hours by default), newest first. */
+/** Messages accepted in a window (RFC 3339; by default the last 24 hours), newest first. */
 export function listMessages(
   api: ApiClient,
   queue: string,
@@ -45,8 +45,8 @@ export async function eraseBody(api: ApiClient, queue: string, id: string): Prom
 const postedSchema = z.object({ ids: z.array(z.string()) });
 
 /**
- * `body` is the source text of `{"messages": [...]}`. Messages that bring ids can be posted twice: the second is a duplicate.
- * @returns their ids, in order
+ * Publishes messages and returns their ids in order. `body` is the source text of `{"messages": [...]}`. Give every
+ * message an id: the request may be repeated, and only messages with ids are then recognised as duplicates.
  */
 export async function postMessages(
   api: ApiClient,

@@ -2,22 +2,22 @@ import * as z from 'zod';
 import { firstField } from '../../shared/wire/fields.ts';
 import type { ApiAnswer, ApiRequest } from './api-request.ts';
 
-/** An answer, but not one that is known here. */
+/** The response does not match the schema that this version knows. */
 export class UnknownAnswer extends Error {
   override readonly name = 'UnknownAnswer';
-  /** The one that was read first and was not understood. */
+  /** The first field that does not match. */
   readonly field: string;
 
   constructor({ method, path }: Pick<ApiRequest, 'method' | 'path'>, field: string) {
     super(
-      `The answer to ${method} ${path} is not what this version of the command knows (${field}). ` +
-        'Are the deployment and the command of the same version?',
+      `The response to ${method} ${path} has an unexpected form (${field}). ` +
+        'Check that the command and the deployment have the same version.',
     );
     this.field = field;
   }
 }
 
-/** The answer's JSON as the schema reads it. @throws UnknownAnswer when it is something else */
+/** The response's JSON, parsed by the schema. @throws UnknownAnswer if it does not match */
 export function parsedAnswer<Answer>(
   { text }: Pick<ApiAnswer, 'text'>,
   request: Pick<ApiRequest, 'method' | 'path'>,

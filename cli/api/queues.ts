@@ -21,7 +21,7 @@ export function listQueues(api: ApiClient, most?: number): AsyncGenerator<Listed
   });
 }
 
-/** Its metadata. */
+/** The queue's metadata; undefined if there is no such queue. */
 export async function findQueue(api: ApiClient, queue: string): Promise<Record<string, unknown> | undefined> {
   try {
     return await api.call({ method: 'GET', path: apiPath`/v2/queues/${queue}` }, metadataSchema);
@@ -36,7 +36,7 @@ export async function putQueue(api: ApiClient, queue: string, metadata: string):
   await api.send({ method: 'PUT', path: apiPath`/v2/queues/${queue}`, body: metadata });
 }
 
-/** `patch` is an RFC 6902 document. The metadata as it is then. */
+/** Returns the metadata after the change. `patch` is an RFC 6902 document. */
 export function patchQueue(api: ApiClient, queue: string, patch: string): Promise<Record<string, unknown>> {
   return api.call(
     {

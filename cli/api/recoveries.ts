@@ -7,16 +7,20 @@ const pageSchema = z
   .object({ recoveries: z.array(recoveryViewSchema), links: linksSchema })
   .transform(({ recoveries, links }) => ({ items: recoveries, links }));
 
-export type RecoveryOrder = { since: string; until: string; subscription?: string; status?: string };
+export type RecoveryRequest = { since: string; until: string; subscription?: string; status?: string };
 
-export function startRecovery(api: ApiClient, queue: string, order: RecoveryOrder): Promise<RecoveryView> {
+export function startRecovery(
+  api: ApiClient,
+  queue: string,
+  recovery: RecoveryRequest,
+): Promise<RecoveryView> {
   return api.call(
-    { method: 'POST', path: apiPath`/v2/queues/${queue}/recoveries`, body: JSON.stringify(order) },
+    { method: 'POST', path: apiPath`/v2/queues/${queue}/recoveries`, body: JSON.stringify(recovery) },
     recoveryViewSchema,
   );
 }
 
-/** Newest first. */
+/** The recoveries of a queue, newest first. */
 export function listRecoveries(api: ApiClient, queue: string, most?: number): AsyncGenerator<RecoveryView> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/recoveries`,

@@ -4,15 +4,15 @@ import type { ApiClient } from './api-request.ts';
 const healthSchema = z.object({
   status: z.enum(['ok', 'failing']),
   checks: z.record(z.string(), z.enum(['ok', 'failing'])),
-  /** About how many messages each holds; absent where they could not be counted. */
+  /** Approximate number of messages per queue; absent if they could not be counted. */
   queues: z.record(z.string(), z.number()).exactOptional(),
-  /** Up to 1000; absent where they could not be counted. */
+  /** Overdue retries, at most 1000; absent if they could not be counted. */
   overdue: z.number().exactOptional(),
 });
 
 export type Health = z.infer<typeof healthSchema>;
 
-/** Failing is an answer, too. */
+/** Reads the health report; status 503 is a report as well, of a failing deployment. */
 export function readHealth(api: ApiClient, signal?: AbortSignal): Promise<Health> {
   return api.call(
     { method: 'GET', path: '/v2/health', accept: 503, ...(signal && { signal }) },
@@ -20,7 +20,7 @@ export function readHealth(api: ApiClient, signal?: AbortSignal): Promise<Health
   );
 }
 
-/** Anybody may ask. */
+/** Needs no authorisation. */
 export async function ping(api: ApiClient): Promise<void> {
   await api.send({ method: 'GET', path: '/v2/ping' });
 }

@@ -96,13 +96,13 @@ export function rotateSecret(
   api: ApiClient,
   queue: string,
   id: string,
-  order: { secret?: string; type?: string; graceSeconds?: number },
+  rotation: { secret?: string; type?: string; graceSeconds?: number },
 ): Promise<RotatedSecret> {
   return api.call(
     {
       method: 'POST',
       path: apiPath`/v2/queues/${queue}/subscriptions/${id}/secret/rotate`,
-      body: JSON.stringify(order),
+      body: JSON.stringify(rotation),
     },
     rotatedSchema,
   );
@@ -110,7 +110,10 @@ export function rotateSecret(
 
 const testedSchema = z.object({ delivery: deliveryViewSchema }).transform(({ delivery }) => delivery);
 
-/** `body` is JSON source text. */
+/**
+ * Sends a test message and returns its delivery after the first attempt, if that ends in time. `body` is JSON source
+ * text.
+ */
 export async function testSubscription(
   api: ApiClient,
   queue: string,
@@ -121,20 +124,20 @@ export async function testSubscription(
     { method: 'POST', path: apiPath`/v2/queues/${queue}/subscriptions/${id}/test`, body },
     testedSchema,
   );
-  return attempted(api, tested);
+  return awaitFirstAttempt(api, tested);
 }
 
-/** As long as most attempts take. */
-const LOOKS = 20;
+/** Long enough for most attempts. */
+const MAX_POLLS = 20;
 const PAUSE_MS = 1_000;
 
-/** The API waits for three seconds; then it is for us to look. */
-async function attempted(api: ApiClient, tested: DeliveryView): Promise<DeliveryView> {
+/** Polls until the first attempt is recorded: the API itself waits for three seconds only. */
+async function awaitFirstAttempt(api: ApiClient, tested: DeliveryView): Promise<DeliveryView> {
   let delivery = tested;
-  for (let look = 0; look < LOOKS && isUntried(delivery); look += 1) {
+  for (let look = 0; look < MAX_POLLS && isUntried(delivery); look += 1) {
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     delivery = await showDelivery(api, delivery).catch((error: unknown) => {
-      // Not on record before its first attempt.
+      // A delivery has no record before its first attempt.
       if (error instanceof ApiRefusal && error.status === 404) return delivery;
       throw error;
     });
@@ -146,7 +149,7 @@ function isUntried({ status, attempts }: DeliveryView): boolean {
   return status === 'pending' && attempts.length === 0;
 }
 
-/** Its subscriptions as JSON lines, a part of them at a time. */
+/** The subscriptions of a queue as JSON lines, one text per page. */
 export const exportSubscriptions = async function* (
   api: ApiClient,
   queue: string,
@@ -165,7 +168,7 @@ export const exportSubscriptions = async function* (
   } while (marker !== undefined);
 };
 
-/** `<href>; rel="next"` (RFC 8288). */
+/** The marker in a Link header of the form `<href>; rel="next"` (RFC 8288). */
 function markerInHeader(link: string): string | undefined {
   const href = /<([^>]*)>;\s*rel="next"/.exec(link)?.[1];
   return href === undefined ? undefined : markerIn([{ rel: 'next', href }]);
@@ -196,8 +199,8 @@ const importedSchema = z.object({
 export type Imported = z.infer<typeof importedSchema>;
 
 /**
- * Can be repeated: what is there already is left as it is, or with `replace` has become so. Where an answer is lost, so are the secrets
- * in it: a repeat has none for what the lost request imported.
+ * Imports subscriptions from JSON lines; idempotent. If a response is lost, so are its secrets: the repeated request
+ * returns none for subscriptions that the first one created.
  */
 export function importSubscriptions(
   api: ApiClient,

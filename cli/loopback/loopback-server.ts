@@ -6,8 +6,8 @@ export type LoopbackServer = { url: string; port: number; close: () => Promise<v
 export type Exchange = { request: IncomingMessage; response: ServerResponse; port: number };
 
 /**
- * A server on 127.0.0.1, and there alone. Where `serve` fails the connection is cut.
- * @throws Problem when the port is taken.
+ * Starts a server that listens on 127.0.0.1 only. If `serve` fails, the connection is closed.
+ * @throws Problem when the port is in use.
  */
 export async function startLoopbackServer(
   serve: (exchange: Exchange) => Promise<void>,
@@ -16,7 +16,7 @@ export async function startLoopbackServer(
   const port = await loopbackPort(wanted);
   const server = createServer((request, response) => {
     serve({ request, response, port }).catch(() => {
-      // The answer had begun when one of the two sides went away: cut off, nobody takes it for whole.
+      // A part may already be sent: destroy the connection, so that the client notices the incomplete response.
       response.destroy();
     });
   });

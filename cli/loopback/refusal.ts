@@ -2,40 +2,40 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 export type Refusal = { status: number; code: string; message: string; allow?: string };
 
-type Asked = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
+type RequestHead = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
-/** Why a request may not reach us at all: its `Host` is a name that was bound to 127.0.0.1 to look like ours (DNS rebinding). */
-export function hostRefusalOf({ headers }: Asked, port: number): Refusal | undefined {
+/** The refusal of a request for another `Host`, which protects from DNS rebinding; undefined if the host is allowed. */
+export function hostRefusalOf({ headers }: RequestHead, port: number): Refusal | undefined {
   const host = hostOf(headers);
   return host === `127.0.0.1:${port}` || host === `localhost:${port}`
     ? undefined
-    : { status: 403, code: 'forbidden', message: `only for 127.0.0.1:${port} and localhost:${port}` };
+    : { status: 403, code: 'forbidden', message: `the host must be 127.0.0.1:${port} or localhost:${port}` };
 }
 
 /**
- * Why a request is not sent on. The signature is that of the command's user, so nobody may borrow it: not a page of another
- * origin, nor one behind another name, for a browser always says so in Origin, Sec-Fetch-Site (Fetch Metadata) or Host.
+ * The refusal of a request that must not be forwarded; undefined if it may be. Requests are signed with the user's
+ * credentials, so other web pages must not use them. Browsers identify such pages by Origin, Sec-Fetch-Site or Host.
  */
-export function refusalOf(request: Asked, port: number): Refusal | undefined {
+export function refusalOf(request: RequestHead, port: number): Refusal | undefined {
   return (
     hostRefusalOf(request, port) ??
-    (isFromElsewhere(request) ? FROM_ELSEWHERE : undefined) ??
-    unsendable(request)
+    (isCrossOrigin(request) ? CROSS_ORIGIN : undefined) ??
+    unsupportedRequest(request)
   );
 }
 
-const FROM_ELSEWHERE: Refusal = {
+const CROSS_ORIGIN: Refusal = {
   status: 403,
   code: 'forbidden',
-  message: 'not for pages of other origins',
+  message: 'requests from web pages of other origins are not allowed',
 };
 
-function hostOf(headers: Asked['headers']): string {
+function hostOf(headers: RequestHead['headers']): string {
   return headers.host?.toLowerCase() ?? '';
 }
 
-/** Programs that are no browsers send neither; a browser calls what its user typed `none`. */
-function isFromElsewhere({ headers }: Asked): boolean {
+/** Only browsers send these headers. `none` is a request that the user typed. */
+function isCrossOrigin({ headers }: RequestHead): boolean {
   const { origin, 'sec-fetch-site': site = 'none' } = headers;
   return (
     (origin !== undefined && origin !== `http://${hostOf(headers)}`) ||
@@ -43,32 +43,32 @@ function isFromElsewhere({ headers }: Asked): boolean {
   );
 }
 
-function unsendable({ method = '', url = '' }: Asked): Refusal | undefined {
-  if (UNSENDABLE.has(method)) {
+function unsupportedRequest({ method = '', url = '' }: RequestHead): Refusal | undefined {
+  if (UNSUPPORTED_METHODS.has(method)) {
     return {
       status: 405,
       code: 'method_not_allowed',
-      message: `${method} cannot be sent on`,
-      allow: SENT_ON,
+      message: `the method ${method} is not supported`,
+      allow: SUPPORTED_METHODS,
     };
   }
   return isPlainPath(url)
     ? undefined
-    : { status: 400, code: 'invalid_request', message: 'this path cannot be asked for' };
+    : { status: 400, code: 'invalid_request', message: 'the path must be absolute and normalised' };
 }
 
-/** fetch makes none of these (Fetch §2.2.1), and the API has no route for any. */
-const UNSENDABLE: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
-const SENT_ON = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
+/** Methods that fetch forbids (Fetch §2.2.1); the API has no route for them. */
+const UNSUPPORTED_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
+const SUPPORTED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 
-/** In origin form, and one that no URL parser changes: what is signed has to be what was asked for. */
+/** Whether the URL is in origin form and stays the same when parsed: the signed path must be the requested one. */
 function isPlainPath(url: string): boolean {
   if (!url.startsWith('/') || url.startsWith('//')) return false;
   const [path = ''] = url.split(/[?#]/, 1);
   return !path.includes('\\') && !path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
 }
 
-/** In the form of the API's own errors. The connection is not used again: its request may not have been read. */
+/** Sends a refusal in the API's error format, and closes the connection: the request may not have been read. */
 export function refuse(response: ServerResponse, { status, code, message, allow }: Refusal): void {
   response
     .writeHead(status, {

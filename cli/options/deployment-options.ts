@@ -1,22 +1,25 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { DeploymentChoice } from '../deployment.ts';
 
-/** What every command that works on a deployment takes. */
+/** Options of every command that works on a deployment. */
 export type DeploymentOptions = DeploymentChoice & { json?: true };
 
 const WHICH = `
-Without --local and --deployment it works on the local start if one is up, else on the deployment Posthaste in AWS.`;
+Without --local or --deployment, the command uses the local deployment if npm
+start is running, and Posthaste in AWS otherwise.`;
 
-/** `json` says what is printed with `--json`; `examples` are arguments as typed after the command's name. */
+/**
+ * Adds the deployment options and examples. `json` describes the `--json` output; `examples` are the arguments to type.
+ */
 export function onDeployment(
   command: Command,
   { json, examples, more = '' }: { json?: string; examples: readonly string[]; more?: string },
 ): Command {
   if (json !== undefined) command.option('--json', `print JSON: ${json}`);
   return command
-    .addOption(new Option('--local', 'on the local start').conflicts('deployment'))
+    .addOption(new Option('--local', 'use the local deployment (npm start)').conflicts('deployment'))
     .addOption(
-      new Option('--deployment <NAME>', 'on the deployment with this prefix of its stacks, in AWS').argParser(
+      new Option('--deployment <NAME>', 'use the deployment in AWS with this stack name prefix').argParser(
         deploymentOf,
       ),
     )
@@ -32,10 +35,10 @@ export function examplesText(examples: readonly string[]): string {
   ].join('\n');
 }
 
-/** As the setting `deployment` is: the start of a stack's name. */
+/** The same rule as for the setting `deployment`, the prefix of stack names. */
 function deploymentOf(text: string): string {
   if (!/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(text)) {
-    throw new InvalidArgumentError('It takes a letter, then up to 63 letters, digits and hyphens.');
+    throw new InvalidArgumentError('Expected a letter, then up to 63 letters, digits or hyphens.');
   }
   return text;
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import * as z from 'zod';
 
-/** A line without its end; `undefined` where it was longer than allowed. */
+/** A line without its line ending; `bytes` is undefined if it was too long. */
 export type InputLine = { number: number; bytes: Buffer | undefined };
 
 const asBytes = z.instanceof(Buffer);
@@ -9,8 +9,8 @@ const asBytes = z.instanceof(Buffer);
 const NEWLINE = 0x0a;
 
 /**
- * Lines end with \n, or \r\n, and nothing else: JSON may hold the other line ends of Unicode. No more than one line is in
- * memory, and no more of it than `mostBytes`.
+ * Reads lines that end with \n or \r\n; JSON may contain the other line separators of Unicode. Holds one line in memory
+ * at a time, and at most `mostBytes` of it.
  */
 export const inputLines = async function* (input: Readable, mostBytes: number): AsyncGenerator<InputLine> {
   let parts: Buffer[] = [];

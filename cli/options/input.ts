@@ -5,12 +5,12 @@ import { failureText } from '../failure-text.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import type { Terminal } from '../terminal.ts';
 
-/** A file's bytes, or with `-` those of stdin. */
+/** A stream of a file, or of stdin for `-`. */
 function openInput(file: string, terminal: Terminal): Readable {
   return file === '-' ? terminal.stdin : createReadStream(file);
 }
 
-/** For people. */
+/** Display name of an input. */
 function nameOfInput(file: string): string {
   return file === '-' ? 'stdin' : file;
 }
@@ -19,12 +19,12 @@ export function notReadable(file: string, cause: unknown): Problem {
   return new Problem(`${nameOfInput(file)} cannot be read: ${failureText(cause)}.`, { cause });
 }
 
-/** @throws Problem when it cannot be read, is over `mostBytes`, or is not UTF-8. */
+/** The text of a file or stdin. @throws Problem when it cannot be read, exceeds `mostBytes`, or is not UTF-8 */
 export async function readInput(file: string, mostBytes: number, terminal: Terminal): Promise<string> {
   const bytes = await boundedBody(openInput(file, terminal), mostBytes).catch((cause: unknown) => {
     throw notReadable(file, cause);
   });
-  if (bytes === undefined) throw new Problem(`${nameOfInput(file)} is over ${mostBytes} bytes.`);
+  if (bytes === undefined) throw new Problem(`${nameOfInput(file)} is larger than ${mostBytes} bytes.`);
   return decodedUtf8(bytes, file);
 }
 

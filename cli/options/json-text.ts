@@ -1,12 +1,14 @@
-/** What a user gave as JSON goes on as it was written: printed anew, long numbers would lose digits. */
+/** JSON members as source text: parsing and serialising them would drop digits of long numbers. */
 export type Members = readonly (readonly [name: string, source: string | undefined])[];
 
-/** The source text of an object with these members; those without a value are left out. */
+/** The source text of an object with these members, without undefined ones. */
 export function objectText(members: Members): string {
   return `{${membersText(members).join(',')}}`;
 }
 
-/** An object's source text with these members put over it: of several with one name the last counts (RFC 8259 §4). */
+/**
+ * An object's source text with these members appended; they win, as the last of a duplicate name counts (RFC 8259 §4).
+ */
 export function withMembers(object: string, members: Members): string {
   const inner = object.trim().slice(1, -1).trim();
   return `{${[...(inner === '' ? [] : [inner]), ...membersText(members)].join(',')}}`;
@@ -18,7 +20,7 @@ function membersText(members: Members): string[] {
   );
 }
 
-/** For a value that is not JSON yet. */
+/** The JSON text of a value. */
 export function textOf(value: unknown): string | undefined {
   return value === undefined ? undefined : JSON.stringify(value);
 }

@@ -7,7 +7,7 @@ export type PolicyRefusal = { code: 'invalid_json' | 'invalid_retry_policy'; fie
 
 export type GivenPolicy = { policy?: PartialRetryPolicy; refusal?: PolicyRefusal };
 
-/** `prefix` stands before the names of fields. */
+/** Parses a policy given as JSON. `prefix` is put before field names in errors. */
 export function givenPolicy(text: string | undefined, prefix: string): GivenPolicy {
   if (text === undefined) return {};
   const json = parseJson(text);

@@ -4,16 +4,16 @@ import { tableLines, type Column } from './table.ts';
 export type ListForm<Item> = {
   json?: true;
   columns: readonly Column[];
-  /** Cells that are printable already. */
+  /** Cells must already be printable. */
   rowOf: (item: Item) => readonly string[];
-  /** Said to people where there is nothing. */
+  /** Printed in place of an empty table. */
   none: string;
 };
 
-/** Rows that share their column widths: a long listing is shown as it comes. */
+/** Column widths are computed for this many rows, so that a long listing appears while it loads. */
 const ROWS_TOGETHER = 100;
 
-/** A listing: for programs a line of JSON each, for people a table. */
+/** Prints a listing as a table, or with `json` as one JSON line per item. */
 export async function printList<Item>(
   { print, printJson, readerLeft }: Terminal,
   items: AsyncIterable<Item> | Iterable<Item>,

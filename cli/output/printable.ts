@@ -1,14 +1,14 @@
 /**
- * What could move a terminal's cursor, colour it, reverse its text or hide in it: control characters of both ranges, line and
- * paragraph separators, format characters such as overrides of direction (Unicode TR #36, "bidirectional text spoofing") and
- * tags that show nothing, lone surrogates.
+ * Characters that can control a terminal or hide text: control characters, line and paragraph separators, lone
+ * surrogates, and format characters such as direction overrides and invisible tags (Unicode TR #36, "bidirectional text
+ * spoofing").
  */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** The same within JSON, where line breaks and tabs between values are no part of any text. */
+/** The same for JSON text, in which line breaks and tabs occur only between values. */
 const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** In UTF-16, as JSON escapes it: two escapes for a character beyond U+FFFF. */
+/** JSON escapes of the UTF-16 units: two for a character beyond U+FFFF. */
 function escaped(character: string): string {
   return Array.from(
     { length: character.length },
@@ -16,12 +16,15 @@ function escaped(character: string): string {
   ).join('');
 }
 
-/** Text that others control, on one line and with nothing in it that a terminal would act on. */
+/** Untrusted text on one line, with the characters escaped that a terminal would act on. */
 export function printable(text: string): string {
   return text.replace(UNSAFE, escaped);
 }
 
-/** As JSON text of the same value: in JSON these characters stand in strings only, where an escape means the same. */
+/**
+ * JSON text of the same value with unsafe characters escaped: they occur only in strings, where an escape is
+ * equivalent.
+ */
 export function printableJson(json: string): string {
   return json.replace(UNSAFE_IN_JSON, escaped);
 }

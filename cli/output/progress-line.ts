@@ -2,15 +2,16 @@ import type { Output } from '../terminal.ts';
 
 type ProgressLine = {
   show: (text: string) => void;
-  /** Before anything else is printed. */ clear: () => void;
+  /** Call before printing anything else. */
+  clear: () => void;
 };
 
-/** Milliseconds between lines where each stays, as in a log file. */
+/** Milliseconds between lines when the output is not a terminal, such as a log file. */
 const LINE_EVERY_MS = 10_000;
 
 const BACK_TO_AN_EMPTY_LINE = '\r\u001b[2K';
 
-/** On a terminal one line that changes; elsewhere a line now and then. `now` is milliseconds. */
+/** On a terminal one line that is overwritten; otherwise a line every ten seconds. `now` returns milliseconds. */
 export function progressLine(stream: Pick<Output, 'write' | 'isTTY'>, now: () => number): ProgressLine {
   let lineAt = now();
   if (stream.isTTY === true) {
@@ -35,7 +36,7 @@ export function progressLine(stream: Pick<Output, 'write' | 'isTTY'>, now: () =>
 
 const WIDTH = 30;
 
-/** `[##########----------] 33%`: for a part from 0 to 1. */
+/** A bar such as `[##########----------]  33%`. `part` is from 0 to 1. */
 export function progressBar(part: number): string {
   const filled = Math.round(Math.min(1, Math.max(0, part)) * WIDTH);
   return `[${'#'.repeat(filled)}${'-'.repeat(WIDTH - filled)}] ${String(Math.floor(part * 100)).padStart(3)}%`;

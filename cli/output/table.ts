@@ -2,7 +2,7 @@ import stringWidth from 'string-width';
 
 export type Column = { head: string; align?: 'right' };
 
-/** Lines of a table without frames. Cells are printed as they are: what others control has to be printable already. */
+/** Lines of a table without borders. Cells are printed unchanged: untrusted text must already be printable. */
 export function tableLines(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
   const lines = [columns.map(({ head }) => head), ...rows];
   const widths = columns.map((_, index) =>
@@ -20,7 +20,7 @@ export function tableLines(columns: readonly Column[], rows: readonly (readonly 
   );
 }
 
-/** One thing: its fields below each other. Those without a value are left out. */
+/** One line per field, aligned. Fields without a value are omitted. */
 export function fieldLines(
   fields: readonly (readonly [name: string, value: string | undefined])[],
 ): string[] {

@@ -1,6 +1,6 @@
 import { inUnits } from '../../shared/domain/duration.ts';
 
-/** A time of the API in the local zone, to the second; what is no time is left out. */
+/** A time of the API in the local time zone, to the second; empty for an invalid or missing time. */
 export function clockTime(time: string | undefined): string {
   const at = time === undefined ? NaN : Date.parse(time);
   if (Number.isNaN(at)) return '';
@@ -10,7 +10,7 @@ export function clockTime(time: string | undefined): string {
   return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')}`;
 }
 
-/** Seconds, to the second: 1 d 2 h 3 min 4 s. */
+/** A number of seconds in units, such as 1 d 2 h 3 min 4 s. */
 export function inWords(seconds: number): string {
   return inUnits(seconds).join(' ') || '0 s';
 }

@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import { deliveryViewSchema, type DeliveryView } from '../../shared/wire/views/delivery.ts';
 
-/** What the demo asks of the administration API. */
+/** The calls of the administration API that the demo makes. */
 export type ApiClient = {
   createQueue: (queue: string) => Promise<void>;
   subscribe: (
     queue: string,
     subscription: { subscriber: string; options: object },
   ) => Promise<{ id: string; secret: string }>;
-  /** Undefined as long as the message is not on record. */
+  /** Undefined until the message is recorded. */
   deliveriesOf: (queue: string, messageId: string) => Promise<DeliveryView[] | undefined>;
 };
 
-/** The API answered, but not with what was asked for. */
+/** The API refused a request. */
 export class ApiRefusal extends Error {
   override readonly name = 'ApiRefusal';
   readonly status: number;
 
   constructor(request: string, status: number, answer: string) {
-    super(`${request} was answered with ${status}: ${answer.slice(0, 500)}`);
+    super(`${request} was refused with status ${status}: ${answer.slice(0, 500)}`);
     this.status = status;
   }
 }

@@ -9,26 +9,26 @@ import { startDemoReceiver, type DemoReceiver } from './receiver.ts';
 import { demoHeading, demoMessages, demoQueue, demoSubscribers, type DemoSubscriber } from './scenario.ts';
 import { judge, verdictTable, type DemoDelivery, type Verdict } from './verdict.ts';
 
-/** The longest of its deliveries takes about ten seconds. */
+/** Timeout of the demo; its longest delivery takes about ten seconds. */
 const OVER_WITHIN_MS = 90_000;
 
 export type DemoOptions = {
   endpoints: Endpoints;
   /** When the start began, milliseconds since the epoch. */
   startedAt: number;
-  /** As deployed: seconds. */
+  /** The deployed setting, in seconds. */
   schedulerThreshold: number;
   signal: AbortSignal;
 };
 
 export type Demo = {
   verdicts: readonly Verdict[];
-  /** Goes on to show what is published to the demo's queue, until the signal. */
+  /** Continues to show attempts on the demo's queue, until the signal. */
   showMore: () => Promise<void>;
   close: () => Promise<void>;
 };
 
-/** Shows the deployed system at work, from subscriptions to a table of how each delivery ended. */
+/** Runs the demo: subscribes, publishes, prints every attempt, and prints a table of the results. */
 export async function runDemo(options: DemoOptions): Promise<Demo> {
   const { endpoints, signal, startedAt } = options;
   const api = apiClient(endpoints.apiUrl, signal);
@@ -39,7 +39,7 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
     api,
     queue: demoQueue,
     nameOf: (subscriptionId) => names.get(subscriptionId) ?? subscriptionId.slice(0, 8),
-    news: inbox.take,
+    takeEvents: inbox.take,
     print: (line) => {
       console.log(`  ${line}`);
     },
@@ -47,7 +47,7 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
   });
   const receiver = await startDemoReceiver(demoSubscribers, {
     onRequest: feed.follow,
-    onTaken: announceFirst(startedAt),
+    onDelivered: announceFirst(startedAt),
   });
   const close = async (): Promise<void> => {
     clients.sqs.destroy();
@@ -58,7 +58,7 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
     console.log(`\n${demoHeading(options.schedulerThreshold)}`);
     await subscribeAll(api, receiver, names);
     await publish(clients.sqs, endpoints.ingressQueueUrl, feed);
-    await feed.runUntil(over(feed));
+    await feed.runUntil(allSettled(feed));
     const verdicts = deliveriesOf({
       feed,
       receiver,
@@ -73,12 +73,12 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
   }
 }
 
-/** The time that a user waited for the first webhook, said once. */
+/** Prints once how long the first webhook took. */
 function announceFirst(startedAt: number): () => void {
-  let isSaid = false;
+  let isPrinted = false;
   return () => {
-    if (isSaid) return;
-    isSaid = true;
+    if (isPrinted) return;
+    isPrinted = true;
     console.log(
       `  First webhook delivered ${((Date.now() - startedAt) / 1000).toFixed(1)} s after the start.`,
     );
@@ -110,7 +110,7 @@ function clientsOf(endpoints: Endpoints) {
 
 async function publish(sqs: SQSClient, ingressQueueUrl: string, feed: Feed): Promise<void> {
   console.log(
-    `\nPublishing ${demoMessages.length} messages to the ingress queue; every attempt as it is made:`,
+    `\nPublishing ${demoMessages.length} messages to the ingress queue. Attempts as they are made:`,
   );
   for (const message of demoMessages) {
     feed.follow(message.id);
@@ -119,8 +119,8 @@ async function publish(sqs: SQSClient, ingressQueueUrl: string, feed: Feed): Pro
   }
 }
 
-/** All deliveries over and told of, or more time gone than they can take. */
-function over(feed: Feed): () => boolean {
+/** Whether all deliveries have ended and their events have arrived, or the timeout is over. */
+function allSettled(feed: Feed): () => boolean {
   const deadline = Date.now() + OVER_WITHIN_MS;
   return () => Date.now() > deadline || demoMessages.every(({ id }) => isSettled(feed, id));
 }
@@ -129,18 +129,20 @@ function isSettled(feed: Feed, messageId: string): boolean {
   const views = feed.seen(messageId);
   return (
     views.length >= demoSubscribers.length &&
-    views.every((view) => !isOpen(view.status) && (view.status !== 'exhausted' || feed.isTold(view)))
+    views.every(
+      (view) => !isOpen(view.status) && (view.status !== 'exhausted' || feed.hasExhaustedEvent(view)),
+    )
   );
 }
 
-type Seen = {
+type DemoState = {
   feed: Feed;
   receiver: DemoReceiver;
   names: ReadonlyMap<string, string>;
   schedulerThreshold: number;
 };
 
-function deliveriesOf({ feed, receiver, names, schedulerThreshold }: Seen): DemoDelivery[] {
+function deliveriesOf({ feed, receiver, names, schedulerThreshold }: DemoState): DemoDelivery[] {
   const deliveryOf = (subscriber: DemoSubscriber, message: string): DemoDelivery => {
     const view = feed
       .seen(message)

@@ -21,7 +21,9 @@ const MECHANISMS: Record<AttemptTrigger, string> = {
 
 const COLOURS = { delivered: 'green', failed: 'yellow', rejected: 'red' } as const;
 
-/** One attempt in at most 100 columns: when, whose, which, what came of it, and what comes next by which mechanism. */
+/**
+ * An attempt in at most 100 columns: time, message, subscriber, number, result, and the next step with its mechanism.
+ */
 export function feedLine({ message, subscriber, attempt, step }: FeedLine): string {
   return [
     clockTime(attempt.startedAt),
@@ -33,7 +35,7 @@ export function feedLine({ message, subscriber, attempt, step }: FeedLine): stri
   ].join('  ');
 }
 
-/** A time as the clock on the wall shows it. */
+/** A time of day in the local zone, with milliseconds. */
 export function clockTime(time: string): string {
   const at = new Date(time);
   const part = (value: number, digits = 2): string => String(value).padStart(digits, '0');
@@ -41,7 +43,7 @@ export function clockTime(time: string): string {
 }
 
 function resultOf({ statusCode, error, durationMs }: AttemptView): string {
-  return `${statusCode ?? error ?? 'no answer'}, ${durationMs} ms`;
+  return `${statusCode ?? error ?? 'no response'}, ${durationMs} ms`;
 }
 
 function stepText(step: NextStep): string {
@@ -51,7 +53,7 @@ function stepText(step: NextStep): string {
     case 'rejected':
       return styleText('red', '✗ rejected, not retried');
     case 'exhausted':
-      return styleText('red', '✗ exhausted, the policy is over');
+      return styleText('red', '✗ exhausted, no retries left');
     case 'cancelled':
       return styleText('red', '✗ cancelled');
     case 'next':

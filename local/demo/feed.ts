@@ -5,38 +5,37 @@ import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
 import type { OperatorEventMessage } from '../../shared/wire/events/operator-event.ts';
 import type { ApiClient } from './api-client.ts';
 import { feedLine, type FeedLine } from './feed-line.ts';
-import { newsLine } from './news-line.ts';
+import { eventLine } from './event-line.ts';
 import { nextStep } from './next-step.ts';
 
-/** A message whose deliveries are all over is looked at for this long yet. */
+/** How long a message is still polled after its last delivery has ended. */
 const QUIET_MS = 15_000;
 
 export type FeedOptions = {
   api: ApiClient;
   queue: string;
   nameOf: (subscriptionId: string) => string;
-  /** What operators were told since it was asked last. */
-  news: () => Promise<readonly OperatorEventMessage[]>;
+  /** New operator events since the last call. */
+  takeEvents: () => Promise<readonly OperatorEventMessage[]>;
   print: (line: string) => void;
   signal: AbortSignal;
 };
 
 export type Feed = {
-  /** Shows the attempts of a message from now on. Once is enough. */
+  /** Shows the attempts of a message from now on; idempotent. */
   follow: (messageId: string) => void;
-  /** The deliveries of a message as last seen. */
+  /** The deliveries of a message at the last poll. */
   seen: (messageId: string) => readonly DeliveryView[];
-  /** Whether operators were told that this delivery is exhausted. */
-  isTold: (delivery: DeliveryView) => boolean;
-  /** Polls until the condition holds; ends with the signal. */
+  /** Whether a delivery.exhausted event has arrived for this delivery. */
+  hasExhaustedEvent: (delivery: DeliveryView) => boolean;
+  /** Polls and prints until the condition holds or the signal aborts. */
   runUntil: (isDone: () => boolean) => Promise<void>;
 };
 
 type Followed = { label: string; views: DeliveryView[]; shown: Map<string, number>; changedAt: number };
 
 /**
- * Prints every attempt of the messages it follows, once, in the order in which they were made, and what operators are
- * told as it comes.
+ * Prints every attempt of the followed messages once, in chronological order, and operator events as they arrive.
  */
 export function createFeed(options: FeedOptions): Feed {
   const followed = new Map<string, Followed>();
@@ -55,22 +54,22 @@ export function createFeed(options: FeedOptions): Feed {
     return lines;
   };
 
-  const toldOf = new Set<string>();
+  const reportedExhausted = new Set<string>();
   const names = {
     subscriber: options.nameOf,
     message: (messageId: string) => followed.get(messageId)?.label ?? messageId,
   };
 
-  const printNews = async (): Promise<number> => {
-    const news = await options.news();
+  const printEvents = async (): Promise<number> => {
+    const news = await options.takeEvents();
     for (const event of news) {
-      options.print(newsLine(event, names, new Date()));
-      if (event['detail-type'] === 'delivery.exhausted') toldOf.add(nameOf(event.detail));
+      options.print(eventLine(event, names, new Date()));
+      if (event['detail-type'] === 'delivery.exhausted') reportedExhausted.add(nameOf(event.detail));
     }
     return news.length;
   };
 
-  const look = async (): Promise<number> => {
+  const poll = async (): Promise<number> => {
     const now = Date.now();
     const awaited = [...followed].filter(([, message]) => isAwaited(message, now));
     const found = await Promise.all(
@@ -86,7 +85,7 @@ export function createFeed(options: FeedOptions): Feed {
       .flat()
       .toSorted((one, other) => one.attempt.startedAt.localeCompare(other.attempt.startedAt));
     for (const line of lines) options.print(feedLine(line));
-    return lines.length + (await printNews());
+    return lines.length + (await printEvents());
   };
 
   return {
@@ -101,11 +100,11 @@ export function createFeed(options: FeedOptions): Feed {
       options.print(`${label} is message ${messageId}`);
     },
     seen: (messageId) => followed.get(messageId)?.views ?? [],
-    isTold: (delivery) => toldOf.has(nameOf(delivery)),
+    hasExhaustedEvent: (delivery) => reportedExhausted.has(nameOf(delivery)),
     runUntil: async (isDone) => {
       let interval = pollInterval({ floor: 0.25, ceiling: 1 });
       while (!options.signal.aborted) {
-        interval = (await look()) > 0 ? interval.afterMessage() : interval.afterEmpty();
+        interval = (await poll()) > 0 ? interval.afterMessage() : interval.afterEmpty();
         if (isDone()) return;
         await pause(interval.wait * 1000, undefined, { signal: options.signal });
       }

@@ -4,23 +4,23 @@ import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { loopbackPort } from '../loopback-port.ts';
 import type { DemoSubscriber } from './scenario.ts';
 
-/** The subscribers' own server: a real one, on loopback. */
+/** A real HTTP server on loopback for the demo's subscribers. */
 export type DemoReceiver = {
   urlOf: (subscriber: DemoSubscriber) => string;
-  /** From now on the subscriber's requests have to be signed with this secret. */
+  /** Verifies further requests of the subscriber with this secret. */
   trust: (subscriber: DemoSubscriber, secret: string) => void;
-  /** How many requests came for a message. */
+  /** Number of requests for a message. */
   requests: (subscriber: DemoSubscriber, messageId: string) => number;
-  /** How many of them were not signed as they have to be. */
+  /** Number of those requests without a valid signature. */
   unverified: (subscriber: DemoSubscriber, messageId: string) => number;
   close: () => Promise<void>;
 };
 
 export type ReceiverEvents = {
-  /** A request came, with its `webhook-id`. */
+  /** Called for each request, with its `webhook-id`. */
   onRequest: (messageId: string) => void;
-  /** A webhook was taken: answered with 2xx. */
-  onTaken: () => void;
+  /** Called after a request was answered with 200. */
+  onDelivered: () => void;
 };
 
 export async function startDemoReceiver(
@@ -49,10 +49,10 @@ export async function startDemoReceiver(
       (body) => {
         const status = answer({ url: request.url, headers: request.headers, body });
         response.writeHead(status).end(() => {
-          if (status === 200) events.onTaken();
+          if (status === 200) events.onDelivered();
         });
       },
-      // Whoever called has left in the middle of it.
+      // The caller disconnected during the request.
       () => response.destroy(),
     );
   });

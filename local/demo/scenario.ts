@@ -3,9 +3,9 @@ import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 
 export type DemoSubscriber = {
   name: string;
-  /** What it shows, for the reader of the demo. */
+  /** Description, printed for the reader of the demo. */
   shows: string;
-  /** Status codes for each message, in order; the last one again and again. */
+  /** Status codes for each message, in order; the last one repeats. */
   answers: readonly [number, ...number[]];
   policy: PartialRetryPolicy;
   expected: { status: TerminalStatus; attempts: number; byScheduler: boolean };
@@ -13,16 +13,16 @@ export type DemoSubscriber = {
 
 export const demoQueue = 'demo';
 
-/** Retries this far ahead go by EventBridge Scheduler in the demo, in seconds. Its schedules are 5 s ahead at the least. */
+/** Delay in seconds from which the demo uses EventBridge Scheduler. A schedule must be at least 5 s ahead. */
 export const demoSchedulerThreshold = 7;
 
-/** @param schedulerThreshold seconds, as deployed */
+/** The heading of the demo. @param schedulerThreshold the deployed setting, in seconds */
 export function demoHeading(schedulerThreshold: number): string {
   return `Demo: queue "${demoQueue}" with ${demoSubscribers.length} subscribers.
-Retries ${schedulerThreshold} s ahead and more go by EventBridge Scheduler here, so that it shows within seconds; on AWS 90 s.`;
+Here, retries due in ${schedulerThreshold} s or more use EventBridge Scheduler, so that the demo is short; the default on AWS is 90 s.`;
 }
 
-/** Seconds until the retry that is to go by Scheduler, if the deployment's threshold is not above it. */
+/** Delay in seconds of the retry that uses Scheduler, unless the deployment's threshold is higher. */
 export const SCHEDULED_DELAY = 10;
 
 const noRetries = {
@@ -56,14 +56,14 @@ export const demoSubscribers: readonly DemoSubscriber[] = [
   },
   {
     name: 'refusing',
-    shows: 'answers 400: a refusal is final',
+    shows: 'answers 400: rejected, so there is no retry',
     answers: [400],
     policy: {},
     expected: { status: 'rejected', attempts: 1, byScheduler: false },
   },
   {
     name: 'hopeless',
-    shows: 'answers 503 for ever: all four phases, then the end of its policy',
+    shows: 'always answers 503: all four phases, then exhausted',
     answers: [503],
     policy: {
       retries_with_no_delay: 1,

@@ -1,7 +1,7 @@
 import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
 import { SCHEDULED_DELAY, type DemoSubscriber } from './scenario.ts';
 
-/** How one demo delivery ended, and what is wrong with that, if anything. */
+/** The result of a demo delivery, and how it differs from the expectation. */
 export type Verdict = {
   subscriber: string;
   message: string;
@@ -14,17 +14,17 @@ export type Verdict = {
 export type DemoDelivery = {
   subscriber: DemoSubscriber;
   message: string;
-  /** Undefined where none was ever recorded. */
+  /** Undefined if the delivery was never recorded. */
   view: DeliveryView | undefined;
-  /** Requests that the receiver counted. */
+  /** Requests counted by the receiver. */
   requests: number;
-  /** Those among them that did not carry the signature they have to. */
+  /** Requests without a valid signature. */
   unverified: number;
-  /** Seconds from which on a retry goes by EventBridge Scheduler, as deployed. */
+  /** Delay in seconds from which the deployment uses EventBridge Scheduler. */
   schedulerThreshold: number;
 };
 
-/** Judges a delivery against what its subscriber is there to show. */
+/** Compares a delivery with the expectation of its subscriber. */
 export function judge(delivery: DemoDelivery): Verdict {
   const { subscriber, message, view } = delivery;
   const attempts = view?.attempts ?? [];
@@ -49,9 +49,12 @@ function faultsOf(
   const findings: [isAsExpected: boolean, fault: string][] = [
     [view.status === expected.status, `is ${view.status}, not ${expected.status}`],
     [attempts === expected.attempts, `took ${attempts} attempts, not ${expected.attempts}`],
-    [requests === attempts, `has ${attempts} attempts on record, but ${requests} requests came`],
-    [unverified === 0, `came ${unverified} times without a good signature`],
-    [wasScheduled || !isForScheduler, 'was not woken by EventBridge Scheduler'],
+    [
+      requests === attempts,
+      `has ${attempts} recorded attempts, but the receiver counted ${requests} requests`,
+    ],
+    [unverified === 0, `had ${unverified} requests without a valid signature`],
+    [wasScheduled || !isForScheduler, 'was not started by EventBridge Scheduler'],
   ];
   return findings.flatMap(([isAsExpected, fault]) => (isAsExpected ? [] : [fault]));
 }
@@ -63,7 +66,7 @@ function secondsFrom(attempts: DeliveryView['attempts']): number {
   return (Date.parse(last.startedAt) + last.durationMs - Date.parse(first.startedAt)) / 1000;
 }
 
-/** The table that closes the demo. */
+/** The result table at the end of the demo. */
 export function verdictTable(verdicts: readonly Verdict[]): string {
   const rows = verdicts.map(({ subscriber, message, status, attempts, seconds, faults }) => [
     subscriber,
@@ -73,7 +76,7 @@ export function verdictTable(verdicts: readonly Verdict[]): string {
     `${seconds.toFixed(1)} s`,
     faults.length === 0 ? 'yes' : `no: ${faults.join('; ')}`,
   ]);
-  return table([['subscriber', 'message', 'status', 'attempts', 'took', 'as expected'], ...rows]);
+  return table([['subscriber', 'message', 'status', 'attempts', 'duration', 'as expected'], ...rows]);
 }
 
 function table(rows: readonly (readonly string[])[]): string {

@@ -7,18 +7,18 @@ import { localAwsPackages, pipInstall } from './pip.mjs';
 import { freshLog } from './process-group.mjs';
 import { step } from './progress.mjs';
 
-const LOOK_AGAIN_MS = 500;
+const CHECK_LOCK_MS = 500;
 
 /**
- * Installs what is missing: for `start` the local AWS and what runs and deploys Posthaste, for `check` all npm packages, for
- * `test` both.
+ * Installs missing packages: for `start` the local AWS and the npm packages that run and deploy Posthaste, for `check`
+ * all npm packages, for `test` all npm packages and the local AWS.
  *
  * @param {'start' | 'check' | 'test'} purpose
  * @param {AbortSignal} signal
- * @throws {import('./problem.mjs').Problem} with what to do
+ * @throws {import('./problem.mjs').Problem} with advice
  */
 export async function install(purpose, signal) {
-  const release = await whenNobodyInstalls(signal);
+  const release = await takeInstallLock(signal);
   try {
     const results = await Promise.allSettled([
       npmPackages(purpose === 'start' ? 'product' : 'all', signal),
@@ -42,17 +42,17 @@ async function npmPackages(packages, signal) {
 }
 
 /**
- * A test run and a start may find packages missing at the same time.
+ * Waits until no other process installs packages: a test run and a start may find them missing at the same time.
  *
  * @param {AbortSignal} signal
  */
-async function whenNobodyInstalls(signal) {
+async function takeInstallLock(signal) {
   const lockFile = join(localFolder, 'install.json');
   let lock = takeLock(lockFile);
   if (lock.kind === 'held')
-    console.log(`  Process ${lock.by.pid} is installing packages here; waiting for it.`);
+    console.log(`  Waiting for process ${lock.by.pid}, which is installing packages in this folder.`);
   while (lock.kind === 'held') {
-    await pause(LOOK_AGAIN_MS, undefined, { signal });
+    await pause(CHECK_LOCK_MS, undefined, { signal });
     lock = takeLock(lockFile);
   }
   return lock.release;

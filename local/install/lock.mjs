@@ -8,19 +8,19 @@ import { dirname } from 'node:path';
  */
 
 /**
- * Takes a lock that is a file naming the process that holds it. A lock whose holder is gone is taken over.
+ * Takes a lock: a file that names the process holding it. If that process has ended, the lock is taken over.
  *
  * @param {string} file
- * @param {(holder: Holder) => boolean} [lives]
+ * @param {(holder: Holder) => boolean} [isAlive]
  * @returns {LockResult}
  */
-export const takeLock = (file, lives = isOneOfOurs) => {
+export const takeLock = (file, isAlive = isPosthasteProcess) => {
   mkdirSync(dirname(file), { recursive: true });
-  if (!written(file)) {
+  if (!createLockFile(file)) {
     const holder = holderIn(file);
-    if (holder !== undefined && lives(holder)) return { kind: 'held', by: holder };
+    if (holder !== undefined && isAlive(holder)) return { kind: 'held', by: holder };
     rmSync(file, { force: true });
-    if (!written(file)) return { kind: 'held', by: holderIn(file) ?? { pid: 0, since: 'just now' } };
+    if (!createLockFile(file)) return { kind: 'held', by: holderIn(file) ?? { pid: 0, since: 'just now' } };
   }
   const releaseAtExit = () => rmSync(file, { force: true });
   process.once('exit', releaseAtExit);
@@ -34,7 +34,7 @@ export const takeLock = (file, lives = isOneOfOurs) => {
 };
 
 /** @param {string} file */
-const written = (file) => {
+const createLockFile = (file) => {
   const holder = { pid: process.pid, since: new Date().toISOString() };
   try {
     writeFileSync(file, JSON.stringify(holder), { flag: 'wx' });
@@ -46,7 +46,7 @@ const written = (file) => {
 };
 
 /**
- * Undefined for a file that names nobody: one that a crash left half-written.
+ * The holder that the file names; undefined if a crash left the file incomplete.
  *
  * @param {string} file
  * @returns {Holder | undefined}
@@ -61,11 +61,11 @@ const holderIn = (file) => {
 };
 
 /**
- * Whether the process lives and is a start of this project: numbers are given again after a crash or a restart.
+ * Whether the process is running and is a start of this project: process ids are reused after a crash or a reboot.
  *
  * @param {Holder} holder
  */
-const isOneOfOurs = ({ pid }) => /(start|prepare)\.mjs/.test(commandOf(pid) ?? '');
+const isPosthasteProcess = ({ pid }) => /(start|prepare)\.mjs/.test(commandOf(pid) ?? '');
 
 /** @param {number} pid */
 export const isRunning = (pid) => commandOf(pid) !== undefined;

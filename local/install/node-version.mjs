@@ -1,12 +1,12 @@
-/** The oldest Node that installs the packages; everything after that runs on the Node 24 among them. */
+/** The oldest Node that can install the packages; afterwards the Node 24 among them runs everything. */
 const OLDEST = 20;
 
 /**
- * Undefined for a Node that is new enough, else what to tell the user. Runs before anything else is loaded.
+ * The message for a Node that is too old; undefined if it is new enough. Runs before other modules are loaded.
  *
  * @param {string} version as in `process.versions.node`
  */
 export function nodeProblem(version) {
   if (Number.parseInt(version, 10) >= OLDEST) return undefined;
-  return `Posthaste needs Node ${OLDEST} or newer; this is ${version}. Install a current one from https://nodejs.org, then try again.`;
+  return `Posthaste needs Node ${OLDEST} or newer; this is ${version}. Install a current version from https://nodejs.org, then try again.`;
 }

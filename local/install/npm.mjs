@@ -5,15 +5,15 @@ import { Problem } from './problem.mjs';
 import { runGroup, tailOf } from './process-group.mjs';
 
 /**
- * `product`: what runs and deploys Posthaste, the dependencies of package.json. `all`: also what only checks and tests it, the
- * devDependencies, which are a third of the download.
+ * `product`: the dependencies of package.json, which run and deploy Posthaste. `all`: also the devDependencies, which
+ * are a third of the download.
  *
  * @typedef {'product' | 'all'} NpmPackages
  */
 
 /**
- * Whether node_modules was installed from package-lock.json as it is now. npm writes its own record last, so an interrupted
- * installation has none; a lock file that changed since is newer than the record.
+ * Whether node_modules matches the current package-lock.json. npm writes its record last, so an interrupted
+ * installation has none; a lock file that changed afterwards is newer than the record.
  *
  * @param {string} root
  * @param {NpmPackages} packages
@@ -39,8 +39,8 @@ function hasDevPackages(root) {
 }
 
 /**
- * npm's arguments. What is installed already stays: packages for tests that somebody installed, and the packages that a running
- * start works with, which `npm ci` would delete first.
+ * The arguments for npm. Installed packages stay: devDependencies from an earlier installation, and the packages of a
+ * running start, which `npm ci` would delete first.
  *
  * @param {string} root
  * @param {NpmPackages} packages
@@ -67,12 +67,12 @@ export async function installNpmPackages(packages, how) {
   }).catch(withoutNpm);
   if (code !== 0) {
     throw new Problem(
-      `npm ${args[0]} failed. Is the package registry reachable? The end of its output (all of it: ${how.log}):\n${tailOf(how.log)}`,
+      `npm ${args[0]} failed. Check that the package registry is reachable. The end of its output (full log: ${how.log}):\n${tailOf(how.log)}`,
     );
   }
   if (!existsSync(projectNode)) {
     throw new Problem(
-      'The npm packages are installed, but Node 24 is not among the packages: its install script was not allowed to run. Set "ignore-scripts" to false in your npm settings, delete node_modules and start again.',
+      'The npm packages are installed, but Node 24 is missing because its install script was not allowed to run. Set "ignore-scripts" to false in your npm settings, delete node_modules, then start again.',
     );
   }
 }
@@ -89,7 +89,7 @@ function withoutNpm(error) {
 }
 
 /**
- * npm must not run on the very Node that it is about to delete and install anew.
+ * PATH without the project's node_modules: npm must not run on the Node that it is about to replace.
  *
  * @param {string} path
  */

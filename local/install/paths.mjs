@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The project's folder, whatever folder the command was given in. */
+/** The project folder, independent of the current directory. */
 export const projectRoot = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Everything that a start leaves on disk beside `node_modules`. */
+/** The folder for all files that a start creates, except `node_modules`. */
 export const localFolder = join(projectRoot, '.local');
 
 export const ministackFolder = join(localFolder, 'ministack');

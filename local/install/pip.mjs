@@ -9,17 +9,17 @@ import { step } from './progress.mjs';
 
 const OLDEST_MINOR = 10;
 
-/** `python3` is what people have; the others help where it is too old. */
+/** Commands to try; the versioned ones help if `python3` is too old. */
 const COMMANDS = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3.10', 'python'];
 
-const LOOK = `import importlib.util, json, sys
+const INSPECT = `import importlib.util, json, sys
 print(json.dumps({"executable": sys.executable, "version": "%d.%d" % sys.version_info[:2], "pip": importlib.util.find_spec("pip") is not None}))`;
 
 /**
  * @typedef {{ executable: string, version: string, pip: boolean }} Python
  *
- * Packages from PyPI: `folder` under `.local/` takes them, `names` tells the user what is installed, and the files list
- * what is asked for and exactly which version of everything that it needs in turn.
+ * Packages from PyPI. `folder`: target under `.local/`; `names`: shown to the user; `requirements` and `constraints`:
+ * files with the packages and the exact versions of their dependencies.
  * @typedef {{ folder: string, names: string, requirements: string, constraints?: string }} PipPackages
  */
 
@@ -31,12 +31,12 @@ export const localAwsPackages = {
 };
 
 /**
- * Installs the packages, unless they are installed already for this Python and these lists.
+ * Installs the packages unless they are already installed for this Python and these lists.
  *
  * @param {PipPackages} packages
  * @param {AbortSignal} signal
- * @returns {Promise<Python>} the Python that they are for
- * @throws {Problem} with what to do
+ * @returns {Promise<Python>} the Python they are installed for
+ * @throws {Problem} with advice
  */
 export async function pipInstall(packages, signal) {
   const python = findPython();
@@ -63,7 +63,7 @@ function stampIn(folder) {
 }
 
 /**
- * Compiled parts belong to one version of Python.
+ * Identifies lists and Python version: compiled packages work with one version of Python only.
  *
  * @param {PipPackages} packages
  * @param {Python} python
@@ -75,7 +75,7 @@ function fingerprintOf({ requirements, constraints }, { version }) {
 }
 
 /**
- * Installs beside the folder and moves it into place when it is complete: two test runs may find it missing at once.
+ * Installs into a temporary folder and moves it into place when complete, because two test runs may install at once.
  *
  * @param {Python} python
  * @param {PipPackages} packages
@@ -98,7 +98,7 @@ export async function pipInstallWith(python, packages, folder, signal) {
     const { code } = await runGroup(python.executable, args, { env, cwd: projectRoot, log, signal });
     if (code !== 0) {
       throw new Problem(
-        `pip could not install ${names}. Is the package index reachable? The end of its output (all of it: ${log}):\n${tailOf(log)}`,
+        `pip could not install ${names}. Check that the package index is reachable. The end of its output (full log: ${log}):\n${tailOf(log)}`,
       );
     }
     writeFileSync(stampIn(partial), fingerprintOf(packages, python));
@@ -116,7 +116,7 @@ export async function pipInstallWith(python, packages, folder, signal) {
  * @throws {Problem} saying what to install
  */
 export function findPython() {
-  return choosePython(COMMANDS.map(look).filter((python) => python !== undefined));
+  return choosePython(COMMANDS.map(inspectPython).filter((python) => python !== undefined));
 }
 
 /**
@@ -131,7 +131,7 @@ export function choosePython(found) {
   const [withoutPip] = recent;
   if (withoutPip !== undefined) {
     throw new Problem(
-      `Python ${withoutPip.version} is here, but pip is missing. The local AWS is installed with it: run ${withoutPip.executable} -m ensurepip --user, or "apt-get install python3-pip" on Debian and Ubuntu, then start again.`,
+      `Python ${withoutPip.version} was found, but pip is missing, which installs the local AWS. Run ${withoutPip.executable} -m ensurepip --user, or "apt-get install python3-pip" on Debian and Ubuntu, then start again.`,
     );
   }
   const [old] = found;
@@ -148,12 +148,12 @@ function isRecent(version) {
 
 /**
  * @param {string} command
- * @returns {Python | undefined} undefined where the machine has no such command, or it is not Python 3
+ * @returns {Python | undefined} undefined if the command is missing or is not Python 3
  */
-function look(command) {
+function inspectPython(command) {
   try {
     return JSON.parse(
-      execFileSync(command, ['-c', LOOK], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+      execFileSync(command, ['-c', INSPECT], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
     );
   } catch {
     return undefined;

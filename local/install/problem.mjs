@@ -1,4 +1,4 @@
-/** Something that the user can put right. The message says what is wrong and what to do, and is all that is shown. */
+/** An error that the user can fix. Only the message is shown: what is wrong, and what to do. */
 export class Problem extends Error {
   /** @override */
   name = 'Problem';

@@ -5,22 +5,22 @@ import { localFolder } from './paths.mjs';
 
 const TAIL_LINES = 25;
 
-/** How long a process may take to end by itself before it is killed. */
+/** Time for a process to stop after SIGTERM, before it is killed. */
 const GRACE_MS = 4_000;
 
 /**
  * @typedef {{ code: number | null, signal: NodeJS.Signals | null }} Ending
  * @typedef {{ pid: number, ended: Promise<Ending>, stop: () => Promise<void> }} ProcessGroup
- * @typedef {{ env: NodeJS.ProcessEnv, cwd: string, log: string }} Surroundings
+ * @typedef {{ env: NodeJS.ProcessEnv, cwd: string, log: string }} ProcessOptions
  */
 
 /**
- * Starts a program in a process group of its own, so that it can be stopped together with all that it starts, and so
- * that a Ctrl-C at the terminal reaches us alone. Its standard input stays open for as long as we live.
+ * Starts a program in a separate process group, so that it can be stopped together with its children, and Ctrl-C in the
+ * terminal reaches only this process. Its standard input stays open while this process runs.
  *
  * @param {string} program
  * @param {string[]} args
- * @param {Surroundings} surroundings `log` takes its output
+ * @param {ProcessOptions} options `log` receives its output
  * @returns {Promise<ProcessGroup>}
  */
 export const startGroup = async (program, args, { env, cwd, log }) => {
@@ -46,16 +46,16 @@ export const startGroup = async (program, args, { env, cwd, log }) => {
 };
 
 /**
- * Runs a program to its end. Stopped with its whole group when the signal aborts.
+ * Runs a program to its end. If the signal aborts, its whole process group is stopped.
  *
  * @param {string} program
  * @param {string[]} args
- * @param {Surroundings & { signal: AbortSignal }} surroundings
+ * @param {ProcessOptions & { signal: AbortSignal }} options
  * @returns {Promise<Ending>}
  */
-export const runGroup = async (program, args, { signal, ...surroundings }) => {
+export const runGroup = async (program, args, { signal, ...options }) => {
   signal.throwIfAborted();
-  const group = await startGroup(program, args, surroundings);
+  const group = await startGroup(program, args, options);
   const stop = () => void group.stop();
   signal.addEventListener('abort', stop, { once: true });
   const ending = await group.ended;
@@ -73,15 +73,15 @@ const signalGroup = (pid, signal) => {
   try {
     process.kill(-pid, signal);
   } catch (error) {
-    if (!isNoSuchProcess(error)) throw error;
+    if (!isMissingProcess(error)) throw error;
   }
 };
 
 /** @param {unknown} error */
-const isNoSuchProcess = (error) => error instanceof Error && 'code' in error && error.code === 'ESRCH';
+const isMissingProcess = (error) => error instanceof Error && 'code' in error && error.code === 'ESRCH';
 
 /**
- * The end of a log, indented, to be shown under a sentence about what went wrong.
+ * The last lines of a log, indented, to be shown below an error message.
  *
  * @param {string} log
  */
@@ -94,7 +94,7 @@ export const tailOf = (log) =>
     .join('\n');
 
 /**
- * An empty log under `.local/`.
+ * The path of a new, empty log under `.local/`.
  *
  * @param {string} name
  */

@@ -4,19 +4,19 @@ const STILL_AFTER_MS = 10_000;
 export const inSeconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
 
 /**
- * Shows that a step is under way, that it still is every ten seconds, and how long it took.
- * Steps may run side by side, so each line stands for itself.
+ * Runs a step and prints its start, its progress every ten seconds, and its duration. Steps may run in parallel, so
+ * every line contains the label.
  *
  * @template T
- * @param {string} label what is being done, as "Installing …"
+ * @param {string} label such as "Installing …"
  * @param {() => Promise<T>} work
- * @returns {Promise<T>} what the work came to
+ * @returns {Promise<T>} the result of the work
  */
 export const step = async (label, work) => {
   const startedAt = Date.now();
   console.log(`  … ${label}`);
   const heartbeat = setInterval(() => {
-    console.log(`  … ${label}: still at it, ${inSeconds(Date.now() - startedAt)}`);
+    console.log(`  … ${label}: in progress for ${inSeconds(Date.now() - startedAt)}`);
   }, STILL_AFTER_MS);
   try {
     const result = await work();

@@ -14,21 +14,28 @@ import type { Terminal } from '../../terminal.ts';
 type Options = DeploymentOptions & { since?: number; until?: number; deleted?: boolean };
 
 const MORE = `
-Counted from the records of each message, so it takes a while for many. They balance when every subscription that a message
-matched has a delivery in one of the states. Exit status: 1 if they do not. Messages that are still being taken in may not
-balance yet; with an --until a minute ago they do.
+The report counts the records of every message, so many messages take a while.
+It balances when each subscription that a message matched has exactly one
+delivery. Messages accepted in the last seconds may still be in progress: leave
+them out with --until 1m.
+
+Exit status: 0 if the report balances, otherwise 1.
 `;
 
 /** `posthaste books` */
 export function addBooks(command: Command, terminal: Terminal): void {
   command
-    .argument('<queue>', 'its name', queueOf)
-    .option('--since <TIME>', `of messages accepted since: ${TIME_FORMS} (default: 24 h ago)`, timeOf)
-    .option('--until <TIME>', 'of messages accepted before (default: now)', timeOf)
-    .option('--deleted', 'of a queue that was deleted')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .option(
+      '--since <TIME>',
+      `count messages accepted since this time: ${TIME_FORMS} (default: 24 h before --until)`,
+      timeOf,
+    )
+    .option('--until <TIME>', 'count messages accepted before this time (default: now)', timeOf)
+    .option('--deleted', 'report on a deleted queue')
     .action(async (queue: string, { until = Date.now(), deleted, ...options }: Options) => {
       const since = options.since ?? until - DAY_MS;
-      if (until <= since) command.error('error: --until has to be after --since');
+      if (until <= since) command.error('error: --until must be after --since');
       const window = { since: timeText(since), until: timeText(until) };
       const api = await openApi(options, terminal);
       const progress = progressLine(terminal.stderr, () => Date.now());
@@ -55,17 +62,17 @@ export function addBooks(command: Command, terminal: Terminal): void {
 }
 
 const MEANINGS: Record<keyof Books, string> = {
-  accepted: 'messages',
-  duplicates: 'copies of them that came again',
-  unmatched: 'messages that no subscription matched',
-  unfinished: 'messages not sent to all subscriptions yet',
-  filtered: 'subscriptions whose filter kept a message out',
-  matched: 'deliveries to be made, of which',
-  delivered: '',
-  rejected: 'the subscriber said no',
-  exhausted: 'the retries ran out',
-  cancelled: '',
-  pending: 'not over yet',
+  accepted: 'messages published',
+  duplicates: 'repeated messages, recognised and dropped',
+  unmatched: 'messages without a matching subscription',
+  unfinished: 'messages whose fan-out is still in progress',
+  filtered: 'deliveries prevented by a filter',
+  matched: 'deliveries expected, of which:',
+  delivered: 'accepted by the subscriber',
+  rejected: 'refused by the subscriber, not retried',
+  exhausted: 'failed after all retries',
+  cancelled: 'ended before a result',
+  pending: 'still in progress',
 };
 
 function describeBooks(books: Books, balances: boolean): string {
@@ -80,6 +87,8 @@ function describeBooks(books: Books, balances: boolean): string {
   const columns = [{ head: '' }, { head: '', align: 'right' as const }, { head: '' }];
   return [
     ...tableLines(columns, rows).slice(1),
-    balances ? 'The books balance.' : 'The books do not balance.',
+    balances
+      ? 'The report balances.'
+      : 'The report does not balance. If messages were accepted just now, try again with --until 1m.',
   ].join('\n');
 }

@@ -6,36 +6,36 @@ import { apiClient } from '../../api/api-client.ts';
 import { adviceFor, ApiRefusal } from '../../api/api-refusal.ts';
 import { failureText } from '../../failure-text.ts';
 
-/** A deployment, or why there is none. */
-export type Surroundings = { kind: 'deployment'; access: ApiAccess } | { kind: 'none'; reason: string };
+/** The deployment that the console shows, or the reason for its absence. */
+export type ConsoleTarget = { kind: 'deployment'; access: ApiAccess } | { kind: 'none'; reason: string };
 
-/** As `deliveries watch` looks. */
+/** The same poll interval as in `deliveries watch`. */
 const POLLING = { floorSeconds: 1, ceilingSeconds: 10, exponent: 2 };
 
-/** A page waits for this, so it is told without a version sooner than an API gives up. */
+/** The page waits for this response, so the lookup gives up before the API times out. */
 const VERSION_WITHIN_MS = 5_000;
 
 const description = z.object({ info: z.object({ version: z.string() }) });
 
-/** What the page knows about where it is. It is always told: what cannot be found out is the `problem`. */
-export async function consoleInfo(surroundings: Surroundings): Promise<ConsoleInfo> {
+/** The page's description of its deployment. Never fails: `problem` says what could not be determined. */
+export async function consoleInfo(target: ConsoleTarget): Promise<ConsoleInfo> {
   const common = { commandVersion: packageJson.version, pollInterval: POLLING };
-  if (surroundings.kind === 'none') {
-    const problem = { code: 'no_deployment', message: surroundings.reason };
+  if (target.kind === 'none') {
+    const problem = { code: 'no_deployment', message: target.reason };
     return { ...common, deployment: null, region: null, version: null, isLocal: false, problem };
   }
-  const { name, region = null, apiUrl, isLocal } = surroundings.access;
+  const { name, region = null, apiUrl, isLocal } = target.access;
   return {
     ...common,
     deployment: name,
     region,
     apiUrl,
     isLocal,
-    ...(await versionOf(surroundings.access)),
+    ...(await versionOf(target.access)),
   };
 }
 
-/** The API's description of itself says it. */
+/** Reads the version from the API's OpenAPI document. */
 async function versionOf(access: ApiAccess): Promise<Pick<ConsoleInfo, 'version' | 'problem'>> {
   const request = { method: 'GET', path: '/v2/openapi.json' } as const;
   try {

@@ -7,25 +7,26 @@ import { Problem } from '../../../local/install/problem.mjs';
 import { wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
-import type { Surroundings } from './console-info.ts';
+import type { ConsoleTarget } from './console-info.ts';
 import { startConsole } from './console-server.ts';
-import { openBrowser, type Opening } from './open-browser.ts';
+import { openBrowser, type BrowserLaunch } from './open-browser.ts';
 import { builtPage } from './page-build.ts';
 import { readPage } from './page-files.ts';
 
 type Options = DeploymentOptions & { port?: number; open?: true };
 
 const MORE = `
-A page in your browser, served on 127.0.0.1 for as long as the command runs. What it asks of the deployment is signed with your
-credentials. Whoever has the address it prints can do as much, so keep it to yourself. Where there is no deployment, the
-policy designer works all the same. Ctrl-C ends it.
+Serves the console on 127.0.0.1 until Ctrl-C, and signs its requests with your
+credentials. The printed address contains a token that gives access with your
+permissions, so do not share it. Without a deployment, only the policy designer
+works.
 `;
 
 /** `posthaste console` */
 export function addConsole(command: Command, terminal: Terminal): void {
   command
-    .option('--open', 'open it in the default browser')
-    .option('--port <N>', 'on this port of 127.0.0.1 (default: a free one)', wholeNumberOf(1, 65_535))
+    .option('--open', 'open the console in the default browser')
+    .option('--port <N>', 'port on 127.0.0.1 (default: a free port)', wholeNumberOf(1, 65_535))
     .action((options: Options) =>
       terminal.untilInterrupted((signal) => runConsole(options, signal, terminal)),
     );
@@ -38,49 +39,50 @@ async function runConsole(
   terminal: Terminal,
 ): Promise<void> {
   const show = async (work: () => Promise<void>): Promise<void> => {
-    terminal.printError('Building the console, which takes a few seconds once …');
+    terminal.printError('Building the console. This takes a few seconds, and only the first time …');
     await work();
   };
-  const [surroundings, page] = await Promise.all([
-    surroundingsOf(choice, terminal),
-    builtPage({ signal, show }),
-  ]);
+  const [target, page] = await Promise.all([targetOf(choice, terminal), builtPage({ signal, show })]);
   const server = await startConsole({
     page: await readPage(page),
-    surroundings,
+    target,
     ...(port === undefined ? {} : { port }),
   });
-  let opening: Opening | undefined;
+  let opening: BrowserLaunch | undefined;
   try {
-    terminal.print(json === true ? JSON.stringify({ url: server.url }) : told(server.url, surroundings));
+    terminal.print(json === true ? JSON.stringify({ url: server.url }) : announcement(server.url, target));
     if (open === true) {
       opening = openBrowser(server.url);
       void opening.failed.then((failure) => {
         if (failure !== undefined)
-          terminal.printError(`No browser could be opened (${failure}). Open the address above in one.`);
+          terminal.printError(
+            `The browser could not be opened (${failure}). Open the address above yourself.`,
+          );
       });
     }
     if (!signal.aborted) await once(signal, 'abort');
   } finally {
-    opening?.forget();
+    opening?.cleanUp();
     await server.close();
   }
 }
 
-/** A deployment that is named has to be there; without one, there is still the policy designer. */
-async function surroundingsOf(choice: DeploymentChoice, terminal: Terminal): Promise<Surroundings> {
+/** Fails if a deployment was chosen and is missing; without a choice, the console still offers the policy designer. */
+async function targetOf(choice: DeploymentChoice, terminal: Terminal): Promise<ConsoleTarget> {
   try {
     return { kind: 'deployment', access: await findApi(choice, terminal.env) };
   } catch (failure) {
     const isNamed = choice.local === true || choice.deployment !== undefined;
     if (isNamed || !(failure instanceof Problem)) throw failure;
-    terminal.printError(`${failure.message}\nOnly what needs no deployment works: the policy designer.`);
+    terminal.printError(
+      `${failure.message}\nThe console starts without a deployment: only the policy designer works.`,
+    );
     return { kind: 'none', reason: failureText(failure) };
   }
 }
 
-function told(url: string, surroundings: Surroundings): string {
-  return surroundings.kind === 'deployment'
-    ? `The console of ${surroundings.access.name}: ${url}\nCtrl-C ends it.`
-    : `The console: ${url}\nCtrl-C ends it.`;
+function announcement(url: string, target: ConsoleTarget): string {
+  return target.kind === 'deployment'
+    ? `Console for ${target.access.name}: ${url}\nPress Ctrl-C to stop.`
+    : `Console: ${url}\nPress Ctrl-C to stop.`;
 }

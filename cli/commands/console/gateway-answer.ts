@@ -1,17 +1,20 @@
 import * as z from 'zod';
 import type { ConsoleFailureCode } from '../../../shared/wire/views/console.ts';
 import { adviceFor, ApiRefusal, jsonOrUndefined } from '../../api/api-refusal.ts';
-import { noAnswer } from '../../loopback/forward.ts';
+import { refusalFromFailure } from '../../loopback/forward.ts';
 import type { Refusal } from '../../loopback/refusal.ts';
 
-/** What API Gateway, which stands before the API, says of itself. */
+/** The body of errors that API Gateway itself returns. */
 const gatewayMessage = z.strictObject({ message: z.string().nullable() });
 
-/** The API's answer as it is, and one of API Gateway's own, or of anything else on the way, as what it means. */
-export async function explained(request: string, answer: Response): Promise<Response | Refusal> {
+/**
+ * Returns the API's responses unchanged; turns errors of API Gateway or another intermediary into the API's error
+ * format.
+ */
+export async function explainRefusal(request: string, answer: Response): Promise<Response | Refusal> {
   const { status, headers } = answer;
   if (status < 400) return answer;
-  const text = await answer.text().catch(noAnswer);
+  const text = await answer.text().catch(refusalFromFailure);
   if (typeof text !== 'string') return text;
   const body = jsonOrUndefined(text);
   if (body !== undefined && !gatewayMessage.safeParse(body).success) {
@@ -20,12 +23,12 @@ export async function explained(request: string, answer: Response): Promise<Resp
   return meaningOf(new ApiRefusal(request, status, text), headers);
 }
 
-/** Of a token that authorisers call expired (RFC 6750 §3), or a session that IAM does. */
+/** Detects expiry by the text: authorisers report it in WWW-Authenticate (RFC 6750 §3), IAM in its message. */
 function meaningOf(refusal: ApiRefusal, headers: Headers): Refusal {
   const { status, message } = refusal;
   return /expired/i.test(`${message} ${headers.get('www-authenticate') ?? ''}`)
     ? { status, code: 'credentials_expired', message: EXPIRED }
-    : { status, code: codeOf(status), message: adviceFor(refusal) ?? said(refusal) };
+    : { status, code: codeOf(status), message: adviceFor(refusal) ?? gatewayMessageText(refusal) };
 }
 
 function codeOf(status: number): ConsoleFailureCode {
@@ -34,8 +37,8 @@ function codeOf(status: number): ConsoleFailureCode {
   return status < 500 ? 'forbidden' : 'unavailable';
 }
 
-const EXPIRED = 'Your credentials, or your token, have expired. Renew them, and start the console again.';
+const EXPIRED = 'Your credentials or token have expired. Renew them, then restart the console.';
 
-function said({ status, message }: ApiRefusal): string {
-  return `API Gateway answers ${status}${message === '' ? '' : `: ${message}`}`;
+function gatewayMessageText({ status, message }: ApiRefusal): string {
+  return `API Gateway returned ${status}${message === '' ? '' : `: ${message}`}`;
 }

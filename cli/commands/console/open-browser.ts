@@ -8,37 +8,40 @@ import { localFolder } from '../../../local/install/paths.mjs';
 
 type Opener = { program: string; args: readonly string[] };
 
-/** None goes through a shell. */
+/** Programs are started without a shell. */
 const OPENERS: Partial<Record<NodeJS.Platform, Opener>> = {
   darwin: { program: 'open', args: [] },
   win32: { program: 'rundll32', args: ['url.dll,FileProtocolHandler'] },
 };
 const XDG: Opener = { program: 'xdg-open', args: [] };
 
-export type Opening = {
-  /** Why no browser was opened; undefined: one was. */
+export type BrowserLaunch = {
+  /** Resolves to the reason for a failure, or to undefined once the browser was opened. */
   failed: Promise<string | undefined>;
-  /** Takes back what was left for the browser. */
-  forget: () => void;
+  /** Removes the file that was written for the browser. */
+  cleanUp: () => void;
 };
 
 /**
- * Opens the default browser by a file that leads it on: arguments of programs can be seen by other users of the machine, and
- * the address holds the token.
+ * Opens the default browser on a private file that redirects to the address. The address contains the token, and other
+ * users of the machine can see the arguments of programs.
  */
-export function openBrowser(url: string, { program, args } = OPENERS[process.platform] ?? XDG): Opening {
+export function openBrowser(
+  url: string,
+  { program, args } = OPENERS[process.platform] ?? XDG,
+): BrowserLaunch {
   const file = join(localFolder, 'console-address', `${process.pid}.html`);
-  const forget = (): void => {
+  const cleanUp = (): void => {
     rmSync(file, { force: true });
   };
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  forget();
-  writeFileSync(file, leadingTo(url), { mode: 0o600 });
-  return { failed: opened(program, [...args, pathToFileURL(file).href]), forget };
+  cleanUp();
+  writeFileSync(file, redirectPage(url), { mode: 0o600 });
+  return { failed: opened(program, [...args, pathToFileURL(file).href]), cleanUp };
 }
 
-/** The address is our own: nothing in it means anything in HTML. */
-function leadingTo(url: string): string {
+/** The address needs no HTML escaping: it is a loopback URL with a base64url token. */
+function redirectPage(url: string): string {
   return `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=${url}"><title>Posthaste</title>\n`;
 }
 
@@ -48,7 +51,7 @@ async function opened(program: string, args: readonly string[]): Promise<string 
   try {
     await once(child, 'spawn');
     await once(child, 'exit');
-    return child.exitCode === 0 ? undefined : `${program} ended with ${String(child.exitCode)}`;
+    return child.exitCode === 0 ? undefined : `${program} exited with status ${String(child.exitCode)}`;
   } catch (error) {
     return failureText(error);
   }

@@ -7,20 +7,20 @@ import { runGroup, tailOf } from '../../../local/install/process-group.mjs';
 import { fingerprintOf, keptBuild } from '../../../local/kept-builds.ts';
 import { plainEnvironment } from '../../../local/local-aws.ts';
 
-/** All that the page is made of; the packages by what the lock file pins. */
+/** The sources of the page; packages are covered by the lock file. */
 const SOURCES = ['console', 'cli/api', 'shared/domain', 'shared/wire', 'package-lock.json', 'tsconfig.json'];
 
 const builds = join(localFolder, 'console');
 
 export type PageBuild = {
   signal: AbortSignal;
-  /** Shows that it is being built, where it is: it takes a few seconds. */
+  /** Wraps the build, to show progress; not called if a build is cached. */
   show: (work: () => Promise<void>) => Promise<void>;
 };
 
 /**
- * The folder of the built page, from an earlier run where its sources are the same.
- * @throws Problem with the end of what Vite says, when it cannot be built.
+ * The folder of the built page; an earlier build is used while the sources are unchanged.
+ * @throws Problem with the end of Vite's output when the build fails.
  */
 export function builtPage({ signal, show }: PageBuild): Promise<string> {
   return keptBuild(builds, fingerprintOf(projectRoot, SOURCES, 'vite build'), (folder) =>
@@ -28,7 +28,7 @@ export function builtPage({ signal, show }: PageBuild): Promise<string> {
   );
 }
 
-/** In a process of its own: Vite sets NODE_ENV for all of the one that it runs in. */
+/** Runs Vite in a separate process, because it sets NODE_ENV globally. */
 async function viteBuild(folder: string, signal: AbortSignal): Promise<void> {
   const log = `${folder}.log`;
   mkdirSync(builds, { recursive: true });
@@ -37,13 +37,16 @@ async function viteBuild(folder: string, signal: AbortSignal): Promise<void> {
   const surroundings = { env: { ...plainEnvironment(), NO_COLOR: '1' }, cwd: projectRoot, log, signal };
   const { code } = await runGroup('vite', args, surroundings).catch((cause: unknown) => {
     if (signal.aborted) throw cause;
-    throw new Problem('Vite, which builds the console, is not installed. Run npm ci in the project first.', {
-      cause,
-    });
+    throw new Problem(
+      'The console cannot be built because Vite is not installed. Run npm ci in the project folder first.',
+      {
+        cause,
+      },
+    );
   });
   if (code !== 0)
     throw new Problem(
-      `The console could not be built. The end of what Vite says:\n${stripVTControlCharacters(tailOf(log))}`,
+      `The console could not be built. The end of Vite's output:\n${stripVTControlCharacters(tailOf(log))}`,
     );
   rmSync(log, { force: true });
 }

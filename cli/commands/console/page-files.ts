@@ -5,7 +5,7 @@ import { hostRefusalOf, refuse } from '../../loopback/refusal.ts';
 
 export type PageFile = { bytes: Buffer; headers: Readonly<Record<string, string>> };
 
-/** By the path that a browser asks for. */
+/** Files by URL path. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -20,10 +20,10 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * What the page may do: run our files and call us. What subscribers and producers wrote stays text, even where our own
- * code were wrong: no inline script runs, and no text becomes markup (Trusted Types).
+ * The page may only load files from this server and call it. A second defence against injected markup: inline scripts
+ * do not run, and Trusted Types prevent text from becoming HTML.
  */
-const POLICY = [
+const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -36,19 +36,19 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-/** Of everything that we answer. */
+/** Headers of every response. */
 export const STRICT_HEADERS = {
-  'content-security-policy': POLICY,
+  'content-security-policy': CONTENT_SECURITY_POLICY,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
 } as const;
 
-/** Vite names them by their content. */
-const HASHED = '/assets/';
+/** Files in this folder are named by a hash of their content, so browsers may cache them. */
+const HASHED_FOLDER = '/assets/';
 
-/** All of a built page: it is small, and stays as it was when it is built anew meanwhile. */
+/** Reads the whole built page into memory, so that a later build does not change it during the run. */
 export async function readPage(folder: string): Promise<PageFiles> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries
@@ -71,12 +71,12 @@ async function pageFile(file: string, path: string): Promise<PageFile> {
     headers: {
       'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
       'content-length': String(bytes.length),
-      'cache-control': path.startsWith(HASHED) ? 'private, max-age=31536000, immutable' : 'no-cache',
+      'cache-control': path.startsWith(HASHED_FOLDER) ? 'private, max-age=31536000, immutable' : 'no-cache',
     },
   };
 }
 
-/** There is no secret in the page, so that it may be opened by a link; but not under another name. */
+/** Serves the page without a token, since it contains no secret; only the host name is checked. */
 export function servePage(
   page: PageFiles,
   { request, response, port }: { request: IncomingMessage; response: ServerResponse; port: number },
@@ -86,9 +86,9 @@ export function servePage(
   const file = page.get(url.split('?', 1)[0] ?? '/');
   if (refusal !== undefined) refuse(response, refusal);
   else if (method !== 'GET' && method !== 'HEAD') {
-    const message = 'the page is only read';
+    const message = 'the page supports GET and HEAD only';
     refuse(response, { status: 405, code: 'method_not_allowed', message, allow: 'GET, HEAD' });
   } else if (file === undefined) {
-    refuse(response, { status: 404, code: 'not_found', message: 'the console has no such page' });
+    refuse(response, { status: 404, code: 'not_found', message: 'there is no such page' });
   } else response.writeHead(200, file.headers).end(file.bytes);
 }

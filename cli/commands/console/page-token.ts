@@ -1,12 +1,12 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** 256 bits, for one run of the command. */
+/** A random token of 256 bits, valid for one run of the command. */
 export function newToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** In a time that says nothing about the token. */
+/** Whether the request carries the token; compared in constant time. */
 export function hasToken({ headers }: Pick<IncomingMessage, 'headers'>, token: string): boolean {
   return timingSafeEqual(digest(headers.authorization ?? ''), digest(`Bearer ${token}`));
 }

@@ -7,7 +7,8 @@ import { addDeliveryAddress, addressOf, EXAMPLE_ADDRESS } from './delivery-optio
 import { describeDelivery } from './delivery-text.ts';
 
 const MORE = `
-No further request is made, but for one that is under way already. It can be retried later.
+No further attempt starts; an attempt already in progress may still complete. A
+cancelled delivery can be retried later.
 `;
 
 /** `posthaste cancel` */
@@ -23,7 +24,7 @@ export function addCancel(command: Command, terminal: Terminal): void {
     },
   );
   onDeployment(command, {
-    json: 'the delivery as it is then',
+    json: 'the delivery after the change',
     more: MORE,
     examples: [`cancel ${EXAMPLE_ADDRESS}`],
   });

@@ -17,7 +17,7 @@ export function addDeliveryCommands(deliveries: Command, terminal: Terminal): vo
 /** `posthaste deliveries show` */
 function addDeliveriesShow(deliveries: Command, terminal: Terminal): void {
   const command = addDeliveryAddress(
-    deliveries.command('show').description('Show a delivery: its attempts, and what is planned.'),
+    deliveries.command('show').description('Show a delivery with its attempts and planned retries.'),
   ).action(async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
     const delivery = await showDelivery(
       await openApi(options, terminal),
@@ -27,7 +27,7 @@ function addDeliveriesShow(deliveries: Command, terminal: Terminal): void {
     else terminal.print(describeDelivery(delivery));
   });
   onDeployment(command, {
-    json: 'the delivery as the API shows it',
+    json: 'the delivery, as in the API',
     examples: [`deliveries show ${EXAMPLE_ADDRESS}`],
   });
 }

@@ -7,7 +7,7 @@ import { fieldLines, tableLines, type Column } from '../../output/table.ts';
 type Shown = DeliveryView & Partial<Pick<DeliveryDetail, 'planned'>>;
 type Attempt = Shown['attempts'][number];
 
-/** A delivery for people: what it is, each attempt, and what is to come. */
+/** A delivery as text: its fields, its attempts and its planned retries. */
 export function describeDelivery(delivery: Shown): string {
   const { queue, messageId, subscriptionId, attempts, nextAttempt, planned = [] } = delivery;
   return [
@@ -21,12 +21,12 @@ export function describeDelivery(delivery: Shown): string {
     ...(attempts.length === 0 ? [] : ['', ...tableLines(ATTEMPTS, attempts.map(attemptRow))]),
     ...(planned.length === 0
       ? []
-      : ['', 'Planned, should every attempt fail at once:', ...plannedLines(planned)]),
+      : ['', 'Planned attempts, if each one fails immediately:', ...plannedLines(planned)]),
   ].join('\n');
 }
 
 function nextText({ number, phase, dueAt, waitsFor }: NonNullable<Shown['nextAttempt']>): string {
-  return `#${number} ${phase}, ${clockTime(dueAt)}${waitsFor === undefined ? '' : ', its turn by max_per_second'}`;
+  return `#${number} ${phase}, ${clockTime(dueAt)}${waitsFor === undefined ? '' : ', delayed by max_per_second'}`;
 }
 
 export function statusText({ status, reason }: Pick<Shown, 'status' | 'reason'>): string {
@@ -37,9 +37,9 @@ const ATTEMPTS: readonly Column[] = [
   { head: 'Attempt', align: 'right' },
   { head: 'Phase' },
   { head: 'Started' },
-  { head: 'Took', align: 'right' },
+  { head: 'Duration', align: 'right' },
   { head: 'Outcome' },
-  { head: 'Answer' },
+  { head: 'Response' },
 ];
 
 function attemptRow(attempt: Attempt): string[] {
@@ -53,7 +53,7 @@ function attemptRow(attempt: Attempt): string[] {
   ];
 }
 
-/** The subscriber's own words are at the end, where they can push nothing away. */
+/** Status or error, then the response text: it comes last because its length varies. */
 function answerOf({ statusCode, error, snippet, lost }: Attempt): string {
   return [
     String(statusCode ?? error ?? ''),

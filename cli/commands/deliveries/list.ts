@@ -18,26 +18,26 @@ import { statusText } from './delivery-text.ts';
 
 type Options = DeploymentOptions & DeliveryFilter & { message?: string; limit?: number };
 
-const MORE = `
-Of a queue those that are not delivered, newest first; with --message all of one message.
-`;
-
 /** `posthaste deliveries list` */
 export function addDeliveriesList(deliveries: Command, terminal: Terminal): void {
   const command = deliveries
     .command('list')
-    .description('List deliveries.')
-    .argument('<queue>', 'its name', queueOf)
+    .description('List open and failed deliveries, newest first, or all deliveries of a message.')
+    .argument('<queue>', 'name of the queue', queueOf)
     .addOption(
-      new Option('--message <ID>', 'of this message, the delivered ones too')
+      new Option('--message <ID>', 'all deliveries of this message, including delivered ones')
         .argParser(idOf)
         .conflicts(['status', 'subscription', 'since', 'until']),
     )
-    .option('--deleted', 'of a queue that was deleted')
-    .option('--limit <N>', 'at most so many (default: 100 of a queue, all of a message)', wholeNumberOf(1))
+    .option('--deleted', 'list deliveries of a deleted queue')
+    .option(
+      '--limit <N>',
+      'maximum number of deliveries (default: 100 for a queue, all for a message)',
+      wholeNumberOf(1),
+    )
     .action(async (queue: string, { message, limit, json, ...options }: Options) => {
       const api = await openApi(options, terminal);
-      const form = { ...(json && { json }), columns: COLUMNS, none: 'No deliveries.' };
+      const form = { ...(json && { json }), columns: COLUMNS, none: 'No matching deliveries.' };
       if (message !== undefined) {
         const most = limit === undefined ? {} : { most: limit };
         const found = deliveriesOfMessage(api, { queue, messageId: message }, most);
@@ -45,15 +45,14 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
         return;
       }
       const { status, subscription, since, until, deleted } = options;
-      const filter = definedOf({ status, subscription, since, until, deleted });
+      const filter = givenFilter({ status, subscription, since, until, deleted });
       await printList(terminal, listDeliveries(api, queue, filter, { most: limit ?? 100 }), {
         ...form,
         rowOf,
       });
     });
   onDeployment(addDeliveryFilter(command), {
-    json: 'one delivery a line, as the API shows it',
-    more: MORE,
+    json: 'one delivery per line, as in the API',
     examples: [
       'deliveries list orders --status exhausted --since 2h',
       'deliveries list orders --message order-17',
@@ -61,8 +60,8 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
   });
 }
 
-/** Without what was not given. */
-export function definedOf({
+/** The filter without options that were not given. */
+export function givenFilter({
   status,
   subscription,
   since,
@@ -83,8 +82,8 @@ const COLUMNS = [
   { head: 'Subscription' },
   { head: 'Status' },
   { head: 'Attempts', align: 'right' as const },
-  { head: 'Last' },
-  { head: 'Next' },
+  { head: 'Last result' },
+  { head: 'Next attempt' },
 ];
 
 function rowOf(delivery: ListedDelivery): string[] {

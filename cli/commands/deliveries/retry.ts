@@ -7,8 +7,10 @@ import { addDeliveryAddress, addressOf, EXAMPLE_ADDRESS } from './delivery-optio
 import { describeDelivery } from './delivery-text.ts';
 
 const MORE = `
-The next attempt of one that is under way is made now; one that is over gets another round, with a policy's full budget. The
-subscriber sees the same webhook-id. Refused while an attempt is being made, and where the message is kept no more.
+An open delivery makes its next attempt now. An ended one starts another round
+with all retries of its policy. The webhook-id stays the same. The API refuses
+a retry while an attempt is in progress, and when the message's data is no
+longer kept.
 `;
 
 /** `posthaste retry` */
@@ -24,7 +26,7 @@ export function addRetry(command: Command, terminal: Terminal): void {
     },
   );
   onDeployment(command, {
-    json: 'the delivery as it is then',
+    json: 'the delivery after the change',
     more: MORE,
     examples: [`retry ${EXAMPLE_ADDRESS}`],
   });

@@ -13,7 +13,10 @@ import {
 } from '../../api/deliveries.ts';
 import type { Sleep } from '../../terminal.ts';
 
-/** A delivery as it was seen. `at`: when; `last`: what the last attempt's answer was. */
+/**
+ * The state of a delivery when a poll found it changed. `at`: time of the poll; `last`: status or error of the last
+ * attempt.
+ */
 export type Change = {
   at: string;
   queue: string;
@@ -26,35 +29,35 @@ export type Change = {
   nextAttemptAt?: string;
 };
 
-export type WatchOrder = {
+export type WatchOptions = {
   queue: string;
   message?: string;
   filter: DeliveryFilter;
-  /** Ends it; not an error. */
+  /** Ends the watch without an error. */
   signal: AbortSignal;
   sleep: Sleep;
   onChange: (change: Change) => void;
 };
 
-/** Of a queue. */
+/** Deliveries per poll of a queue. */
 const NEWEST = 100;
-/** Open ones that have left the newest, looked at one by one; those beyond are let go. */
+/** Open deliveries that are no longer among the newest, and are fetched one by one; more are dropped. */
 const MOST_FOLLOWED = 50;
 /** Seconds. */
 const POLLING = { floor: 1, ceiling: 10 };
 
-type Seen = Omit<Change, 'at'>;
+type Snapshot = Omit<Change, 'at'>;
 
-/** Polls and tells each change once. With `message` it ends when all its deliveries are over. */
-export async function watchDeliveries(api: ApiClient, order: WatchOrder): Promise<void> {
-  const { signal, sleep } = order;
-  const known = new Map<string, Seen>();
+/** Polls, and reports each change once. With `message`, it returns when all deliveries of the message have ended. */
+export async function watchDeliveries(api: ApiClient, options: WatchOptions): Promise<void> {
+  const { signal, sleep } = options;
+  const known = new Map<string, Snapshot>();
   let interval = pollInterval(POLLING);
   try {
     while (!signal.aborted) {
-      const found = await look(api, order, known);
-      const changes = tellChanges(found, known, order);
-      if (await isAllOver(api, order, found)) return;
+      const found = await poll(api, options, known);
+      const changes = reportChanges(found, known, options);
+      if (await isFinished(api, options, found)) return;
       interval = changes > 0 ? interval.afterMessage() : interval.afterEmpty();
       await sleep(interval.wait * 1000, signal);
     }
@@ -63,12 +66,20 @@ export async function watchDeliveries(api: ApiClient, order: WatchOrder): Promis
   }
 }
 
-function look(api: ApiClient, order: WatchOrder, known: ReadonlyMap<string, Seen>): Promise<Seen[]> {
-  return order.message === undefined ? lookAtQueue(api, order, known) : lookAtMessage(api, order);
+function poll(
+  api: ApiClient,
+  options: WatchOptions,
+  known: ReadonlyMap<string, Snapshot>,
+): Promise<Snapshot[]> {
+  return options.message === undefined ? pollQueue(api, options, known) : pollMessage(api, options);
 }
 
-/** How many there were. */
-function tellChanges(found: readonly Seen[], known: Map<string, Seen>, { onChange }: WatchOrder): number {
+/** Reports changed deliveries, and returns their number. */
+function reportChanges(
+  found: readonly Snapshot[],
+  known: Map<string, Snapshot>,
+  { onChange }: WatchOptions,
+): number {
   const changes = found.filter((seen) => isChange(known.get(keyOf(seen)), seen));
   for (const seen of changes) {
     known.delete(keyOf(seen));
@@ -79,36 +90,43 @@ function tellChanges(found: readonly Seen[], known: Map<string, Seen>, { onChang
   return changes.length;
 }
 
-/** A delivery is on record from its first attempt on, so that there may be fewer of them than subscriptions that matched. */
-async function isAllOver(api: ApiClient, order: WatchOrder, found: readonly Seen[]): Promise<boolean> {
-  if (order.message === undefined || found.length === 0) return false;
+/** Deliveries are recorded from their first attempt on, so fewer may be found than subscriptions matched. */
+async function isFinished(
+  api: ApiClient,
+  options: WatchOptions,
+  found: readonly Snapshot[],
+): Promise<boolean> {
+  if (options.message === undefined || found.length === 0) return false;
   if (found.some(({ status }) => isOpen(status))) return false;
-  const { view } = await showMessage(api, order.queue, order.message);
+  const { view } = await showMessage(api, options.queue, options.message);
   return view.unfinished !== true && found.length >= view.matched;
 }
 
-function keyOf({ messageId, subscriptionId }: Seen): string {
+function keyOf({ messageId, subscriptionId }: Snapshot): string {
   return JSON.stringify([messageId, subscriptionId]);
 }
 
-function isChange(before: Seen | undefined, now: Seen): boolean {
+function isChange(before: Snapshot | undefined, now: Snapshot): boolean {
   return before === undefined || JSON.stringify(before) !== JSON.stringify(now);
 }
 
-/** Twenty listings are enough to tell what is new; a watch that runs for weeks must not grow. */
-function forgetOldest(known: Map<string, Seen>): void {
+/** Bounds the memory of a watch that runs for weeks; twenty listings are enough to recognise changes. */
+function forgetOldest(known: Map<string, Snapshot>): void {
   for (const key of known.keys()) {
     if (known.size <= 20 * NEWEST) return;
     known.delete(key);
   }
 }
 
-/** Undefined as long as the message is not on record: it may just have been published. */
-async function lookAtMessage(api: ApiClient, { queue, message = '', signal }: WatchOrder): Promise<Seen[]> {
+/** Empty as long as the message has no record: it may just have been published. */
+async function pollMessage(
+  api: ApiClient,
+  { queue, message = '', signal }: WatchOptions,
+): Promise<Snapshot[]> {
   try {
-    const found: Seen[] = [];
+    const found: Snapshot[] = [];
     const deliveries = deliveriesOfMessage(api, { queue, messageId: message }, { signal });
-    for await (const delivery of deliveries) found.push(seenOfView(delivery));
+    for await (const delivery of deliveries) found.push(snapshotOfView(delivery));
     return found;
   } catch (error) {
     if (error instanceof ApiRefusal && error.status === 404) return [];
@@ -116,34 +134,34 @@ async function lookAtMessage(api: ApiClient, { queue, message = '', signal }: Wa
   }
 }
 
-async function lookAtQueue(
+async function pollQueue(
   api: ApiClient,
-  { queue, filter, signal }: WatchOrder,
-  known: ReadonlyMap<string, Seen>,
-): Promise<Seen[]> {
-  const newest: Seen[] = [];
+  { queue, filter, signal }: WatchOptions,
+  known: ReadonlyMap<string, Snapshot>,
+): Promise<Snapshot[]> {
+  const newest: Snapshot[] = [];
   const listed = listDeliveries(api, queue, filter, { most: NEWEST, signal });
-  for await (const delivery of listed) newest.push(seenOfListed(delivery));
+  for await (const delivery of listed) newest.push(snapshotOfListed(delivery));
   const keys = new Set(newest.map(keyOf));
-  // A delivered one is in no listing of the queue; it has to be asked for.
+  // The queue's listing omits delivered ones, so a missing open delivery is fetched separately.
   const gone = [...known.values()].filter((seen) => isOpen(seen.status) && !keys.has(keyOf(seen)));
-  const followed = await Promise.all(gone.slice(-MOST_FOLLOWED).map((seen) => lookAt(api, seen, signal)));
-  // The oldest first, so that lines stand in the order of things.
+  const followed = await Promise.all(gone.slice(-MOST_FOLLOWED).map((seen) => refetch(api, seen, signal)));
+  // Oldest first, so that lines are printed in chronological order.
   return [...newest.toReversed(), ...followed];
 }
 
-async function lookAt(api: ApiClient, seen: Seen, signal: AbortSignal): Promise<Seen> {
+async function refetch(api: ApiClient, seen: Snapshot, signal: AbortSignal): Promise<Snapshot> {
   try {
-    return seenOfView(await showDelivery(api, seen, signal));
+    return snapshotOfView(await showDelivery(api, seen, signal));
   } catch (error) {
-    // Its record is gone with its message.
+    // The record was deleted together with its message.
     if (error instanceof ApiRefusal && error.status === 404)
       return { ...seen, status: 'cancelled', reason: 'gone' };
     throw error;
   }
 }
 
-function seenOfListed(delivery: ListedDelivery): Seen {
+function snapshotOfListed(delivery: ListedDelivery): Snapshot {
   const { queue, messageId, subscriptionId, status, reason, attemptCount, lastAttempt, nextAttemptAt } =
     delivery;
   const last = lastAttempt?.statusCode?.toString() ?? lastAttempt?.error;
@@ -159,9 +177,9 @@ function seenOfListed(delivery: ListedDelivery): Seen {
   };
 }
 
-function seenOfView({ attempts, ...view }: DeliveryView): Seen {
+function snapshotOfView({ attempts, ...view }: DeliveryView): Snapshot {
   const lastAttempt = attempts.at(-1);
-  return seenOfListed({
+  return snapshotOfListed({
     ...view,
     acceptedAt: '',
     attemptCount: attempts.length,

@@ -9,17 +9,19 @@ import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addDeliveryFilter } from './delivery-options.ts';
 import { statusText } from './delivery-text.ts';
-import { definedOf } from './list.ts';
+import { givenFilter } from './list.ts';
 import { watchDeliveries, type Change } from './watch-deliveries.ts';
 
 type Options = DeploymentOptions & DeliveryFilter & { message?: string; for?: number };
 
 const MORE = `
-Prints the deliveries that are there, and then each change as it is seen: a poll comes after 1 s while there are changes, and after
-longer and longer, up to 10 s, while there are none. Of a queue, the 100 newest that are not delivered are looked at, and those
-that were seen open until they are over; with --message all of one message, and it ends when they are over.
+Prints the current deliveries, then each change. It polls every second while
+there are changes, and up to every 10 s otherwise. For a queue it watches the
+100 newest open or failed deliveries, and open ones it has seen until they end.
+With --message it watches all deliveries of one message, and stops when they
+have ended.
 
-Ends with status 0 by Ctrl-C or after --for.
+Exit status: 0 after Ctrl-C or --for.
 `;
 
 /** `posthaste deliveries watch` */
@@ -27,9 +29,9 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
   const command = deliveries
     .command('watch')
     .description('Print deliveries as they change.')
-    .argument('<queue>', 'its name', queueOf)
-    .option('--message <ID>', 'of this message', idOf)
-    .option('--for <TIME>', 'for so long: seconds, or 30m, 1h', durationOf)
+    .argument('<queue>', 'name of the queue', queueOf)
+    .option('--message <ID>', 'only deliveries of this message', idOf)
+    .option('--for <TIME>', 'stop after this time: seconds, or 30m, 1h', durationOf)
     .action(async (queue: string, options: Options) => {
       const api = await openApi(options, terminal);
       const { status, subscription, since, until, message } = options;
@@ -37,7 +39,7 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
         watchDeliveries(api, {
           queue,
           ...(message !== undefined && { message }),
-          filter: definedOf({ status, subscription, since, until, deleted: undefined }),
+          filter: givenFilter({ status, subscription, since, until, deleted: undefined }),
           signal: endOf(options, interrupted),
           sleep: terminal.sleep,
           onChange: (change) => {
@@ -48,7 +50,7 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
       );
     });
   onDeployment(addDeliveryFilter(command), {
-    json: 'one change a line: at, queue, messageId, subscriptionId, status, reason, attemptCount, last, nextAttemptAt',
+    json: 'one change per line: at, queue, messageId, subscriptionId, status, reason, attemptCount, last, nextAttemptAt',
     more: MORE,
     examples: ['deliveries watch orders --for 10m', 'deliveries watch orders --message order-17'],
   });

@@ -6,10 +6,11 @@ import { examine } from './examine.ts';
 import type { Finding } from './health-findings.ts';
 
 const MORE = `
-Looks at: the deployment, its API, your credentials, the tables, the dead letters, the queues (for up to 15 s, whether they get
-empty), overdue retries, and your access to the dead-letter queues. It changes nothing.
+Checks the deployment, its API, your credentials, the tables, the dead-letter
+queues, the work queues (whether they become empty within 15 s), overdue
+retries, and your permissions for redrive. It changes nothing.
 
-Exit status: 0 when all is well, 1 when something is failing.
+Exit status: 0 if every check passes, otherwise 1.
 `;
 
 /** `posthaste doctor` */
@@ -23,14 +24,19 @@ export function addDoctor(command: Command, terminal: Terminal): void {
         else findingLines(finding).forEach(terminal.print);
       }
     });
-    if (options.json !== true) terminal.print(failing === 0 ? 'All is well.' : `${failing} failing.`);
+    if (options.json !== true) terminal.print(summaryOf(failing));
     if (failing > 0) terminal.exitStatus = 1;
   });
   onDeployment(command, {
-    json: 'one check a line: check, state, detail, advice',
+    json: 'one check per line: check, state, detail, advice',
     more: MORE,
     examples: ['doctor', 'doctor --deployment Posthaste --json'],
   });
+}
+
+function summaryOf(failing: number): string {
+  if (failing === 0) return 'All checks passed.';
+  return failing === 1 ? '1 check failed.' : `${failing} checks failed.`;
 }
 
 function asJson({ check, ok, detail, advice }: Finding): object {

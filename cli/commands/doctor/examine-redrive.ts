@@ -5,7 +5,7 @@ import { failureText } from '../../failure-text.ts';
 import type { Sleep } from '../../terminal.ts';
 import type { Finding } from './health-findings.ts';
 
-/** Whether the caller may look at the queues that a redrive works off. */
+/** Checks whether the caller may read the queues that redrive uses. */
 export async function examineRedrive(choice: DeploymentChoice, sleep: Sleep): Promise<Finding> {
   const check = 'access for redrive';
   try {
@@ -20,9 +20,10 @@ export async function examineRedrive(choice: DeploymentChoice, sleep: Sleep): Pr
     for (const queueUrl of queueUrls) {
       await sqsDeadLetterQueue({ sqs, queueUrl, sleep }).count();
     }
-    return { check, ok: true, detail: 'the dead-letter queues answer you' };
+    return { check, ok: true, detail: 'the dead-letter queues can be read' };
   } catch (error) {
-    const advice = 'posthaste redrive needs the SQS permissions in docs/operations.md, "Redrive".';
+    const advice =
+      'Grant the SQS permissions that docs/operations.md, "Redrive", lists for posthaste redrive.';
     return { check, ok: false, detail: failureText(error), advice };
   }
 }

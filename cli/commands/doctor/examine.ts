@@ -16,12 +16,12 @@ import {
   workFindings,
 } from './health-findings.ts';
 
-/** How long a queue may hold something before it counts as stuck: load that passes is no fault. Milliseconds. */
+/** Milliseconds in which a work queue has to become empty; brief load is normal. */
 const PATIENCE_MS = 15_000;
-/** Seconds between looks. */
+/** Seconds between polls. */
 const POLLING = { floor: 0.5, ceiling: 3 };
 
-/** Check after check, each as it is done. What rests on one that fails is left out. */
+/** Yields each finding as its check completes. Checks that depend on a failed one are skipped. */
 export const examine = async function* (
   choice: DeploymentChoice,
   { env, sleep }: Terminal,
@@ -43,7 +43,7 @@ export const examine = async function* (
   const first = health.value.health;
   yield* tableFindings(first);
   yield* deadLetterFindings(first);
-  yield* workFindings(await whenQuiet(api, first, { sleep, signal }));
+  yield* workFindings(await awaitEmptyQueues(api, first, { sleep, signal }));
   yield overdueFinding(first);
   if (env['POSTHASTE_API_URL'] === undefined) yield await redriveFinding(choice, sleep);
 };
@@ -62,7 +62,7 @@ async function attempt<Value extends { name: string }>(
   }
 }
 
-/** A Problem says itself what to do. */
+/** Advice is separate only for refusals; the message of a Problem already contains it. */
 function reasonOf(error: unknown): Pick<Finding, 'detail' | 'advice'> {
   if (!(error instanceof ApiRefusal)) return { detail: failureText(error) };
   const advice = adviceFor(error);
@@ -77,8 +77,8 @@ async function reach(api: ApiClient, access: ApiAccess | undefined): Promise<{ n
   return { name: access?.apiUrl ?? '' };
 }
 
-/** Looks again as long as something waits in the work queues, and keeps the least that each held. */
-async function whenQuiet(
+/** Polls until the work queues are empty or the time is over; returns the lowest count seen of each queue. */
+async function awaitEmptyQueues(
   api: ApiClient,
   first: Health,
   { sleep, signal }: { sleep: Sleep; signal: AbortSignal },
@@ -88,7 +88,7 @@ async function whenQuiet(
   let interval = pollInterval(POLLING);
   while (isBusy(least) && Date.now() < deadline) {
     await sleep(interval.wait * 1000, signal);
-    least = leastOf(least, await readHealth(api, signal));
+    least = lowestCounts(least, await readHealth(api, signal));
     interval = interval.afterEmpty();
   }
   return least;
@@ -98,7 +98,7 @@ function isBusy({ queues = {} }: Health): boolean {
   return WORK_QUEUES.some((name) => (queues[name] ?? 0) > 0);
 }
 
-function leastOf(before: Health, now: Health): Health {
+function lowestCounts(before: Health, now: Health): Health {
   return {
     ...now,
     queues: Object.fromEntries(
@@ -111,7 +111,7 @@ function leastOf(before: Health, now: Health): Health {
 }
 
 async function redriveFinding(choice: DeploymentChoice, sleep: Sleep): Promise<Finding> {
-  // Not loaded before: the SDK is large.
+  // Loaded only here: the SDK is large.
   const { examineRedrive } = await import('./examine-redrive.ts');
   return examineRedrive(choice, sleep);
 }

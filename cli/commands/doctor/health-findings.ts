@@ -1,6 +1,6 @@
 import type { Health } from '../../api/service.ts';
 
-/** What one check came to. `advice`: what to do. */
+/** The result of one check. `advice`: what to do next. */
 export type Finding = { check: string; ok: boolean; detail: string; advice?: string };
 
 const TABLES = {
@@ -9,17 +9,17 @@ const TABLES = {
   queues: 'queue counts',
 };
 
-/** Whether the deployment itself reaches what it rests on. */
+/** Findings on the tables and queues that the deployment depends on. */
 export function tableFindings({ checks }: Health): Finding[] {
   return Object.entries(checks).map(([name, state]) => {
     const check = Object.entries(TABLES).find(([known]) => known === name)?.[1] ?? name;
     return state === 'ok'
-      ? { check, ok: true, detail: 'answers' }
+      ? { check, ok: true, detail: 'available' }
       : {
           check,
           ok: false,
-          detail: 'does not answer',
-          advice: 'The log of the Api function says why (docs/operations.md).',
+          detail: 'not available',
+          advice: 'See the log of the Api function for the reason (docs/operations.md).',
         };
   });
 }
@@ -28,27 +28,27 @@ const DEAD_LETTERS = [
   {
     queue: 'ingressDeadLetters',
     check: 'ingress dead letters',
-    advice: 'See why they are there (docs/operations.md), then: posthaste redrive ingress',
+    advice: 'Find the cause (docs/operations.md), then run: posthaste redrive ingress',
   },
   {
     queue: 'deliveryDeadLetters',
     check: 'delivery dead letters',
-    advice: 'See why they are there (docs/operations.md), then: posthaste redrive delivery',
+    advice: 'Find the cause (docs/operations.md), then run: posthaste redrive delivery',
   },
   {
     queue: 'schedulerDeadLetters',
     check: 'scheduler dead letters',
     advice:
-      'Find out who changed the role or the retry queue, then purge them: reconcile has woken their retries.',
+      'Check for changes of the scheduler role or the retry queue, then purge them: reconcile has already started their retries.',
   },
   {
     queue: 'operationDeadLetters',
     check: 'operation dead letters',
-    advice: 'The log of the Operate function says why. Then: posthaste redrive operation',
+    advice: 'See the log of the Operate function for the cause, then run: posthaste redrive operation',
   },
 ];
 
-/** Empty is the only good state of these. */
+/** Findings on the dead-letter queues: any message is a failure. */
 export function deadLetterFindings({ queues = {} }: Health): Finding[] {
   return DEAD_LETTERS.flatMap(({ queue, check, advice }): Finding[] => {
     const count = queues[queue];
@@ -59,10 +59,10 @@ export function deadLetterFindings({ queues = {} }: Health): Finding[] {
   });
 }
 
-/** Those that our functions work off. */
+/** The queues that the functions consume. */
 export const WORK_QUEUES = ['ingress', 'delivery', 'retry', 'operation'];
 
-/** `queues` with the least that each held while it was looked at. */
+/** Findings on the work queues. `queues` holds the lowest count seen of each. */
 export function workFindings({ queues = {} }: Health): Finding[] {
   return [
     ...WORK_QUEUES.flatMap((queue): Finding[] => {
@@ -75,9 +75,9 @@ export function workFindings({ queues = {} }: Health): Finding[] {
             {
               check,
               ok: false,
-              detail: `about ${count} waiting, and it did not get empty`,
+              detail: `about ${count} messages waiting; it did not become empty within 15 s`,
               advice:
-                'Under load this is normal. If it grows: docs/operations.md, "When a queue holds something".',
+                'This is normal under load. If it grows, see docs/operations.md, "When a queue holds something".',
             },
           ];
     }),
@@ -85,12 +85,13 @@ export function workFindings({ queues = {} }: Health): Finding[] {
   ];
 }
 
-/** A matter of the subscribers, not of the deployment. */
+/** Never a failure: the cause is with the subscribers, not with the deployment. */
 function undeliverableFinding(count: number | undefined): Finding[] {
   if (count === undefined) return [];
   const check = 'undeliverable queue';
   if (count === 0) return [{ check, ok: true, detail: 'empty' }];
-  const advice = 'Subscribers refused these. Once they are well again: posthaste redrive undeliverable';
+  const advice =
+    'Subscribers did not accept these deliveries. Once they work again, run: posthaste redrive undeliverable';
   return [{ check, ok: true, detail: `about ${count}`, advice }];
 }
 
@@ -101,6 +102,7 @@ export function overdueFinding({ overdue }: Health): Finding {
     check,
     ok: false,
     detail: overdue === undefined ? 'could not be counted' : `${overdue}${overdue >= 1000 ? ' or more' : ''}`,
-    advice: 'reconcile wakes them within a minute or two. If they stay: docs/operations.md, "Late retries".',
+    advice:
+      'reconcile starts them within two minutes. If they stay overdue, see docs/operations.md, "Late retries".',
   };
 }

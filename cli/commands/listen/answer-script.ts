@@ -1,34 +1,34 @@
 import { InvalidArgumentError } from 'commander';
 
-/** One answer to a request. Seconds. `hang`: never any; `reset`: the connection is cut. */
+/** One answer to a request. `hang`: no answer; `reset`: the connection is reset. */
 export type ScriptedAnswer = {
   status: number | 'hang' | 'reset';
   delaySeconds?: number;
   retryAfterSeconds?: number;
 };
 
-/** Never empty: the last answer is given again and again. */
+/** Never empty; the last answer repeats. */
 export type AnswerScript = readonly [ScriptedAnswer, ...ScriptedAnswer[]];
 
 export const SCRIPT_FORM =
-  'STATUS[xCOUNT][:delay=SECONDS][:retry-after=SECONDS], with commas between; STATUS may be hang or reset';
+  'STATUS[xCOUNT][:delay=SECONDS][:retry-after=SECONDS]; STATUS may be hang or reset';
 
 const MOST_ANSWERS = 10_000;
 const ITEM =
   /^(?<what>[2-5]\d\d|hang|reset)(?:x(?<count>[1-9]\d{0,3}))?(?<settings>(?::[a-z-]+=\d{1,5}(?:\.\d{1,3})?)*)$/;
 
-/** `500x3,200`, `503:retry-after=30:delay=0.5,200`. */
+/** Parses a script such as `500x3,200` or `503:retry-after=30:delay=0.5,200`. */
 export function answerScriptOf(text: string): AnswerScript {
   const answers = text.split(',').flatMap((item) => answersOf(item.trim()));
   const [first, ...others] = answers;
   if (first === undefined || answers.length > MOST_ANSWERS)
-    throw new InvalidArgumentError(`It takes ${SCRIPT_FORM}.`);
+    throw new InvalidArgumentError(`Expected answers separated by commas, each ${SCRIPT_FORM}.`);
   return [first, ...others];
 }
 
 function answersOf(item: string): ScriptedAnswer[] {
   const { what, count = '1', settings = '' } = ITEM.exec(item)?.groups ?? {};
-  if (what === undefined) throw new InvalidArgumentError(`It takes ${SCRIPT_FORM}, not "${item}".`);
+  if (what === undefined) throw new InvalidArgumentError(`Expected ${SCRIPT_FORM}; not "${item}".`);
   const status = what === 'hang' || what === 'reset' ? what : Number(what);
   const answer = settings
     .split(':')
@@ -41,7 +41,7 @@ function settingOf(text: string): Partial<ScriptedAnswer> {
   const [name, value] = text.split('=');
   if (name === 'delay') return { delaySeconds: Number(value) };
   if (name === 'retry-after') return { retryAfterSeconds: Math.ceil(Number(value)) };
-  throw new InvalidArgumentError(`It takes delay and retry-after, not ${name ?? ''}.`);
+  throw new InvalidArgumentError(`Expected delay or retry-after, not ${name ?? ''}.`);
 }
 
 /** The answer to the nth request for a message, from 0. */

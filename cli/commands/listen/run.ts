@@ -24,7 +24,7 @@ export type ListenOptions = DeploymentOptions & {
   for?: number;
 };
 
-/** Receives until the signal, `--for` or `--count` ends it; what it subscribed is unsubscribed then. */
+/** Receives webhooks until the signal, `--for` or `--count`; then deletes the subscription that it created. */
 export async function runListen(
   options: ListenOptions,
   signal: AbortSignal,
@@ -51,11 +51,11 @@ export async function runListen(
     const subscription = await subscribe(options, options.url ?? receiver.url, terminal);
     try {
       secret.verifier ??= subscription?.verifier;
-      // Not on stdout: there are requests only.
+      // On stderr: stdout contains only requests.
       terminal.printError(
         `Listening on ${receiver.url}${subscription === undefined ? '' : `, subscribed to ${subscription.queue}`}.`,
       );
-      await over([signal, enough.signal], options.for);
+      await untilEnd([signal, enough.signal], options.for);
     } finally {
       await subscription?.end();
     }
@@ -64,7 +64,7 @@ export async function runListen(
   }
 }
 
-/** Far more than a secret has. */
+/** Far more than the length of a secret. */
 const MOST_BYTES = 4096;
 
 async function givenVerifier(
@@ -78,13 +78,13 @@ async function givenVerifier(
   return secret === undefined ? undefined : verifierFor(secret);
 }
 
-type Subscribed = { queue: string; verifier?: Verifier; end: () => Promise<void> };
+type TemporarySubscription = { queue: string; verifier?: Verifier; end: () => Promise<void> };
 
 async function subscribe(
   options: ListenOptions,
   url: string,
   terminal: Terminal,
-): Promise<Subscribed | undefined> {
+): Promise<TemporarySubscription | undefined> {
   const { subscribe: queue, policy } = options;
   if (queue === undefined) return undefined;
   const api: ApiClient = await openApi(options, terminal);
@@ -98,14 +98,14 @@ async function subscribe(
     ...(created.secret !== undefined && { verifier: verifierFor(created.secret) }),
     end: async () => {
       await deleteSubscription(api, queue, created.subscription_id);
-      terminal.printError(`Subscription ${printable(created.subscription_id)} is deleted.`);
+      terminal.printError(`Deleted subscription ${printable(created.subscription_id)}.`);
     },
   };
 }
 
-async function over(signals: AbortSignal[], seconds: number | undefined): Promise<void> {
+async function untilEnd(signals: AbortSignal[], seconds: number | undefined): Promise<void> {
   const timeout = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)];
   const signal = AbortSignal.any([...signals, ...timeout]);
-  // A timer of AbortSignal alone does not keep the process up; the server does.
+  // The timer of AbortSignal.timeout does not keep the process running; the server does.
   if (!signal.aborted) await once(signal, 'abort');
 }

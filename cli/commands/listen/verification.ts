@@ -7,12 +7,15 @@ export type Verdict = { verified: true } | { verified: false; why: string };
 export type Verifier = (body: Buffer, headers: Record<string, string>) => Verdict;
 
 const PUBLIC_PREFIX = 'whpk_';
-/** What stands before an ed25519 public key in DER (RFC 8410 §4). */
+/** The DER prefix of an Ed25519 public key (RFC 8410 §4). */
 const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
-/** As the library allows it for shared secrets. Seconds. */
+/** Allowed clock difference in seconds, the same as in the library for shared secrets. */
 const TOLERANCE = 300;
 
-/** For `whsec_…`, the shared secret of v1, or `whpk_…`, the public key of v1a (Standard Webhooks). @throws Problem, which does not say it */
+/**
+ * A verifier for `whsec_…` (shared secret, v1) or `whpk_…` (public key, v1a; Standard Webhooks).
+ * @throws Problem without the secret in it
+ */
 export function verifierFor(secret: string): Verifier {
   return secret.startsWith(PUBLIC_PREFIX)
     ? asymmetric(secret.slice(PUBLIC_PREFIX.length))
@@ -36,14 +39,17 @@ function webhookWith(secret: string): Webhook {
   try {
     return new Webhook(secret);
   } catch (cause) {
-    throw new Problem('The secret is not whsec_ and base64, or whpk_ and base64.', { cause });
+    throw new Problem('The secret has the wrong form. Expected whsec_ or whpk_, followed by base64.', {
+      cause,
+    });
   }
 }
 
-/** The library knows v1 only. */
+/** Verifies v1a signatures, which the library does not support. */
 function asymmetric(base64: string): Verifier {
   const bytes = Buffer.from(base64, 'base64');
-  if (bytes.length !== 32) throw new Problem('The public key is not whpk_ and the base64 of 32 bytes.');
+  if (bytes.length !== 32)
+    throw new Problem('The public key has the wrong form. Expected whpk_, followed by 32 bytes in base64.');
   const key = createPublicKey({ key: Buffer.concat([SPKI_HEAD, bytes]), format: 'der', type: 'spki' });
   return (body, headers) => {
     const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers;

@@ -15,54 +15,55 @@ export type Webhook = {
   body: Buffer;
   /** `webhook-id`. */
   messageId?: string;
-  /** How often this message has come, this time included. */
+  /** Number of requests for this message so far, including this one. */
   count: number;
-  /** Since it came before. */
+  /** Seconds since the previous request for this message. */
   secondsSince?: number;
   answer: ScriptedAnswer;
-  /** Absent where no secret was given. */
+  /** Absent without a secret. */
   verdict?: Verdict;
 };
 
-export type ReceiverOrder = {
+export type ReceiverOptions = {
   port?: number;
-  /** Others are answered with 404, and not shown. */
+  /** Requests for other paths get 404 and are not shown. */
   path: string;
   script: AnswerScript;
-  /** Asked at every request: the secret may be known only once it is subscribed. */
+  /** Called for every request: the secret may become known only after subscribing. */
   verifier: () => Verifier | undefined;
   onWebhook: (webhook: Webhook) => void;
-  /** It has had its answer, if there is one. */
+  /** Called after the answer was sent or the connection was reset. */
   onAnswered: () => void;
 };
 
 export type WebhookReceiver = { url: string; close: () => Promise<void> };
 
-/** More than Posthaste sends. */
+/** Larger than any request of Posthaste. */
 const MOST_BYTES = 2 * 1024 * 1024;
-/** Messages whose count is kept; of the oldest it is forgotten then. */
+/** Maximum number of messages to count; the oldest are dropped. */
 const MOST_MESSAGES = 10_000;
 
 /**
- * A receiver on 127.0.0.1. Each message goes through the script from its beginning, so that its deliveries show the policy.
- * @throws Problem when the port is taken.
+ * Starts a receiver on 127.0.0.1. Each message starts at the beginning of the script, so that its requests show the
+ * policy.
+ * @throws Problem when the port is in use.
  */
-export async function startWebhookReceiver(order: ReceiverOrder): Promise<WebhookReceiver> {
+export async function startWebhookReceiver(options: ReceiverOptions): Promise<WebhookReceiver> {
   const seen = new Map<string, { count: number; at: number }>();
   const stopping = new AbortController();
 
   const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await boundedBody(request, MOST_BYTES);
     const path = request.url ?? '/';
-    if (body === undefined || path.split('?')[0] !== order.path) {
+    if (body === undefined || path.split('?')[0] !== options.path) {
       response.writeHead(body === undefined ? 413 : 404, { connection: 'close' }).end();
       return;
     }
     const headers = headersOf(request);
-    const times = timesOf(seen, headers['webhook-id']);
-    const answer = answerAt(order.script, times.count - 1);
-    const verdict = order.verifier()?.(body, headers);
-    order.onWebhook({
+    const times = countRequest(seen, headers['webhook-id']);
+    const answer = answerAt(options.script, times.count - 1);
+    const verdict = options.verifier()?.(body, headers);
+    options.onWebhook({
       at: new Date().toISOString(),
       method: request.method ?? '',
       path,
@@ -73,21 +74,21 @@ export async function startWebhookReceiver(order: ReceiverOrder): Promise<Webhoo
       ...(verdict && { verdict }),
     });
     await respond(answer, response, stopping.signal);
-    order.onAnswered();
+    options.onAnswered();
   };
 
   const server = createServer((request, response) => {
     receive(request, response).catch(() => {
-      // The caller has gone, or we are closing: there is nobody to answer.
+      // The caller has disconnected, or the receiver is closing.
       response.destroy();
     });
   });
-  const port = await loopbackPort(order.port);
+  const port = await loopbackPort(options.port);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, '127.0.0.1', resolve);
   });
   return {
-    url: `http://127.0.0.1:${port}${order.path}`,
+    url: `http://127.0.0.1:${port}${options.path}`,
     close: () =>
       new Promise((resolve) => {
         stopping.abort();
@@ -107,8 +108,8 @@ function headersOf({ headers }: IncomingMessage): Record<string, string> {
   );
 }
 
-/** Requests without a `webhook-id` are one message. */
-function timesOf(
+/** Counts a request for its message. Requests without a `webhook-id` count as one message. */
+function countRequest(
   seen: Map<string, { count: number; at: number }>,
   id: string | undefined,
 ): Pick<Webhook, 'messageId' | 'count' | 'secondsSince'> {

@@ -4,26 +4,26 @@ import type { ScriptedAnswer } from './answer-script.ts';
 import type { Verdict } from './verification.ts';
 import type { Webhook } from './webhook-receiver.ts';
 
-/** Of a body for people. Characters; programs get all of it. */
+/** Characters of a body in the text output; JSON output has all of it. */
 const MOST_SHOWN = 4000;
 
-/** One block for people: when, what, how it was answered, and the whole request. */
+/** A request as a text block: time, message, answer, headers and body. */
 export function webhookBlock(webhook: Webhook): string {
   const { at, method, path, headers, body, messageId, count, secondsSince, answer, verdict } = webhook;
   const text = body.toString();
-  const since = secondsSince === undefined ? '' : `, ${secondsSince.toFixed(1)} s after the one before`;
+  const since = secondsSince === undefined ? '' : `, ${secondsSince.toFixed(1)} s after the previous request`;
   const signature = verdict === undefined ? [] : [verdictText(verdict)];
   return [
     `${clockTime(at)}  ${printable(messageId ?? 'without webhook-id')}  #${count}${since}  → ${answerText(answer)}`,
     `  ${printable(method)} ${printable(path)}`,
     ...Object.entries(headers).map(([name, value]) => `  ${printable(name)}: ${printable(value)}`),
     ...signature.map((line) => `  ${line}`),
-    `  ${printable(text.slice(0, MOST_SHOWN))}${text.length > MOST_SHOWN ? ` … ${body.length} bytes in all` : ''}`,
+    `  ${printable(text.slice(0, MOST_SHOWN))}${text.length > MOST_SHOWN ? ` … (${body.length} bytes in total)` : ''}`,
     '',
   ].join('\n');
 }
 
-/** One object for programs. What is not UTF-8 in a body is replaced. */
+/** A request as JSON. Bytes of the body that are not UTF-8 are replaced. */
 export function webhookJson({ body, answer, verdict, ...webhook }: Webhook): object {
   return {
     ...webhook,
@@ -34,7 +34,7 @@ export function webhookJson({ body, answer, verdict, ...webhook }: Webhook): obj
 }
 
 function verdictText(verdict: Verdict): string {
-  return verdict.verified ? 'The signature is right.' : `The signature is WRONG: ${printable(verdict.why)}`;
+  return verdict.verified ? 'Signature: valid' : `Signature: INVALID (${printable(verdict.why)})`;
 }
 
 function answerText({ status, delaySeconds, retryAfterSeconds }: ScriptedAnswer): string {

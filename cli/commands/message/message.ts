@@ -21,21 +21,23 @@ type Options = DeploymentOptions & { body?: true };
 function addMessageShow(message: Command, terminal: Terminal): void {
   const command = message
     .command('show')
-    .description('Show a message: what became of it, and its data while it is kept.')
-    .argument('<queue>', 'its queue', queueOf)
-    .argument('<message>', 'its id', idOf)
+    .description('Show a message: its deliveries by status, and its data while it is kept.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<message>', 'id of the message', idOf)
     .addOption(
-      new Option('--body', 'print its data alone: to a file or a pipe byte for byte').conflicts('json'),
+      new Option('--body', 'print only the data, byte for byte unless stdout is a terminal').conflicts(
+        'json',
+      ),
     )
     .action(async (queue: string, id: string, options: Options) => {
       const { view, text } = await showMessage(await openApi(options, terminal), queue, id);
-      // Not printed anew: numbers of the data would lose digits.
+      // The response text is printed unchanged: parsing would drop digits of long numbers.
       if (options.json === true) terminal.print(printableJson(text.trim()));
       else if (options.body === true) printBody(bodyIn(text), id, terminal);
       else terminal.print(describeMessage(view, bodyIn(text)));
     });
   onDeployment(command, {
-    json: 'the message as the API shows it',
+    json: 'the message, as in the API',
     examples: ['message show orders order-17', 'message show orders order-17 --body > order-17.json'],
   });
 }
@@ -46,7 +48,10 @@ function bodyIn(text: string): string | undefined {
 }
 
 function printBody(body: string | undefined, id: string, terminal: Terminal): void {
-  if (body === undefined) throw new Problem(`The data of message ${id} is not kept.`);
+  if (body === undefined)
+    throw new Problem(
+      `The data of message ${id} is not kept: it was erased, it expired, or none of its deliveries failed.`,
+    );
   if (terminal.stdout.isTTY === true) terminal.print(printableJson(body));
   else terminal.stdout.write(body);
 }
@@ -61,28 +66,29 @@ function describeMessage(view: MessageView, body: string | undefined): string {
     ['Accepted', clockTime(acceptedAt)],
     ['Duplicates', String(duplicates)],
     ['Matched', `${matched} subscriptions${filtered === 0 ? '' : `, ${filtered} filtered`}`],
-    ['Unfinished', view.unfinished === true ? 'not sent to all subscriptions yet' : undefined],
-    ['Deliveries', states.map(([status, count]) => `${count} ${status}`).join(', ') || 'none on record yet'],
+    ['Fan-out', view.unfinished === true ? 'in progress: not sent to all subscriptions yet' : undefined],
+    ['Deliveries', states.map(([status, count]) => `${count} ${status}`).join(', ') || 'none yet'],
     ['Erased', clockTime(erasedAt) || undefined],
     ['Data', body === undefined ? (bodyKept ? 'kept' : 'not kept') : printableJson(body)],
   ]).join('\n');
 }
 
 const MORE = `
-What is on record of it stays. It cannot be retried then, as nothing is left to send.
+The record of the message and its deliveries stays. Without the data, no
+delivery of the message can be retried.
 `;
 
 /** `posthaste message erase` */
 function addMessageErase(message: Command, terminal: Terminal): void {
   const command = message
     .command('erase')
-    .description("Erase a message's data before its time.")
-    .argument('<queue>', 'its queue', queueOf)
-    .argument('<message>', 'its id', idOf)
+    .description('Erase the data of a message before it expires.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<message>', 'id of the message', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
       await eraseBody(await openApi(options, terminal), queue, id);
       if (options.json === true) terminal.printJson({ queue, messageId: id });
-      else terminal.print(`The data of message ${printable(id)} is erased.`);
+      else terminal.print(`Erased the data of message ${printable(id)}.`);
     });
   onDeployment(command, {
     json: 'queue, messageId',

@@ -10,38 +10,41 @@ import {
 } from './tables.ts';
 import { DAYS_A_MONTH, SECONDS_A_DAY, type Plan } from './work.ts';
 
-/** So much of something in a month. */
+/** A line of the bill: the quantity of a month, and its cost. */
 export type Line = { what: Priced; quantity: number; usd: number };
 
 export type Bill = {
-  /** What grows with the traffic. */
+  /** Costs that grow with the traffic. */
   traffic: readonly Line[];
-  /** What is charged without any. */
+  /** Costs without any traffic. */
   standing: readonly Line[];
-  /** To the internet; every way of delivering pays it, so no comparison contains it. */
+  /** Data transfer to the internet. Every service charges it, so comparisons exclude it. */
   dataOut: Line;
   usd: number;
-  /** Without data out: everything, and the traffic alone. */
+  /** Without data out: all costs, and those of the traffic alone. */
   perMillionDeliveries: { all: number; traffic: number };
 };
 
-/** What others charge for a million deliveries of the same messages, without data out. */
+/** The price of a comparable AWS service for a million deliveries of the same messages, without data out. */
 export type PeerCost = { peer: 'sns_http' | 'api_destinations'; perMillionDeliveries: number; note: string };
 
 const GIGABYTE = 1e9;
 const MILLION = 1e6;
 const MINUTES_A_MONTH = 24 * 60 * DAYS_A_MONTH;
 
-/** Lambda keeps five long polls of 20 s on each of the four queues (developer guide, "Configuring scaling behavior for SQS event source mappings"). */
+/**
+ * Lambda keeps five long polls of 20 s on each of the four queues (developer guide, "Configuring scaling behavior for
+ * SQS event source mappings").
+ */
 const IDLE_RECEIVES_A_MONTH = 4 * 5 * 3 * MINUTES_A_MONTH;
 
-/** From this memory on a function has a whole processor (Lambda developer guide, "Memory"). */
+/** Memory size at which a function has a full vCPU (Lambda developer guide, "Memory"). */
 const MEGABYTES_OF_ONE_PROCESSOR = 1769;
 
-/** A call of AWS inside a region; an assumption, because the local AWS cannot tell. */
+/** Duration of an AWS call within a region. An assumption: the local AWS cannot measure it. */
 const AWS_CALL_MS = 5;
 
-/** Our own metrics as if each were written every hour, which is the most that they cost. */
+/** The bill of a month. Custom metrics are charged as if each were written every hour, which is an upper bound. */
 export function billOf(
   plan: Plan,
   operations: Operations,
@@ -86,7 +89,10 @@ export function billOf(
   };
 }
 
-/** In seconds and gigabyte-seconds: processor time, stretched by the share of a processor that the memory buys, and waiting. */
+/**
+ * Function durations in seconds and gigabyte-seconds: CPU time divided by the share of a vCPU that the memory buys,
+ * plus waiting.
+ */
 export function computeOf(
   plan: Plan,
   { invocations, cpuMs, waits }: Operations,
@@ -108,7 +114,10 @@ function compute(busyMs: number, waitingMs: number, memoryMegabytes: number) {
   return { seconds, gigabyteSeconds: (seconds * memoryMegabytes) / 1024 };
 }
 
-/** Each running instance of deliver opens the secret of each subscription once an hour (kms-signing-secrets.ts). */
+/**
+ * KMS requests: each instance of deliver decrypts the secret of each subscription once an hour
+ * (kms-signing-secrets.ts).
+ */
 function secretsOpened({ fanOut, peakFactor }: Plan, busySeconds: number, attempts: number): number {
   const running = Math.max(1, Math.ceil((busySeconds * peakFactor) / SECONDS_A_DAY));
   return Math.min(attempts, 24 * fanOut * running);
@@ -135,7 +144,7 @@ function total(lines: readonly Line[]): number {
   return lines.reduce((all, { usd }) => all + usd, 0);
 }
 
-/** List prices; neither price list names a charge for retries. */
+/** Prices of comparable services, from the price lists. Neither list names a charge for retries. */
 export function peersOf({ fanOut, payloadBytes }: Plan, prices: RegionPrices): PeerCost[] {
   const published = (unitsOf(payloadBytes, REQUEST_UNIT) * MILLION) / fanOut;
   const cost = (publish: Priced, deliver: Priced): number =>
@@ -144,12 +153,12 @@ export function peersOf({ fanOut, payloadBytes }: Plan, prices: RegionPrices): P
     {
       peer: 'sns_http',
       perMillionDeliveries: cost('snsPublishes', 'snsHttpDeliveries'),
-      note: 'messages up to 256 KB, retries for an hour at most, no record of deliveries to ask',
+      note: 'messages up to 256 KB, retries for at most an hour, no queryable record of deliveries',
     },
     {
       peer: 'api_destinations',
       perMillionDeliveries: cost('events', 'apiDestinations'),
-      note: 'a rule for each subscriber, five targets a rule, 24 hours and 185 retries, timeout 5 s, no record of deliveries to ask',
+      note: 'one rule per subscriber, five targets per rule, at most 24 hours and 185 retries, timeout 5 s, no queryable record of deliveries',
     },
   ];
 }

@@ -3,24 +3,25 @@ import { bucketsFor, chunksFor } from '../../../shared/domain/delivery/fan-out.t
 import { REQUEST_UNIT, unitsOf, type OperationTable } from './tables.ts';
 import type { Work } from './work.ts';
 
-/** Amazon SQS: messages in a batch. */
+/** Maximum messages per SQS batch. */
 export const FULL_BATCH = 10;
 
 type Jobs = { chunks: number; members: number; singles: number };
 
-/** The jobs for the first attempts of a message on average, divided as dispatch does (functions/dispatch/first-jobs.ts). */
+/** Average jobs for the first attempts of a message, divided as in dispatch (functions/dispatch/first-jobs.ts). */
 export function jobsOf({ messages, fanOut, firstAttemptsPerJob, groups }: Work) {
-  const singles = groups.reduce((total, group) => total + group.deliveries * group.apart, 0) / messages;
+  const singles =
+    groups.reduce((total, group) => total + group.deliveries * group.singleJobShare, 0) / messages;
   const members = fanOut - singles;
   const buckets = bucketsFor(fanOut);
   const inBucket = chunksFor(members, buckets, firstAttemptsPerJob);
   if (inBucket === undefined) return { chunks: 0, members: 0, singles: fanOut };
-  // A hash places the members, so that some places stay empty.
+  // Members are placed by a hash, so some chunks stay empty.
   const places = buckets * inBucket;
   return { chunks: places === 1 ? 1 : places * (1 - (1 - 1 / places) ** members), members, singles };
 }
 
-/** Log bytes that shared lines change (negative: save): first successes of a message in one invocation share a line. */
+/** Change in log bytes (negative: saved) because first successes of a message in one invocation share a log line. */
 export function sharedLineBytes(
   { messages, groups, batches }: Work,
   { chunks, members, singles }: Jobs,
@@ -34,19 +35,23 @@ export function sharedLineBytes(
   const lines = invocations === 0 ? 0 : invocations * Math.ceil(successes / invocations / MOST_ON_A_LINE);
   const single = groups
     .filter(({ failures }) => failures === 0)
-    .reduce((total, { deliveries, apart }) => total + (chunks === 0 ? deliveries : deliveries * apart), 0);
+    .reduce(
+      (total, { deliveries, singleJobShare }) =>
+        total + (chunks === 0 ? deliveries : deliveries * singleJobShare),
+      0,
+    );
   return (
     messages * (lines - chunks) * (chunk.logBytes ?? 0) +
     (several ? single * ((member.logBytes ?? 0) - (delivered.logBytes ?? 0)) : 0)
   );
 }
 
-/** How many records of an invocation send to one queue, and how many messages each; averages. */
+/** Average number of records of an invocation that send to one queue, and of messages per record. */
 type Sends = { records: number; messages: number };
 
 /**
- * Requests for the sends of an invocation: the first record's by itself, those of the others joined, unless one record
- * fills a request (shared/adapters/sqs/joined-sends.ts). `bytes`: of a message.
+ * SQS request units for the sends of an invocation. The first record sends by itself and the others share requests,
+ * unless one record fills a request (shared/adapters/sqs/joined-sends.ts). `bytes`: size of a message.
  */
 export function sendsOf({ records, messages }: Sends, bytes: number): number {
   const requests = (count: number): number => {
@@ -61,12 +66,12 @@ export function sendsOf({ records, messages }: Sends, bytes: number): number {
   return whole(below) + (records - below) * (whole(below + 1) - whole(below));
 }
 
-/** Joined sends wait for the first request and then for their own: one call more, however many join. */
-export function furtherWait({ records, messages }: Sends): number {
+/** Additional calls to wait for: joined sends wait for the first request, so they add one call in total. */
+export function extraWaits({ records, messages }: Sends): number {
   return messages < FULL_BATCH ? Math.min(1, Math.max(0, records - 1)) : 0;
 }
 
-/** Lambda fetches a batch by one request and deletes it by another. */
-export function polled(records: number, bytes: number, batch: number): number {
+/** SQS request units of the event source: Lambda receives a batch with one request and deletes it with another. */
+export function pollRequests(records: number, bytes: number, batch: number): number {
   return (records / batch) * (unitsOf(batch * bytes, REQUEST_UNIT) + 1);
 }

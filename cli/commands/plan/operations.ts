@@ -1,19 +1,19 @@
 import { MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD } from '../../../shared/domain/message/body.ts';
-import { FULL_BATCH, furtherWait, jobsOf, polled, sharedLineBytes, sendsOf } from './jobs.ts';
+import { FULL_BATCH, extraWaits, jobsOf, pollRequests, sharedLineBytes, sendsOf } from './jobs.ts';
 import { READ_UNIT, REQUEST_UNIT, unitsOf, WRITE_UNIT, type OperationTable, type Units } from './tables.ts';
 import type { Group, Work } from './work.ts';
 
-/** What DynamoDB adds to each stored item and each index entry (developer guide, "Item sizes"). */
+/** Bytes that DynamoDB adds to each stored item and index entry (developer guide, "Item sizes"). */
 const STORED_OVERHEAD = 100;
 
 export type Operations = ReturnType<typeof operationsOf>;
 
 type Steps = OperationTable['steps'];
 
-/** A step of the table, how often it is done, and the attempts that are then on the delivery's record. */
+/** A step of the table, its number of executions, and the attempts on the delivery's record afterwards. */
 type Row = { step: Units; times: number; attempts: number; inChunk?: true };
 
-/** What AWS counts of some work: each measured step times how often the work needs it. */
+/** The operations that AWS counts for some work: each measured step times the number of its executions. */
 export function operationsOf(work: Work, table: OperationTable) {
   const { messages, fanOut, payloadBytes, batches, groups, kept } = work;
   const { steps, perInvocation, sharedReads, envelopeBytes } = table;
@@ -44,7 +44,7 @@ export function operationsOf(work: Work, table: OperationTable) {
     (inBucket ? 0 : payloadBytes);
   const ingress = envelopeBytes.ingress + payloadBytes;
 
-  // Jobs of a batch share requests, and so do the wake-ups of an invocation.
+  // The jobs of a batch share send requests, as do the wake-ups of an invocation.
   const jobSends = { records: batches.ingress, messages: jobs };
   const jobCalls = runs.dispatch * sendsOf(jobSends, 0);
   const wakeUps = sum(delivered, ({ joinedMessages = 0 }) => joinedMessages);
@@ -56,14 +56,14 @@ export function operationsOf(work: Work, table: OperationTable) {
 
   const chunkWrites = messages * chunks * (1 + work.recordsPerChunk);
   const reads = {
-    dispatch: added(sharedReads.dispatch, sharedReads.furtherSubscription, fanOut - 1),
-    deliver: added(
+    dispatch: sumOfReads(sharedReads.dispatch, sharedReads.furtherSubscription, fanOut - 1),
+    deliver: sumOfReads(
       sharedReads.queue,
       sharedReads.subscription,
       Math.min(fanOut, (batches.delivery * fanOut) / jobs),
     ),
   };
-  // The successes of a chunk wait side by side: together as long as one of them.
+  // The successful attempts of a chunk run in parallel, so together they take as long as one.
   const waiting = delivered.filter(({ inChunk }) => inChunk !== true);
   const failedAttempts = groups.reduce((total, { deliveries, failures }) => total + deliveries * failures, 0);
   const awsCallsOf = ({ awsCalls = 0 }: Units): number => awsCalls;
@@ -94,16 +94,18 @@ export function operationsOf(work: Work, table: OperationTable) {
     sqsRequests:
       sends +
       messages * unitsOf(ingress, REQUEST_UNIT) +
-      polled(messages, ingress, batches.ingress) +
-      polled(messages * jobs, job, batches.delivery) +
+      pollRequests(messages, ingress, batches.ingress) +
+      pollRequests(messages * jobs, job, batches.delivery) +
       sum(delivered, ({ schedules = 0 }) => schedules) +
-      polled(retryRecords, envelopeBytes.wakeUp, batches.retry),
-    /** Of these, what makes the queues fair: jobs and wake-ups, those that Scheduler sends among them. */
+      pollRequests(retryRecords, envelopeBytes.wakeUp, batches.retry),
+    /**
+     * Those of the requests that carry a message group (fair queues): jobs and wake-ups, including those of Scheduler.
+     */
     sqsGroupedRequests: sends + sum(delivered, ({ schedules = 0 }) => schedules),
     invocations: runs,
     schedules: sum(all, ({ schedules = 0 }) => schedules),
     kmsRequests: sum(all, ({ kmsRequests = 0 }) => kmsRequests),
-    // A body is kept once, however many deliveries of its message fail.
+    // A body is stored once per message, even if several deliveries fail.
     s3Puts:
       sum(dispatched, ({ s3Puts = 0 }) => s3Puts) +
       Math.min(
@@ -117,11 +119,11 @@ export function operationsOf(work: Work, table: OperationTable) {
       sharedLineBytes(work, { chunks, members, singles }, steps) +
       runs.dispatch * perInvocation.dispatch.logBytes +
       runs.deliver * perInvocation.deliver.logBytes,
-    /** Sent to subscribers. */
+    /** Bytes sent to subscribers. */
     bytesOut: sum(all, attemptsOf) * (payloadBytes + envelopeBytes.request),
     attempts: sum(all, attemptsOf),
     failedAttempts,
-    /** Beyond what each invocation needs by itself. */
+    /** CPU time in addition to the fixed part of each invocation. */
     cpuMs: {
       dispatch: sum(dispatched, ({ cpuMs = 0 }) => cpuMs),
       deliver: sum(delivered, ({ cpuMs = 0 }) => cpuMs),
@@ -130,12 +132,12 @@ export function operationsOf(work: Work, table: OperationTable) {
       dispatch: sum(dispatched, awsCallsOf) + jobCalls + runs.dispatch * reads.dispatch.calls,
       deliver: sum(delivered, awsCallsOf) + chunkWrites - saved + firstRuns * reads.deliver.calls,
     },
-    /** Calls and attempts one after another in all invocations: the records of a batch wait side by side. */
+    /** Calls and attempts in sequence, over all invocations. The records of a batch run in parallel. */
     waits: {
       dispatch: {
         awsCalls:
           (sum(dispatched, awsCallsOf) + messages * Math.ceil(jobs / FULL_BATCH)) / batches.ingress +
-          runs.dispatch * (reads.dispatch.calls + furtherWait(jobSends)),
+          runs.dispatch * (reads.dispatch.calls + extraWaits(jobSends)),
         attempts: 0,
         failedAttempts: 0,
       },
@@ -143,20 +145,20 @@ export function operationsOf(work: Work, table: OperationTable) {
         awsCalls:
           (sum(waiting, awsCallsOf) + chunkWrites + messages * chunks * awsCallsOf(steps.member)) /
             batches.delivery +
-          // The queue and the subscriptions are read side by side.
+          // The queue and the subscriptions are read in parallel.
           firstRuns +
-          runs.deliver * furtherWait(wakeUpSends),
+          runs.deliver * extraWaits(wakeUpSends),
         attempts: (sum(waiting, attemptsOf) + messages * chunks) / batches.delivery,
         failedAttempts: failedAttempts / batches.delivery,
       },
     },
-    /** Of items that stay until they expire; a message has an index entry. */
+    /** Bytes of items that stay until they expire; a message also has an index entry. */
     storedBytes:
       messages * (table.messageItemBytes + 2 * STORED_OVERHEAD) +
       kept * (messageBytes(payloadBytes, table) - table.messageItemBytes) +
       messages * chunks * (STORED_OVERHEAD + bytesOfChunk(table.chunkItemBytes.recorded)) +
-      groups.reduce((total, { deliveries, apart, failures, exhausted }) => {
-        const own = chunks === 0 || failures > 0 ? deliveries : deliveries * apart;
+      groups.reduce((total, { deliveries, singleJobShare, failures, exhausted }) => {
+        const own = chunks === 0 || failures > 0 ? deliveries : deliveries * singleJobShare;
         return total + own * (deliveryBytes(table, failures + (exhausted ? 0 : 1)) + STORED_OVERHEAD);
       }, 0),
   };
@@ -166,14 +168,14 @@ function sum(rows: readonly Row[], of: (step: Units) => number): number {
   return rows.reduce((total, { times, step }) => total + times * of(step), 0);
 }
 
-/** What deliver does for a group: first attempts, each retry, and the end of those that run out of retries. */
+/** The steps of deliver for a group: first attempts, each retry, and the end of exhausted deliveries. */
 function rowsOf(
-  { deliveries, apart, failures, exhausted, retries }: Group,
+  { deliveries, singleJobShare, failures, exhausted, retries }: Group,
   { payloadBytes, hasChunks, steps }: { payloadBytes: number; hasChunks: boolean; steps: Steps },
 ): Row[] {
   const fails = failures > 0;
   const bucket = bucketOf(payloadBytes, steps);
-  const single = hasChunks ? deliveries * apart : deliveries;
+  const single = hasChunks ? deliveries * singleJobShare : deliveries;
   const row = (step: Units, times: number, attempts = 1): Row => ({ step, times, attempts });
   const inChunk = (step: Units): Row => ({
     ...row(step, deliveries - single),
@@ -196,7 +198,7 @@ function rowsOf(
   ];
 }
 
-/** What a body in S3 adds: to every attempt of a large message, or to the failures of a smaller one. */
+/** Additional steps for a body in S3: for every attempt of a large message, or for the failures of a smaller one. */
 function bucketOf(payloadBytes: number, { bucketAttempt, bucketFirstFailure, bucketRetry }: Steps) {
   if (payloadBytes > MAX_BODY_IN_JOB)
     return { attempt: bucketAttempt, firstFailure: {}, retry: bucketAttempt };
@@ -207,7 +209,7 @@ function bucketOf(payloadBytes: number, { bucketAttempt, bucketFirstFailure, buc
 
 type SharedRead = OperationTable['sharedReads']['queue'];
 
-function added(reads: SharedRead, each: SharedRead, count: number): SharedRead {
+function sumOfReads(reads: SharedRead, each: SharedRead, count: number): SharedRead {
   return { units: reads.units + count * each.units, calls: reads.calls + count * each.calls };
 }
 
@@ -215,7 +217,7 @@ function messageBytes(payloadBytes: number, { messageItemBytes }: OperationTable
   return messageItemBytes + (payloadBytes > MAX_BODY_ON_RECORD ? 0 : payloadBytes);
 }
 
-/** Of a DELIVERY item with so many attempts; beyond the measured ones it grows as these did on average. */
+/** Bytes of a DELIVERY item with this many attempts; extrapolated linearly beyond the measured sizes. */
 function deliveryBytes({ deliveryItemBytes }: OperationTable, attempts: number): number {
   const [first = 0, last = 0] = [deliveryItemBytes[0], deliveryItemBytes.at(-1)];
   const measured = deliveryItemBytes[Math.max(1, attempts) - 1];

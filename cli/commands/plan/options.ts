@@ -34,19 +34,24 @@ export type PlanOptions = {
 
 const MEBIBYTE = 1024 * 1024;
 
-/** The most that the setting may be (shared/config/settings.ts). */
+/** The maximum of the setting (shared/config/settings.ts). */
 const MOST_IN_CHUNK = 25;
 
-/** What is planned for, and what is assumed; every assumption can be given. */
+/** Adds the options of a plan: the load, and every assumption. */
 export function addPlanOptions(command: Command): Command {
   return command
-    .requiredOption('--messages-per-day <N>', 'messages published a day', wholeNumberOf(1))
-    .option('--fan-out <F>', 'subscriptions that a message goes to', wholeNumberOf(1, 100_000), 1)
+    .requiredOption('--messages-per-day <N>', 'messages published per day (required)', wholeNumberOf(1))
+    .option('--fan-out <F>', 'matching subscriptions per message', wholeNumberOf(1, 100_000), 1)
     .option('--failure-rate <P>', 'share of deliveries whose first attempt fails, 0 to 1', shareOf, 0)
-    .option('--failing-for <DURATION>', 'how long their subscribers go on failing', durationOf, 60)
-    .option('--policy <JSON>', 'their _retry_policy, completed from the defaults')
+    .option(
+      '--failing-for <DURATION>',
+      'how long a failing subscriber keeps failing: seconds, or 30m, 1h',
+      durationOf,
+      60,
+    )
+    .option('--policy <JSON>', 'retry policy; missing fields come from the defaults')
     .option('--scheduler-threshold <SECONDS>', 'the setting schedulerThreshold', wholeNumberOf(0, 900), 90)
-    .option('--payload-bytes <B>', 'bytes of a message', wholeNumberOf(1, MEBIBYTE), 1024)
+    .option('--payload-bytes <B>', 'size of a message in bytes', wholeNumberOf(1, MEBIBYTE), 1024)
     .option(
       '--first-attempts-per-job <N>',
       'the setting firstAttemptsPerJob',
@@ -55,28 +60,36 @@ export function addPlanOptions(command: Command): Command {
     )
     .option(
       '--records-per-chunk <N>',
-      'writes for the successes of a chunk: more where some answer late',
+      'writes for the successes of a chunk; more if some subscribers answer late',
       wholeNumberOf(1, MOST_IN_CHUNK),
       1,
     )
-    .option('--messages-per-batch <N>', 'messages that Lambda brings at once, 1 to 10', batchOf, 1)
+    .option('--messages-per-batch <N>', 'messages per Lambda batch, 1 to 10', batchOf, 1)
     .option('--batch-window-seconds <S>', 'the setting batchWindowSeconds', wholeNumberOf(0, 60), 0)
-    .option('--attempt-ms <MS>', 'how long a subscriber takes to answer', wholeNumberOf(1, 30_000), 100)
+    .option('--attempt-ms <MS>', 'response time of a subscriber in ms', wholeNumberOf(1, 30_000), 100)
     .option(
       '--failed-attempt-ms <MS>',
-      'how long one that fails takes (default: as long)',
+      'response time of a failing subscriber in ms (default: --attempt-ms)',
       wholeNumberOf(1, 30_000),
     )
-    .option('--answer-bytes <B>', 'bytes that a subscriber answers with', wholeNumberOf(0, MEBIBYTE), 0)
-    .option('--peak-factor <X>', 'how far the busiest second is above the average', factorOf, 4)
+    .option('--answer-bytes <B>', 'size of a response in bytes', wholeNumberOf(0, MEBIBYTE), 0)
+    .option('--peak-factor <X>', 'ratio of the busiest second to the average', factorOf, 4)
     .option('--retention-days <D>', 'the setting retentionDays', wholeNumberOf(15, 3650), 30)
-    .option('--outage-hours <H>', 'what it does that one subscriber fails for so long', hoursOf)
-    .option('--outage-share <S>', 'its share of all deliveries, 0 to 1 (default: 1 / fan-out)', shareOf)
-    .option('--region <R>', 'where', 'us-east-1')
-    .option('--prices <FILE>', 'prices in place of those that come with it, in the same form; - is stdin')
+    .option(
+      '--outage-hours <H>',
+      'also show the effect of an outage of one subscriber for this long',
+      hoursOf,
+    )
+    .option(
+      '--outage-share <S>',
+      'share of that subscriber in all deliveries, 0 to 1 (default: 1 / fan-out)',
+      shareOf,
+    )
+    .option('--region <R>', 'AWS region for the prices', 'us-east-1')
+    .option('--prices <FILE>', 'use the prices in this file instead of the built-in ones; - for stdin')
     .option(
       '--json',
-      'print JSON: plan, operations (a day), bill, fullBatches, peers, peaks, gathering, outage',
+      'print JSON: plan, operations (per day), bill, fullBatches, peers, peaks, gathering, outage',
     );
 }
 
@@ -105,7 +118,7 @@ function numberOf(rule: string, isAllowed: (value: number) => boolean) {
   return (text: string): number => {
     const value = Number(text);
     if (!/^\d{1,9}(\.\d{1,9})?$/.test(text) || !isAllowed(value))
-      throw new InvalidArgumentError(`It takes ${rule}.`);
+      throw new InvalidArgumentError(`Expected ${rule}.`);
     return value;
   };
 }
@@ -113,4 +126,4 @@ function numberOf(rule: string, isAllowed: (value: number) => boolean) {
 const shareOf = numberOf('a number from 0 to 1', (value) => value <= 1);
 const batchOf = numberOf('a number from 1 to 10', (value) => value >= 1 && value <= 10);
 const factorOf = numberOf('a number from 1 to 1000', (value) => value >= 1 && value <= 1000);
-const hoursOf = numberOf('hours, above 0 and up to 336', (value) => value > 0 && value <= 336);
+const hoursOf = numberOf('a number of hours above 0, up to 336', (value) => value > 0 && value <= 336);

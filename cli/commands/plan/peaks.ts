@@ -3,31 +3,35 @@ import type { Operations } from './operations.ts';
 import type { OperationTable } from './tables.ts';
 import { plannedRetries, SECONDS_A_DAY, type Plan } from './work.ts';
 
-/** What the busiest second needs, and what an account has without asking; without `raise` AWS does not raise it. */
+/**
+ * The need of the busiest second and the default quota. `raise`: what to raise; absent if AWS does not raise this
+ * quota.
+ */
 export type Peak = { what: PeakName; needed: number; quota: number; raise?: string };
 
 export const peakNames = {
-  schedules: 'Schedules at once',
-  create_schedule_rate: 'CreateSchedule a second',
-  schedule_invocation_rate: 'Schedules carried out a second',
+  schedules: 'EventBridge Scheduler, schedules',
+  create_schedule_rate: 'EventBridge Scheduler, CreateSchedule per second',
+  schedule_invocation_rate: 'EventBridge Scheduler, invocations per second',
   lambda_concurrency: 'Lambda, concurrent executions',
   dispatch_concurrency: 'dispatch, concurrent executions',
   deliver_concurrency: 'deliver, concurrent executions',
-  table_write_rate: 'DynamoDB, write units a second on the deliveries table',
-  table_read_rate: 'DynamoDB, read units a second on the deliveries table',
-  new_table_write_rate: 'DynamoDB, write units a second on a table made today',
-  index_partition_write_rate: 'DynamoDB, write units a second on one key of a listing',
+  table_write_rate: 'DynamoDB, write units per second on the deliveries table',
+  table_read_rate: 'DynamoDB, read units per second on the deliveries table',
+  new_table_write_rate: 'DynamoDB, write units per second on a table created today',
+  index_partition_write_rate: 'DynamoDB, write units per second on one index key of a listing',
   in_flight_messages: 'SQS, messages in flight on one queue',
 };
 
 export type PeakName = keyof typeof peakNames;
 
-/** Partitions that the listing of one queue's deliveries is spread over (delivery-keys.ts). */
+/** Number of partitions of the deliveries listing of a queue (delivery-keys.ts). */
 const QUEUE_SHARDS = 8;
 
 /**
- * The planned traffic as if it were one queue's. Quotas are the defaults of large regions (docs/design.md#8-facts-of-aws-that-shaped-it; the developer guides
- * of DynamoDB, SQS and Lambda) and of our settings (infra/deployment-settings.ts).
+ * The quotas that the planned traffic needs, if it all went to one queue. Quotas are the defaults of large regions
+ * (docs/design.md#8-facts-of-aws-that-shaped-it; the developer guides of DynamoDB, SQS and Lambda) and of the project's
+ * settings (infra/deployment-settings.ts).
  */
 export function peaksOf(plan: Plan, operations: Operations, table: OperationTable): Peak[] {
   const atPeak = (aDay: number): number => (aDay / SECONDS_A_DAY) * plan.peakFactor;
@@ -44,7 +48,7 @@ export function peaksOf(plan: Plan, operations: Operations, table: OperationTabl
   const reads = atPeak(operations.readUnits);
   const scheduled = plannedRetries(plan).filter(({ mechanism }) => mechanism === 'scheduler');
   const longest = Math.max(0, ...scheduled.map(({ delaySeconds }) => delaySeconds));
-  // The hottest index keys are those of the listing: a failing delivery is added and removed.
+  // The listing has the hottest index keys: each failing delivery is added and later removed.
   const failing = Math.min(plan.messagesPerDay * plan.fanOut * plan.failureRate, operations.failedAttempts);
   const listed = atPeak(failing * (table.steps.firstFailure.indexWriteUnits ?? 0)) / QUEUE_SHARDS;
   return [
@@ -65,7 +69,7 @@ export function peaksOf(plan: Plan, operations: Operations, table: OperationTabl
       'new_table_write_rate',
       writes,
       4_000,
-      'nothing: warm the table up beforehand (warm throughput); after a day it follows by itself',
+      'the warm throughput of the table beforehand; after a day it adapts automatically',
     ),
     peak('index_partition_write_rate', listed, 1_000),
     peak(

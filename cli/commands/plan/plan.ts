@@ -6,26 +6,24 @@ import type { PartialRetryPolicy } from '../../../shared/domain/retry/policy.ts'
 import { givenPolicy } from '../../options/retry-policy.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addPlanOptions, planOf, type PlanOptions } from './options.ts';
-import { planned, type Outage } from './planned.ts';
+import { computePlan, type Outage } from './planned.ts';
 import { operationTable, regionPrices, type Read, type RegionPrices } from './tables.ts';
 import { planText } from './text.ts';
 
 const HELP = `
-It asks no deployment. What AWS counts comes from a table that npm run bench:operations measured, prices from AWS's lists
-(docs/cost.md says how, and what is assumed).`;
+Works without a deployment. The operations per delivery were measured by npm
+run bench:operations, and prices are AWS list prices; docs/cost.md describes
+the method and the assumptions.`;
 
 const EXAMPLES = [
   'plan --messages-per-day 1000000 --fan-out 3 --failure-rate 0.01',
   'plan --messages-per-day 5000000 --policy \'{"maximum_delay": 3600}\' --outage-hours 6 --outage-share 0.5',
 ];
 
-/** `posthaste plan`: what so many deliveries cost, and what they need of an account, before any is made. */
+/** `posthaste plan`: estimated cost and required quotas of a load. */
 export function addPlan(command: Command, terminal: Terminal): void {
   addPlanOptions(command)
-    .addHelpText(
-      'after',
-      `${HELP}${examplesText(EXAMPLES)}\n\nExit status: 0, or 2 when something is refused.`,
-    )
+    .addHelpText('after', `${HELP}${examplesText(EXAMPLES)}\n\nExit status: 0, or 2 if a value is invalid.`)
     .action((options: PlanOptions) => plan(options, terminal));
 }
 
@@ -37,7 +35,7 @@ async function plan(options: PlanOptions, terminal: Terminal): Promise<void> {
   }
   const { policy, outage, prices } = request.value;
   const table = operationTable();
-  const result = planned(planOf(options, policy), { table, prices: prices.prices, ...outage });
+  const result = computePlan(planOf(options, policy), { table, prices: prices.prices, ...outage });
   const sources = { region: options.region, pricesAsOf: prices.asOf, measuredAt: table.measuredAt };
   terminal.print(
     options.json === true ? JSON.stringify({ ...result, ...sources }) : planText(result, sources),
@@ -52,7 +50,7 @@ type PlanRequest = {
   outage: { outage?: Outage };
 };
 
-/** What commander could not check by itself; all that is wrong at once. */
+/** Validates what commander cannot check, and returns all faults together. */
 async function requestOf(options: PlanOptions, terminal: Terminal): Promise<Read<PlanRequest>> {
   const { policy = {}, refusal } = givenPolicy(options.policy, 'policy.');
   const { prices: file } = options;
@@ -65,7 +63,7 @@ async function requestOf(options: PlanOptions, terminal: Terminal): Promise<Read
 
 function outageFaults({ outageHours, outageShare }: PlanOptions): FieldError[] {
   return outageShare !== undefined && outageHours === undefined
-    ? [{ field: 'outage-share', message: 'is of use only with --outage-hours' }]
+    ? [{ field: 'outage-share', message: 'requires --outage-hours' }]
     : [];
 }
 
@@ -81,6 +79,6 @@ function refuse(fields: readonly FieldError[], json: boolean, terminal: Terminal
     terminal.print(JSON.stringify({ error: { code: 'invalid_request', fields } }));
     return;
   }
-  terminal.printError('The plan is refused:');
+  terminal.printError('The plan is invalid:');
   for (const { field, message } of fields) terminal.printError(`  ${field} ${message}`);
 }

@@ -14,24 +14,24 @@ import {
   type Plan,
 } from './work.ts';
 
-/** One subscriber that fails for some hours; `share`: of all deliveries, 0 to 1. */
+/** An outage of one subscriber. `share`: its part of all deliveries, 0 to 1. */
 export type Outage = { hours: number; share: number };
 
-export type Planned = ReturnType<typeof planned>;
+export type PlanResult = ReturnType<typeof computePlan>;
 
-/** Everything that the command prints; operations are a day's, bills a month's. */
-export function planned(
+/** The result that the command prints. Operations are per day, bills per month. */
+export function computePlan(
   plan: Plan,
   { table: measured, prices, outage }: { table: OperationTable; prices: RegionPrices; outage?: Outage },
 ) {
   const table = withAnswers(measured, plan.answerBytes);
   const bill = (of: Plan, operations: Operations) => billOf(of, operations, { table, prices });
   const operations = operationsOf(workOfDay(plan), table);
-  // What it costs is between the two bills, depending on how full batches are.
+  // The real cost lies between this bill and the one without full batches.
   const full = { ...plan, messagesPerBatch: FULL_BATCH };
   const outageCost = ({ hours, share }: Outage): number => {
     const works = worksOfOutage(plan, hours * 3600, share);
-    // A bill multiplies a day by the days of a month, and an outage happens once.
+    // A bill multiplies by the days of a month, but the outage happens once.
     const [during, usual] = [works.outage, works.usual].map(
       (work) => bill(plan, operationsOf(work, table)).usd / DAYS_A_MONTH,
     );
@@ -52,12 +52,14 @@ export function planned(
 }
 
 /**
- * On a queue of very low traffic Lambda may wait so long for a batch, however short the window ("Using Lambda with Amazon SQS",
- * Lambda developer guide). AWS names no figure for that traffic: here it is less than a full batch in that time.
+ * At very low traffic Lambda may wait this long for a batch, even with a shorter window (Lambda developer guide, "Using
+ * Lambda with Amazon SQS"). AWS gives no threshold; this estimate uses less than a full batch in that time.
  */
 const QUIET_WAIT_SECONDS = 20;
 
-/** The longest that a first attempt waits for others, in seconds: its message for a batch, and then its job. Retries do not wait. */
+/**
+ * The longest wait of a first attempt for batches, in seconds: first as a message, then as a job. Retries do not wait.
+ */
 export function gatheringOf(plan: Plan): { messageSeconds: number; jobSeconds: number; isQuiet: boolean } {
   const { messagesPerDay, batchWindowSeconds: window } = plan;
   const { chunks, singles } = jobsOf(workOfDay(plan));
@@ -71,8 +73,8 @@ export function gatheringOf(plan: Plan): { messageSeconds: number; jobSeconds: n
 }
 
 /**
- * Deliveries come evenly, and one succeeds by its first attempt after the end. At time t of the outage those wait for
- * retry k that came between `t − offset(k)` and `t − offset(k − 1)`.
+ * The effect of an outage. Deliveries arrive evenly, and each succeeds with its first attempt after the end. At time t,
+ * deliveries that arrived between `t − offset(k)` and `t − offset(k − 1)` wait for retry k.
  */
 export function outageEffect(plan: Plan, { hours, share }: Outage) {
   const seconds = hours * 3600;

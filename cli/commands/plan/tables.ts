@@ -3,16 +3,16 @@ import type { FieldError } from '../../../shared/domain/errors.ts';
 import measured from './operations.json' with { type: 'json' };
 import listPrices from './prices.json' with { type: 'json' };
 
-/** What AWS counts while a step is done; what is missing is 0. */
+/** Counters per step; a missing one is 0. */
 export const counters = [
-  // Writes of items whose size depends on the plan, refused ones included. The plan turns them into write units.
+  // Writes of items whose size depends on the plan, including refused writes. The plan converts them to write units.
   'deliveryWrites',
   'messageWrites',
   'messageReads',
   'otherWriteUnits',
   'indexWriteUnits',
   'otherReadUnits',
-  // Sends to SQS as if each message were sent by itself, and the messages among them that can share a request.
+  // SQS sends, counted as if each message were sent separately, and the messages among them that can share a request.
   'sendRequests',
   'joinedMessages',
   'retryRecords',
@@ -21,32 +21,32 @@ export const counters = [
   's3Puts',
   's3Gets',
   'events',
-  // All calls of AWS, because each takes time.
+  // All AWS calls, because each takes time.
   'awsCalls',
   'attempts',
   'logBytes',
   'cpuMs',
 ] as const;
 
-/** The steps of a message and its deliveries. What an invocation costs by itself is in `perInvocation` and `sharedReads`. */
+/** The steps of a message and its deliveries. Fixed costs of an invocation are in `perInvocation` and `sharedReads`. */
 export const stepNames = [
-  // dispatch: a message without its sends, each matching subscription, each job.
+  // dispatch: a message without its sends; each matching subscription; each job.
   'message',
   'subscription',
   'job',
-  // deliver: a first success in a job of one; a chunk without the writes of its item, and each of its first successes.
+  // deliver: a first success in a single job; a chunk without the writes of its item; each first success in a chunk.
   'delivered',
   'chunk',
   'member',
-  // The extra cost of a first failure in a job of one; a first failure inside a chunk, all of it.
+  // The additional cost of a first failure in a single job; the whole cost of a first failure in a chunk.
   'firstFailure',
   'failedMember',
-  // One more failed attempt and the retry after it, by mechanism.
+  // A further failed attempt and the retry after it, by mechanism.
   'same_invocation',
   'sqs_delay',
   'scheduler',
   'exhaustion',
-  // What a body in S3 adds: to a message and to an attempt over 64 KB; to a first failure and to a retry over 8 KB.
+  // Additions for a body in S3: to a message and an attempt above 64 KB; to a first failure and a retry above 8 KB.
   'bucketMessage',
   'bucketAttempt',
   'bucketFirstFailure',
@@ -56,7 +56,7 @@ export const stepNames = [
 const units = z.partialRecord(z.enum(counters), z.number());
 const read = z.object({ units: z.number(), calls: z.number() });
 const perInvocation = z.object({ memoryMegabytes: z.number(), logBytes: z.number(), cpuMs: z.number() });
-/** Bytes that a chunk's item or job has for itself and for each member. */
+/** Bytes of a chunk's item or job: the fixed part, and the part per member. */
 const byMembers = z.object({ shared: z.number(), member: z.number() });
 
 export const operationTableSchema = z.object({
@@ -66,14 +66,14 @@ export const operationTableSchema = z.object({
   settings: z.record(z.string(), z.string()),
   steps: z.record(z.enum(stepNames), units),
   perInvocation: z.object({ dispatch: perInvocation, deliver: perInvocation, reconcile: perInvocation }),
-  /** What the records of one invocation read together. */
+  /** Reads that the records of one invocation share. */
   sharedReads: z.object({ dispatch: read, furtherSubscription: read, queue: read, subscription: read }),
   /** One run of reconcile that finds nothing overdue. */
   reconcile: units,
   /** Bytes of a DELIVERY item after attempt 1, 2, … */
   deliveryItemBytes: z.array(z.number()).min(2),
   chunkItemBytes: z.object({ claimed: byMembers, recorded: byMembers }),
-  /** Of a MESSAGE item without a body. */
+  /** Bytes of a MESSAGE item without a body. */
   messageItemBytes: z.number(),
   /** Bytes around the payload. */
   envelopeBytes: z.object({
@@ -95,18 +95,18 @@ export const operationTableSchema = z.object({
 export type Units = z.output<typeof units>;
 export type OperationTable = z.output<typeof operationTableSchema>;
 
-/** The counts of the last `npm run bench:operations`. */
+/** The measurements of the last `npm run bench:operations`. */
 export function operationTable(): OperationTable {
   return operationTableSchema.parse(measured);
 }
 
-/** Units that AWS charges by (the pricing pages of DynamoDB, SQS, SNS and EventBridge). */
+/** Sizes of billing units (the pricing pages of DynamoDB, SQS, SNS and EventBridge). */
 const KILOBYTE = 1024;
 export const WRITE_UNIT = KILOBYTE;
 export const READ_UNIT = 4 * KILOBYTE;
 export const REQUEST_UNIT = 64 * KILOBYTE;
 
-/** Begun units, at least one. */
+/** The number of billing units, rounded up, at least one. */
 export function unitsOf(bytes: number, unit: number): number {
   return Math.max(1, Math.ceil(bytes / unit));
 }
@@ -130,7 +130,7 @@ export const lineNames = [
   ['kmsKeys', 'KMS, keys'],
   ['logs', 'CloudWatch Logs, GB'],
   ['metrics', 'CloudWatch, metrics'],
-  ['alarmMetrics', 'CloudWatch, metrics that alarms look at'],
+  ['alarmMetrics', 'CloudWatch, alarm metrics'],
   ['compositeAlarms', 'CloudWatch, composite alarms'],
   ['dashboards', 'CloudWatch, dashboards'],
   ['dataOut', 'Data out to the internet, GB'],
@@ -150,7 +150,7 @@ const price = z.strictObject({
 
 const regionPricesSchema = z.record(z.enum(lineNames.map(([what]) => what)), price);
 
-/** List prices without free tiers, discounts and the cheaper tiers of large volumes. */
+/** List prices, without free tiers, discounts and volume tiers. */
 export const pricesSchema = z.strictObject({
   asOf: z.iso.date(),
   regions: z.record(z.string(), regionPricesSchema),
@@ -158,14 +158,14 @@ export const pricesSchema = z.strictObject({
 
 export type RegionPrices = z.output<typeof regionPricesSchema>;
 
-/** In dollars. */
+/** Cost in US dollars. */
 export function costOf(prices: RegionPrices, what: Priced, quantity: number): number {
   return (quantity * prices[what].usd) / prices[what].per;
 }
 
 export type Read<Value> = { ok: true; value: Value } | { ok: false; fields: FieldError[] };
 
-/** The prices of a region: the committed ones, or those in `given`, which is JSON of the same form. */
+/** The prices of a region, from `given` (JSON of the same form) or from the built-in file. */
 export function regionPrices(region: string, given?: string): Read<{ asOf: string; prices: RegionPrices }> {
   const source = given === undefined ? { ok: true as const, value: listPrices } : parsedJson(given);
   if (!source.ok) return source;
@@ -180,7 +180,7 @@ export function regionPrices(region: string, given?: string): Read<{ asOf: strin
   const { asOf, regions } = prices.data;
   const found = regions[region];
   if (found !== undefined) return { ok: true, value: { asOf, prices: found } };
-  const message = `has no prices here: ${region}. There are: ${Object.keys(regions).join(', ')}; others by --prices`;
+  const message = `has no prices: ${region}. Known regions: ${Object.keys(regions).join(', ')}. Give prices of other regions with --prices`;
   return { ok: false, fields: [{ field: 'region', message }] };
 }
 

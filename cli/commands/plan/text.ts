@@ -2,7 +2,7 @@ import { inWords } from '../../output/time-text.ts';
 import { tableLines, type Column } from '../../output/table.ts';
 import type { Bill, Line, PeerCost } from './bill.ts';
 import { peakNames, type Peak } from './peaks.ts';
-import type { Planned } from './planned.ts';
+import type { PlanResult } from './planned.ts';
 import { lineNames, type Priced } from './tables.ts';
 import { DAYS_A_MONTH } from './work.ts';
 
@@ -19,8 +19,8 @@ function right(head: string): Column {
   return { head, align: 'right' };
 }
 
-/** A plan for people. */
-export function planText(result: Planned, sources: Sources): string {
+/** A plan as text. */
+export function planText(result: PlanResult, sources: Sources): string {
   return [
     ...traffic(result),
     '',
@@ -36,32 +36,32 @@ export function planText(result: Planned, sources: Sources): string {
   ].join('\n');
 }
 
-function traffic({ plan, operations }: Planned): string[] {
+function traffic({ plan, operations }: PlanResult): string[] {
   return [
-    `${count(plan.messagesPerDay * plan.fanOut * DAYS_A_MONTH)} deliveries a month: ${counted(plan.messagesPerDay, 'message')} a day, each of ${counted(plan.payloadBytes, 'byte')} and to ${counted(plan.fanOut, 'subscription')}.`,
+    `${count(plan.messagesPerDay * plan.fanOut * DAYS_A_MONTH)} deliveries per month: ${counted(plan.messagesPerDay, 'message')} per day, each with ${counted(plan.payloadBytes, 'byte')} and for ${counted(plan.fanOut, 'subscription')}.`,
     plan.failureRate === 0
-      ? 'All succeed at the first attempt.'
-      : `The first attempt fails for ${percent(plan.failureRate)}, whose subscribers go on failing for ${inWords(plan.failingSeconds)}: ${(operations.attempts / (plan.messagesPerDay * plan.fanOut)).toFixed(2)} attempts a delivery.`,
+      ? 'Every first attempt succeeds.'
+      : `The first attempt fails for ${percent(plan.failureRate)}, and the subscriber keeps failing for ${inWords(plan.failingSeconds)}: ${(operations.attempts / (plan.messagesPerDay * plan.fanOut)).toFixed(2)} attempts per delivery.`,
   ];
 }
 
 function bill({ traffic: lines, standing, dataOut, usd }: Bill): string[] {
   return [
     ...tableLines(
-      [{ head: 'A month' }, right('Quantity'), right('USD')],
+      [{ head: 'Per month' }, right('Quantity'), right('USD')],
       [
         ...lines.filter(({ quantity }) => quantity > 0).map((line) => row(line)),
-        ...standing.map((line) => row(line, line.what === 'metrics' ? ' (always, at most)' : ' (always)')),
+        ...standing.map((line) => row(line, line.what === 'metrics' ? ' (fixed, at most)' : ' (fixed)')),
         row(dataOut),
-        ['Together', '', dollars(usd)],
+        ['Total', '', dollars(usd)],
       ],
     ),
-    'Quantity is what AWS counts in a month, USD its list price. What is marked (always) is there without any traffic; metrics are charged only for the hours in which they are written.',
-    `To pay less: leave out the stack PosthasteMonitoring (${dollars(monitoring(standing))} USD), log fewer successes (logSuccessSampling), send messages in bursts, of which an invocation takes up to 10.`,
+    'Quantity is the monthly usage that AWS bills, USD its list price. Lines marked (fixed) are charged without any traffic; metrics are charged only for hours in which they are written.',
+    `To reduce the cost: omit the stack PosthasteMonitoring (saves ${dollars(monitoring(standing))} USD), log fewer successes (logSuccessSampling), or publish in bursts, so that one invocation handles up to 10 messages.`,
   ];
 }
 
-/** What the stack PosthasteMonitoring costs; the functions write their metrics without it, too. */
+/** The lines that belong to the stack PosthasteMonitoring. The functions write their metrics without it as well. */
 const MONITORING: readonly Priced[] = ['alarmMetrics', 'compositeAlarms', 'dashboards'];
 
 function monitoring(standing: readonly Line[]): number {
@@ -72,18 +72,18 @@ function row({ what, quantity, usd }: Line, note = ''): string[] {
   return [`${nameOfLine.get(what) ?? what}${note}`, quantityOf(quantity), dollars(usd)];
 }
 
-function comparison({ plan, bill: planned, fullBatches, peers }: Planned): string[] {
+function comparison({ plan, bill: planned, fullBatches, peers }: PlanResult): string[] {
   return [
     ...tableLines(
-      [{ head: 'USD for a million deliveries, without data out' }, right('All'), right('Without (always)')],
+      [{ head: 'USD per million deliveries, without data out' }, right('Total'), right('Without (fixed)')],
       [
         [
-          `Posthaste, ${plan.messagesPerBatch} in a batch`,
+          `Posthaste, ${counted(plan.messagesPerBatch, 'message')} per batch`,
           dollars(planned.perMillionDeliveries.all),
           dollars(planned.perMillionDeliveries.traffic),
         ],
         [
-          'Posthaste, 10 in a batch',
+          'Posthaste, 10 messages per batch',
           dollars(fullBatches.perMillionDeliveries.all),
           dollars(fullBatches.perMillionDeliveries.traffic),
         ],
@@ -104,14 +104,14 @@ function needs(peaks: readonly Peak[], peakFactor: number): string[] {
       [
         { head: `In the busiest second (${peakFactor} × the average)` },
         right('Needed'),
-        right('Default'),
+        right('Default quota'),
         { head: '' },
       ],
       peaks.map(({ what, needed, quota }) => [
         peakNames[what],
         quantityOf(needed),
         count(quota),
-        needed > quota ? 'too much' : '',
+        needed > quota ? 'exceeded' : '',
       ]),
     ),
     ...peaks.filter(({ needed, quota }) => needed > quota).map(toRaise),
@@ -120,44 +120,44 @@ function needs(peaks: readonly Peak[], peakFactor: number): string[] {
 
 function toRaise({ what, raise }: Peak): string {
   return raise === undefined
-    ? `${peakNames[what]}: AWS does not raise it; spread the traffic over more queues.`
+    ? `${peakNames[what]}: AWS does not raise this quota; spread the traffic over more queues.`
     : `${peakNames[what]}: raise ${raise}.`;
 }
 
 function gathering(
-  { messagesPerDay, batchWindowSeconds }: Planned['plan'],
-  { messageSeconds, jobSeconds, isQuiet }: NonNullable<Planned['gathering']>,
+  { messagesPerDay, batchWindowSeconds }: PlanResult['plan'],
+  { messageSeconds, jobSeconds, isQuiet }: NonNullable<PlanResult['gathering']>,
 ): string[] {
   return [
-    `With a batch window of ${batchWindowSeconds} s a first attempt waits up to ${messageSeconds + jobSeconds} s for others: ${messageSeconds} s as a message, ${jobSeconds} s as a job. Retries do not wait.`,
+    `With a batch window of ${batchWindowSeconds} s, a first attempt waits up to ${messageSeconds + jobSeconds} s for full batches: ${messageSeconds} s as a message, ${jobSeconds} s as a job. Retries do not wait.`,
     ...(isQuiet
       ? [
-          `Warning: ${counted(messagesPerDay, 'message')} a day leave the queues quiet. There Lambda may wait 20 s each time, however short the window; without one (batchWindowSeconds 0) it does not wait.`,
+          `Warning: at ${counted(messagesPerDay, 'message')} per day, Lambda may wait 20 s for each batch, even with a shorter window. With batchWindowSeconds 0 it does not wait.`,
         ]
       : []),
   ];
 }
 
-function outage(effect: NonNullable<Planned['outage']>): string[] {
+function outage(effect: NonNullable<PlanResult['outage']>): string[] {
   return [
     `A subscriber with ${percent(effect.share)} of the deliveries fails for ${inWords(effect.hours * 3600)}:`,
-    `  ${count(effect.deliveries)} deliveries meet it; ${count(effect.exhausted)} of them run out of retries, ${count(effect.deliveries - effect.exhausted)} get through.`,
-    `  Retries: ${count(effect.retries.same_invocation)} at once, ${count(effect.retries.sqs_delay)} by SQS, ${count(effect.retries.scheduler)} by Scheduler.`,
-    `  At its end ${quantityOf(effect.wakeUpsPerSecondAtEnd)} retries a second, ${quantityOf(effect.schedulesPerSecondAtEnd)} of them by schedules; ${count(effect.schedulesAtPeak)} schedules and ${count(effect.delayedMessagesAtPeak)} delayed messages wait.`,
-    `  The last retry comes ${inWords(effect.drainSeconds)} after it. It costs ${dollars(effect.extraUsd)} USD more.`,
+    `  ${count(effect.deliveries)} deliveries are affected; ${count(effect.exhausted)} of them exhaust their retries, ${count(effect.deliveries - effect.exhausted)} succeed.`,
+    `  Retries: ${count(effect.retries.same_invocation)} immediate, ${count(effect.retries.sqs_delay)} by SQS delay, ${count(effect.retries.scheduler)} by Scheduler.`,
+    `  At the end of the outage: ${quantityOf(effect.wakeUpsPerSecondAtEnd)} retries per second, ${quantityOf(effect.schedulesPerSecondAtEnd)} of them by Scheduler; ${count(effect.schedulesAtPeak)} schedules and ${count(effect.delayedMessagesAtPeak)} delayed messages are waiting.`,
+    `  The last retry is made ${inWords(effect.drainSeconds)} after the outage. Additional cost: ${dollars(effect.extraUsd)} USD.`,
   ];
 }
 
-function assumptions({ plan }: Planned, { region, pricesAsOf, measuredAt }: Sources): string[] {
+function assumptions({ plan }: PlanResult, { region, pricesAsOf, measuredAt }: Sources): string[] {
   return [
     ...(plan.fanOut === 1 || plan.firstAttemptsPerJob === 1
       ? []
       : [
-          `First attempts of a message are made in jobs for about ${plan.firstAttemptsPerJob} subscriptions, whose successes are recorded by ${counted(plan.recordsPerChunk, 'write')} a job.`,
+          `First attempts share jobs of about ${plan.firstAttemptsPerJob} subscriptions; their successes are recorded with ${counted(plan.recordsPerChunk, 'write')} per job.`,
         ]),
-    `Assumed: ${counted(plan.messagesPerBatch, 'message')} in an invocation, subscribers that answer in ${plan.attemptMs} ms (failing ones in ${plan.failedAttemptMs} ms), records kept for ${plan.retentionDays} days.`,
-    `Not in it: the API, cold starts, the first two yearly rotations of the KMS key (1 USD a month more after each), data inside the region.`,
-    `Operations as measured on ${measuredAt.slice(0, 10)}, list prices of ${region} as of ${pricesAsOf}, no free tier. docs/cost.md says what is in it.`,
+    `Assumptions: ${counted(plan.messagesPerBatch, 'message')} per invocation, subscribers that respond in ${plan.attemptMs} ms (failing ones in ${plan.failedAttemptMs} ms), records kept for ${plan.retentionDays} days.`,
+    `Not included: the API, cold starts, the first two yearly rotations of the KMS key (each adds 1 USD per month), data transfer within the region.`,
+    `Operations were measured on ${measuredAt.slice(0, 10)}; list prices of ${region} as of ${pricesAsOf}, without free tier. docs/cost.md describes the method.`,
   ];
 }
 

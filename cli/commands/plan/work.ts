@@ -5,11 +5,11 @@ import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
 import { planWakeUp } from '../../../shared/domain/retry/wake-up-plan.ts';
 import type { OperationTable } from './tables.ts';
 
-/** AWS bills by the month: 365 / 12 days. */
+/** Days in an average month; AWS bills monthly. */
 export const DAYS_A_MONTH = 365 / 12;
 export const SECONDS_A_DAY = 86_400;
 
-/** What is planned for; options.ts describes each. */
+/** The load and its assumptions; options.ts describes each field. */
 export type Plan = {
   messagesPerDay: number;
   fanOut: number;
@@ -29,30 +29,30 @@ export type Plan = {
   retentionDays: number;
 };
 
-/** A retry of a policy: its mechanism, its delay, and how long after the first attempt it is made. */
+/** A retry of a policy: its mechanism, its delay, and its time after the first attempt. */
 export type PlannedRetry = { mechanism: Mechanism; delaySeconds: number; offsetSeconds: number };
 
-/** Deliveries that go the same way: so many attempts fail, and then one succeeds unless retries are exhausted. */
+/** Deliveries with the same course: `failures` attempts fail, and then one succeeds unless retries are exhausted. */
 export type Group = {
   deliveries: number;
-  /** The share in jobs of one, because dispatch knew that the subscription was failing. */
-  apart: number;
+  /** Share of deliveries in single jobs, because dispatch already knew that the subscription was failing. */
+  singleJobShare: number;
   failures: number;
   exhausted: boolean;
   retries: readonly PlannedRetry[];
 };
 
-/** Messages and the groups of their deliveries. */
+/** Messages, and the groups of their deliveries. */
 export type Work = Pick<Plan, 'fanOut' | 'payloadBytes' | 'firstAttemptsPerJob' | 'recordsPerChunk'> & {
   messages: number;
-  /** Messages in an invocation, by queue. */
+  /** Messages per invocation, by queue. */
   batches: { ingress: number; delivery: number; retry: number };
   groups: readonly Group[];
-  /** Messages with a failed delivery: their body is kept, once however many fail. */
+  /** Messages with a failed delivery: the body of each is stored once. */
   kept: number;
 };
 
-/** In order, without jitter, attempts taken for instantaneous. */
+/** The retries of a policy in order, without jitter, and with attempts that take no time. */
 export function plannedRetries({ policy, thresholdSeconds }: Pick<Plan, 'policy' | 'thresholdSeconds'>) {
   let offsetSeconds = 0;
   return retrySchedule(policy).map(({ delaySeconds }): PlannedRetry => {
@@ -63,15 +63,15 @@ export function plannedRetries({ policy, thresholdSeconds }: Pick<Plan, 'policy'
   });
 }
 
-/** Of a delivery whose subscriber fails for so many seconds from the first attempt on; that attempt always fails. */
+/** Failures of a delivery whose subscriber fails for this many seconds; the first attempt always fails. */
 export function failuresWithin(retries: readonly PlannedRetry[], failingSeconds: number) {
   const failed = retries.filter(({ offsetSeconds }) => offsetSeconds < failingSeconds).length;
   return { failures: 1 + failed, exhausted: failed === retries.length };
 }
 
-const SUCCESS = { apart: 0, failures: 0, exhausted: false };
+const SUCCESS = { singleJobShare: 0, failures: 0, exhausted: false };
 
-/** The work of a day. All failing deliveries go the same way. */
+/** The work of a day. All failing deliveries have the same course. */
 export function workOfDay(plan: Plan): Work {
   const { messagesPerDay, fanOut, failureRate, failingSeconds } = plan;
   const retries = plannedRetries(plan);
@@ -80,26 +80,26 @@ export function workOfDay(plan: Plan): Work {
     { ...SUCCESS, deliveries: messagesPerDay * fanOut - failing, retries },
     {
       deliveries: failing,
-      apart: apartWhileFailing(plan, failingSeconds),
+      singleJobShare: knownFailingShare(plan, failingSeconds),
       ...failuresWithin(retries, failingSeconds),
       retries,
     },
   ]);
 }
 
-/** How finely an outage is divided: the deliveries of one part go the same way. */
+/** Number of time slices of an outage; the deliveries of one slice have the same course. */
 const PARTS = 200;
 
-/** The messages of an outage of so many seconds, `share` of their deliveries meeting it; and the same without an outage. */
+/** The work during an outage that affects `share` of the deliveries, and the same work without the outage. */
 export function worksOfOutage(plan: Plan, seconds: number, share: number): { outage: Work; usual: Work } {
   const messages = (plan.messagesPerDay * seconds) / SECONDS_A_DAY;
   const retries = plannedRetries(plan);
   const deliveries = messages * plan.fanOut * share;
-  const apart = apartWhileFailing(plan, seconds);
+  const singleJobShare = knownFailingShare(plan, seconds);
   const untouched = { ...SUCCESS, deliveries: messages * plan.fanOut - deliveries, retries };
   const parts = Array.from({ length: PARTS }, (_, part): Group => {
     const left = seconds - ((part + 0.5) / PARTS) * seconds;
-    return { deliveries: deliveries / PARTS, apart, ...failuresWithin(retries, left), retries };
+    return { deliveries: deliveries / PARTS, singleJobShare, ...failuresWithin(retries, left), retries };
   });
   return {
     outage: workOf(plan, messages, Math.min(messages, deliveries), [untouched, ...parts]),
@@ -113,23 +113,23 @@ function workOf(plan: Plan, messages: number, kept: number, groups: readonly Gro
   return { messages, fanOut, payloadBytes, firstAttemptsPerJob, recordsPerChunk, batches, groups, kept };
 }
 
-/** The default of `subscriptionCacheSeconds`: so long dispatch may not know that a subscription fails. */
-const UNSEEN_SECONDS = 5;
+/** The default of `subscriptionCacheSeconds`: for this long dispatch may not know that a subscription fails. */
+const UNKNOWN_SECONDS = 5;
 
-/** Of the deliveries to a subscription that fails for so long, the share for which dispatch knows of it. */
-export function apartWhileFailing(
+/** Share of the deliveries to a failing subscription for which dispatch already knows about the failure. */
+export function knownFailingShare(
   { messagesPerDay }: Pick<Plan, 'messagesPerDay'>,
   failingSeconds: number,
 ): number {
   const perSecond = messagesPerDay / SECONDS_A_DAY;
-  const unseen = 1 + perSecond * Math.min(failingSeconds, UNSEEN_SECONDS);
+  const unseen = 1 + perSecond * Math.min(failingSeconds, UNKNOWN_SECONDS);
   return 1 - unseen / (1 + perSecond * failingSeconds);
 }
 
-/** Bytes of a response kept on a delivery's record (shared/adapters/http/reply-reading.ts). */
+/** Bytes of a response that a delivery's record keeps (shared/adapters/http/reply-reading.ts). */
 const MOST_KEPT_OF_ANSWER = 256;
 
-/** The table as if subscribers answered with so many bytes; it was measured with none. */
+/** The table adjusted for responses of this size; it was measured with empty responses. */
 export function withAnswers(table: OperationTable, answerBytes: number): OperationTable {
   const kept = Math.min(answerBytes, MOST_KEPT_OF_ANSWER);
   const { claimed, recorded } = table.chunkItemBytes;

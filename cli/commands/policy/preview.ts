@@ -12,24 +12,25 @@ import { describeSchedule } from './schedule-table.ts';
 type PreviewOptions = { policy?: string; queuePolicy?: string; json?: true };
 
 const HELP = `
-Both options take JSON; what a policy leaves out comes from the defaults. {} is a policy, too.
+Both options take JSON. Missing fields come from the defaults; {} is a valid
+policy.
 
 Example:
   $ npm run -s posthaste -- policy preview --policy '{"maximum_delay": 60, "backoff_retries": 12}'
 
-Exit status: 0, or 2 when a policy is refused.`;
+Exit status: 0, or 2 if a policy is invalid.`;
 
 export function addPolicyCommands(policy: Command, terminal: Terminal): void {
   addPolicyPreview(policy, terminal);
 }
 
-/** `posthaste policy preview`: the schedule that a subscription's and its queue's policy come to. */
+/** `posthaste policy preview`: the retry schedule that results from the policies of a subscription and its queue. */
 function addPolicyPreview(policy: Command, terminal: Terminal): void {
   policy
     .command('preview')
-    .description('Print the retry schedule in force.')
-    .option('--policy <JSON>', "the subscription's _retry_policy")
-    .option('--queue-policy <JSON>', "the queue's _retry_policy")
+    .description('Show the retry schedule that results from a policy.')
+    .option('--policy <JSON>', '_retry_policy of the subscription')
+    .option('--queue-policy <JSON>', '_retry_policy of the queue')
     .option('--json', 'print JSON: source, policy, retries, totalSeconds')
     .addHelpText('after', HELP)
     .action((options: PreviewOptions) => {
@@ -55,7 +56,7 @@ function preview(options: PreviewOptions, terminal: Terminal): void {
   terminal.print(options.json === true ? asJson(inForce) : describeSchedule(inForce, overridden));
 }
 
-/** Both policies' faults at once; one code has to do for both, and text that is not JSON comes first. */
+/** The faults of both policies under one code; invalid JSON takes precedence. */
 function refusalOf(policies: GivenPolicy[]): PolicyRefusal | undefined {
   const refusals = policies.flatMap(({ refusal }) => refusal ?? []);
   if (refusals.length === 0) return undefined;
@@ -70,7 +71,7 @@ function printRefusal(refusal: PolicyRefusal, json: boolean, terminal: Terminal)
     terminal.print(JSON.stringify({ error: refusal }));
     return;
   }
-  terminal.printError('The retry policy is refused:');
+  terminal.printError('The retry policy is invalid:');
   for (const { field, message } of refusal.fields) terminal.printError(`  ${field} ${message}`);
 }
 

@@ -14,27 +14,27 @@ const MECHANISMS: Record<Mechanism, string> = {
   scheduler: 'Scheduler',
 };
 
-const MECHANISMS_NOTE = `Mechanisms by schedulerThreshold ${SCHEDULER_THRESHOLD_SECONDS}, the default: no deployment is asked for its own.`;
+const MECHANISMS_NOTE = `Mechanisms are for the default schedulerThreshold of ${SCHEDULER_THRESHOLD_SECONDS} s; a deployment may have another.`;
 
 const SOURCES: Record<PolicyInForce['source'], string> = {
-  subscription: "the subscription's, as given by --policy",
-  queue: "the queue's, as given by --queue-policy",
-  defaults: 'the defaults, for neither --policy nor --queue-policy is given',
+  subscription: "the subscription's, from --policy",
+  queue: "the queue's, from --queue-policy",
+  defaults: 'the defaults; neither --policy nor --queue-policy was given',
 };
 
 const JITTERS: Record<Exclude<Jitter, 'none'>, string> = {
-  full: 'anything from 0 up to the delay shown',
-  equal: 'anything from half the delay shown up to all of it',
+  full: 'a random time between 0 and the delay shown',
+  equal: 'a random time between half the delay shown and all of it',
 };
 
-/** A schedule for people: a table of the retries and what it comes to. */
+/** A schedule as text: a table of the retries, the total and notes. */
 export function describeSchedule({ source, policy }: PolicyInForce, overridden: boolean): string {
   const retries = retrySchedule(policy);
   const override = overridden ? ", which overrides the subscription's (ignore_subscription_override)" : '';
   const end =
     retries.length === 0
       ? 'No retries: a delivery whose first attempt fails is exhausted.'
-      : `${counted(retries.length)} over ${inWords(totalSeconds(policy))}; should the last one fail too, the delivery is exhausted.`;
+      : `${counted(retries.length)} over ${inWords(totalSeconds(policy))}. If the last one fails, the delivery is exhausted.`;
   const notes = [
     ...(retries.length === 0 ? [] : [MECHANISMS_NOTE]),
     ...(policy.jitter === 'none'
@@ -42,7 +42,7 @@ export function describeSchedule({ source, policy }: PolicyInForce, overridden: 
       : [`Jitter (${policy.jitter}): a retry waits ${JITTERS[policy.jitter]}.`]),
     ...(policy.retry_on_status.length === 0
       ? []
-      : [`Retried beside 5xx, timeouts and connection errors: ${policy.retry_on_status.join(', ')}.`]),
+      : [`Also retried, besides 5xx, timeouts and connection errors: ${policy.retry_on_status.join(', ')}.`]),
   ];
   return [
     `Policy in force: ${SOURCES[source]}${override}.`,

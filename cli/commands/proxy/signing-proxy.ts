@@ -4,8 +4,8 @@ import { startLoopbackServer, type LoopbackServer } from '../../loopback/loopbac
 import { refusalOf } from '../../loopback/refusal.ts';
 
 /**
- * A server on 127.0.0.1 that signs each request and sends it on to the API.
- * @throws Problem when the port is taken.
+ * Starts a server on 127.0.0.1 that signs each request and forwards it to the API.
+ * @throws Problem when the port is in use.
  */
 export function startSigningProxy(access: ApiAccess, wanted?: number): Promise<LoopbackServer> {
   return startLoopbackServer(async ({ request, response, port }) => {

@@ -1,22 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { LIST_BYTES, MOST_REQUEST_BYTES, type Outgoing, type ReadLine } from './message-line.ts';
+import { LIST_BYTES, MOST_REQUEST_BYTES, type OutgoingMessage, type ReadLine } from './message-line.ts';
 
-/** What the API takes at once (docs/api.md). */
+/** The API's limit for one request (docs/api.md). */
 const MOST_MESSAGES = 100;
 
-export type Refused = Extract<ReadLine, { kind: 'refused' }>;
+export type RefusedLine = Extract<ReadLine, { kind: 'refused' }>;
 
-/** A batch that waits for more messages goes out as it is: whoever pipes them in as they come about does not wait for 100. */
+/** An incomplete batch is sent after this pause, so that a slow producer on stdin does not wait for 100 messages. */
 const IDLE_MS = 200;
 
-/** Messages in their order, as many to a batch as one request takes and as have come. */
+/** Groups messages in order into batches that fit one request. A pause in the input ends a batch early. */
 export const batchesOf = async function* (
   lines: AsyncIterable<ReadLine>,
-  onRefused: (refused: Refused) => void,
-): AsyncGenerator<Outgoing[]> {
-  let batch: Outgoing[] = [];
+  onRefused: (refused: RefusedLine) => void,
+): AsyncGenerator<OutgoingMessage[]> {
+  let batch: OutgoingMessage[] = [];
   let bytes = LIST_BYTES;
-  const takeBatch = (): Outgoing[] => {
+  const takeBatch = (): OutgoingMessage[] => {
     const taken = batch;
     batch = [];
     bytes = LIST_BYTES;
@@ -26,7 +26,7 @@ export const batchesOf = async function* (
     if (line === 'pause') yield takeBatch();
     else if (line.kind === 'refused') onRefused(line);
     else {
-      // One more for the comma.
+      // Plus one byte for the comma.
       const size = line.message.bytes + 1;
       if (batch.length > 0 && bytes + size > MOST_REQUEST_BYTES) yield takeBatch();
       batch.push(line.message);
@@ -37,7 +37,7 @@ export const batchesOf = async function* (
   if (batch.length > 0) yield takeBatch();
 };
 
-/** The items, and a `pause` where the next one lets us wait though somebody is waiting. */
+/** The items, and a `pause` whenever the next item is late while earlier ones wait to be sent. */
 const withPauses = async function* <Item>(
   items: AsyncIterable<Item>,
   isWaiting: () => boolean,
@@ -52,7 +52,7 @@ const withPauses = async function* <Item>(
   }
 };
 
-/** A failure is not late; it is met by whoever awaits it. */
+/** Whether the promise is still pending after the pause. A rejection is not late: the caller awaits it next. */
 async function isLate(next: Promise<unknown>): Promise<boolean> {
   const enough = new AbortController();
   const late = pause(IDLE_MS, true, { signal: enough.signal }).catch(() => false);

@@ -4,32 +4,32 @@ import { parseJson, propertySource, wholeSource, type Json } from '../../../shar
 import type { InputLine } from '../../options/input-lines.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
 
-/** One request of the API holds as much (docs/api.md), with the list around it. */
+/** The API's limit for one request (docs/api.md), including the JSON around the messages. */
 export const MOST_REQUEST_BYTES = 1_048_576;
 export const LIST_BYTES = Buffer.byteLength('{"messages":[]}');
 
-/** What a message has that brings none of its own. JSON source text. */
-export type Defaults = { type?: string; ttl?: string; delay?: string };
+/** Values for messages without these fields. JSON source text. */
+export type MessageDefaults = { type?: string; ttl?: string; delay?: string };
 
-/** A message as the API takes it, as source text. Its data is what was given, byte for byte. */
-export type Outgoing = { line: number; text: string; bytes: number };
+/** A message as source text for the API. Its data is unchanged, byte for byte. */
+export type OutgoingMessage = { line: number; text: string; bytes: number };
 
 export type ReadLine =
-  { kind: 'message'; message: Outgoing } | { kind: 'refused'; line: number; why: string };
+  { kind: 'message'; message: OutgoingMessage } | { kind: 'refused'; line: number; why: string };
 
 const FIELDS: readonly string[] = ['id', 'type', 'data', 'ttl', 'delay'];
 
-/** Its names. */
+/** The field names of a JSON object. */
 const anyObject = z.record(z.string(), z.unknown()).transform(Object.keys);
 
 /**
- * A message has an id when it leaves, its own or a new one: a batch whose answer was lost can be sent once more without
- * anybody getting it twice.
+ * A message with an id: the given one, or a new one. With ids, a batch whose response was lost can be sent again, and
+ * the API recognises the duplicates.
  */
-export function outgoing(
+export function outgoingMessage(
   line: number,
-  { data, id, type, ttl, delay }: Defaults & { data: string; id?: string },
-): Outgoing {
+  { data, id, type, ttl, delay }: MessageDefaults & { data: string; id?: string },
+): OutgoingMessage {
   const text = objectText([
     ['id', id ?? textOf(randomUUID())],
     ['type', type],
@@ -40,21 +40,21 @@ export function outgoing(
   return { line, text, bytes: Buffer.byteLength(text) };
 }
 
-/** `{"data", "id"?, "type"?, "ttl"?, "delay"?}`, or with `bare` the data alone. Undefined: an empty line. */
+/** Reads `{"data", "id"?, "type"?, "ttl"?, "delay"?}`, or with `bare` only the data. Undefined for an empty line. */
 export function readLine(
   { number, bytes }: InputLine,
-  { bare, defaults }: { bare: boolean; defaults: Defaults },
+  { bare, defaults }: { bare: boolean; defaults: MessageDefaults },
 ): ReadLine | undefined {
-  if (bytes === undefined) return { kind: 'refused', line: number, why: 'is over 1 MiB' };
+  if (bytes === undefined) return { kind: 'refused', line: number, why: 'larger than 1 MiB' };
   const text = decodedUtf8(bytes);
   if (text?.trim() === '') return undefined;
   const json = text === undefined ? undefined : parseJson(text);
-  if (json === undefined) return { kind: 'refused', line: number, why: 'is not JSON in UTF-8' };
-  if (bare) return fitting(outgoing(number, { ...defaults, data: wholeSource(json) }));
+  if (json === undefined) return { kind: 'refused', line: number, why: 'not valid JSON in UTF-8' };
+  if (bare) return withinLimit(outgoingMessage(number, { ...defaults, data: wholeSource(json) }));
   return messageIn(json, number, defaults);
 }
 
-function messageIn(json: Json, line: number, defaults: Defaults): ReadLine {
+function messageIn(json: Json, line: number, defaults: MessageDefaults): ReadLine {
   const sources = Object.fromEntries(
     FIELDS.flatMap((name) => {
       const source = propertySource(json, name);
@@ -63,17 +63,20 @@ function messageIn(json: Json, line: number, defaults: Defaults): ReadLine {
   );
   const { data } = sources;
   if (data === undefined) {
-    return { kind: 'refused', line, why: 'has no data; for lines that are the data themselves, add --bare' };
+    return {
+      kind: 'refused',
+      line,
+      why: 'field "data" is missing; if each line is the data itself, add --bare',
+    };
   }
   const unknown = anyObject.parse(json.value).find((name) => !FIELDS.includes(name));
-  if (unknown !== undefined)
-    return { kind: 'refused', line, why: `has a field that is not known: ${unknown}` };
-  return fitting(outgoing(line, { ...defaults, ...sources, data }));
+  if (unknown !== undefined) return { kind: 'refused', line, why: `unknown field "${unknown}"` };
+  return withinLimit(outgoingMessage(line, { ...defaults, ...sources, data }));
 }
 
-function fitting(message: Outgoing): ReadLine {
+function withinLimit(message: OutgoingMessage): ReadLine {
   return message.bytes + LIST_BYTES > MOST_REQUEST_BYTES
-    ? { kind: 'refused', line: message.line, why: 'is over 1 MiB' }
+    ? { kind: 'refused', line: message.line, why: 'larger than 1 MiB' }
     : { kind: 'message', message };
 }
 

@@ -1,19 +1,23 @@
 import type { ApiClient } from '../../api/api-request.ts';
 import { ApiRefusal } from '../../api/api-refusal.ts';
 import { postMessages } from '../../api/messages.ts';
-import type { Refused } from './batches.ts';
-import type { Outgoing } from './message-line.ts';
+import type { RefusedLine } from './batches.ts';
+import type { OutgoingMessage } from './message-line.ts';
 
-export type Posted = { published: { line: number; id: string }[]; refused: Refused[] };
+export type BatchResult = { published: { line: number; id: string }[]; refused: RefusedLine[] };
 
 /**
- * Posts a batch. The API takes all of it or nothing, and names the messages that it will not have: the others are posted
- * without them.
- * @throws ApiRefusal for what is not the fault of single messages, Problem when there is no answer.
+ * Publishes a batch. The API accepts all messages or none, and names the invalid ones; the rest is sent again without
+ * them.
+ * @throws ApiRefusal for refusals that name no message; Problem when there is no response
  */
-export async function postBatch(api: ApiClient, queue: string, batch: readonly Outgoing[]): Promise<Posted> {
+export async function postBatch(
+  api: ApiClient,
+  queue: string,
+  batch: readonly OutgoingMessage[],
+): Promise<BatchResult> {
   let left = batch;
-  const refused: Refused[] = [];
+  const refused: RefusedLine[] = [];
   while (left.length > 0) {
     try {
       const body = `{"messages":[${left.map(({ text }) => text).join(',')}]}`;
@@ -39,7 +43,7 @@ function pairOf(line: number, id: string | undefined): { line: number; id: strin
   return id === undefined ? [] : [{ line, id }];
 }
 
-/** `messages[3].ttl` is the fourth of the batch. */
+/** Faults by index in the batch: `messages[3].ttl` belongs to the fourth message. */
 function faultsByMessage({ fields }: ApiRefusal): Map<number, string> {
   const faults = new Map<number, string>();
   for (const { field, message } of fields) {

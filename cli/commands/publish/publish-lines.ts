@@ -4,53 +4,66 @@ import type { ApiClient } from '../../api/api-request.ts';
 import { inputLines } from '../../options/input-lines.ts';
 import { notReadable } from '../../options/input.ts';
 import type { Terminal } from '../../terminal.ts';
-import { batchesOf, type Refused } from './batches.ts';
-import { MOST_REQUEST_BYTES, readLine, type Defaults, type Outgoing, type ReadLine } from './message-line.ts';
-import { postBatch, type Posted } from './post-batch.ts';
+import { batchesOf, type RefusedLine } from './batches.ts';
+import {
+  MOST_REQUEST_BYTES,
+  readLine,
+  type MessageDefaults,
+  type OutgoingMessage,
+  type ReadLine,
+} from './message-line.ts';
+import { postBatch, type BatchResult } from './post-batch.ts';
 
-/** Requests under way at once. */
+/** Concurrent requests. */
 const SIDE_BY_SIDE = 8;
 
-export type LinesOrder = {
+export type PublishLinesOptions = {
   queue: string;
   /** `-` for stdin. */
   file: string;
   bare: boolean;
-  defaults: Defaults;
+  defaults: MessageDefaults;
   signal: AbortSignal;
-  onPublished: (published: Posted['published']) => void;
-  onRefused: (refused: Refused) => void;
-  /** How far it is in the file; undefined for stdin. */
+  onPublished: (published: BatchResult['published']) => void;
+  onRefused: (refused: RefusedLine) => void;
+  /** `done`: the part of the file that was read, 0 to 1; undefined for stdin. */
   onProgress: (done: number | undefined) => void;
 };
 
-/** `failure` broke it off; the messages of `unpublished` lines, and those behind the last line read, did not go out. */
-export type LinesEnd = { read: number; unpublished: number[]; failure?: unknown };
+/** `failure` stopped the run. The lines in `unpublished`, and those after line `read`, were not published. */
+export type PublishLinesResult = { read: number; unpublished: number[]; failure?: unknown };
 
 /**
- * Publishes the lines of an input as they are read, several batches at once. What cannot be published for reasons of its own
- * keeps nothing else back; any other failure ends it when the batches under way are through.
+ * Publishes the lines of an input as they are read, with several batches in flight. Invalid lines do not stop the
+ * others; any other failure ends the run after the batches in flight.
  */
-export async function publishLines(api: ApiClient, order: LinesOrder, terminal: Terminal): Promise<LinesEnd> {
-  const end: LinesEnd = { read: 0, unpublished: [] };
+export async function publishLines(
+  api: ApiClient,
+  options: PublishLinesOptions,
+  terminal: Terminal,
+): Promise<PublishLinesResult> {
+  const end: PublishLinesResult = { read: 0, unpublished: [] };
   const stopped = new AbortController();
-  const signal = AbortSignal.any([order.signal, stopped.signal]);
-  const source = openSource(order.file, signal, terminal);
+  const signal = AbortSignal.any([options.signal, stopped.signal]);
+  const source = openSource(options.file, signal, terminal);
   const underWay = new Set<Promise<void>>();
-  const post = async (batch: readonly Outgoing[]): Promise<void> => {
+  const post = async (batch: readonly OutgoingMessage[]): Promise<void> => {
     try {
-      const { published, refused } = await postBatch(api, order.queue, batch);
-      order.onPublished(published);
-      refused.forEach(order.onRefused);
+      const { published, refused } = await postBatch(api, options.queue, batch);
+      options.onPublished(published);
+      refused.forEach(options.onRefused);
     } catch (error) {
       end.unpublished.push(...batch.map(({ line }) => line));
       end.failure ??= error;
       stopped.abort();
     }
-    order.onProgress(source.done());
+    options.onProgress(source.done());
   };
   try {
-    for await (const batch of batchesOf(linesIn(source.input, { ...order, signal }, end), order.onRefused)) {
+    for await (const batch of batchesOf(
+      linesIn(source.input, { ...options, signal }, end),
+      options.onRefused,
+    )) {
       if (signal.aborted) {
         end.unpublished.push(...batch.map(({ line }) => line));
         break;
@@ -60,7 +73,7 @@ export async function publishLines(api: ApiClient, order: LinesOrder, terminal: 
       if (underWay.size >= SIDE_BY_SIDE) await Promise.race(underWay);
     }
   } catch (cause) {
-    end.failure ??= notReadable(order.file, cause);
+    end.failure ??= notReadable(options.file, cause);
   }
   await Promise.all(underWay);
   return end;
@@ -68,8 +81,8 @@ export async function publishLines(api: ApiClient, order: LinesOrder, terminal: 
 
 const linesIn = async function* (
   input: Readable,
-  { bare, defaults, signal }: LinesOrder,
-  end: LinesEnd,
+  { bare, defaults, signal }: PublishLinesOptions,
+  end: PublishLinesResult,
 ): AsyncGenerator<ReadLine> {
   try {
     for await (const line of inputLines(input, MOST_REQUEST_BYTES)) {
@@ -79,7 +92,7 @@ const linesIn = async function* (
       if (read !== undefined) yield read;
     }
   } catch (cause) {
-    // Returning, so that the batch that was being gathered is not forgotten.
+    // Aborted: return normally, so that the caller still receives the incomplete batch.
     if (!signal.aborted) throw cause;
   }
 };
@@ -92,7 +105,7 @@ function openSource(file: string, signal: AbortSignal, terminal: Terminal): Sour
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   return {
     input: addAbortSignal(signal, input),
-    // A pipe by name has no size.
+    // A named pipe has no size.
     done: () => (size === 0 ? undefined : Math.min(1, input.bytesRead / size)),
   };
 }

@@ -2,17 +2,17 @@ import { reportFailure } from '../../failure-report.ts';
 import { printable } from '../../output/printable.ts';
 import { progressBar, progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
-import type { LinesEnd, LinesOrder } from './publish-lines.ts';
+import type { PublishLinesResult, PublishLinesOptions } from './publish-lines.ts';
 
-export type PublishReport = Pick<LinesOrder, 'onPublished' | 'onRefused' | 'onProgress'> & {
-  /** Whether all of it went out. */
-  finish: (end: LinesEnd) => boolean;
+export type PublishReport = Pick<PublishLinesOptions, 'onPublished' | 'onRefused' | 'onProgress'> & {
+  /** Prints the summary. True if every line was published. */
+  finish: (end: PublishLinesResult) => boolean;
 };
 
-/** Faults that are told one by one, so that a wrong file does not fill the screen. */
-const MOST_TOLD = 20;
+/** Refused lines to show, so that a wrong file does not fill the screen. */
+const MOST_SHOWN = 20;
 
-/** What is said while lines are published: for programs a line of JSON for each, for people how far it is. */
+/** Reports publishing: a progress line and refused lines, or with `json` one line per message. */
 export function publishReport(queue: string, json: boolean, terminal: Terminal): PublishReport {
   const progress = progressLine(terminal.stderr, () => Date.now());
   let published = 0;
@@ -25,9 +25,9 @@ export function publishReport(queue: string, json: boolean, terminal: Terminal):
     onRefused: ({ line, why }) => {
       refused += 1;
       if (json) terminal.printJson({ line, error: { message: why } });
-      else if (refused <= MOST_TOLD) {
+      else if (refused <= MOST_SHOWN) {
         progress.clear();
-        terminal.printError(`line ${line} ${printable(why)}`);
+        terminal.printError(`Line ${line}: ${printable(why)}.`);
       }
     },
     onProgress: (part) => {
@@ -38,12 +38,12 @@ export function publishReport(queue: string, json: boolean, terminal: Terminal):
       progress.clear();
       if (failure !== undefined) reportFailure(failure, json, terminal);
       if (!json) {
-        if (refused > MOST_TOLD) terminal.printError(`and ${refused - MOST_TOLD} lines more`);
+        if (refused > MOST_SHOWN) terminal.printError(`${refused - MOST_SHOWN} more lines were refused.`);
         terminal.print(`Queue ${queue}: ${published} published, ${refused} refused.`);
       }
       if (unpublished.length > 0 && !json) {
         terminal.printError(
-          `Not published: lines ${rangesOf(unpublished)}, and what comes after line ${read}.`,
+          `Not published: lines ${rangesOf(unpublished)}, and all lines after line ${read}.`,
         );
       }
       return failure === undefined && refused === 0 && unpublished.length === 0;
@@ -51,7 +51,7 @@ export function publishReport(queue: string, json: boolean, terminal: Terminal):
   };
 }
 
-/** `3-5, 9` */
+/** Line numbers as ranges, such as `3-5, 9`. */
 export function rangesOf(lines: readonly number[]): string {
   const ranges: { from: number; to: number }[] = [];
   for (const line of lines.toSorted((one, other) => one - other)) {

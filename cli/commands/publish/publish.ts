@@ -7,7 +7,7 @@ import { onDeployment, type DeploymentOptions } from '../../options/deployment-o
 import { textOf } from '../../options/json-text.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
-import { outgoing, type Defaults } from './message-line.ts';
+import { outgoingMessage, type MessageDefaults } from './message-line.ts';
 import { publishLines } from './publish-lines.ts';
 import { publishReport } from './publish-report.ts';
 
@@ -22,26 +22,35 @@ type Options = DeploymentOptions & {
 };
 
 const MORE = `
-One message with --data; else a message a line, from --file or stdin: {"data", "id"?, "type"?, "ttl"?, "delay"?}, or with --bare
-the data alone. Data goes out as it is written, byte for byte. --type, --ttl and --delay are for lines without their own.
+Publishes one message with --data, or one message per line of --file or stdin.
+A line is {"data", "id"?, "type"?, "ttl"?, "delay"?}, or with --bare only the
+data. Data is published unchanged, byte for byte. --type, --ttl and --delay
+apply to lines without the field.
 
-A line that is refused keeps none of the others back. A message without an id gets one, so that what is sent again because an
-answer was lost is no second message; to repeat a whole file safely, give the ids yourself.
+A refused line does not stop the others. A message without an id gets a new
+one, so that a request can be repeated without duplicates. To publish a whole
+file again safely, put ids in the file.
 
-Exit status: 1 if a line was refused or it broke off, 130 when interrupted.
+Exit status: 0 if all were published, 1 if any was not, 130 if interrupted.
 `;
 
 /** `posthaste publish` */
 export function addPublish(command: Command, terminal: Terminal): void {
   command
-    .argument('<queue>', "the queue's name", queueOf)
-    .option('--data <JSON>', 'one message with this data', jsonOf)
-    .addOption(new Option('--id <ID>', 'its id').conflicts(['file', 'bare']))
-    .addOption(new Option('--file <FILE>', 'a message a line; - for stdin').conflicts('data'))
-    .addOption(new Option('--bare', 'the lines are data').conflicts('data'))
-    .option('--type <TYPE>', 'of the messages')
-    .option('--ttl <SECONDS>', 'attempts are made for so long', wholeNumberOf(1))
-    .option('--delay <SECONDS>', 'the first attempt is made so much later', wholeNumberOf(0, 900))
+    .argument('<queue>', 'name of the queue', queueOf)
+    .option('--data <JSON>', 'publish one message with this data', jsonOf)
+    .addOption(new Option('--id <ID>', 'id of the message, with --data').conflicts(['file', 'bare']))
+    .addOption(
+      new Option('--file <FILE>', 'publish one message per line of this file; - for stdin').conflicts('data'),
+    )
+    .addOption(new Option('--bare', 'each line is the data of a message').conflicts('data'))
+    .option('--type <TYPE>', 'type of the messages')
+    .option(
+      '--ttl <SECONDS>',
+      'seconds until a message expires: no attempts are made afterwards',
+      wholeNumberOf(1),
+    )
+    .option('--delay <SECONDS>', 'seconds to wait before the first attempt', wholeNumberOf(0, 900))
     .action(async (queue: string, options: Options) => {
       const { data, id, file } = options;
       const defaults = defaultsOf(options);
@@ -50,13 +59,13 @@ export function addPublish(command: Command, terminal: Terminal): void {
         await publishOne(queue, options, message, terminal);
         return;
       }
-      if (id !== undefined) command.error("error: option '--id' needs option '--data'");
+      if (id !== undefined) command.error("error: option '--id' requires option '--data'");
       if (file === undefined && terminal.stdin.isTTY === true)
-        command.error('error: nothing to publish: give --data or --file');
+        command.error('error: there is nothing to publish; add --data or --file');
       terminal.exitStatus = await publishMany(queue, options, defaults, terminal);
     });
   onDeployment(command, {
-    json: 'one message a line: line, and id or error; with --data id',
+    json: 'one message per line: line, and id or error; with --data only id',
     more: MORE,
     examples: [
       `publish orders --type order.created --data '{"total": 1250}'`,
@@ -66,7 +75,7 @@ export function addPublish(command: Command, terminal: Terminal): void {
   });
 }
 
-function defaultsOf({ type, ttl, delay }: Options): Defaults {
+function defaultsOf({ type, ttl, delay }: Options): MessageDefaults {
   const texts = { type: textOf(type), ttl: textOf(ttl), delay: textOf(delay) };
   return {
     ...(texts.type !== undefined && { type: texts.type }),
@@ -78,19 +87,19 @@ function defaultsOf({ type, ttl, delay }: Options): Defaults {
 async function publishOne(
   queue: string,
   options: Options,
-  message: Parameters<typeof outgoing>[1],
+  message: Parameters<typeof outgoingMessage>[1],
   terminal: Terminal,
 ): Promise<void> {
-  const body = `{"messages":[${outgoing(1, message).text}]}`;
+  const body = `{"messages":[${outgoingMessage(1, message).text}]}`;
   const [id = ''] = await postMessages(await openApi(options, terminal), queue, { body });
   if (options.json === true) terminal.printJson({ id });
-  else terminal.print(`Message ${printable(id)} is published to ${queue}.`);
+  else terminal.print(`Published message ${printable(id)} to ${queue}.`);
 }
 
 async function publishMany(
   queue: string,
   options: Options,
-  defaults: Defaults,
+  defaults: MessageDefaults,
   terminal: Terminal,
 ): Promise<number> {
   const api = await openApi(options, terminal);

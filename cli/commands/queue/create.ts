@@ -13,19 +13,19 @@ type Options = DeploymentOptions & { metadata?: string; policy?: string };
 export function addQueueCreate(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('create')
-    .description('Create a queue. One that is there already is left as it is.')
-    .argument('<queue>', 'its name', queueOf)
-    .option('--metadata <JSON>', 'an object', jsonObjectOf)
-    .option('--policy <JSON>', 'its retry policy: _retry_policy in the metadata', jsonObjectOf)
+    .description('Create a queue. Fails if it exists.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .option('--metadata <JSON>', 'metadata, as a JSON object', jsonObjectOf)
+    .option('--policy <JSON>', 'retry policy (_retry_policy in the metadata)', jsonObjectOf)
     .action(async (name: string, { json, metadata = '{}', policy, ...choice }: Options) => {
       const api = await openApi(choice, terminal);
-      // A PUT would replace the metadata of a queue that is there.
+      // PUT would replace the metadata of an existing queue.
       if ((await findQueue(api, name)) !== undefined) {
-        throw new Problem(`There is a queue ${name} already. posthaste queue set changes it.`);
+        throw new Problem(`Queue ${name} already exists. To change it, use posthaste queue set.`);
       }
       await putQueue(api, name, withMembers(metadata, [['_retry_policy', policy]]));
       if (json === true) terminal.printJson({ queue: name });
-      else terminal.print(`Queue ${name} is created.`);
+      else terminal.print(`Created queue ${name}.`);
     });
   onDeployment(command, {
     json: 'queue',

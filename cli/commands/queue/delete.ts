@@ -10,13 +10,13 @@ export function addQueueDelete(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('delete')
     .description(
-      'Delete a queue with its subscriptions. What is pending for them is cancelled. No error if there is none.',
+      'Delete a queue and its subscriptions, and cancel their open deliveries. Succeeds if there is no such queue.',
     )
-    .argument('<queue>', 'its name', queueOf)
+    .argument('<queue>', 'name of the queue', queueOf)
     .action(async (name: string, { json, ...choice }: DeploymentOptions) => {
       await deleteQueue(await openApi(choice, terminal), name);
       if (json === true) terminal.printJson({ queue: name });
-      else terminal.print(`Queue ${name} is deleted.`);
+      else terminal.print(`Deleted queue ${name}.`);
     });
   onDeployment(command, { json: 'queue', examples: ['queue delete orders'] });
 }

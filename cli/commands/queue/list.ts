@@ -14,17 +14,17 @@ export function addQueueList(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('list')
     .description('List the queues.')
-    .option('--limit <N>', 'at most so many', wholeNumberOf(1))
+    .option('--limit <N>', 'maximum number of queues (default: all)', wholeNumberOf(1))
     .action(async ({ limit, ...options }: Options) => {
       await printList(terminal, listQueues(await openApi(options, terminal), limit), {
         ...options,
         columns: COLUMNS,
         rowOf,
-        none: 'No queues.',
+        none: 'No queue yet. Create one with posthaste queue create <queue>.',
       });
     });
   onDeployment(command, {
-    json: 'one queue a line: name, metadata',
+    json: 'one queue per line: name, metadata',
     examples: ['queue list', 'queue list --json'],
   });
 }

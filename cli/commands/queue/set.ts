@@ -17,27 +17,29 @@ type Options = DeploymentOptions & {
 type Member = { key: string; source: string };
 
 const MORE = `
-A value is JSON, so text stands in double quotes. --policy is short for --set _retry_policy=<JSON>.
+Values are JSON, so a text needs double quotes. --policy is short for --set
+_retry_policy=<JSON>.
 `;
 
 /** `posthaste queue set` */
 export function addQueueSet(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('set')
-    .description("Change some of a queue's metadata, and leave the rest.")
-    .argument('<queue>', 'its name', queueOf)
-    .option('--policy <JSON>', 'its retry policy', jsonObjectOf)
-    .option('--set <KEY=JSON>', 'add or replace a member; may be repeated', collect(memberOf))
-    .option('--unset <KEY>', 'remove a member; may be repeated', collect(String))
+    .description('Change the given metadata of a queue, and keep the rest.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .option('--policy <JSON>', 'retry policy', jsonObjectOf)
+    .option('--set <KEY=JSON>', 'set a metadata key; repeatable', collect(memberOf))
+    .option('--unset <KEY>', 'remove a metadata key; repeatable', collect(String))
     .action(async (name: string, { json, ...options }: Options) => {
       const changes = changesOf(options);
-      if (changes.length === 0) command.error('error: nothing to change: give --policy, --set or --unset');
+      if (changes.length === 0)
+        command.error('error: there is nothing to change; add --policy, --set or --unset');
       const metadata = await patchQueue(await openApi(options, terminal), name, `[${changes.join(',')}]`);
       if (json === true) terminal.printJson(metadata);
       else terminal.print(printableJson(JSON.stringify(metadata, undefined, 2)));
     });
   onDeployment(command, {
-    json: 'the metadata as it is then',
+    json: 'the metadata after the change',
     more: MORE,
     examples: [
       `queue set orders --policy '{"retry_backoff_function": "geometric"}'`,
@@ -48,11 +50,11 @@ export function addQueueSet(queue: Command, terminal: Terminal): void {
 
 function memberOf(text: string): Member {
   const at = text.indexOf('=');
-  if (at < 1) throw new InvalidArgumentError('It takes key=JSON.');
+  if (at < 1) throw new InvalidArgumentError('Expected KEY=JSON.');
   return { key: text.slice(0, at), source: jsonOf(text.slice(at + 1)) };
 }
 
-/** Operations of a JSON patch (RFC 6902). `add` replaces what is there. */
+/** Operations of a JSON patch (RFC 6902). `add` replaces an existing member. */
 function changesOf({ policy, set = [], unset = [] }: Options): string[] {
   const members = [...(policy === undefined ? [] : [{ key: '_retry_policy', source: policy }]), ...set];
   return [
@@ -67,7 +69,7 @@ function changesOf({ policy, set = [], unset = [] }: Options): string[] {
   ];
 }
 
-/** RFC 6901 §3. */
+/** The JSON pointer to a metadata key (RFC 6901 §3). */
 function pointerTo(key: string): string {
   return `/metadata/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }

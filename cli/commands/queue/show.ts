@@ -11,11 +11,12 @@ import type { Terminal } from '../../terminal.ts';
 export function addQueueShow(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('show')
-    .description("Show a queue's metadata, its retry policy among it.")
-    .argument('<queue>', 'its name', queueOf)
+    .description('Show the metadata of a queue, including its retry policy.')
+    .argument('<queue>', 'name of the queue', queueOf)
     .action(async (name: string, options: DeploymentOptions) => {
       const metadata = await findQueue(await openApi(options, terminal), name);
-      if (metadata === undefined) throw new Problem(`There is no queue ${name}.`);
+      if (metadata === undefined)
+        throw new Problem(`There is no queue ${name}. To see all queues, run posthaste queue list.`);
       if (options.json === true) terminal.printJson(metadata);
       else terminal.print(printableJson(JSON.stringify(metadata, undefined, 2)));
     });

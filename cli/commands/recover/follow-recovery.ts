@@ -10,7 +10,9 @@ import { countsOf, printRecovery } from './recovery-text.ts';
 /** Seconds. */
 const POLLING = { floor: 0.5, ceiling: 5 };
 
-/** Waits until it is over, and answers with the exit status. Interrupted, the recovery goes on without us. */
+/**
+ * Waits until the recovery has ended, and returns the exit status. After an interruption the recovery itself continues.
+ */
 export async function followRecovery(
   api: ApiClient,
   started: RecoveryView,

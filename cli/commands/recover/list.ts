@@ -16,15 +16,20 @@ type Options = DeploymentOptions & { limit?: number };
 export function addRecoverList(recover: Command, terminal: Terminal): void {
   const command = recover
     .command('list')
-    .description('List the recoveries of a queue, the newest first.')
-    .argument('<queue>', 'its name', queueOf)
-    .option('--limit <N>', 'at most so many', wholeNumberOf(1))
+    .description('List the recoveries of a queue, newest first.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .option('--limit <N>', 'maximum number of recoveries (default: all)', wholeNumberOf(1))
     .action(async (queue: string, { limit, ...options }: Options) => {
       const recoveries = listRecoveries(await openApi(options, terminal), queue, limit);
-      await printList(terminal, recoveries, { ...options, columns: COLUMNS, rowOf, none: 'No recoveries.' });
+      await printList(terminal, recoveries, {
+        ...options,
+        columns: COLUMNS,
+        rowOf,
+        none: 'No recovery yet. Start one with posthaste recover start.',
+      });
     });
   onDeployment(command, {
-    json: 'one recovery a line, as the API shows it',
+    json: 'one recovery per line, as in the API',
     examples: ['recover list orders --limit 5'],
   });
 }
@@ -32,8 +37,8 @@ export function addRecoverList(recover: Command, terminal: Terminal): void {
 const COLUMNS = [
   { head: 'Recovery' },
   { head: 'State' },
-  { head: 'Since' },
-  { head: 'Until' },
+  { head: 'Accepted since' },
+  { head: 'Accepted before' },
   { head: 'Deliveries' },
 ];
 

@@ -23,10 +23,10 @@ type Options = DeploymentOptions & { wait?: true };
 function addRecoverStatus(recover: Command, terminal: Terminal): void {
   const command = recover
     .command('status')
-    .description('Show how far a recovery is.')
-    .argument('<queue>', 'its queue', queueOf)
-    .argument('<recovery>', 'its id', idOf)
-    .option('--wait', 'wait until it is done; exit status 1 if it was stopped')
+    .description('Show the progress of a recovery.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<recovery>', 'id of the recovery', idOf)
+    .option('--wait', 'wait until the recovery ends; exit status 1 if it was stopped')
     .action(async (queue: string, id: string, options: Options) => {
       const api = await openApi(options, terminal);
       const recovery = await showRecovery(api, queue, id);
@@ -35,7 +35,7 @@ function addRecoverStatus(recover: Command, terminal: Terminal): void {
       else printRecovery(recovery, options.json === true, terminal);
     });
   onDeployment(command, {
-    json: 'the recovery as the API shows it',
+    json: 'the recovery, as in the API',
     examples: ['recover status orders 0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c10 --wait'],
   });
 }
@@ -44,13 +44,13 @@ function addRecoverStatus(recover: Command, terminal: Terminal): void {
 function addRecoverStop(recover: Command, terminal: Terminal): void {
   const command = recover
     .command('stop')
-    .description('Stop a recovery. What it has reopened goes on.')
-    .argument('<queue>', 'its queue', queueOf)
-    .argument('<recovery>', 'its id', idOf)
+    .description('Stop a recovery. Deliveries that it has reopened continue.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<recovery>', 'id of the recovery', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
       await stopRecovery(await openApi(options, terminal), queue, id);
       if (options.json === true) terminal.printJson({ queue, recovery: id });
-      else terminal.print(`Recovery ${printable(id)} is stopped.`);
+      else terminal.print(`Stopped recovery ${printable(id)}.`);
     });
   onDeployment(command, {
     json: 'queue, recovery',

@@ -18,7 +18,7 @@ function describeRecovery(recovery: RecoveryView): string {
     ['Accepted', `${clockTime(since)} to ${clockTime(until)}`],
     ['Subscription', subscription === undefined ? undefined : printable(subscription)],
     ['Status', status === undefined ? undefined : printable(status)],
-    ['State', `${state}, ${clockTime(updatedAt)}`],
+    ['State', `${state}, updated ${clockTime(updatedAt)}`],
     ['Deliveries', countsOf(recovery)],
     ['Skipped', reasons.length === 0 ? undefined : reasons.join(', ')],
   ]).join('\n');

@@ -19,24 +19,27 @@ type Options = DeploymentOptions & {
 };
 
 const MORE = `
-Every failed delivery of the messages that were accepted in this time gets another round, once. It is done by the deployment, and
-goes on when this command ends; Ctrl-C under --wait does not stop it either.
+Gives each failed delivery of the period's messages one more round of attempts.
+The recovery runs in the deployment and continues when this command ends, also
+after Ctrl-C during --wait. To stop it, use posthaste recover stop.
 `;
 
 /** `posthaste recover start` */
 export function addRecoverStart(recover: Command, terminal: Terminal): void {
   const command = recover
     .command('start')
-    .description('Replay the failed deliveries of a queue.')
-    .argument('<queue>', 'its name', queueOf)
-    .requiredOption('--since <TIME>', `of messages accepted since: ${TIME_FORMS}`, timeOf)
-    .option('--until <TIME>', 'of messages accepted before (default: now)', timeOf)
-    .option('--subscription <ID>', 'only of this subscription', idOf)
-    .addOption(new Option('--status <STATUS>', 'only with this status').choices(RECOVERABLE_STATUSES))
-    .option('--wait', 'wait until it is done, and show how far it is')
+    .description('Replay the failed deliveries of a period.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .requiredOption('--since <TIME>', `messages accepted since this time (required): ${TIME_FORMS}`, timeOf)
+    .option('--until <TIME>', 'messages accepted before this time (default: now)', timeOf)
+    .option('--subscription <ID>', 'only deliveries to this subscription', idOf)
+    .addOption(
+      new Option('--status <STATUS>', 'only deliveries with this status').choices(RECOVERABLE_STATUSES),
+    )
+    .option('--wait', 'wait until the recovery ends, and show its progress')
     .action(async (queue: string, options: Options) => {
       const { since, until = Date.now(), subscription, status, wait, json } = options;
-      if (until <= since) command.error('error: --until has to be after --since');
+      if (until <= since) command.error('error: --until must be after --since');
       const api = await openApi(options, terminal);
       const started = await startRecovery(api, queue, {
         since: timeText(since),
@@ -48,11 +51,13 @@ export function addRecoverStart(recover: Command, terminal: Terminal): void {
       else {
         printRecovery(started, json === true, terminal);
         if (json !== true)
-          terminal.print(`How far it is: posthaste recover status ${queue} ${printable(started.id)} --wait`);
+          terminal.print(
+            `To follow its progress: posthaste recover status ${queue} ${printable(started.id)} --wait`,
+          );
       }
     });
   onDeployment(command, {
-    json: 'the recovery as the API shows it',
+    json: 'the recovery, as in the API',
     more: MORE,
     examples: [
       'recover start orders --since 6h --wait',

@@ -15,102 +15,105 @@ export type RedrivePorts = {
   clock: Pick<Clock, 'sleep'>;
 };
 
-export type BringBackPorts<Message> = Pick<RedrivePorts, 'deadLetters' | 'clock'> & {
-  /** One answer for each, in order. @throws when it does not work at all; it can be repeated. */
-  bringBack: (messages: readonly Message[]) => Promise<readonly RedriveOutcome[]>;
+export type RedriveByPorts<Message> = Pick<RedrivePorts, 'deadLetters' | 'clock'> & {
+  /** Returns one outcome per message, in order. Safe to repeat after an error. */
+  redriveMessages: (messages: readonly Message[]) => Promise<readonly RedriveOutcome[]>;
 };
 
-export type RedriveOrder<Message = RedrivenMessage> = {
-  read: (letter: DeadLetter) => DeadLetterReading<Message>;
-  /** Letters sent later are left: some of them are those that this run sent back, and that failed again. */
+export type RedriveRequest<Message = RedrivenMessage> = {
+  read: (deadLetter: DeadLetter) => DeadLetterReading<Message>;
+  /** Dead letters sent later are left: they may be messages of this run that failed again. */
   startedAt: number;
-  /** Letters sent earlier are left. */
+  /** Dead letters sent earlier are left. */
   since?: number;
-  /** How many are sent back at most. */
+  /** Maximum number of messages to redrive. */
   limit?: number;
-  /** Aborted: the batch at hand is finished, no other is begun. */
+  /** When aborted, the current batch is completed and no further one starts. */
   signal: AbortSignal;
   onProgress: (tally: RedriveTally) => void;
 };
 
 export type RedriveTally = {
   redriven: number;
-  /** Left because bringing them back would do no good: how many, by reason. */
+  /** Left because a redrive would not help: counts by reason. */
   skipped: Readonly<Record<string, number>>;
-  /** Removed because nothing was left to do about them: how many, by reason. Absent if there are none. */
+  /** Removed because nothing remains to be done: counts by reason. Absent if there are none. */
   settled?: Readonly<Record<string, number>>;
-  /** Left for another reason, as far as they were looked at. */
+  /** Left for other reasons, among those received. */
   left: number;
 };
 
-/** `crowded`: so many are left that SQS would not show what is behind them. */
+/** `crowded`: so many messages are held that SQS would return no further ones. */
 export type RedriveEnd = 'emptied' | 'limit_reached' | 'interrupted' | 'crowded';
 
-/** `left` is what the queue still holds beside the skipped ones: exact when it was emptied, else SQS's own estimate. */
+/** `left`: messages that remain besides the skipped ones. Exact if `end` is `emptied`, otherwise an estimate of SQS. */
 export type RedriveResult = RedriveTally & { end: RedriveEnd };
 
-/** The run broke off. What it had redriven stays redriven; a repeat goes on with the rest. */
+/** The run stopped with an error. Messages already redriven stay redriven; another run continues with the rest. */
 export class RedriveFailedError extends Error {
   override readonly name = 'RedriveFailedError';
   readonly redriven: number;
-  /** What stopped it, and then what kept the letters that it held from being released. */
+  /** The error that stopped the run, and an error of releasing the held dead letters, if any. */
   readonly causes: readonly unknown[];
 
   constructor(redriven: number, causes: readonly unknown[]) {
-    super(`The redrive broke off after ${redriven} messages.`, { cause: causes[0] });
+    super(`The redrive stopped after ${redriven} messages.`, { cause: causes[0] });
     this.redriven = redriven;
     this.causes = causes;
   }
 }
 
-/** Letters worked on together, and so the most that a crash sends twice. Five times what SQS hands out at once. */
+/** Batch size, and so the most messages that a crash can send twice. Five times an SQS receive. */
 const AT_ONCE = 50;
 
-/** SQS overlooks letters now and then, so one empty answer does not count. Seconds between them. */
+/** Empty receives after which the queue counts as empty: SQS sometimes misses messages. `POLLING` is in seconds. */
 const EMPTY_POLLS = 3;
 const POLLING = { floor: 0.5, ceiling: 2 };
 
-/** SQS shows no more once 120,000 messages of a queue are held ("Amazon SQS message quotas"). */
+/** SQS returns no further messages once 120,000 of a queue are in flight ("Amazon SQS message quotas"). */
 const MOST_HELD = 100_000;
 
 type Tally = { redriven: number; skipped: Map<string, number>; settled: Map<string, number> };
 
 type Run<Message> = Tally & {
-  ports: BringBackPorts<Message>;
-  order: RedriveOrder<Message>;
+  ports: RedriveByPorts<Message>;
+  request: RedriveRequest<Message>;
   /**
-   * Letters to be left, held until the end so that the queue shows others, by id. The receipt is that of the last
-   * receive: a letter comes again when the time for which it was held is over.
+   * Dead letters to leave, by id; held until the end so that SQS returns others. Keeps the latest receipt, because a
+   * message is received again after its visibility timeout.
    */
   held: Map<string, ReceivedDeadLetter>;
-  /** Of what was redriven. A letter that fails again is left, even where this clock and that of SQS disagree. */
+  /** Identities of redriven messages. One that fails again is left, even if this clock and the one of SQS differ. */
   identities: Set<string>;
 };
 
 /**
- * Sends dead letters back where they came from. A letter is sent first and removed then: a crash in between sends it
- * twice, and claims make the copy harmless. Nothing is sent back twice in one run, so it ends whatever fails again.
+ * Sends dead letters back to their queues. Each is sent before it is removed: a crash in between sends it twice, and
+ * claims make the copy harmless. A message is redriven once per run, so the run ends even if messages fail again.
  * @throws RedriveFailedError
  */
-export function redrive({ workQueues, ...ports }: RedrivePorts, order: RedriveOrder): Promise<RedriveResult> {
-  const bringBack = async (messages: readonly RedrivenMessage[]): Promise<RedriveOutcome[]> => {
+export function redrive(
+  { workQueues, ...ports }: RedrivePorts,
+  request: RedriveRequest,
+): Promise<RedriveResult> {
+  const redriveMessages = async (messages: readonly RedrivenMessage[]): Promise<RedriveOutcome[]> => {
     await workQueues.send(messages);
     return messages.map(() => ({ kind: 'redriven' }));
   };
-  return redriveBy({ ...ports, bringBack }, order);
+  return redriveBy({ ...ports, redriveMessages }, request);
 }
 
 /**
- * The same, whatever it takes to bring a letter back.
+ * Redrives a dead-letter queue by the given `redriveMessages`.
  * @throws RedriveFailedError
  */
 export async function redriveBy<Message>(
-  ports: BringBackPorts<Message>,
-  order: RedriveOrder<Message>,
+  ports: RedriveByPorts<Message>,
+  request: RedriveRequest<Message>,
 ): Promise<RedriveResult> {
   const run: Run<Message> = {
     ports,
-    order,
+    request,
     redriven: 0,
     skipped: new Map(),
     settled: new Map(),
@@ -121,30 +124,30 @@ export async function redriveBy<Message>(
   const failed = (cause: unknown): void => {
     failures.push(cause);
   };
-  const result = await runToTheEnd(run).catch(failed);
+  const result = await runUntilEnd(run).catch(failed);
   await ports.deadLetters.release([...run.held.values()]).catch(failed);
   if (result === undefined || failures.length > 0) throw new RedriveFailedError(run.redriven, failures);
   return result;
 }
 
-async function runToTheEnd<Message>(run: Run<Message>): Promise<RedriveResult> {
-  const end = await workOff(run);
+async function runUntilEnd<Message>(run: Run<Message>): Promise<RedriveResult> {
+  const end = await drainQueue(run);
   const tally = tallyOf(run);
   if (end === 'emptied') return { ...tally, end };
   const uncounted = (await run.ports.deadLetters.count()) - run.held.size;
   return { ...tally, left: tally.left + Math.max(0, uncounted), end };
 }
 
-async function workOff<Message>(run: Run<Message>): Promise<RedriveEnd> {
-  const { ports, order } = run;
+async function drainQueue<Message>(run: Run<Message>): Promise<RedriveEnd> {
+  const { ports, request } = run;
   let interval = pollInterval(POLLING);
   for (let empty = 0; empty < EMPTY_POLLS;) {
-    if (order.signal.aborted) return 'interrupted';
-    const room = (order.limit ?? Infinity) - run.redriven;
+    if (request.signal.aborted) return 'interrupted';
+    const room = (request.limit ?? Infinity) - run.redriven;
     if (room <= 0) return 'limit_reached';
     if (run.held.size >= MOST_HELD) return 'crowded';
-    const letters = await ports.deadLetters.receive(Math.min(AT_ONCE, room));
-    if (await sortOut(run, letters)) {
+    const received = await ports.deadLetters.receive(Math.min(AT_ONCE, room));
+    if (await processBatch(run, received)) {
       empty = 0;
       interval = interval.afterMessage();
       continue;
@@ -156,28 +159,28 @@ async function workOff<Message>(run: Run<Message>): Promise<RedriveEnd> {
   return 'emptied';
 }
 
-/** Whether any of the letters was new. */
-async function sortOut<Message>(run: Run<Message>, letters: readonly DeadLetter[]): Promise<boolean> {
-  const fresh = letters.filter(({ id }) => !run.held.has(id));
-  const taken: { letter: DeadLetter; message: Message }[] = [];
-  for (const letter of letters) {
-    // Until it is removed, a letter that is to go is held like those that are to stay: a failure releases it.
-    run.held.set(letter.id, { id: letter.id, receipt: letter.receipt });
+/** Redrives the new dead letters of a batch. True if there were any. */
+async function processBatch<Message>(run: Run<Message>, received: readonly DeadLetter[]): Promise<boolean> {
+  const fresh = received.filter(({ id }) => !run.held.has(id));
+  const taken: { deadLetter: DeadLetter; message: Message }[] = [];
+  for (const deadLetter of received) {
+    // Held until removed, so that a failure releases it together with those that stay.
+    run.held.set(deadLetter.id, { id: deadLetter.id, receipt: deadLetter.receipt });
   }
-  for (const letter of fresh) {
-    const message = judge(run, letter);
-    if (message !== undefined) taken.push({ letter, message });
+  for (const deadLetter of fresh) {
+    const message = messageToRedrive(run, deadLetter);
+    if (message !== undefined) taken.push({ deadLetter, message });
   }
-  if (taken.length > 0) await sendBack(run, taken);
-  if (fresh.length > 0) run.order.onProgress(tallyOf(run));
+  if (taken.length > 0) await redriveBatch(run, taken);
+  if (fresh.length > 0) run.request.onProgress(tallyOf(run));
   return fresh.length > 0;
 }
 
-/** Undefined: the letter stays. */
-function judge<Message>(run: Run<Message>, letter: DeadLetter): Message | undefined {
-  const { startedAt, since = -Infinity, read } = run.order;
-  if (letter.sentAt > startedAt || letter.sentAt < since) return undefined;
-  const reading = read(letter);
+/** The message to redrive; undefined if the dead letter stays. */
+function messageToRedrive<Message>(run: Run<Message>, deadLetter: DeadLetter): Message | undefined {
+  const { startedAt, since = -Infinity, read } = run.request;
+  if (deadLetter.sentAt > startedAt || deadLetter.sentAt < since) return undefined;
+  const reading = read(deadLetter);
   if (reading.kind === 'skip') {
     count(run.skipped, reading.reason);
     return undefined;
@@ -187,17 +190,17 @@ function judge<Message>(run: Run<Message>, letter: DeadLetter): Message | undefi
   return reading.message;
 }
 
-async function sendBack<Message>(
+async function redriveBatch<Message>(
   run: Run<Message>,
-  taken: readonly { letter: DeadLetter; message: Message }[],
+  taken: readonly { deadLetter: DeadLetter; message: Message }[],
 ): Promise<void> {
-  const results = await run.ports.bringBack(taken.map(({ message }) => message));
+  const results = await run.ports.redriveMessages(taken.map(({ message }) => message));
   const removed: DeadLetter[] = [];
-  for (const [index, { letter }] of taken.entries()) {
+  for (const [index, { deadLetter }] of taken.entries()) {
     const result = results[index];
-    if (result === undefined) throw new TypeError(`no word of the letter ${letter.id}`);
+    if (result === undefined) throw new TypeError(`no outcome for the dead letter ${deadLetter.id}`);
     if (result.kind === 'refused') count(run.skipped, result.reason);
-    else removed.push(letter);
+    else removed.push(deadLetter);
     if (result.kind === 'settled') count(run.settled, result.reason);
   }
   if (removed.length > 0) await run.ports.deadLetters.remove(removed);

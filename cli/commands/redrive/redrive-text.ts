@@ -3,7 +3,7 @@ import { INTERRUPTED } from '../../interruption.ts';
 import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
 import { printable } from '../../output/printable.ts';
 
-/** The exit status. */
+/** The exit status of the run. */
 export function statusOf({ end }: RedriveResult): number {
   return STATUS[end];
 }
@@ -19,7 +19,7 @@ function countIn(reasons: RedriveTally['skipped'] = {}): number {
   return Object.values(reasons).reduce((sum, count) => sum + count, 0);
 }
 
-/** Only an undeliverable notice can be settled. */
+/** The result as JSON. `settled` exists only for undeliverable notices. */
 export function asJson(queue: RedrivenQueue, { redriven, settled, skipped, left }: RedriveResult): string {
   return JSON.stringify({
     queue,
@@ -38,7 +38,8 @@ const BEFORE: Record<RedriveEnd, string> = {
   emptied: '',
   limit_reached: '',
   interrupted: 'Interrupted. ',
-  crowded: 'Stopped, because so many messages are left that SQS would not show those behind them. ',
+  crowded:
+    'Stopped: so many messages stay in the queue that SQS returns no further ones. Remove some, then repeat. ',
 };
 
 const SUBJECTS: Record<RedrivenQueue, string> = {
@@ -48,7 +49,7 @@ const SUBJECTS: Record<RedrivenQueue, string> = {
   undeliverable: 'Undeliverable deliveries',
 };
 
-/** Only of a queue that was emptied is it known how many are left. */
+/** The result as a sentence. The number left is exact only if the queue was emptied. */
 export function sentenceOf(
   queue: RedrivenQueue,
   deployment: string,

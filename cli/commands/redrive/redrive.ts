@@ -7,30 +7,35 @@ import { type RedrivenQueue, REDRIVEN_QUEUES } from '../../../shared/domain/voca
 import type { RedriveOptions } from './run.ts';
 
 const MORE = `
-ingress        go back to the ingress queue, each under its old id
-delivery       go back to the delivery and the retry queue; what deliver cannot read is skipped and stays
-operation      recoveries and cancellations go on where they were; what operate cannot read is skipped and stays
-undeliverable  deliveries that were rejected or exhausted: each is retried, under its ids, and its notice removed. A notice of one
-               that is delivered, cancelled or under way again is settled: removed without a retry. What cannot be retried is
-               skipped and stays
+ingress        sends dead letters back to the ingress queue, with the same
+               message ids
+delivery       sends dead letters back to the delivery and retry queues
+operation      continues recoveries and cancellations where they stopped
+undeliverable  retries deliveries that were rejected or exhausted, and removes
+               their notices. If a delivery is meanwhile delivered, cancelled or
+               open, its notice is settled: removed without a retry
 
-Only messages that are there when the command starts are taken. It can be interrupted and repeated at any time.
-Exit status: 0; 1 when it failed; 2 when asked wrongly; 130 when interrupted.
+Messages that cannot be read or retried are skipped and stay in their queue.
+Only messages sent before the command started are redriven. It is safe to
+interrupt and repeat the command.
+
+Exit status: 0 on success, 1 on failure, 2 for a usage error, 130 if
+interrupted.
 `;
 
 /** `posthaste redrive` */
 export function addRedrive(command: Command, terminal: Terminal): void {
   command
-    .addArgument(new Argument('<queue>', 'whose dead letters').choices(REDRIVEN_QUEUES))
-    .option('--since <TIME>', `only those sent since: ${TIME_FORMS}`, pastTimeOf)
-    .option('--limit <N>', 'at most so many', wholeNumberOf(1))
+    .addArgument(new Argument('<queue>', 'which dead letters to redrive').choices(REDRIVEN_QUEUES))
+    .option('--since <TIME>', `only messages sent since this time: ${TIME_FORMS}`, pastTimeOf)
+    .option('--limit <N>', 'maximum number of messages to redrive (default: all)', wholeNumberOf(1))
     .action(async (queue: RedrivenQueue, options: RedriveOptions) => {
-      // Not loaded before: the SDK would slow everything else down.
+      // Loaded only here: the SDK would slow down every other command.
       const { runRedrive } = await import('./run.ts');
       terminal.exitStatus = await runRedrive(queue, options, terminal);
     });
   onDeployment(command, {
-    json: 'queue, redriven, skipped, left; of undeliverable settled, too',
+    json: 'queue, redriven, skipped, left; also settled for undeliverable',
     more: MORE,
     examples: [
       'redrive ingress',

@@ -11,7 +11,7 @@ import {
   redrive,
   redriveBy,
   RedriveFailedError,
-  type RedriveOrder,
+  type RedriveRequest,
   type RedriveResult,
   type RedriveTally,
 } from './redrive-letters.ts';
@@ -29,15 +29,15 @@ import { retryUndeliverable } from './undeliverable.ts';
 /** `since`: milliseconds since the epoch. */
 export type RedriveOptions = DeploymentChoice & { since?: number; limit?: number; json?: true };
 
-type Order = Omit<RedriveOrder, 'read'>;
+type RunRequest = Omit<RedriveRequest, 'read'>;
 
-const LETTERS = {
+const DEAD_LETTER_QUEUES = {
   ingress: { read: readIngressDeadLetter, from: 'ingressDeadLetterUrl' },
   delivery: { read: readDeliveryDeadLetter, from: 'deliveryDeadLetterUrl' },
   operation: { read: readOperationDeadLetter, from: 'operationDeadLetterUrl' },
 } as const;
 
-/** Redrives, prints what came of it, and answers with the exit status. */
+/** Redrives a queue, prints the result and returns the exit status. */
 export async function runRedrive(
   queue: RedrivenQueue,
   { since, limit, json, ...choice }: RedriveOptions,
@@ -46,7 +46,7 @@ export async function runRedrive(
   const startedAt = Date.now();
   const deployment = await findDeployment(choice);
   const progress = progressLine(terminal.stderr, () => Date.now());
-  const order = {
+  const request = {
     startedAt,
     ...(since === undefined ? {} : { since }),
     ...(limit === undefined ? {} : { limit }),
@@ -54,14 +54,14 @@ export async function runRedrive(
       progress.show(`Redriving ${queue}: ${countsOf(tally)}`);
     },
   };
-  const work = (all: Order): Promise<RedriveResult> =>
+  const work = (all: RunRequest): Promise<RedriveResult> =>
     queue === 'undeliverable'
       ? reopen(deployment, all, terminal)
       : sendBack(queue, deployment, all, terminal);
   const result = await terminal
-    .untilInterrupted((signal) => work({ ...order, signal }))
+    .untilInterrupted((signal) => work({ ...request, signal }))
     .catch((failure: unknown) => {
-      throw failure instanceof RedriveFailedError ? brokenOff(failure) : failure;
+      throw failure instanceof RedriveFailedError ? redriveProblem(failure) : failure;
     })
     .finally(progress.clear);
   terminal.print(json === true ? asJson(queue, result) : sentenceOf(queue, deployment.name, result));
@@ -71,11 +71,11 @@ export async function runRedrive(
 function sendBack(
   queue: Exclude<RedrivenQueue, 'undeliverable'>,
   deployment: Deployment,
-  order: Order,
+  request: RunRequest,
   { sleep }: Terminal,
 ): Promise<RedriveResult> {
   const sqs = sqsClient(deployment.client);
-  const { read, from } = LETTERS[queue];
+  const { read, from } = DEAD_LETTER_QUEUES[queue];
   const workQueues = sqsWorkQueues(
     { sqs, sleep, random: Math.random },
     {
@@ -86,29 +86,29 @@ function sendBack(
     },
   );
   const deadLetters = sqsDeadLetterQueue({ sqs, queueUrl: deployment[from], sleep });
-  return redrive({ clock: { sleep }, deadLetters, workQueues }, { ...order, read });
+  return redrive({ clock: { sleep }, deadLetters, workQueues }, { ...request, read });
 }
 
-/** What opens a delivery that is over is the API: the pipeline does not touch one. */
+/** Retries undeliverable deliveries by the API: only the API can reopen an ended delivery. */
 async function reopen(
   deployment: Deployment,
-  order: Order,
+  request: RunRequest,
   { env, sleep }: Terminal,
 ): Promise<RedriveResult> {
   const api = apiClient(await apiOf(deployment, env), sleep);
   const queueUrl = deployment.undeliverableQueueUrl;
   const deadLetters = sqsDeadLetterQueue({ sqs: sqsClient(deployment.client), queueUrl, sleep });
   return redriveBy(
-    { clock: { sleep }, deadLetters, bringBack: (ended) => retryUndeliverable(api, ended) },
-    { ...order, read: readUndeliverableNotice },
+    { clock: { sleep }, deadLetters, redriveMessages: (ended) => retryUndeliverable(api, ended) },
+    { ...request, read: readUndeliverableNotice },
   );
 }
 
-function brokenOff(failure: RedriveFailedError): Problem {
+function redriveProblem(failure: RedriveFailedError): Problem {
   const why = failure.causes.map(failureText).join('; ');
   return new Problem(
-    `The redrive broke off after ${failure.redriven} messages: ${why}. ` +
-      'Repeat it to go on; what it was looking at may take five minutes to show up again.',
+    `The redrive stopped after ${failure.redriven} messages: ${why}. ` +
+      'Repeat the command to continue; messages it held may stay hidden for five minutes.',
     { cause: failure },
   );
 }

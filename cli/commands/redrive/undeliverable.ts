@@ -10,9 +10,9 @@ import { retryDelivery, showDelivery } from '../../api/deliveries.ts';
 const SIDE_BY_SIDE = 8;
 
 /**
- * Has the deliveries of undeliverable notices retried, each under the ids that it had. Safe to repeat: one that was reopened
- * and whose notice is still there is open or has had more attempts, and its notice is settled by that.
- * @throws Problem or ApiRefusal when the API does not answer, or not to us.
+ * Retries the deliveries of undeliverable notices, with their ids. Safe to repeat: a delivery that was already reopened
+ * is open or has more attempts than its notice says, so the notice is settled.
+ * @throws Problem or ApiRefusal when the API does not respond or denies access
  */
 export function retryUndeliverable(
   api: ApiClient,
@@ -36,7 +36,7 @@ async function retryOne(api: ApiClient, ended: EndedDelivery): Promise<RedriveOu
   }
 }
 
-/** Why nothing is left to do about a notice. One of a later round has a notice of its own. */
+/** The reason why a notice is settled; undefined if it is not. A delivery that ended again has a newer notice. */
 function settledBy(
   { status, attempts }: Pick<DeliveryView, 'status' | 'attempts'>,
   { attemptCount }: EndedDelivery,

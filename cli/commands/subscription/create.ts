@@ -6,20 +6,24 @@ import { onDeployment, type DeploymentOptions } from '../../options/deployment-o
 import { objectText, textOf } from '../../options/json-text.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
-import { addHowToCall, optionsText, ttlOf, type HowToCall } from './how-to-call.ts';
+import { addCallOptions, optionsText, ttlOf, type CallOptions } from './call-options.ts';
 
-type Options = DeploymentOptions & HowToCall & { ttl?: number };
+type Options = DeploymentOptions & CallOptions & { ttl?: number };
 
 /** `posthaste subscription create` */
 export function addSubscriptionCreate(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('create')
     .description(
-      'Subscribe a URL to a queue, which is created if there is none. The secret is shown this once.',
+      'Subscribe a URL to a queue. Creates the queue if needed, and prints the signing secret once.',
     )
-    .argument('<queue>', "the queue's name", queueOf)
-    .argument('<URL>', "the subscriber's, http or https")
-    .option('--ttl <TIME>', 'for so long only: seconds, or 30m, 1h, 2d', ttlOf)
+    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<URL>', 'http or https URL of the subscriber')
+    .option(
+      '--ttl <TIME>',
+      'the subscription expires after this time: seconds, or 30m, 1h, 2d (default: never)',
+      ttlOf,
+    )
     .action(async (queue: string, subscriber: string, { ttl, ...options }: Options) => {
       const body = objectText([
         ['subscriber', textOf(subscriber)],
@@ -31,15 +35,15 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
         terminal.printJson(created);
         return;
       }
-      terminal.print(`Subscription ${printable(created.subscription_id)} is created.`);
+      terminal.print(`Created subscription ${printable(created.subscription_id)}.`);
       if (created.secret !== undefined)
-        terminal.print(`Its secret, which is not shown again: ${printable(created.secret)}`);
+        terminal.print(`Signing secret (save it now, it is not shown again): ${printable(created.secret)}`);
       if (created.confirmation === 'owed')
         terminal.print(
-          'Its subscriber could not be asked to confirm. `subscription update` with its --url asks again.',
+          'The confirmation request could not be sent. To send it again, run posthaste subscription update with the same --url.',
         );
     });
-  onDeployment(addHowToCall(command), {
+  onDeployment(addCallOptions(command), {
     json: 'subscription_id, secret, confirmation',
     examples: [
       'subscription create orders https://example.com/hook',

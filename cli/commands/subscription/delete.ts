@@ -10,13 +10,15 @@ import type { Terminal } from '../../terminal.ts';
 export function addSubscriptionDelete(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('delete')
-    .description('Delete a subscription. What is pending for it is cancelled. No error if there is none.')
-    .argument('<queue>', 'its queue', queueOf)
-    .argument('<subscription>', 'its id', idOf)
+    .description(
+      'Delete a subscription and cancel its open deliveries. Succeeds if there is no such subscription.',
+    )
+    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<subscription>', 'id of the subscription', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
       await deleteSubscription(await openApi(options, terminal), queue, id);
       if (options.json === true) terminal.printJson({ queue, subscriptionId: id });
-      else terminal.print(`Subscription ${printable(id)} is deleted.`);
+      else terminal.print(`Deleted subscription ${printable(id)}.`);
     });
   onDeployment(command, {
     json: 'queue, subscriptionId',

@@ -13,10 +13,10 @@ export function addSubscriptionExport(subscription: Command, terminal: Terminal)
   const command = subscription
     .command('export')
     .description('Print the subscriptions of a queue as JSON lines, without their secrets.')
-    .argument('<queue>', 'its name', queueOf)
+    .argument('<queue>', 'name of the queue', queueOf)
     .option(
       '--with-credentials',
-      'with the values of headers that carry credentials, which are *** otherwise',
+      'include the values of headers that carry credentials, which are *** otherwise',
     )
     .action(async (queue: string, { withCredentials = false, ...options }: Options) => {
       for await (const lines of exportSubscriptions(

@@ -12,36 +12,39 @@ import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 
-/** What one request takes. */
+/** The API's limits for one request. */
 const REQUEST_BYTES = 1_048_576;
 const REQUEST_LINES = 500;
-/** Some hundred thousand subscriptions. */
+/** Limit of the input, enough for several hundred thousand subscriptions. */
 const MOST_BYTES = 128 * REQUEST_BYTES;
 
 const MORE = `
-Takes what export prints. A subscriber that is on the queue already is left as it is, and refused where its line differs, unless
---replace is given; so it can be repeated. A line that is refused keeps none of the others back.
+Imports the output of posthaste subscription export. An existing subscriber is
+left unchanged; a line that differs from it is refused unless --replace is
+given. The import can be repeated, and a refused line does not stop the others.
 
-The secret of each new subscription is shown this once: with --output in a new file that only you can read, else on stdout. A line
-that comes as unchanged has no secret to show: subscription rotate-secret makes a new one.
+The signing secret of each new subscription is shown once: in the --output
+file, which only you can read, or on stdout. For unchanged subscriptions no
+secret is shown; posthaste subscription rotate-secret creates a new one.
 
-Exit status: 1 if any was refused or it broke off, 130 when interrupted.
+Exit status: 0 if all lines were imported, 1 if any was not, 130 if
+interrupted.
 `;
 
 type Options = DeploymentOptions & { replace?: boolean; output?: string };
 
-/** What became of a line. */
+/** The result of one line. */
 type LineResult = Imported['subscriptions'][number] | Imported['failed'][number];
 
 /** `posthaste subscription import` */
 export function addSubscriptionImport(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('import')
-    .description('Subscribe what a file of JSON lines holds. The secrets are shown this once.')
-    .argument('<queue>', 'its name', queueOf)
-    .argument('[file]', '- or none for stdin', '-')
-    .option('--replace', 'change subscribers that are there already into what their lines say')
-    .option('--output <FILE>', 'a new file for what became of each line, as JSON lines, with the secrets')
+    .description('Create subscriptions from JSON lines, and print their signing secrets once.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('[file]', 'file to import; - for stdin', '-')
+    .option('--replace', 'change existing subscriptions to match their lines')
+    .option('--output <FILE>', 'new file for the result of each line as JSON, including secrets')
     .action(async (queue: string, file: string, options: Options) => {
       const text = await readInput(file, MOST_BYTES, terminal);
       const api = await openApi(options, terminal);
@@ -53,7 +56,7 @@ export function addSubscriptionImport(subscription: Command, terminal: Terminal)
       }
     });
   onDeployment(command, {
-    json: 'one line for each: line, and result, subscription_id, secret, confirmation, or error; with --output how many of each',
+    json: 'one result per line: line, and result, subscription_id, secret, confirmation, or error; with --output only counts',
     more: MORE,
     examples: ['subscription import orders orders.jsonl --output orders-secrets.jsonl'],
   });
@@ -61,7 +64,10 @@ export function addSubscriptionImport(subscription: Command, terminal: Terminal)
 
 type Import = { queue: string; text: string; replace?: boolean; json?: boolean };
 
-/** Request after request. What became of its lines is written before the next one: the secrets in it come once. */
+/**
+ * Imports request by request. Results are written before the next request, because their secrets are returned only
+ * once.
+ */
 async function importText(
   api: ApiClient,
   { queue, text, replace = false, json = false }: Import,
@@ -83,7 +89,10 @@ async function importText(
         lines: lines.join('\n'),
         replace,
       }).catch((error: unknown) => {
-        if (!json) terminal.printError(`There is no answer for line ${firstLine} and those after it.`);
+        if (!json)
+          terminal.printError(
+            `The import stopped at line ${firstLine}: that line and later ones have no result.`,
+          );
         throw error;
       });
       const byLine = [...subscriptions, ...failed].toSorted((one, other) => one.line - other.line);
@@ -97,7 +106,7 @@ async function importText(
   if (!isWhole) terminal.exitStatus = INTERRUPTED;
 }
 
-/** As many lines to a request as it takes. The number of a line counts from 1 in the whole. */
+/** Divides the lines into requests within the API's limits. `firstLine` counts from 1 in the whole input. */
 function requestsOf(text: string): { firstLine: number; lines: string[] }[] {
   const requests: { firstLine: number; lines: string[] }[] = [];
   let room = 0;
@@ -117,7 +126,10 @@ function requestsOf(text: string): { firstLine: number; lines: string[] }[] {
 
 type ResultsFile = { write: (result: LineResult) => void; close: () => void };
 
-/** A file that only its owner can read. @throws Problem where there is one already: the secrets in it are shown nowhere else */
+/**
+ * Creates a file that only its owner can read.
+ * @throws Problem if it exists: it may hold secrets that are stored nowhere else
+ */
 function newResultsFile(path: string): ResultsFile {
   const failing = <Result>(work: () => Result, more = ''): Result => {
     try {
@@ -130,7 +142,7 @@ function newResultsFile(path: string): ResultsFile {
   let isEmpty = true;
   return {
     write: (result) => {
-      const more = ` It lacks line ${result.line} and those after it; rotate the secrets of what they subscribed.`;
+      const more = ` Results from line ${result.line} on are missing: rotate the secrets of the subscriptions of those lines.`;
       failing(() => {
         writeFileSync(file, `${JSON.stringify(result)}\n`);
       }, more);
@@ -144,7 +156,7 @@ function newResultsFile(path: string): ResultsFile {
 }
 
 function secretText({ line, subscription_id, secret = '' }: Imported['subscriptions'][number]): string {
-  return `line ${line}: subscription ${printable(subscription_id)}, secret ${printable(secret)}`;
+  return `Line ${line}: subscription ${printable(subscription_id)}, secret ${printable(secret)}`;
 }
 
 function refusalText({ line, error }: Imported['failed'][number]): string {
@@ -153,7 +165,7 @@ function refusalText({ line, error }: Imported['failed'][number]): string {
     fields.length === 0
       ? error.message
       : fields.map(({ field, message }) => `${field} ${message}`).join('; ');
-  return `line ${line}: ${printable(why)}`;
+  return `Line ${line} was refused: ${printable(why)}`;
 }
 
 function countsText(

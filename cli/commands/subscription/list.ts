@@ -16,19 +16,19 @@ export function addSubscriptionList(subscription: Command, terminal: Terminal): 
   const command = subscription
     .command('list')
     .description('List the subscriptions of a queue.')
-    .argument('<queue>', 'its name', queueOf)
-    .option('--limit <N>', 'at most so many', wholeNumberOf(1))
+    .argument('<queue>', 'name of the queue', queueOf)
+    .option('--limit <N>', 'maximum number of subscriptions (default: all)', wholeNumberOf(1))
     .action(async (queue: string, { limit, ...options }: Options) => {
       const subscriptions = listSubscriptions(await openApi(options, terminal), queue, limit);
       await printList(terminal, subscriptions, {
         ...options,
         columns: COLUMNS,
         rowOf,
-        none: 'No subscriptions.',
+        none: `No subscription yet. Create one with posthaste subscription create ${queue} <URL>.`,
       });
     });
   onDeployment(command, {
-    json: 'one subscription a line, as the API shows it',
+    json: 'one subscription per line, as in the API',
     examples: ['subscription list orders'],
   });
 }

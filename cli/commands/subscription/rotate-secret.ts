@@ -11,23 +11,28 @@ import type { Terminal } from '../../terminal.ts';
 type Options = DeploymentOptions & { type?: string; secretFile?: string; grace?: number };
 
 const MORE = `
-Until the old secret ends, requests carry signatures of both. A secret is no argument: other users of the machine can see those.
+Until the old secret expires, requests carry signatures with both. The secret
+is read from a file because other users of this machine could see an argument.
 `;
 
 /** `posthaste subscription rotate-secret` */
 export function addRotateSecret(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('rotate-secret')
-    .description('Give a subscription another secret, which is shown this once.')
-    .argument('<queue>', 'its queue', queueOf)
-    .argument('<subscription>', 'its id', idOf)
+    .description('Replace the signing secret of a subscription, and print the new one once.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<subscription>', 'id of the subscription', idOf)
     .addOption(
-      new Option('--type <TYPE>', 'v1: a shared secret (HMAC); v1a: a key pair (Ed25519)').choices(
+      new Option('--type <TYPE>', 'v1: shared secret (HMAC); v1a: key pair (Ed25519)').choices(
         SIGNING_SCHEMES,
       ),
     )
-    .option('--secret-file <FILE>', 'take the secret from this file, - for stdin, instead of a new one')
-    .option('--grace <SECONDS>', 'for how long the old one goes on (default 86400)', wholeNumberOf(0))
+    .option('--secret-file <FILE>', 'use the secret in this file instead of a random one; - for stdin')
+    .option(
+      '--grace <SECONDS>',
+      'seconds for which the old secret stays valid (default: 86400)',
+      wholeNumberOf(0),
+    )
     .action(async (queue: string, id: string, { type, secretFile, grace, ...options }: Options) => {
       const rotated = await rotateSecret(await openApi(options, terminal), queue, id, {
         ...(type !== undefined && { type }),
@@ -41,10 +46,11 @@ export function addRotateSecret(subscription: Command, terminal: Terminal): void
         return;
       }
       const { secret, publicKey, previousExpiresAt } = rotated;
-      if (secret !== undefined) terminal.print(`The secret, which is not shown again: ${printable(secret)}`);
-      if (publicKey !== undefined) terminal.print(`The public key: ${printable(publicKey)}`);
+      if (secret !== undefined)
+        terminal.print(`New signing secret (save it now, it is not shown again): ${printable(secret)}`);
+      if (publicKey !== undefined) terminal.print(`Public key: ${printable(publicKey)}`);
       if (typeof previousExpiresAt === 'string')
-        terminal.print(`The one before is used beside it until ${printable(previousExpiresAt)}.`);
+        terminal.print(`The previous secret stays valid until ${printable(previousExpiresAt)}.`);
     });
   onDeployment(command, {
     json: 'secret or publicKey, previousExpiresAt',
@@ -53,5 +59,5 @@ export function addRotateSecret(subscription: Command, terminal: Terminal): void
   });
 }
 
-/** Far more than a secret has. */
+/** Far more than the length of a secret. */
 const MOST_BYTES = 4096;

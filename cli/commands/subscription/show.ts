@@ -11,15 +11,15 @@ export function addSubscriptionShow(subscription: Command, terminal: Terminal): 
   const command = subscription
     .command('show')
     .description('Show a subscription.')
-    .argument('<queue>', 'its queue', queueOf)
-    .argument('<subscription>', 'its id', idOf)
+    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<subscription>', 'id of the subscription', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
       const view = await showSubscription(await openApi(options, terminal), queue, id);
       if (options.json === true) terminal.printJson(view);
       else terminal.print(describeSubscription(view));
     });
   onDeployment(command, {
-    json: 'the subscription as the API shows it',
+    json: 'the subscription, as in the API',
     examples: ['subscription show orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11'],
   });
 }

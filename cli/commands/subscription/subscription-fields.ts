@@ -3,14 +3,14 @@ import { inWords } from '../../output/time-text.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import { fieldLines } from '../../output/table.ts';
 
-/** In a word or two. */
+/** The state of a subscription as a short text. */
 export function stateOf({ disabled, failing, confirmed, confirmation }: SubscriptionView): string {
   if (disabled !== undefined) return `disabled (${printable(disabled.reason)})`;
-  if (!confirmed) return confirmation === 'owed' ? 'unconfirmed (not asked yet)' : 'unconfirmed';
+  if (!confirmed) return confirmation === 'owed' ? 'unconfirmed (request not sent)' : 'unconfirmed';
   return failing === undefined ? 'enabled' : 'failing';
 }
 
-/** A subscription for people. */
+/** A subscription as text, one field per line. */
 export function describeSubscription(view: SubscriptionView): string {
   const { id, source, subscriber, ttl, age, options, disabled, failing } = view;
   return fieldLines([
@@ -21,7 +21,7 @@ export function describeSubscription(view: SubscriptionView): string {
     ['Disabled at', disabled && printable(disabled.at)],
     ['Failing since', failing && `${printable(failing.since)}, ${failing.failures} failures`],
     ['Age', inWords(age)],
-    ['Time to live', ttl === null ? 'without end' : inWords(ttl)],
+    ['Expires', ttl === null ? 'never' : `${inWords(ttl)} after creation, or after its ttl was last changed`],
     ['Options', printableJson(JSON.stringify(options))],
   ]).join('\n');
 }

@@ -7,9 +7,9 @@ import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 
 const DESCRIPTIONS = {
-  enable: 'Let a disabled subscription get messages again, from now on.',
+  enable: 'Enable a disabled subscription: it receives new messages again.',
   disable:
-    'Let a subscription get no requests. Its deliveries are recorded as cancelled, and can be recovered.',
+    'Disable a subscription: no requests are sent. New deliveries are recorded as cancelled, and can be recovered.',
 };
 
 /** `posthaste subscription enable` and `disable` */
@@ -18,15 +18,16 @@ export function addSubscriptionSwitches(subscription: Command, terminal: Termina
     const command = subscription
       .command(to)
       .description(DESCRIPTIONS[to])
-      .argument('<queue>', 'its queue', queueOf)
-      .argument('<subscription>', 'its id', idOf)
+      .argument('<queue>', 'name of the queue', queueOf)
+      .argument('<subscription>', 'id of the subscription', idOf)
       .action(async (queue: string, id: string, options: DeploymentOptions) => {
         const view = await switchSubscription(await openApi(options, terminal), queue, id, to);
         if (options.json === true) terminal.printJson(view);
-        else terminal.print(`Subscription ${printable(view.id)} is ${to}d.`);
+        else
+          terminal.print(`${to === 'enable' ? 'Enabled' : 'Disabled'} subscription ${printable(view.id)}.`);
       });
     onDeployment(command, {
-      json: 'the subscription as it is then',
+      json: 'the subscription after the change',
       examples: [`subscription ${to} orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11`],
     });
   }

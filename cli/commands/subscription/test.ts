@@ -10,18 +10,18 @@ import { describeDelivery } from '../deliveries/delivery-text.ts';
 type Options = DeploymentOptions & { type?: string; data?: string };
 
 const MORE = `
-Exit status: 0 when the subscriber took it at the first attempt, else 1.
+Exit status: 0 if the first attempt delivered the message, otherwise 1.
 `;
 
 /** `posthaste subscription test` */
 export function addSubscriptionTest(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('test')
-    .description('Send a test message to one subscription, and show what came of it.')
-    .argument('<queue>', 'its queue', queueOf)
-    .argument('<subscription>', 'its id', idOf)
-    .option('--type <TYPE>', "the message's type")
-    .option('--data <JSON>', "the message's data", jsonOf)
+    .description('Send a test message to one subscription, and show the result.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<subscription>', 'id of the subscription', idOf)
+    .option('--type <TYPE>', 'type of the message')
+    .option('--data <JSON>', 'data of the message', jsonOf)
     .action(async (queue: string, id: string, { type, data, ...options }: Options) => {
       const body = objectText([
         ['type', textOf(type)],

@@ -7,16 +7,17 @@ import { onDeployment, type DeploymentOptions } from '../../options/deployment-o
 import { objectText, textOf } from '../../options/json-text.ts';
 import type { Terminal } from '../../terminal.ts';
 import { printable } from '../../output/printable.ts';
-import { addHowToCall, isSaid, optionsText, ttlOf, type HowToCall } from './how-to-call.ts';
+import { addCallOptions, isAnyGiven, optionsText, ttlOf, type CallOptions } from './call-options.ts';
 import { describeSubscription } from './subscription-fields.ts';
 
-type Options = DeploymentOptions & HowToCall & { url?: string; keepSecret?: true; ttl?: number };
+type Options = DeploymentOptions & CallOptions & { url?: string; keepSecret?: true; ttl?: number };
 
 const MORE = `
-What is not given stays as it is. With --options they are replaced as a whole.
+Only the given settings change; --options replaces all options.
 
-A URL at another host gets none of the headers with credentials: give them again with it. Its requests are signed with a new secret,
-which is shown this once, unless --keep-secret is given.
+If --url moves the subscription to another host, headers that carry credentials
+are removed: give them again. Requests are then signed with a new secret, which
+is printed once, unless --keep-secret is given.
 `;
 
 /** `posthaste subscription update` */
@@ -24,14 +25,18 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
   const command = subscription
     .command('update')
     .description('Change a subscription.')
-    .argument('<queue>', 'its queue', queueOf)
-    .argument('<subscription>', 'its id', idOf)
-    .option('--url <URL>', 'another subscriber')
-    .option('--keep-secret', 'sign with the same secret, also if --url is at another host')
-    .option('--ttl <TIME>', 'for so long only: seconds, or 30m, 1h, 2d', ttlOf)
+    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<subscription>', 'id of the subscription', idOf)
+    .option('--url <URL>', 'new URL of the subscriber')
+    .option('--keep-secret', 'keep the signing secret, even if --url is on another host')
+    .option(
+      '--ttl <TIME>',
+      'the subscription expires after this time from now: seconds, or 30m, 1h, 2d',
+      ttlOf,
+    )
     .action(async (queue: string, id: string, { json, url, keepSecret, ttl, ...options }: Options) => {
-      if (url === undefined && ttl === undefined && options.options === undefined && !isSaid(options)) {
-        command.error('error: nothing to change: give one of the options');
+      if (url === undefined && ttl === undefined && options.options === undefined && !isAnyGiven(options)) {
+        command.error('error: there is nothing to change; add one of the options');
       }
       const api = await openApi(options, terminal);
       const before = (): Promise<SubscriptionView> => showSubscription(api, queue, id);
@@ -46,11 +51,13 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
       else {
         terminal.print(describeSubscription(view));
         if (view.secret !== undefined)
-          terminal.print(`Its new secret, which is not shown again: ${printable(view.secret)}`);
+          terminal.print(
+            `New signing secret (save it now, it is not shown again): ${printable(view.secret)}`,
+          );
       }
     });
-  onDeployment(addHowToCall(command), {
-    json: 'the subscription as it is then',
+  onDeployment(addCallOptions(command), {
+    json: 'the subscription after the change',
     more: MORE,
     examples: [
       `subscription update orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11 --policy '{"maximum_delay": 60}'`,
@@ -59,12 +66,12 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
   });
 }
 
-/** The API replaces options as a whole, so those that are there go along. */
+/** The API replaces all options, so the current ones are read and sent with the changes. */
 async function changedOptions(
-  how: HowToCall,
+  how: CallOptions,
   before: () => Promise<SubscriptionView>,
 ): Promise<string | undefined> {
   if (how.options !== undefined) return optionsText(how);
-  if (!isSaid(how)) return undefined;
+  if (!isAnyGiven(how)) return undefined;
   return optionsText(how, JSON.stringify((await before()).options));
 }

@@ -1,7 +1,7 @@
 import type { DeadLetter, DeadLetterReading } from '../../../shared/domain/delivery/dead-letter.ts';
 import {
   redrive,
-  type RedriveOrder,
+  type RedriveRequest,
   type RedrivePorts,
 } from '../../../cli/commands/redrive/redrive-letters.ts';
 import { inMemoryDeadLetterQueue, inMemoryWorkQueues } from './in-memory-queues.ts';
@@ -53,7 +53,7 @@ export const redriveWorld = (letters: Omit<DeadLetter, 'receipt'>[]) => {
       },
     },
   };
-  const run = (order: Partial<RedriveOrder> = {}, faulty: Partial<RedrivePorts> = {}) =>
+  const run = (order: Partial<RedriveRequest> = {}, faulty: Partial<RedrivePorts> = {}) =>
     redrive(
       { ...ports, ...faulty },
       {

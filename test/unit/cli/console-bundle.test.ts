@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { builtPage } from '../../../cli/commands/console/page-build.ts';
 import { readPage, type PageFiles } from '../../../cli/commands/console/page-files.ts';
 
-// Vite builds it where its sources have changed.
+// Vite builds the page if its sources have changed.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const MOST_BYTES = 150 * 1024;
@@ -17,14 +17,14 @@ beforeAll(async () => {
 const html = (): string => page.get('/')?.bytes.toString() ?? '';
 
 describe('the built console', () => {
-  it('is at most 150 KB gzipped, all of it', () => {
+  it('is at most 150 KB in total, gzipped', () => {
     const sizes = [...page].map(([path, { bytes }]) => ({ path, size: gzipSync(bytes).length }));
     const sum = sizes.reduce((total, { size }) => total + size, 0);
     expect(sum, JSON.stringify(sizes)).toBeLessThanOrEqual(MOST_BYTES);
     expect(sum).toBeGreaterThan(10_000);
   });
 
-  it('is of files that are there, and has nothing inline that its policy would refuse', () => {
+  it('links only to existing files, and has no inline script or style that its policy would block', () => {
     const linked = [...html().matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) => address);
     expect(linked.length).toBeGreaterThan(1);
     for (const address of linked.filter((one) => !one.startsWith('data:'))) {
@@ -33,17 +33,17 @@ describe('the built console', () => {
     expect(html()).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)/i);
   });
 
-  it('brings its icon along, so that no browser asks for one that is not there', () => {
+  it('contains its icon, so that browsers do not request a missing favicon', () => {
     expect(html()).toMatch(/<link\s+rel="icon"\s+href="(?:data:image\/svg\+xml,|\/assets\/)/);
   });
 
-  it('names nothing on any other machine that it would load', () => {
+  it('loads nothing from other hosts', () => {
     for (const [path, { bytes }] of page) {
       expect(bytes.toString(), path).not.toMatch(/@import\s+(?:url\()?['"]?https?:|url\(['"]?https?:/);
     }
   });
 
-  it('is not built anew where its sources are the same', async () => {
+  it('is not built again while its sources are unchanged', async () => {
     const show = vi.fn((work: () => Promise<void>) => work());
     await builtPage({ signal: new AbortController().signal, show });
     expect(show).not.toHaveBeenCalled();

@@ -10,7 +10,7 @@ import { closeStubs, json, stubApi } from './stub-api.ts';
 
 afterAll(closeStubs);
 
-// The first one builds the page.
+// The first test builds the page.
 vi.setConfig({ testTimeout: 60_000 });
 
 const nowhere = 'http://127.0.0.1:9';
@@ -28,7 +28,7 @@ const isRefusedAt = async (host: string, port: number): Promise<boolean> => {
 };
 
 describe('posthaste console', () => {
-  it('prints an address on loopback that leads to the page and the API, and ends with status 0 on Ctrl-C', async () => {
+  it('prints a loopback address that serves the page and the API, and exits with status 0 on Ctrl-C', async () => {
     const api = await stubApi({ 'GET /v2/queues': () => json({ queues: [], links: [] }) });
     const port = await loopbackPort();
     const served = await startConsoleCommand(apiEnvironment(api.url), ['--port', String(port)]);
@@ -47,8 +47,8 @@ describe('posthaste console', () => {
     expect(await isRefusedAt('127.0.0.1', port)).toBe(true);
   });
 
-  it('serves what needs no deployment where there is none, and says so', async () => {
-    // Nothing answers there, and the SDK is not to try again.
+  it('starts without a deployment, and says that only the policy designer works', async () => {
+    // Nothing listens there, and the SDK must not retry.
     const env = { ...plainEnvironment(), ...awsEnvironment(nowhere, ANY_KEYS), AWS_MAX_ATTEMPTS: '1' };
     const served = await startConsoleCommand(env);
     const { origin, hash } = new URL(served.url);
@@ -56,10 +56,10 @@ describe('posthaste console', () => {
     const info = await (await fetch(`${origin}/api-local/info`, { headers })).json();
     expect(info).toMatchObject({ deployment: null, problem: { code: 'no_deployment' } });
     expect(await served.stop()).toBe(0);
-    expect(served.stderr()).toContain('Only what needs no deployment works');
+    expect(served.stderr()).toContain('only the policy designer works');
   });
 
-  it('fails where a deployment that was named is not there, and where its port is taken', async () => {
+  it('fails if the chosen deployment is missing, or the port is in use', async () => {
     const env = { ...plainEnvironment(), ...awsEnvironment(nowhere, ANY_KEYS), AWS_MAX_ATTEMPTS: '1' };
     const named = await posthaste(['console', '--deployment', 'Elsewhere'], { env });
     expect(named).toMatchObject({ status: 1, stdout: '' });
@@ -71,6 +71,6 @@ describe('posthaste console', () => {
     const taken = await posthaste(['console', '--port', String(port)], { env: apiEnvironment(nowhere) });
     taker.close();
     expect(taken).toMatchObject({ status: 1, stdout: '' });
-    expect(taken.stderr).toContain(`Port ${port} is taken`);
+    expect(taken.stderr).toContain(`Port ${port} is in use`);
   });
 });

@@ -11,7 +11,7 @@ import {
   MARKUP,
   type StubbedApi,
 } from './console-under-test.ts';
-import { askLoopback } from './loopback-request.ts';
+import { requestLoopback } from './loopback-request.ts';
 
 afterAll(closeConsoles);
 
@@ -23,11 +23,11 @@ beforeAll(async () => {
   served = await consoleOf(deploymentAt(api.url));
 });
 
-describe('what the page is told of its surroundings', () => {
+describe('the console info for the page', () => {
   const infoOf = async (at = served) =>
     consoleInfoSchema.parse(jsonOf(await asPage(at, { path: '/api-local/info' })));
 
-  it('is the deployment with its version, which may be another than the command’s', async () => {
+  it('names the deployment and its version, which may differ from that of the command', async () => {
     api.answers({ body: JSON.stringify({ openapi: '3.1.0', info: { version: '9.9.9' } }) });
     expect(await infoOf()).toEqual({
       deployment: MARKUP,
@@ -41,19 +41,19 @@ describe('what the page is told of its surroundings', () => {
     expect(api.requests.at(-1)).toMatchObject({ method: 'GET', path: '/v2/openapi.json' });
   });
 
-  it('is JSON, whatever a deployment is called', async () => {
+  it('is valid JSON even if the name of the deployment is markup', async () => {
     api.answers({ body: '{}' });
     const { headers, body } = await asPage(served, { path: '/api-local/info' });
     expect(headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
     expect(body).toContain(JSON.stringify(MARKUP));
   });
 
-  it('is why the version is not known, where the API does not let the caller in', async () => {
+  it('gives the reason for an unknown version if the API denies access', async () => {
     api.answers({ status: 403, body: '{"message":"Forbidden"}' });
     expect(await infoOf()).toMatchObject({ version: null, problem: { code: 'forbidden' } });
   });
 
-  it('is that there is no deployment, and then the API is not there either', async () => {
+  it('reports a missing deployment, and API requests are then refused with status 503', async () => {
     const none = await consoleOf({ kind: 'none', reason: 'no stack' });
     const problem = { code: 'no_deployment', message: 'no stack' };
     expect(await infoOf(none)).toMatchObject({ deployment: null, version: null, problem });
@@ -64,9 +64,9 @@ describe('what the page is told of its surroundings', () => {
     });
   });
 
-  it('is for the page alone', async () => {
+  it('is served only with the token and to the right host name', async () => {
     const { port } = served;
-    expect((await askLoopback(port, { path: '/api-local/info' })).status).toBe(401);
+    expect((await requestLoopback(port, { path: '/api-local/info' })).status).toBe(401);
     expect(
       (await asPage(served, { path: '/api-local/info', headers: { host: 'evil.example' } })).status,
     ).toBe(403);

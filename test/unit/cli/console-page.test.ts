@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
 import { closeConsoles, consoleOf, jsonOf } from './console-under-test.ts';
-import { askLoopback } from './loopback-request.ts';
+import { requestLoopback } from './loopback-request.ts';
 
 afterAll(closeConsoles);
 
@@ -11,10 +11,10 @@ beforeAll(async () => {
   served = await consoleOf({ kind: 'none', reason: 'none is needed' });
 });
 
-describe('the page that the console serves', () => {
-  it('is there for a browser whose user opens it, or follows a link to it, without a token', async () => {
+describe('the page of the console', () => {
+  it('is served without a token to a user who types its address or follows a link', async () => {
     for (const site of ['none', 'cross-site']) {
-      const { status, headers, body } = await askLoopback(served.port, {
+      const { status, headers, body } = await requestLoopback(served.port, {
         headers: { 'sec-fetch-site': site },
       });
       expect({ status, body }).toEqual({ status: 200, body: '<!doctype html><title>Posthaste</title>' });
@@ -25,8 +25,8 @@ describe('the page that the console serves', () => {
     }
   });
 
-  it('comes with headers that let it run its own files, call its own server, and nothing else', async () => {
-    const { headers } = await askLoopback(served.port, {});
+  it('has security headers that allow only files from and calls to the same server', async () => {
+    const { headers } = await requestLoopback(served.port, {});
     const policy = String(headers['content-security-policy']).split('; ');
     expect(policy).toEqual([
       "default-src 'none'",
@@ -49,8 +49,8 @@ describe('the page that the console serves', () => {
     expect(headers['access-control-allow-origin']).toBeUndefined();
   });
 
-  it('keeps files that are named by their content, and asks again for others', async () => {
-    const { status, headers } = await askLoopback(served.port, { path: '/assets/index-AbCd1234.js' });
+  it('lets browsers cache files with a hash in their names, and no others', async () => {
+    const { status, headers } = await requestLoopback(served.port, { path: '/assets/index-AbCd1234.js' });
     expect(status).toBe(200);
     expect(headers).toMatchObject({
       'content-type': 'text/javascript; charset=utf-8',
@@ -65,13 +65,13 @@ describe('the page that the console serves', () => {
     '/assets',
     '/favicon.ico',
     '//evil.example',
-  ])('has no %s', async (path) => {
-    expect((await askLoopback(served.port, { path })).status).toBe(404);
+  ])('answers 404 for %s', async (path) => {
+    expect((await requestLoopback(served.port, { path })).status).toBe(404);
   });
 
-  it('is not there under a name that was bound to this machine, nor at another port of it', async () => {
+  it('is refused for a host name that was rebound to this machine, and for another port', async () => {
     for (const host of ['evil.example', `evil.example:${served.port}`, '127.0.0.1:1', '127.0.0.1']) {
-      const refused = await askLoopback(served.port, { headers: { host } });
+      const refused = await requestLoopback(served.port, { headers: { host } });
       expect({ host, status: refused.status, said: jsonOf(refused) }).toMatchObject({
         host,
         status: 403,
@@ -79,13 +79,13 @@ describe('the page that the console serves', () => {
       });
       expect(refused.headers['content-security-policy']).toContain("default-src 'none'");
     }
-    expect((await askLoopback(served.port, { headers: { host: `LOCALHOST:${served.port}` } })).status).toBe(
-      200,
-    );
+    expect(
+      (await requestLoopback(served.port, { headers: { host: `LOCALHOST:${served.port}` } })).status,
+    ).toBe(200);
   });
 
-  it('is only read', async () => {
-    const refused = await askLoopback(served.port, { method: 'POST', body: '{}' });
+  it('refuses methods other than GET and HEAD', async () => {
+    const refused = await requestLoopback(served.port, { method: 'POST', body: '{}' });
     expect(refused).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CredentialsProblem } from '../../../cli/api/api-access.ts';
-import { noAnswer } from '../../../cli/loopback/forward.ts';
+import { refusalFromFailure } from '../../../cli/loopback/forward.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
 import type { StubAnswer } from '../../support/aws-stub.ts';
 import {
@@ -14,7 +14,7 @@ import {
   tokenOf,
   type StubbedApi,
 } from './console-under-test.ts';
-import { askLoopback, type Asked } from './loopback-request.ts';
+import { requestLoopback, type LoopbackRequest } from './loopback-request.ts';
 
 afterAll(closeConsoles);
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 describe('the API behind the console', () => {
-  it('is asked what the page asks, signed, without the page’s token', async () => {
+  it('receives the request of the page, signed and without the page’s token', async () => {
     api.answers({
       status: 201,
       headers: { 'content-type': 'application/json', 'set-cookie': 'a=b' },
@@ -44,23 +44,28 @@ describe('the API behind the console', () => {
     expect(api.requests[before]?.headers.origin).toBeUndefined();
   });
 
-  it.each<[string, Asked, number, string]>([
+  it.each<[string, LoopbackRequest, number, string]>([
     ['a request without the token', { headers: { authorization: '' } }, 401, 'token_refused'],
     [
-      'one with another token',
+      'a request with another token',
       { headers: { authorization: `Bearer ${'A'.repeat(43)}` } },
       401,
       'token_refused',
     ],
-    ['one under another name', { headers: { host: 'evil.example' } }, 403, 'forbidden'],
-    ['one of another origin', { headers: { origin: 'https://evil.example' } }, 403, 'forbidden'],
-    ['one of a page without an origin', { headers: { origin: 'null' } }, 403, 'forbidden'],
-    ['an image in another page', { headers: { 'sec-fetch-site': 'cross-site' } }, 403, 'forbidden'],
-    ['one of another port', { headers: { 'sec-fetch-site': 'same-site' } }, 403, 'forbidden'],
-    ['a preflight', { method: 'OPTIONS', headers: { origin: 'https://evil.example' } }, 403, 'forbidden'],
-    ['a path that would be signed as another', { path: '/api/v2/a/../b' }, 400, 'invalid_request'],
-    ['a path that leaves the API', { path: '/api/../b' }, 400, 'invalid_request'],
-  ])('is not asked %s, however much else is right', async (_, asked, status, code) => {
+    ['a request for another host name', { headers: { host: 'evil.example' } }, 403, 'forbidden'],
+    ['a request of another origin', { headers: { origin: 'https://evil.example' } }, 403, 'forbidden'],
+    ['a request of a page without an origin', { headers: { origin: 'null' } }, 403, 'forbidden'],
+    ['an image request of another page', { headers: { 'sec-fetch-site': 'cross-site' } }, 403, 'forbidden'],
+    ['a request of a page on another port', { headers: { 'sec-fetch-site': 'same-site' } }, 403, 'forbidden'],
+    [
+      'a preflight request',
+      { method: 'OPTIONS', headers: { origin: 'https://evil.example' } },
+      403,
+      'forbidden',
+    ],
+    ['a path that URL parsing would change', { path: '/api/v2/a/../b' }, 400, 'invalid_request'],
+    ['a path outside the API', { path: '/api/../b' }, 400, 'invalid_request'],
+  ])('does not receive %s, even if the rest of the request is valid', async (_, asked, status, code) => {
     api.answers({});
     const before = api.requests.length;
     const refused = await asPage(served, { path: '/api/v2/queues', ...asked });
@@ -71,9 +76,9 @@ describe('the API behind the console', () => {
     expect(api.requests).toHaveLength(before);
   });
 
-  it('is not asked for a change by what does not say its origin, as a browser does', async () => {
+  it('does not receive a request that changes data but has no Origin header', async () => {
     const before = api.requests.length;
-    const refused = await askLoopback(served.port, {
+    const refused = await requestLoopback(served.port, {
       method: 'POST',
       path: '/api/v2/queues/q/messages',
       headers: { authorization: `Bearer ${tokenOf(served)}` },
@@ -86,14 +91,14 @@ describe('the API behind the console', () => {
     expect(api.requests).toHaveLength(before);
   });
 
-  it('has a token of 256 bits for each run, which is nowhere but in the fragment of the address', async () => {
+  it('is protected by a 256-bit token per run, which is only in the fragment of the address', async () => {
     const other = await consoleOf(deploymentAt(api.url));
     expect(Buffer.from(tokenOf(served), 'base64url')).toHaveLength(32);
     expect(tokenOf(other)).not.toBe(tokenOf(served));
     expect(new URL(served.url)).toMatchObject({ hostname: '127.0.0.1', pathname: '/', search: '' });
   });
 
-  it('answers with its own errors as they are, and with a health that is none', async () => {
+  it('returns its errors and a failing health report to the page unchanged', async () => {
     for (const body of ['{"error":{"code":"conflict","message":"m"}}', '{"status":"failing"}']) {
       api.answers({ status: 503, headers: { 'content-type': 'application/json', 'retry-after': '1' }, body });
       expect(await asPage(served, { path: '/api/v2/health' })).toMatchObject({
@@ -105,15 +110,15 @@ describe('the API behind the console', () => {
   });
 
   it.each<[string, StubAnswer, number, string]>([
-    ['who may not call it', { status: 403, body: '{"message":"Forbidden"}' }, 403, 'forbidden'],
+    ['a missing permission', { status: 403, body: '{"message":"Forbidden"}' }, 403, 'forbidden'],
     [
-      'whose session is over',
+      'an expired session',
       { status: 403, body: '{"message":"The security token included in the request is expired"}' },
       403,
       'credentials_expired',
     ],
     [
-      'whose token is over',
+      'an expired token',
       {
         status: 401,
         headers: {
@@ -124,22 +129,17 @@ describe('the API behind the console', () => {
       401,
       'credentials_expired',
     ],
-    ['who has none', { status: 401, body: '{"message":"Unauthorized"}' }, 401, 'unauthorized'],
+    ['a missing token', { status: 401, body: '{"message":"Unauthorized"}' }, 401, 'unauthorized'],
+    ['throttling', { status: 429, body: '{"message":"Too Many Requests"}' }, 429, 'too_many_requests'],
     [
-      'where limits are reached',
-      { status: 429, body: '{"message":"Too Many Requests"}' },
-      429,
-      'too_many_requests',
-    ],
-    [
-      'where the function fails',
+      'a failure of the function',
       { status: 500, body: '{"message":"Internal Server Error"}' },
       500,
       'unavailable',
     ],
-    ['where something else answers', { status: 502, body: MARKUP }, 502, 'unavailable'],
-    ['where nothing does', 'hang_up', 502, 'unreachable'],
-  ])('says what it means %s', async (_, given, status, code) => {
+    ['an error page of an intermediary', { status: 502, body: MARKUP }, 502, 'unavailable'],
+    ['no response', 'hang_up', 502, 'unreachable'],
+  ])('reports %s in the error format of the API', async (_, given, status, code) => {
     api.answers(given);
     const refused = await asPage(served, { path: '/api/v2/queues' });
     expect({ status: refused.status, said: jsonOf(refused) }).toMatchObject({
@@ -149,12 +149,12 @@ describe('the API behind the console', () => {
     expect(refused.headers['content-type']).toBe('application/json');
   });
 
-  it('is said to take too long where its time is over', () => {
+  it('reports a timeout with status 504', () => {
     const over = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
-    expect(noAnswer(over)).toMatchObject({ status: 504, code: 'timeout' });
+    expect(refusalFromFailure(over)).toMatchObject({ status: 504, code: 'timeout' });
   });
 
-  it('is said not to answer where it stops in the middle of an answer, which nobody takes for whole', async () => {
+  it('is reported as unreachable if a response breaks off, so that no partial response is passed on', async () => {
     api.answers('cut_off');
     const refused = await asPage(served, { path: '/api/v2/queues' });
     expect({ status: refused.status, said: jsonOf(refused) }).toMatchObject({
@@ -163,7 +163,7 @@ describe('the API behind the console', () => {
     });
   });
 
-  it('is not asked without credentials, and their end is told as such', async () => {
+  it('receives nothing if credentials are missing or expired, and the page gets the reason', async () => {
     for (const code of ['no_credentials', 'credentials_expired'] as const) {
       const failing = () => Promise.reject(new CredentialsProblem(code, 'renew them'));
       const without = await consoleOf(deploymentAt(api.url, failing));

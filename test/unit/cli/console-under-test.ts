@@ -2,12 +2,12 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ApiAccess } from '../../../cli/api/api-access.ts';
-import type { Surroundings } from '../../../cli/commands/console/console-info.ts';
+import type { ConsoleTarget } from '../../../cli/commands/console/console-info.ts';
 import { startConsole } from '../../../cli/commands/console/console-server.ts';
 import { readPage, type PageFiles } from '../../../cli/commands/console/page-files.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
 import { awsStub, type StubAnswer, type StubRequest } from '../../support/aws-stub.ts';
-import { askLoopback, type Answered, type Asked } from './loopback-request.ts';
+import { requestLoopback, type LoopbackResponse, type LoopbackRequest } from './loopback-request.ts';
 
 export const MARKUP = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
 
@@ -20,11 +20,11 @@ export const closeConsoles = async (): Promise<void> => {
 export type StubbedApi = {
   url: string;
   requests: readonly StubRequest[];
-  /** From now on. */
+  /** Sets the answer to further requests. */
   answers: (answer: StubAnswer) => void;
 };
 
-/** An API that answers everything alike. */
+/** An API that gives the same answer to every request. */
 export const apiThatAnswers = async (answer: StubAnswer): Promise<StubbedApi> => {
   let current = answer;
   const { config, requests, close } = await awsStub(() => current);
@@ -38,11 +38,11 @@ export const apiThatAnswers = async (answer: StubAnswer): Promise<StubbedApi> =>
   };
 };
 
-/** A deployment that is called by markup. */
+/** A deployment whose name is markup. */
 export const deploymentAt = (
   apiUrl: string,
   authorize: ApiAccess['authorize'] = () => Promise.resolve(new Headers({ authorization: 'signed' })),
-): Surroundings => ({
+): ConsoleTarget => ({
   kind: 'deployment',
   access: { name: MARKUP, apiUrl, region: 'us-east-1', isLocal: true, authorize },
 });
@@ -57,18 +57,21 @@ const aPage = async (): Promise<PageFiles> => {
   return page;
 };
 
-/** A console with a page of two files. */
-export const consoleOf = async (surroundings: Surroundings): Promise<LoopbackServer> => {
-  const started = await startConsole({ page: await aPage(), surroundings });
+/** A running console with a page of two files. */
+export const consoleOf = async (target: ConsoleTarget): Promise<LoopbackServer> => {
+  const started = await startConsole({ page: await aPage(), target });
   closing.push(started.close);
   return started;
 };
 
 export const tokenOf = ({ url }: LoopbackServer): string => new URL(url).hash.replace('#token=', '');
 
-/** As the page asks: with the token, and with what a browser adds. */
-export const asPage = (at: LoopbackServer, { headers, ...asked }: Asked): Promise<Answered> =>
-  askLoopback(at.port, {
+/** Sends a request as the page does: with the token and the headers that a browser adds. */
+export const asPage = (
+  at: LoopbackServer,
+  { headers, ...asked }: LoopbackRequest,
+): Promise<LoopbackResponse> =>
+  requestLoopback(at.port, {
     ...asked,
     headers: {
       authorization: `Bearer ${tokenOf(at)}`,
@@ -79,4 +82,4 @@ export const asPage = (at: LoopbackServer, { headers, ...asked }: Asked): Promis
     },
   });
 
-export const jsonOf = ({ body }: Answered): unknown => JSON.parse(body);
+export const jsonOf = ({ body }: LoopbackResponse): unknown => JSON.parse(body);

@@ -39,25 +39,25 @@ afterAll(() => {
   rmSync(home, { recursive: true });
 });
 
-/** None of the environment's own. */
+/** Removes the keys of the environment. */
 const NONE = { AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '', AWS_ENDPOINT_URL: '' };
 
-describe('credentials that cannot sign', () => {
+describe('unusable credentials', () => {
   it.each([
-    ['whose time is over', { AWS_CREDENTIAL_EXPIRATION: '2020-01-01T00:00:00Z' }],
-    ['of an SSO session that is over', { ...NONE, AWS_PROFILE: 'over' }],
-  ])('are said to have expired: those %s', async (_, env) => {
+    ['temporary credentials', { AWS_CREDENTIAL_EXPIRATION: '2020-01-01T00:00:00Z' }],
+    ['an SSO session', { ...NONE, AWS_PROFILE: 'over' }],
+  ])('are reported as expired for %s past the expiry', async (_, env) => {
     const before = api.requests.length;
     const { status, stdout, stderr } = await api.run(['queue', 'list'], { env: { ...env, HOME: home } });
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toContain('Your AWS credentials have expired');
+    expect(stderr).toMatch(/Your AWS credentials (have )?expired/);
     expect(api.requests).toHaveLength(before);
   });
 
-  it('are said to be missing where there are none', async () => {
+  it('are reported as missing if there are none', async () => {
     const { status, stderr } = await api.run(['queue', 'list'], { env: { ...NONE, HOME: home } });
     expect(status).toBe(1);
-    expect(stderr).toContain('No AWS credentials are at hand');
+    expect(stderr).toContain('No AWS credentials were found');
     expect(stderr).not.toContain('expired');
   });
 });

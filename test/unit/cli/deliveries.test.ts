@@ -63,7 +63,7 @@ const OF_MESSAGE = 'GET /v2/queues/orders/messages/m1/deliveries';
 const ONE = '/v2/queues/orders/messages/m1/deliveries/s1';
 
 describe('posthaste deliveries', () => {
-  it('lists those of a queue by everything that the API can select by', async () => {
+  it('lists the deliveries of a queue with all filters of the API', async () => {
     const api = await stubApi({ [OF_QUEUE]: () => page(listed) });
     const args = [
       '--status',
@@ -85,44 +85,44 @@ describe('posthaste deliveries', () => {
     });
   });
 
-  it('lists all of a message for people', async () => {
+  it('lists all deliveries of a message as a table', async () => {
     const api = await stubApi({ [OF_MESSAGE]: () => page(delivered) });
     const { stdout } = await api.run(['deliveries', 'list', 'orders', '--message', 'm1']);
     expect(stdout).toBe(
-      'Message  Subscription  Status     Attempts  Last  Next\nm1       s1            delivered         2  200\n',
+      'Message  Subscription  Status     Attempts  Last result  Next attempt\nm1       s1            delivered         2  200\n',
     );
   });
 
-  it('shows attempts and what is planned', async () => {
+  it('shows attempts and planned retries', async () => {
     const planned = [{ number: 2, phase: 'pre_backoff', dueAt: AT }];
     const view = { ...retrying, policySource: 'queue', planned };
     const api = await stubApi({ [`GET ${ONE}`]: () => json(view) });
     const { stdout } = await api.run(['deliveries', 'show', 'orders', 'm1', 's1']);
     expect(stdout).toMatch(/Status +retrying\nNext attempt +#2 pre_backoff/);
     expect(stdout).toMatch(/1 {2}initial .* 5 ms {2}failed +503\n/);
-    expect(stdout).toContain('Planned, should every attempt fail at once:');
+    expect(stdout).toContain('Planned attempts, if each one fails immediately:');
     expect(jsonLines((await api.run(['deliveries', 'show', 'orders', 'm1', 's1', '--json'])).stdout)).toEqual(
       [view],
     );
   });
 
-  it('says of one that waits for its turn what it waits for', async () => {
+  it('shows that a delivery is delayed by max_per_second', async () => {
     const nextAttempt = { number: 1, phase: 'initial', dueAt: AT, by: 'sqs_delay', waitsFor: 'rate_limit' };
     const view = { ...retrying, status: 'pending', nextAttempt };
     const api = await stubApi({
       [`GET ${ONE}`]: () => json({ ...view, policySource: 'queue', planned: [] }),
     });
     const { stdout } = await api.run(['deliveries', 'show', 'orders', 'm1', 's1']);
-    expect(stdout).toMatch(/Next attempt +#1 initial, .*, its turn by max_per_second\n/);
+    expect(stdout).toMatch(/Next attempt +#1 initial, .*, delayed by max_per_second\n/);
   });
 
-  it.each(['retry', 'cancel'])('can %s one', async (what) => {
+  it.each(['retry', 'cancel'])('can %s a delivery', async (what) => {
     const api = await stubApi({ [`POST ${ONE}/${what}`]: () => json(retrying, 202) });
     const { status, stdout } = await api.run([what, 'orders', 'm1', 's1', '--json']);
     expect({ status, lines: jsonLines(stdout) }).toEqual({ status: 0, lines: [retrying] });
   });
 
-  it('says why a retry is refused, and asks once only', async () => {
+  it('shows why a retry was refused, and sends the request only once', async () => {
     const api = await stubApi({ [`POST ${ONE}/retry`]: () => refusal(409, 'conflict', 'the body is gone') });
     expect(await api.run(['retry', 'orders', 'm1', 's1'])).toEqual({
       status: 1,
@@ -134,7 +134,7 @@ describe('posthaste deliveries', () => {
     expect(failing.requests).toHaveLength(1);
   });
 
-  it('asks again where API Gateway turned a retry away: nothing has happened yet', async () => {
+  it('repeats a retry that API Gateway throttled, because the API has not processed it', async () => {
     const api = await stubApi({
       [`POST ${ONE}/retry`]: (_, index) =>
         index < 2
@@ -150,7 +150,7 @@ describe('posthaste deliveries', () => {
 });
 
 describe('posthaste deliveries watch', () => {
-  it('prints each change once, finds out that one was delivered, and ends with status 0 on Ctrl-C', async () => {
+  it('prints each change once, including the delivery leaving the list as delivered, and exits with 0 on Ctrl-C', async () => {
     let interrupt = (): void => undefined;
     let looks = 0;
     const api = await stubApi({
@@ -173,7 +173,7 @@ describe('posthaste deliveries watch', () => {
     ]);
   });
 
-  it('follows a message that is not on record yet, until all that matched are over', async () => {
+  it('follows a message that has no record yet, until the deliveries of all matches have ended', async () => {
     let looks = 0;
     const answers = [refusal(404, 'not_found', 'no such message'), page(), page(delivered), page(delivered)];
     const message = {
@@ -195,7 +195,7 @@ describe('posthaste deliveries watch', () => {
     expect(looks).toBe(4);
   });
 
-  it('ends with status 0 after its time', async () => {
+  it('exits with status 0 after --for', async () => {
     const api = await stubApi({ [OF_QUEUE]: () => page() });
     expect(await api.run(['deliveries', 'watch', 'orders', '--for', '0.5'])).toEqual({
       status: 0,
@@ -213,20 +213,20 @@ describe('posthaste message', () => {
     `"body":${body}}`;
   const routes = { 'GET /v2/queues/orders/messages/m1': () => ({ body: text }) };
 
-  it('shows what became of it', async () => {
+  it('shows the deliveries of a message by status', async () => {
     const { stdout } = await (await stubApi(routes)).run(['message', 'show', 'orders', 'm1']);
     expect(stdout).toContain('Deliveries  1 retrying, 1 delivered\n');
     expect(stdout).toContain('"big": 12345678901234567890.10, "u": "\\u0085"');
   });
 
-  it('prints its data byte for byte, and as JSON without a loss', async () => {
+  it('prints the data byte for byte, and the message as JSON without losing digits', async () => {
     const api = await stubApi(routes);
     expect((await api.run(['message', 'show', 'orders', 'm1', '--body'])).stdout).toBe(body);
     const shown = (await api.run(['message', 'show', 'orders', 'm1', '--json'])).stdout;
     expect(shown).toBe(`${text.replace('\u0085', '\\u0085')}\n`);
   });
 
-  it('erases its data', async () => {
+  it('erases the data of a message', async () => {
     const api = await stubApi({
       'DELETE /v2/queues/orders/messages/m1/body': () => ({ status: 204, body: '' }),
     });

@@ -37,19 +37,22 @@ const endpoints: Endpoints = {
   },
 };
 
-describe('the deployment that a command works on', () => {
-  it.each([{}, { local: true as const }])('is the local start if one is up, asked for %j', async (choice) => {
-    const file = path.join(folder, 'endpoints.json');
-    writeEndpoints(file, endpoints);
-    const { endpoint, region, accessKeyId, secretAccessKey, ...resources } = endpoints;
-    expect(await findDeployment(choice, file)).toEqual({
-      ...resources,
-      name: 'the local start',
-      client: { endpoint, region, credentials: { accessKeyId, secretAccessKey } },
-    });
-  });
+describe('finding the deployment for a command', () => {
+  it.each([{}, { local: true as const }])(
+    'uses a running local deployment for the choice %j',
+    async (choice) => {
+      const file = path.join(folder, 'endpoints.json');
+      writeEndpoints(file, endpoints);
+      const { endpoint, region, accessKeyId, secretAccessKey, ...resources } = endpoints;
+      expect(await findDeployment(choice, file)).toEqual({
+        ...resources,
+        name: 'the local deployment',
+        client: { endpoint, region, credentials: { accessKeyId, secretAccessKey } },
+      });
+    },
+  );
 
-  it('is none when only the local start will do and it is not up', async () => {
+  it('fails for --local if no local deployment is running', async () => {
     const found = findDeployment({ local: true }, path.join(folder, 'nowhere.json'));
     await expect(found).rejects.toMatchObject({
       name: 'Problem',
@@ -58,13 +61,13 @@ describe('the deployment that a command works on', () => {
   });
 
   it.each(['{"endpoint": "http://127.0.0.1:4566"}', '{"endp'])(
-    'is none when the local start left a file like %s',
+    'fails if the endpoints file is %s',
     async (text) => {
       const file = path.join(folder, 'other.json');
       writeFileSync(file, text);
       await expect(findDeployment({}, file)).rejects.toMatchObject({
         name: 'Problem',
-        message: `${file} is not what this version of the local start writes. Start it again.`,
+        message: `${file} is incomplete, or was written by another version. Stop npm start and run it again.`,
       });
     },
   );

@@ -56,14 +56,14 @@ const failing = (stdout: string) =>
   findings.parse(jsonLines(stdout)).filter(({ state }) => state === 'failing');
 
 describe('posthaste doctor', () => {
-  it('says a line for each check, and that all is well', async () => {
+  it('prints a line for each check, and that all checks passed', async () => {
     const { status, stdout } = await doctor([health()]);
     expect(status).toBe(0);
     expect(stdout.split('\n').filter((line) => line.startsWith('ok '))).toHaveLength(17);
-    expect(stdout).toMatch(/All is well\.\n$/);
+    expect(stdout).toMatch(/All checks passed\.\n$/);
   });
 
-  it('fails for dead letters and overdue retries, each with what to do', async () => {
+  it('fails for dead letters and overdue retries, with advice for each', async () => {
     const { status, stdout } = await doctor(
       [health({ ingressDeadLetters: 3 }, { overdue: 1000 })],
       ['--json'],
@@ -79,12 +79,12 @@ describe('posthaste doctor', () => {
     ]);
   });
 
-  it('looks again at a queue that is being worked off, and is content when it gets empty', async () => {
+  it('polls a busy work queue, and passes once it is empty', async () => {
     const { status, looks } = await doctor([health({ delivery: 7 }), health({ delivery: 2 }), health()]);
     expect({ status, looks: looks() }).toEqual({ status: 0, looks: 3 });
   });
 
-  it('takes undeliverable deliveries for a matter of the subscribers', async () => {
+  it('does not fail for undeliverable deliveries, whose cause is with the subscribers', async () => {
     const { status, stdout } = await doctor([health({ undeliverable: 5 })], ['--json']);
     expect(status).toBe(0);
     expect(
@@ -95,7 +95,7 @@ describe('posthaste doctor', () => {
     });
   });
 
-  it('reads the answer of a deployment that is not well', async () => {
+  it('reads the health report of a failing deployment', async () => {
     const sick = json(
       { status: 'failing', checks: { ...CHECKS, deliveriesTable: 'failing' }, queues: EMPTY },
       503,
@@ -105,7 +105,7 @@ describe('posthaste doctor', () => {
     expect(failing(stdout).map(({ check }) => check)).toEqual(['deliveries table', 'overdue retries']);
   });
 
-  it('stops at missing permissions, and says which', async () => {
+  it('stops at a missing permission, and names it', async () => {
     const { status, stdout } = await doctor([json({ message: 'Forbidden' }, 403)], ['--json']);
     expect(status).toBe(1);
     expect(findings.parse(jsonLines(stdout)).map(({ check, state }) => `${check} ${state}`)).toEqual([
@@ -116,7 +116,7 @@ describe('posthaste doctor', () => {
     expect(stdout).toContain('execute-api:Invoke');
   });
 
-  it('stops where there is no deployment', async () => {
+  it('stops if there is no deployment', async () => {
     const stub = await stubbedDeployment({ bodies: [], sentAt: 0 });
     stubs.push(stub);
     const { status, stdout } = await posthaste(['doctor', '--deployment', 'Nowhere'], {

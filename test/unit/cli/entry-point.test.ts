@@ -10,7 +10,7 @@ import { closeStubs, json, stubApi } from './stub-api.ts';
 
 afterAll(closeStubs);
 
-// What only a process of its own shows. Everything else about the command is tested in process.
+// Behaviour that needs a separate process. Everything else about the command is tested in process.
 vi.setConfig({ testTimeout: 30_000 });
 
 const PROJECT = path.resolve(import.meta.dirname, '../../..');
@@ -27,7 +27,7 @@ const run = (program: string, args: readonly string[]) =>
   );
 
 describe('the command as a process', () => {
-  it('is there as an npm script', async () => {
+  it('runs as an npm script', async () => {
     const { status, stdout } = await run('npm', ['run', '-s', 'posthaste', '--', ...PREVIEW]);
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -37,13 +37,13 @@ describe('the command as a process', () => {
     });
   });
 
-  it('ends with the exit status of what was asked wrongly', async () => {
+  it('exits with status 2 for a usage error', async () => {
     const { status, stdout, stderr } = await run(process.execPath, [COMMAND, 'queue', 'show', 'a b']);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain('Usage: posthaste queue show');
   });
 
-  it('reads stdin and ends with status 130 on Ctrl-C', async () => {
+  it('reads stdin, and exits with status 130 on Ctrl-C', async () => {
     let interrupt = (): void => undefined;
     const api = await stubApi({
       'POST /v2/queues/orders/messages': () => {
@@ -55,13 +55,13 @@ describe('the command as a process', () => {
     const child = spawn(process.execPath, [COMMAND, 'publish', 'orders', '--json'], options);
     interrupt = () => child.kill('SIGINT');
     const printed = text(child.stdout);
-    // Left open: more might come.
+    // stdin stays open: more input could follow.
     child.stdin.write('{"id":"m1","data":1}\n');
     expect(await once(child, 'exit')).toEqual([130, null]);
     expect(await printed).toBe('{"line":1,"id":"m1"}\n');
   });
 
-  it('ends with status 0 and says nothing where nobody reads what it prints', async () => {
+  it('exits with status 0 and prints no error if the reader of stdout has closed it', async () => {
     const child = spawn(process.execPath, [COMMAND, ...PREVIEW], { cwd: PROJECT });
     child.stdout.destroy();
     const said = text(child.stderr);
@@ -69,7 +69,7 @@ describe('the command as a process', () => {
     expect(await said).toBe('');
   });
 
-  it.runIf(process.platform === 'linux')('fails in a sentence where its output has no room', async () => {
+  it.runIf(process.platform === 'linux')('reports a full disk of its output in one sentence', async () => {
     const full = openSync('/dev/full', 'w');
     const child = spawn(process.execPath, [COMMAND, ...PREVIEW], {
       cwd: PROJECT,

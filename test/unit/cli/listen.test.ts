@@ -24,7 +24,7 @@ const signed = (secret: string, id = 'm1', at = new Date()) => ({
 });
 
 describe('an answer script', () => {
-  it('is statuses in their order, with counts, delays and Retry-After', () => {
+  it('lists statuses in order, with counts, delays and Retry-After', () => {
     expect(answerScriptOf('500x2,503:delay=0.5:retry-after=30, hang,reset,200')).toEqual([
       { status: 500 },
       { status: 500 },
@@ -36,9 +36,9 @@ describe('an answer script', () => {
   });
 
   it.each(['', '200,', '700', '100', '200x0', '200:wait=1', '200x9999,200x9999', '200:delay'])(
-    'is not %j',
+    'cannot be %j',
     (text) => {
-      expect(() => answerScriptOf(text)).toThrow('It takes');
+      expect(() => answerScriptOf(text)).toThrow('Expected');
     },
   );
 });
@@ -54,7 +54,7 @@ describe('the verification of a webhook', () => {
   });
   const now = Math.floor(Date.now() / 1000);
 
-  it('passes what was signed with the secret, or the key', () => {
+  it('accepts a signature made with the secret or the private key', () => {
     expect(verifierFor(SECRET)(body, signed(SECRET))).toEqual({ verified: true });
     expect(verifierFor(publicKey)(body, asymmetric('m1', now))).toEqual({ verified: true });
   });
@@ -66,9 +66,9 @@ describe('the verification of a webhook', () => {
     ['no signature', SECRET, {}],
     ['another id, by key', publicKey, { ...asymmetric('m1', now), 'webhook-id': 'm2' }],
     ['an old time, by key', publicKey, asymmetric('m1', now - 3_600)],
-    ['a time that is none, by key', publicKey, { ...asymmetric('m1', now), 'webhook-timestamp': 'x' }],
+    ['an invalid time, by key', publicKey, { ...asymmetric('m1', now), 'webhook-timestamp': 'x' }],
     ['no signature, by key', publicKey, {}],
-  ])('fails with %s', (_, secret, headers) => {
+  ])('fails for %s', (_, secret, headers) => {
     expect(verifierFor(secret)(body, headers)).toMatchObject({ verified: false });
   });
 });
@@ -81,15 +81,15 @@ describe('the receiver', () => {
 
   const started = async (script: AnswerScript) => {
     const seen: Received[] = [];
-    const order = { path: '/hook', script, verifier: () => undefined, onAnswered: () => undefined };
-    receiver = await startWebhookReceiver({ ...order, onWebhook: (webhook) => seen.push(webhook) });
+    const options = { path: '/hook', script, verifier: () => undefined, onAnswered: () => undefined };
+    receiver = await startWebhookReceiver({ ...options, onWebhook: (webhook) => seen.push(webhook) });
     const { url } = receiver;
     const post = (id: string, to = url): Promise<Response> =>
       fetch(to, { method: 'POST', body: BODY, headers: { 'webhook-id': id } });
     return { seen, url, post };
   };
 
-  it('leads every message through the script from its beginning, and says when it came before', async () => {
+  it('starts the script anew for each message, and reports the time since its previous request', async () => {
     const { seen, post } = await started(answerScriptOf('503:retry-after=7,200'));
     const answers = [await post('a'), await post('b'), await post('a'), await post('a')];
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 200, 200]);
@@ -104,7 +104,7 @@ describe('the receiver', () => {
     expect(seen[2]?.secondsSince).toBeGreaterThanOrEqual(0);
   });
 
-  it('cuts the connection, or never answers, where the script says so', async () => {
+  it('resets the connection or does not answer if the script says so', async () => {
     const { post } = await started(answerScriptOf('reset,hang'));
     await expect(post('a')).rejects.toThrow('fetch failed');
     const hanging = post('a');
@@ -112,7 +112,7 @@ describe('the receiver', () => {
     await expect(hanging).rejects.toThrow('fetch failed');
   });
 
-  it('has one path only, and no room for endless bodies', async () => {
+  it('refuses other paths and bodies that are too large', async () => {
     const { seen, url, post } = await started(answerScriptOf('200'));
     expect((await post('a', `${url}/other`)).status).toBe(404);
     const large = fetch(url, { method: 'POST', body: 'x'.repeat(3 * 1024 * 1024) });
@@ -127,7 +127,7 @@ describe('the receiver', () => {
     expect(seen).toEqual([]);
   });
 
-  it('shows a request without letting it act on the terminal', async () => {
+  it('escapes control characters of a request', async () => {
     const { seen, url } = await started(answerScriptOf('200'));
     await fetch(url, { method: 'POST', body: 'a\u001b[2J\nb\u202e', headers: { 'webhook-id': 'x' } });
     const [webhook] = seen;
@@ -138,7 +138,7 @@ describe('the receiver', () => {
 });
 
 describe('posthaste listen', () => {
-  it('subscribes while it runs, verifies with the secret that it got, and ends after its count', async () => {
+  it('subscribes while it runs, verifies with the returned secret, and stops after --count', async () => {
     const api = await stubApi({
       'POST /v2/queues/orders/subscriptions': () => json({ subscription_id: 's1', secret: SECRET }, 201),
       'DELETE /v2/queues/orders/subscriptions/s1': () => ({ status: 204, body: '' }),
@@ -170,7 +170,7 @@ describe('posthaste listen', () => {
     ['a file', ['--secret-file', '-'], ''],
     ['the environment', [], SECRET],
   ])(
-    'verifies with the secret of %s, which no other user of the machine can see',
+    'verifies with a secret from %s, which other users of the machine cannot see',
     async (_name, args, secret) => {
       const { run } = await stubApi({});
       const { stdout } = await run(['listen', '--count', '1', '--json', ...args], {
@@ -187,7 +187,7 @@ describe('posthaste listen', () => {
     },
   );
 
-  it('unsubscribes on Ctrl-C and ends with status 0', async () => {
+  it('deletes its subscription on Ctrl-C, and exits with status 0', async () => {
     const api = await stubApi({
       'POST /v2/queues/orders/subscriptions': () => json({ subscription_id: 's1' }, 201),
       'DELETE /v2/queues/orders/subscriptions/s1': () => ({ status: 204, body: '' }),
@@ -201,7 +201,7 @@ describe('posthaste listen', () => {
     expect(api.requests.map(({ method }) => method)).toEqual(['POST', 'DELETE']);
   });
 
-  it('listens without a deployment, and says in one sentence that its port is taken', async () => {
+  it('runs without a deployment, and reports in one sentence that its port is in use', async () => {
     const other = await startWebhookReceiver({
       path: '/',
       script: answerScriptOf('200'),
@@ -214,7 +214,7 @@ describe('posthaste listen', () => {
     const { status, stderr } = await run(['listen', '--port', port]);
     expect({ status, stderr }).toEqual({
       status: 1,
-      stderr: `posthaste: Port ${port} is taken by another program. Choose another with --port, or leave --port out and a free one is found.\n`,
+      stderr: `posthaste: Port ${port} is in use by another program. Choose another port with --port, or omit --port to use a free one.\n`,
     });
     expect((await run(['listen', '--for', '0.2'])).status).toBe(0);
     await other.close();

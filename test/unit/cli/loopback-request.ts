@@ -1,19 +1,19 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 
-export type Asked = {
+export type LoopbackRequest = {
   method?: string;
   path?: string;
   headers?: Record<string, string>;
   body?: string | Buffer;
 };
 
-export type Answered = { status: number | undefined; headers: IncomingHttpHeaders; body: string };
+export type LoopbackResponse = { status: number | undefined; headers: IncomingHttpHeaders; body: string };
 
-/** fetch would not send a foreign Host, nor a path with dots. */
-export const askLoopback = (
+/** Sends a request to 127.0.0.1. fetch cannot send another Host header, or a path with dot segments. */
+export const requestLoopback = (
   port: number,
-  { method = 'GET', path = '/', headers = {}, body }: Asked,
-): Promise<Answered> =>
+  { method = 'GET', path = '/', headers = {}, body }: LoopbackRequest,
+): Promise<LoopbackResponse> =>
   new Promise((resolve, reject) => {
     const asked = httpRequest({ host: '127.0.0.1', port, method, path, headers }, (answer) => {
       const chunks: Buffer[] = [];

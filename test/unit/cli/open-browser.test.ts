@@ -16,7 +16,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** A program that writes down what it was given, and ends as told. */
+/** A program that stands for a browser: it records its arguments and exits with the given status. */
 const browser = (status: number): { program: string; args: string[]; given: () => string[] } => {
   const script = join(folder, `browser-${status}.mjs`);
   const note = `${script}.json`;
@@ -31,7 +31,7 @@ const browser = (status: number): { program: string; args: string[]; given: () =
 };
 
 describe('opening the console in the default browser', () => {
-  it('leads there by a file of the user’s own: others can see the arguments of programs', async () => {
+  it('passes the address in a private file, because other users can see the arguments of programs', async () => {
     const { given, ...opener } = browser(0);
     const opening = openBrowser(URL_WITH_TOKEN, opener);
     expect(await opening.failed).toBeUndefined();
@@ -41,17 +41,17 @@ describe('opening the console in the default browser', () => {
     const file = fileURLToPath(address);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, 'utf8')).toContain(`content="0;url=${URL_WITH_TOKEN}"`);
-    opening.forget();
+    opening.cleanUp();
     expect(existsSync(file)).toBe(false);
   });
 
-  it('says why, where there is no browser or it does not open', async () => {
+  it('reports the reason if the browser is missing or fails', async () => {
     const { program, args } = browser(3);
     const refusing = openBrowser(URL_WITH_TOKEN, { program, args });
-    expect(await refusing.failed).toBe(`${program} ended with 3`);
-    refusing.forget();
+    expect(await refusing.failed).toBe(`${program} exited with status 3`);
+    refusing.cleanUp();
     const missing = openBrowser(URL_WITH_TOKEN, { program: join(folder, 'no-such-program'), args: [] });
     expect(await missing.failed).toContain('ENOENT');
-    missing.forget();
+    missing.cleanUp();
   });
 });

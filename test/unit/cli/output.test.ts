@@ -11,22 +11,22 @@ import { fieldLines, tableLines } from '../../../cli/output/table.ts';
 const anyText = fc.string({ unit: 'binary' });
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
-describe('what others wrote', () => {
-  it('never holds anything that a terminal acts on', () => {
+describe('untrusted text', () => {
+  it('contains no character that a terminal acts on', () => {
     fc.assert(fc.property(anyText, (text) => !UNSAFE.test(printable(text))));
   });
 
-  it.each(['\u061c', '\u00ad', '\ufff9', '\u{e0041}', '\u202e', '\u001b'])('has no %j in it', (character) => {
+  it.each(['\u061c', '\u00ad', '\ufff9', '\u{e0041}', '\u202e', '\u001b'])('has %j escaped', (character) => {
     const shown = printable(`a${character}b`);
     expect(shown).toMatch(/^a(?:\\u[0-9a-f]{4})+b$/);
     expect(JSON.parse(`"${shown}"`)).toBe(`a${character}b`);
   });
 
-  it('is as it was where it is harmless', () => {
+  it('is unchanged if it is harmless', () => {
     expect(printable('grüße, 世界 – "q" \\ 👍')).toBe('grüße, 世界 – "q" \\ 👍');
   });
 
-  it('is the same value in JSON, and as harmless', () => {
+  it('keeps its value in JSON, with unsafe characters escaped', () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
         const shown = printableJson(JSON.stringify(value));
@@ -38,7 +38,7 @@ describe('what others wrote', () => {
 });
 
 describe('a table', () => {
-  it('stands in columns, whatever the width of what is in it', () => {
+  it('aligns its columns by display width', () => {
     const columns = [{ head: 'Name' }, { head: 'N', align: 'right' as const }];
     expect(
       tableLines(columns, [
@@ -48,7 +48,7 @@ describe('a table', () => {
     ).toEqual(['Name   N', '世界  10', 'e\u0301      5']);
   });
 
-  it('of fields leaves out what has no value', () => {
+  it('of fields omits those without a value', () => {
     expect(
       fieldLines([
         ['A', '1'],
@@ -76,7 +76,7 @@ describe('lines of an input', () => {
     return texts;
   };
 
-  it('are the same however the bytes come in', async () => {
+  it('are the same for any division of the bytes into chunks', async () => {
     const text = fc.array(fc.constantFrom('a', 'ü', '\n', '\r', '\u2028', '世'), { maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(text, fc.integer({ min: 1, max: 5 }), async (parts, size) => {
@@ -91,7 +91,7 @@ describe('lines of an input', () => {
     );
   });
 
-  it('say that one is too long, and go on behind it', async () => {
+  it('mark a line that is too long, and continue after it', async () => {
     expect(await lines([Buffer.from('ab\nabcd'), Buffer.from('e\nabc\n')], 3)).toEqual([
       'ab',
       undefined,
@@ -101,7 +101,7 @@ describe('lines of an input', () => {
 });
 
 describe('JSON text', () => {
-  it('is put together without being printed anew', () => {
+  it('keeps the source text of its members', () => {
     expect(
       withMembers(' { "n" : 1.0 } ', [
         ['m', '2.00'],
@@ -112,8 +112,8 @@ describe('JSON text', () => {
   });
 });
 
-describe('ranges', () => {
-  it('say in short which lines', () => {
+describe('line ranges', () => {
+  it('combine consecutive line numbers', () => {
     expect(rangesOf([5, 1, 3, 2, 9])).toBe('1-3, 5, 9');
   });
 });

@@ -43,26 +43,26 @@ const pricesFile = async (content: string): Promise<string> => {
 };
 
 describe('posthaste plan', () => {
-  it('prints the bill, its peers, and what is needed', async () => {
+  it('prints the bill, the comparison and the quotas', async () => {
     const { status, stdout } = await plan('--messages-per-day', '1000000', '--fan-out', '3');
     expect(status).toBe(0);
     for (const part of [
-      '91,250,000 deliveries a month: 1,000,000 messages a day, each of 1,024 bytes and to 3 subscriptions.',
+      '91,250,000 deliveries per month: 1,000,000 messages per day, each with 1,024 bytes and for 3 subscriptions.',
       'DynamoDB, write units',
       'Amazon SNS over HTTP',
       'EventBridge API Destinations',
       'Lambda, concurrent executions',
-      'Assumed:',
+      'Assumptions:',
     ])
       expect(stdout).toContain(part);
-    expect(stdout).not.toContain('too much');
+    expect(stdout).not.toContain('exceeded');
   });
 
-  it('takes first attempts together as the deployment does, and says so where there are several', async () => {
+  it('combines first attempts in jobs as the deployment does, and mentions it for a fan-out above 1', async () => {
     const of = async (...args: string[]) => (await plan('--messages-per-day', '1000000', ...args)).stdout;
-    const shared = 'jobs for about 10 subscriptions, whose successes are recorded by 1 write a job';
+    const shared = 'share jobs of about 10 subscriptions; their successes are recorded with 1 write per job';
     expect(await of('--fan-out', '10')).toContain(shared);
-    expect(await of('--fan-out', '1')).not.toContain('in jobs for about');
+    expect(await of('--fan-out', '1')).not.toContain('share jobs of about');
     const usd = async (...args: string[]): Promise<number> =>
       result.parse(JSON.parse(await of('--fan-out', '10', '--json', ...args))).bill.usd;
     const usual = await usd();
@@ -74,16 +74,20 @@ describe('posthaste plan', () => {
     expect(stderr).toContain('--first-attempts-per-job');
   });
 
-  it('says how long a batch window has first attempts wait, and warns where the queues are quiet', async () => {
+  it('shows how long first attempts wait for a batch window, and warns at low traffic', async () => {
     const of = async (messagesPerDay: number, window: number, ...args: string[]) =>
       (await plan('--messages-per-day', `${messagesPerDay}`, '--batch-window-seconds', `${window}`, ...args))
         .stdout;
-    expect(await of(10_000_000, 5)).toContain('waits up to 10 s for others: 5 s as a message, 5 s as a job');
+    expect(await of(10_000_000, 5)).toContain(
+      'waits up to 10 s for full batches: 5 s as a message, 5 s as a job',
+    );
     expect(await of(10_000_000, 5)).not.toContain('Warning');
-    expect(await of(1000, 1)).toContain('waits up to 40 s for others: 20 s as a message, 20 s as a job');
-    expect(await of(1000, 1)).toContain('Warning: 1,000 messages a day leave the queues quiet');
-    expect(await of(1000, 60)).toContain('waits up to 120 s for others');
-    // Ten in 20 s are 43,200 a day. The jobs of a message to many are more than messages.
+    expect(await of(1000, 1)).toContain(
+      'waits up to 40 s for full batches: 20 s as a message, 20 s as a job',
+    );
+    expect(await of(1000, 1)).toContain('Warning: at 1,000 messages per day, Lambda may wait 20 s');
+    expect(await of(1000, 60)).toContain('waits up to 120 s for full batches');
+    // Ten messages in 20 s are 43,200 per day. With a high fan-out there are more jobs than messages.
     expect(await of(43_199, 1)).toContain('waits up to 40 s');
     expect(await of(43_200, 1)).toContain('waits up to 2 s');
     expect(await of(43_199, 1, '--fan-out', '100')).toContain('20 s as a message, 1 s as a job');
@@ -93,17 +97,17 @@ describe('posthaste plan', () => {
     });
   });
 
-  it('charges alarms by the metrics that they look at, and says what may be less or be left out', async () => {
+  it('charges alarms per metric, and shows which costs are upper bounds or optional', async () => {
     const { stdout } = await plan('--messages-per-day', '1', '--payload-bytes', '1');
-    expect(stdout).toContain('1 message a day, each of 1 byte and to 1 subscription.');
-    expect(stdout).toContain('Assumed: 1 message in an invocation');
-    expect(stdout).toMatch(/^CloudWatch, metrics that alarms look at \(always\) +61 +6\.10$/m);
-    expect(stdout).toMatch(/^CloudWatch, metrics \(always, at most\) +33 +9\.90$/m);
-    expect(stdout).toContain('metrics are charged only for the hours in which they are written');
-    expect(stdout).toContain('leave out the stack PosthasteMonitoring (10.10 USD)');
+    expect(stdout).toContain('1 message per day, each with 1 byte and for 1 subscription.');
+    expect(stdout).toContain('Assumptions: 1 message per invocation');
+    expect(stdout).toMatch(/^CloudWatch, alarm metrics \(fixed\) +61 +6\.10$/m);
+    expect(stdout).toMatch(/^CloudWatch, metrics \(fixed, at most\) +33 +9\.90$/m);
+    expect(stdout).toContain('metrics are charged only for hours in which they are written');
+    expect(stdout).toContain('omit the stack PosthasteMonitoring (saves 10.10 USD)');
   });
 
-  it('prints one line of JSON with --json, with what an outage does where it was asked', async () => {
+  it('prints one line of JSON with --json, including the effect of a given outage', async () => {
     const asked = ['--messages-per-day', '1000', '--fan-out', '2', '--outage-hours', '3', '--json'];
     const { status, stdout } = await plan(...asked);
     expect(status).toBe(0);
@@ -113,18 +117,18 @@ describe('posthaste plan', () => {
     expect(stdout.trim().split('\n')).toHaveLength(1);
   });
 
-  it('says what to raise where quotas are too low', async () => {
+  it('names the quotas to raise', async () => {
     const { stdout } = await plan('--messages-per-day', '100000000', '--attempt-ms', '2000');
-    expect(stdout).toContain('too much');
+    expect(stdout).toContain('exceeded');
     expect(stdout).toContain('raise Lambda, concurrent executions');
   });
 
-  it('takes prices of a file, and the regions that are in it', async () => {
-    const dear = structuredClone(listPrices);
-    const usEast = dear.regions['us-east-1'];
+  it('takes prices and regions from a file', async () => {
+    const expensive = structuredClone(listPrices);
+    const usEast = expensive.regions['us-east-1'];
     if (usEast === undefined) throw new Error('no prices of us-east-1');
     usEast.dynamodbWriteUnits.usd *= 100;
-    const file = await pricesFile(JSON.stringify({ ...dear, regions: { 'mars-north-1': usEast } }));
+    const file = await pricesFile(JSON.stringify({ ...expensive, regions: { 'mars-north-1': usEast } }));
     const usd = async (...args: string[]): Promise<number> => {
       const { stdout } = await plan('--messages-per-day', '1000000', '--json', ...args);
       return result.parse(JSON.parse(stdout)).bill.usd;
@@ -148,13 +152,13 @@ describe('posthaste plan', () => {
     ['--retention-days', '14'],
     ['--outage-hours', '0'],
     ['--outage-share', '2'],
-  ])('refuses %s %s by the name of the option', async (option, value) => {
+  ])('refuses %s %s and names the option', async (option, value) => {
     const { status, stdout, stderr } = await plan('--messages-per-day', '10', option, value);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain(option);
   });
 
-  it('refuses what is wrong with policy, region and outage, all at once', async () => {
+  it('reports all faults of policy, region and outage together', async () => {
     const wrong = [
       '--policy',
       '{"minimum_delay": 0, "x": 1}',
@@ -180,14 +184,14 @@ describe('posthaste plan', () => {
       field: 'prices.regions.us-east-1.sqsRequests',
     },
     { content: '{"asOf": "yesterday", "regions": {}}', field: 'prices.asOf' },
-  ])('refuses prices by the name of the field: $field', async ({ content, field }) => {
+  ])('refuses invalid prices and names the field: $field', async ({ content, field }) => {
     const file = await pricesFile(content);
     const { status, stdout } = await plan('--messages-per-day', '10', '--json', '--prices', file);
     expect(status).toBe(2);
     expect(refusedFields(stdout)).toContain(field);
   });
 
-  it('refuses a price below nothing', async () => {
+  it('refuses a negative price', async () => {
     const wrong = structuredClone(listPrices);
     const usEast = wrong.regions['us-east-1'];
     if (usEast === undefined) throw new Error('no prices of us-east-1');

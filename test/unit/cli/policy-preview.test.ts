@@ -10,7 +10,7 @@ const PROJECT = path.resolve(import.meta.dirname, '../../..');
 
 const preview = (...args: string[]) => posthaste(['policy', 'preview', ...args]);
 
-/** What a shell makes of a line. */
+/** The words into which a shell splits a line. */
 const wordsOf = (line: string): string[] =>
   execFileSync('sh', ['-c', `printf '%s\\0' ${line}`], { encoding: 'utf8' })
     .split('\0')
@@ -29,7 +29,7 @@ const refusedFields = (stdout: string): { code: string; fields: string[] } => {
 };
 
 describe('posthaste policy preview', () => {
-  it('prints source, complete policy, every retry and the total with --json, and nothing else', async () => {
+  it('prints only the source, the complete policy, every retry and the total with --json', async () => {
     const policy = {
       retries_with_no_delay: 1,
       minimum_delay_retries: 1,
@@ -63,12 +63,12 @@ describe('posthaste policy preview', () => {
     ['subscription', ['--policy', '{}', '--queue-policy', '{}']],
     ['queue', ['--queue-policy', '{}']],
     ['queue', ['--policy', '{}', '--queue-policy', '{"ignore_subscription_override":true}']],
-  ])('says that the %s won for %j', async (source, args) => {
+  ])('names the %s as the source for %j', async (source, args) => {
     const { stdout } = await preview('--json', ...args);
     expect(JSON.parse(stdout)).toMatchObject({ source });
   });
 
-  it('prints a table for people, with the mechanism that brings each retry about', async () => {
+  it('prints a table with the mechanism of each retry', async () => {
     const { status, stdout } = await preview(
       '--policy',
       '{"retries_with_no_delay":1,"minimum_delay_retries":1,"maximum_delay":90,"maximum_delay_retries":1,"backoff_retries":1}',
@@ -76,7 +76,7 @@ describe('posthaste policy preview', () => {
     expect(status).toBe(0);
     expect(stdout).toBe(
       [
-        "Policy in force: the subscription's, as given by --policy.",
+        "Policy in force: the subscription's, from --policy.",
         '',
         'Retry  Phase         Delay     Elapsed  Mechanism',
         '    1  immediate       0 s         0 s  same invocation',
@@ -84,29 +84,29 @@ describe('posthaste policy preview', () => {
         '    3  backoff         5 s        10 s  SQS delay',
         '    4  post_backoff   90 s  1 min 40 s  Scheduler',
         '',
-        '4 retries over 1 min 40 s; should the last one fail too, the delivery is exhausted.',
-        'Mechanisms by schedulerThreshold 90, the default: no deployment is asked for its own.',
+        '4 retries over 1 min 40 s. If the last one fails, the delivery is exhausted.',
+        'Mechanisms are for the default schedulerThreshold of 90 s; a deployment may have another.',
         '',
       ].join('\n'),
     );
   });
 
-  it('tells people of an override, of jitter and of statuses that are retried', async () => {
+  it('mentions an override, jitter and additional statuses that are retried', async () => {
     const { stdout } = await preview(
       '--policy={}',
       '--queue-policy={"ignore_subscription_override":true,"jitter":"equal","retry_on_status":[408,429]}',
     );
-    expect(stdout).toContain("the queue's, as given by --queue-policy, which overrides the subscription's");
+    expect(stdout).toContain("the queue's, from --queue-policy, which overrides the subscription's");
     expect(stdout).toContain('Jitter (equal)');
     expect(stdout).toContain('408, 429');
   });
 
-  it('has no table where there is no retry', async () => {
+  it('prints no table if there is no retry', async () => {
     const { stdout } = await preview(
       '--policy={"retries_with_no_delay":0,"minimum_delay_retries":0,"maximum_delay_retries":0,"backoff_retries":0}',
     );
     expect(stdout).toBe(
-      "Policy in force: the subscription's, as given by --policy.\n\nNo retries: a delivery whose first attempt fails is exhausted.\n",
+      "Policy in force: the subscription's, from --policy.\n\nNo retries: a delivery whose first attempt fails is exhausted.\n",
     );
   });
 
@@ -127,7 +127,7 @@ describe('posthaste policy preview', () => {
     expect(refusedFields(stdout)).toEqual({ code: 'invalid_retry_policy', fields });
   });
 
-  it('tells text that is not JSON apart', async () => {
+  it('reports invalid JSON with a separate code', async () => {
     const { status, stdout } = await preview('--json', '--policy={"nope":1}', '--queue-policy={oops}');
     expect(status).toBe(2);
     expect(refusedFields(stdout)).toEqual({ code: 'invalid_json', fields: ['nope', 'queue._retry_policy'] });
@@ -137,7 +137,7 @@ describe('posthaste policy preview', () => {
     });
   });
 
-  it('says the same to people, in words on standard error', async () => {
+  it('prints the faults of a policy as text on stderr', async () => {
     const { status, stdout, stderr } = await preview('--policy={"minimum_delay":60}');
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain('maximum_delay must not be below minimum_delay');
@@ -147,7 +147,7 @@ describe('posthaste policy preview', () => {
   it.each([
     ['an unknown option', ['policy', 'preview', '--polcy', '{}']],
     ['an option without its value', ['policy', 'preview', '--policy']],
-    ['an argument too many', ['policy', 'preview', '{}']],
+    ['an excess argument', ['policy', 'preview', '{}']],
     ['an unknown command', ['polcy']],
     ['no command', []],
   ])('answers %s with the usage and status 2', async (_, args) => {
@@ -157,14 +157,14 @@ describe('posthaste policy preview', () => {
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
-  it('helps with an example that works', async () => {
+  it('has a working example in its help', async () => {
     const { status, stdout } = await preview('--help');
     expect(status).toBe(0);
     const example = /policy preview --policy '(.+)'/.exec(stdout)?.[1] ?? '';
     expect((await preview('--policy', example)).status).toBe(0);
   });
 
-  it('prints what docs/policy.md shows', async () => {
+  it('prints the output that docs/policy.md shows', async () => {
     const docs = await readFile(path.join(PROJECT, 'docs/policy.md'), 'utf8');
     const examples = [...docs.matchAll(/```console\n\$ npm run -s posthaste -- (.+)\n([^`]+)```/g)];
     expect(examples.length).toBeGreaterThan(3);

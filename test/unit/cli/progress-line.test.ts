@@ -19,7 +19,7 @@ const written = (isTTY: boolean) => {
 };
 
 describe('progress', () => {
-  it('is one line that changes on a terminal, and gone in the end', () => {
+  it('is one line on a terminal, which is overwritten and cleared at the end', () => {
     const { line, texts } = written(true);
     line.show('one');
     line.show('two');
@@ -27,7 +27,7 @@ describe('progress', () => {
     expect(texts).toEqual(['\r\u001b[2Kone', '\r\u001b[2Ktwo', '\r\u001b[2K']);
   });
 
-  it('is a line every ten seconds elsewhere, and none of a short run', () => {
+  it('is a line every ten seconds otherwise, and none for a short run', () => {
     const { line, texts, wait } = written(false);
     line.show('at once');
     wait(9_999);

@@ -4,13 +4,13 @@ import { connect } from 'node:net';
 import { afterEach, expect, it, vi } from 'vitest';
 import { startSigningProxy } from '../../../cli/commands/proxy/signing-proxy.ts';
 import { loopbackPort } from '../../../local/loopback-port.ts';
-import { askLoopback } from './loopback-request.ts';
+import { requestLoopback } from './loopback-request.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it('the proxy survives a caller that leaves before the API answers, also when the answer is given up later', async () => {
+it('the proxy keeps working after a caller disconnects before the API answers, also if that request times out later', async () => {
   const limits: AbortController[] = [];
   vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
     const limit = new AbortController();
@@ -36,13 +36,13 @@ it('the proxy survives a caller that leaves before the API answers, also when th
   caller.write(`GET /held HTTP/1.1\r\nhost: 127.0.0.1:${proxy.port}\r\n\r\n`);
   await once(api, 'request');
   caller.destroy();
-  // Whoever is served after it shows that the proxy has seen it leave, and that the answer has begun to come.
-  expect((await askLoopback(proxy.port, { path: '/next' })).status).toBe(200);
+  // A further request shows that the proxy has processed the disconnect, or the start of the response.
+  expect((await requestLoopback(proxy.port, { path: '/next' })).status).toBe(200);
   held[0]?.writeHead(200, { 'content-length': '100' }).write('{"queues":');
-  expect((await askLoopback(proxy.port, { path: '/next' })).status).toBe(200);
+  expect((await requestLoopback(proxy.port, { path: '/next' })).status).toBe(200);
   limits[0]?.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
 
-  expect((await askLoopback(proxy.port, { path: '/next' })).status).toBe(200);
+  expect((await requestLoopback(proxy.port, { path: '/next' })).status).toBe(200);
   await proxy.close();
   api.closeAllConnections();
   api.close();

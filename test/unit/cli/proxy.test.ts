@@ -5,7 +5,7 @@ import { findApi } from '../../../cli/api/api-access.ts';
 import { startSigningProxy } from '../../../cli/commands/proxy/signing-proxy.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
 import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
-import { askLoopback, type Answered, type Asked } from './loopback-request.ts';
+import { requestLoopback, type LoopbackResponse, type LoopbackRequest } from './loopback-request.ts';
 import { posthaste, apiEnvironment } from './run-command.ts';
 
 let api: AwsStub;
@@ -39,11 +39,11 @@ afterAll(async () => {
   await api.close();
 });
 
-const ask = ({ path = '/v2/queues', ...asked }: Asked): Promise<Answered> =>
-  askLoopback(proxy.port, { path, ...asked });
+const ask = ({ path = '/v2/queues', ...asked }: LoopbackRequest): Promise<LoopbackResponse> =>
+  requestLoopback(proxy.port, { path, ...asked });
 
 describe('the signing proxy', () => {
-  it('signs and sends on what came, byte for byte, and nothing by which the caller could be another', async () => {
+  it('signs and forwards a request byte for byte, without headers that identify the caller', async () => {
     const before = api.requests.length;
     const body = '{ "a": 1.0 }';
     const answer = await ask({
@@ -76,15 +76,18 @@ describe('the signing proxy', () => {
     expect(seen?.headers.authorization).toBe((await signer.sign()).headers.get('authorization'));
   });
 
-  it.each<[string, Asked]>([
-    ['a name that was bound to this machine', { headers: { host: 'evil.example' } }],
-    ['another port of it', { headers: { host: '127.0.0.1:1' } }],
+  it.each<[string, LoopbackRequest]>([
+    ['a host name that was rebound to this machine', { headers: { host: 'evil.example' } }],
+    ['another port in the host', { headers: { host: '127.0.0.1:1' } }],
     ['a page of another origin', { method: 'POST', headers: { origin: 'https://evil.example' }, body: '{}' }],
     ['a page without an origin', { method: 'POST', headers: { origin: 'null' }, body: '{}' }],
-    ['a preflight of one', { method: 'OPTIONS', headers: { origin: 'https://evil.example' } }],
-    ['an image in another page', { headers: { 'sec-fetch-site': 'cross-site' } }],
-    ['a page of another port', { headers: { 'sec-fetch-site': 'same-site' } }],
-  ])('refuses %s, and sends nothing on', async (_, asked) => {
+    [
+      'a preflight request of another origin',
+      { method: 'OPTIONS', headers: { origin: 'https://evil.example' } },
+    ],
+    ['an image request of another page', { headers: { 'sec-fetch-site': 'cross-site' } }],
+    ['a page on another port', { headers: { 'sec-fetch-site': 'same-site' } }],
+  ])('refuses %s, and forwards nothing', async (_, asked) => {
     const before = api.requests.length;
     const answer = await ask(asked);
     expect(answer.status).toBe(403);
@@ -93,15 +96,15 @@ describe('the signing proxy', () => {
     expect(api.requests).toHaveLength(before);
   });
 
-  it('serves a browser whose user asks, and pages of its own', async () => {
+  it('serves requests that the user typed, and requests of the same origin', async () => {
     const { host } = new URL(proxy.url);
     expect((await ask({ headers: { 'sec-fetch-site': 'none' } })).status).toBe(200);
-    const own = { 'sec-fetch-site': 'same-origin', origin: `http://${host}` };
-    expect((await ask({ method: 'POST', headers: own, body: '{}' })).status).toBe(200);
+    const sameOrigin = { 'sec-fetch-site': 'same-origin', origin: `http://${host}` };
+    expect((await ask({ method: 'POST', headers: sameOrigin, body: '{}' })).status).toBe(200);
   });
 
   it.each(['/v2/queues/a/../b', '/v2/queues/%2e%2E/b', '//evil.example/', 'http://evil.example/', '/a\\b'])(
-    'refuses the path %s, which would be signed as another',
+    'refuses the path %s, which URL parsing would change',
     async (path) => {
       const before = api.requests.length;
       expect((await ask({ path })).status).toBe(400);
@@ -109,13 +112,13 @@ describe('the signing proxy', () => {
     },
   );
 
-  it('leaves behind a body that comes with GET', async () => {
+  it('drops the body of a GET request', async () => {
     const before = api.requests.length;
     expect(await ask({ headers: { 'content-length': '2' }, body: '{}' })).toMatchObject({ status: 200 });
     expect(api.requests[before]).toMatchObject({ method: 'GET', path: '/v2/queues', body: '' });
   });
 
-  it('refuses a method that it cannot send on', async () => {
+  it('refuses a method that fetch cannot send', async () => {
     const before = api.requests.length;
     const { status, headers } = await ask({ method: 'TRACE' });
     expect(status).toBe(405);
@@ -123,16 +126,16 @@ describe('the signing proxy', () => {
     expect(api.requests).toHaveLength(before);
   });
 
-  it('refuses a body that API Gateway would not take', async () => {
+  it('refuses a body above the limit of API Gateway', async () => {
     const before = api.requests.length;
     const body = Buffer.alloc(10 * 1024 * 1024 + 1);
     const answer = await ask({ method: 'POST', body }).catch((error: unknown) => error);
-    // Where we close before all of it is sent, the caller may see that instead of the answer.
+    // If the proxy closes before the whole body is sent, the caller may see a connection error instead.
     if (!(answer instanceof Error)) expect(answer).toMatchObject({ status: 413 });
     expect(api.requests).toHaveLength(before);
   });
 
-  it('says in the form of the API that this does not answer', async () => {
+  it('reports an unreachable API in the error format of the API', async () => {
     const gone = await awsStub(() => 'silence');
     await gone.close();
     const stranded = await startSigningProxy(access(gone.config.endpoint));
@@ -142,7 +145,7 @@ describe('the signing proxy', () => {
     await stranded.close();
   });
 
-  it('listens on loopback as a command, and ends with status 0 on Ctrl-C', async () => {
+  it('listens on loopback as a command, and exits with status 0 on Ctrl-C', async () => {
     const run = await posthaste(['proxy', '--json'], {
       env: apiEnvironment(api.config.endpoint),
       onStart: ({ stdout, interrupt }) => {
@@ -158,8 +161,8 @@ describe('the signing proxy', () => {
     expect(run.stdout).toMatch(/^\{"url":"http:\/\/127\.0\.0\.1:\d+"\}\n$/);
   });
 
-  it('finds the API by its URL, and refuses one that is none', async () => {
+  it('finds the API by POSTHASTE_API_URL, and refuses an invalid URL', async () => {
     const found = findApi({}, { POSTHASTE_API_URL: 'ftp://example.com' });
-    await expect(found).rejects.toThrow('POSTHASTE_API_URL takes an http or https URL');
+    await expect(found).rejects.toThrow('POSTHASTE_API_URL must be an http or https URL');
   });
 });

@@ -10,7 +10,7 @@ const MESSAGES = 'POST /v2/queues/orders/messages';
 const posted = z.object({ messages: z.array(z.looseObject({ id: z.string(), body: z.unknown() })) });
 const messagesIn = ({ body }: StubRequest) => posted.parse(JSON.parse(body)).messages;
 
-/** Takes everything. */
+/** An API that accepts every message. */
 const taking = (): Promise<StubApi> =>
   stubApi({ [MESSAGES]: (request) => json({ ids: messagesIn(request).map(({ id }) => id) }, 201) });
 
@@ -18,7 +18,7 @@ const taking = (): Promise<StubApi> =>
 const DATA = '{ "b":1.0,"a" : 12345678901234567890.10,"e":1E400, "t":"\\u00e9\u2028ü", "b": 2 }';
 
 describe('posthaste publish', () => {
-  it('publishes one message, its data byte for byte', async () => {
+  it('publishes one message with its data byte for byte', async () => {
     const api = await taking();
     const args = [
       'publish',
@@ -38,7 +38,7 @@ describe('posthaste publish', () => {
     );
   });
 
-  it('publishes lines from stdin byte for byte, whatever their ends, and leaves empty ones out', async () => {
+  it('publishes lines from stdin byte for byte, with any line ending, and skips empty ones', async () => {
     const api = await taking();
     const lines = [
       `{"data":${DATA},"id":"a","delay":5}`,
@@ -61,14 +61,14 @@ describe('posthaste publish', () => {
     ]);
   });
 
-  it('takes lines that are the data themselves', async () => {
+  it('takes lines that are only data with --bare', async () => {
     const api = await taking();
     await api.run(['publish', 'orders', '--bare', '--file', '-'], { input: ` ${DATA}\t\n7` });
     expect(api.requests[0]?.body).toMatch(/"body":7}]}$/);
     expect(api.requests[0]?.body).toContain(`"body":${DATA}}`);
   });
 
-  it('sends a hundred at a time, each once', async () => {
+  it('sends up to a hundred messages per request, each once', async () => {
     const api = await taking();
     const input = Array.from({ length: 1_050 }, (_, n) => `{"id":"m${n}","data":${n}}`).join('\n');
     const { status, stdout } = await api.run(['publish', 'orders'], { input });
@@ -79,14 +79,14 @@ describe('posthaste publish', () => {
     expect(Math.max(...api.requests.map((request) => messagesIn(request).length))).toBe(100);
   });
 
-  it('sends no more at a time than a request of 1 MiB holds', async () => {
+  it('sends at most 1 MiB per request', async () => {
     const api = await taking();
     const input = Array.from({ length: 5 }, () => `{"data":"${'x'.repeat(400_000)}"}`).join('\n');
     expect((await api.run(['publish', 'orders'], { input })).status).toBe(0);
     expect(api.requests.map((request) => messagesIn(request).length).toSorted()).toEqual([1, 2, 2]);
   });
 
-  it('sends a batch again whose answer was lost, under the same ids', async () => {
+  it('repeats a batch whose response was lost, with the same ids', async () => {
     const api = await stubApi({
       [MESSAGES]: (request, index) =>
         index === 0 ? 'hang_up' : json({ ids: messagesIn(request).map(({ id }) => id) }, 201),
@@ -96,7 +96,7 @@ describe('posthaste publish', () => {
     expect(api.requests[1]?.body).toBe(api.requests[0]?.body);
   });
 
-  it('publishes the others where lines are refused, here or by the API, and says why', async () => {
+  it('publishes the remaining lines if some are refused by the command or the API, and shows the reasons', async () => {
     const api = await stubApi({
       [MESSAGES]: (request) => {
         const messages = messagesIn(request);
@@ -118,26 +118,26 @@ describe('posthaste publish', () => {
     const run = await api.run(['publish', 'orders', '--json'], { input: lines.join('\n') });
     expect(run.status).toBe(1);
     expect(jsonLines(run.stdout)).toEqual([
-      { line: 2, error: { message: 'is not JSON in UTF-8' } },
-      { line: 3, error: { message: 'has no data; for lines that are the data themselves, add --bare' } },
-      { line: 5, error: { message: 'has a field that is not known: priority' } },
+      { line: 2, error: { message: 'not valid JSON in UTF-8' } },
+      { line: 3, error: { message: 'field "data" is missing; if each line is the data itself, add --bare' } },
+      { line: 5, error: { message: 'unknown field "priority"' } },
       { line: 1, id: 'a' },
       { line: 6, id: 'f' },
       { line: 4, error: { message: 'ttl must be 1 or more' } },
     ]);
   });
 
-  it('breaks off where the API lets nothing in, and says which lines did not go out', async () => {
+  it('stops if the API denies access, and shows which lines were not published', async () => {
     const api = await stubApi({ [MESSAGES]: () => json({ message: 'Forbidden' }, 403) });
     const { status, stdout, stderr } = await api.run(['publish', 'orders'], {
       input: '{"data":1}\n{"data":2}\n',
     });
     expect({ status, stdout }).toEqual({ status: 1, stdout: 'Queue orders: 0 published, 0 refused.\n' });
     expect(stderr).toContain('execute-api:Invoke');
-    expect(stderr).toContain('Not published: lines 1-2, and what comes after line 2.\n');
+    expect(stderr).toContain('Not published: lines 1-2, and all lines after line 2.\n');
   });
 
-  it('finishes what is under way on Ctrl-C and ends with status 130', async () => {
+  it('completes the requests in flight on Ctrl-C, and exits with status 130', async () => {
     let interrupt = (): void => undefined;
     const api = await stubApi({
       [MESSAGES]: (request) => {
@@ -149,14 +149,14 @@ describe('posthaste publish', () => {
     const run = await api.run(['publish', 'orders'], {
       onStart: (command) => {
         ({ interrupt } = command);
-        // Left open: more might come.
+        // stdin stays open: more input could follow.
         command.stdin.write(input);
       },
     });
     expect(run.status).toBe(130);
   });
 
-  it('says in one sentence that a file cannot be read', async () => {
+  it('reports in one sentence that a file cannot be read', async () => {
     const { status, stderr } = await (await taking()).run(['publish', 'orders', '--file', '/nowhere/at/all']);
     expect(status).toBe(1);
     expect(stderr).toMatch(/^posthaste: \/nowhere\/at\/all cannot be read: ENOENT.*\n$/);

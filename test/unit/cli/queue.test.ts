@@ -6,7 +6,7 @@ import { closeStubs, json, refusal, stubApi } from './stub-api.ts';
 
 afterAll(closeStubs);
 
-/** Signs the request once more as it came, by a signer of others, and compares. */
+/** Signs the received request again with another library, and compares the signatures. */
 const isSigned = async (url: string, { method, path, headers, body }: StubRequest): Promise<boolean> => {
   const [, signed = ''] = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '') ?? [];
   const names = signed.split(';').filter((name) => name !== 'host');
@@ -32,7 +32,7 @@ const queues = (page: string[], next?: string) =>
   });
 
 describe('posthaste queue list', () => {
-  it('follows the pages, signed, and prints one queue a line for programs', async () => {
+  it('follows the pages with signed requests, and prints one queue per line with --json', async () => {
     const api = await stubApi({
       'GET /v2/queues': ({ path }) => (path.includes('marker=m1') ? queues(['c']) : queues(['a', 'b'], 'm1')),
     });
@@ -46,7 +46,7 @@ describe('posthaste queue list', () => {
     for (const request of api.requests) expect(await isSigned(api.url, request)).toBe(true);
   });
 
-  it('prints a table for people, and no more than asked for', async () => {
+  it('prints a table, limited by --limit', async () => {
     const api = await stubApi({ 'GET /v2/queues': () => queues(['a', 'b'], 'm1') });
     expect((await api.run(['queue', 'list', '--limit', '1'])).stdout).toBe(
       'Queue  Metadata\na      {"of":"a"}\n',
@@ -55,14 +55,14 @@ describe('posthaste queue list', () => {
     expect(api.requests[0]?.path).toContain('limit=1');
   });
 
-  it('sends a token instead of a signature where there is one', async () => {
+  it('sends a token instead of a signature if POSTHASTE_TOKEN is set', async () => {
     const api = await stubApi({ 'GET /v2/queues': () => queues([]) });
     const { stdout } = await api.run(['queue', 'list'], { env: { POSTHASTE_TOKEN: 'a.b.c' } });
-    expect(stdout).toBe('No queues.\n');
+    expect(stdout).toBe('No queue yet. Create one with posthaste queue create <queue>.\n');
     expect(api.requests[0]?.headers.authorization).toBe('Bearer a.b.c');
   });
 
-  it('lets nothing of what others wrote reach the terminal as a command', async () => {
+  it('escapes control characters in metadata', async () => {
     const name = 'q\u001b[2J\u009b31m\u202e\r\n';
     const api = await stubApi({
       'GET /v2/queues': () => json({ queues: [{ name: 'q', metadata: { name } }], links: [] }),
@@ -76,34 +76,34 @@ describe('posthaste queue list', () => {
 });
 
 describe('posthaste queue', () => {
-  it('shows the metadata, and says in one sentence that there is no such queue', async () => {
+  it('shows the metadata, and reports a missing queue in one message', async () => {
     const api = await stubApi({ 'GET /v2/queues/orders': () => json({ _retry_policy: {} }) });
     expect((await api.run(['queue', 'show', 'orders', '--json'])).stdout).toBe('{"_retry_policy":{}}\n');
     expect(await api.run(['queue', 'show', 'others'])).toEqual({
       status: 1,
       stdout: '',
-      stderr: 'posthaste: There is no queue others.\n',
+      stderr: 'posthaste: There is no queue others. To see all queues, run posthaste queue list.\n',
     });
   });
 
-  it('creates a queue with metadata and policy as they were written', async () => {
+  it('creates a queue with the source text of metadata and policy', async () => {
     const api = await stubApi({ 'PUT /v2/queues/orders': () => ({ status: 201, body: '' }) });
     const metadata = '{"size": 12345678901234567890 }';
     const policy = '{"maximum_delay": 60}';
     const run = await api.run(['queue', 'create', 'orders', '--metadata', metadata, '--policy', policy]);
-    expect(run).toEqual({ status: 0, stdout: 'Queue orders is created.\n', stderr: '' });
+    expect(run).toEqual({ status: 0, stdout: 'Created queue orders.\n', stderr: '' });
     expect(api.requests.at(-1)).toMatchObject({
       method: 'PUT',
       body: '{"size": 12345678901234567890,"_retry_policy":{"maximum_delay": 60}}',
     });
   });
 
-  it('does not replace a queue that is there', async () => {
+  it('does not replace an existing queue', async () => {
     const api = await stubApi({ 'GET /v2/queues/orders': () => json({}) });
     const { status, stderr } = await api.run(['queue', 'create', 'orders']);
     expect({ status, stderr }).toEqual({
       status: 1,
-      stderr: 'posthaste: There is a queue orders already. posthaste queue set changes it.\n',
+      stderr: 'posthaste: Queue orders already exists. To change it, use posthaste queue set.\n',
     });
     expect(api.requests.map(({ method }) => method)).toEqual(['GET']);
   });
@@ -122,18 +122,18 @@ describe('posthaste queue', () => {
     );
   });
 
-  it('deletes', async () => {
+  it('deletes a queue', async () => {
     const api = await stubApi({ 'DELETE /v2/queues/orders': () => ({ status: 204, body: '' }) });
     expect((await api.run(['queue', 'delete', 'orders', '--json'])).stdout).toBe('{"queue":"orders"}\n');
   });
 });
 
-describe('an answer that is an error', () => {
+describe('a failed API request', () => {
   const fields = [{ field: '_retry_policy.maximum_delay', message: 'must not be under minimum_delay' }];
   const refusing = () =>
     stubApi({ 'PUT /v2/queues/orders': () => refusal(400, 'invalid_retry_policy', 'all of it', fields) });
 
-  it('is shown with its fields, with status 1 and without a stack trace', async () => {
+  it('is reported with the faulty fields, status 1 and no stack trace', async () => {
     expect(await (await refusing()).run(['queue', 'create', 'orders'])).toEqual({
       status: 1,
       stdout: '',
@@ -143,7 +143,7 @@ describe('an answer that is an error', () => {
     });
   });
 
-  it('is one line of JSON on stderr for programs', async () => {
+  it('is one line of JSON on stderr with --json', async () => {
     const { status, stdout, stderr } = await (await refusing()).run(['queue', 'create', 'orders', '--json']);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(jsonLines(stderr)).toEqual([
@@ -151,14 +151,14 @@ describe('an answer that is an error', () => {
     ]);
   });
 
-  it('says what permission is missing where API Gateway refuses', async () => {
+  it('names the missing permission if API Gateway denies access', async () => {
     const api = await stubApi({ 'GET /v2/queues': () => json({ message: 'Forbidden' }, 403) });
     const { status, stderr } = await api.run(['queue', 'list']);
     expect(status).toBe(1);
     expect(stderr).toContain('execute-api:Invoke');
   });
 
-  it('is asked again when it may pass, and a queue is listed all the same', async () => {
+  it('is repeated after a transient error', async () => {
     const api = await stubApi({
       'GET /v2/queues': (_, index) => (index < 2 ? json({ message: 'busy' }, 503) : queues(['a'])),
     });
@@ -166,20 +166,20 @@ describe('an answer that is an error', () => {
     expect(api.requests).toHaveLength(3);
   });
 
-  it('of another version is said to be so', async () => {
+  it('is reported as a version mismatch if the response has an unexpected form', async () => {
     const api = await stubApi({ 'GET /v2/queues': () => json({ queues: [{ title: 'a' }] }) });
     const { status, stderr } = await api.run(['queue', 'list']);
     expect(status).toBe(1);
     expect(stderr).toMatch(
-      /^posthaste: The answer to GET \/v2\/queues is not what .* of the same version\?\n$/,
+      /^posthaste: The response to GET \/v2\/queues has an unexpected form .* the same version\.\n$/,
     );
   });
 
-  it('is none where nobody listens', async () => {
+  it('is reported with the address if the API does not respond', async () => {
     const { run, close } = await stubApi({});
     await close();
     const { status, stderr } = await run(['queue', 'delete', 'orders']);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/^posthaste: The API of .* does not answer at http.*: .*ECONNREFUSED.*\.\n$/);
+    expect(stderr).toMatch(/^posthaste: The API of .* does not respond at http.*: .*ECONNREFUSED.*\.\n$/);
   });
 });

@@ -21,7 +21,7 @@ const RECOVERIES = '/v2/queues/orders/recoveries';
 describe('posthaste recover', () => {
   const since = ['--since', '2026-01-01T00:00:00Z', '--until', '2026-01-02T01:00:00+01:00'];
 
-  it('starts one and waits until it is done', async () => {
+  it('starts a recovery and waits for its end', async () => {
     let looks = 0;
     const api = await stubApi({
       [`POST ${RECOVERIES}`]: () => json(recovery('running', 0), 202),
@@ -37,14 +37,14 @@ describe('posthaste recover', () => {
     });
   });
 
-  it('fails when the one that is waited for was stopped', async () => {
+  it('fails if the awaited recovery was stopped', async () => {
     const api = await stubApi({ [`GET ${RECOVERIES}/r1`]: () => json(recovery('stopped', 3)) });
     const { status, stdout } = await api.run(['recover', 'status', 'orders', 'r1', '--wait']);
     expect(status).toBe(1);
     expect(stdout).toContain('3 found, 3 reopened, 0 skipped');
   });
 
-  it('leaves it running on Ctrl-C, and says how far it was', async () => {
+  it('leaves the recovery running on Ctrl-C, and prints its progress', async () => {
     let interrupt = (): void => undefined;
     const api = await stubApi({
       [`GET ${RECOVERIES}/r1`]: (_, index) => {
@@ -64,7 +64,7 @@ describe('posthaste recover', () => {
     expect(api.requests.every(({ method }) => method === 'GET')).toBe(true);
   });
 
-  it('lists and stops', async () => {
+  it('lists and stops recoveries', async () => {
     const api = await stubApi({
       [`GET ${RECOVERIES}`]: () => json({ recoveries: [recovery('running', 1)], links: [] }),
       [`DELETE ${RECOVERIES}/r1`]: () => ({ status: 204, body: '' }),
@@ -72,7 +72,7 @@ describe('posthaste recover', () => {
     expect(jsonLines((await api.run(['recover', 'list', 'orders', '--json'])).stdout)).toEqual([
       recovery('running', 1),
     ]);
-    expect((await api.run(['recover', 'stop', 'orders', 'r1'])).stdout).toBe('Recovery r1 is stopped.\n');
+    expect((await api.run(['recover', 'stop', 'orders', 'r1'])).stdout).toBe('Stopped recovery r1.\n');
   });
 });
 
@@ -108,7 +108,7 @@ describe('posthaste books', () => {
     });
   const args = ['books', 'orders', '--since', window.since, '--until', window.until];
 
-  it('adds the pages up', async () => {
+  it('adds up the pages', async () => {
     const { status, stdout } = await (await answers(8, 8)).run([...args, '--json']);
     expect(status).toBe(0);
     expect(jsonLines(stdout)).toMatchObject([
@@ -121,10 +121,10 @@ describe('posthaste books', () => {
     ]);
   });
 
-  it('fails when the sums do not balance, whatever each page says', async () => {
+  it('fails if the sums do not balance, even if each page claims to', async () => {
     const { status, stdout } = await (await answers(8, 7)).run(args);
     expect(status).toBe(1);
-    expect(stdout).toMatch(/matched +24 .*\n +delivered +15\n/);
-    expect(stdout).toContain('The books do not balance.\n');
+    expect(stdout).toMatch(/matched +24 .*\n +delivered +15  accepted by the subscriber\n/);
+    expect(stdout).toContain('The report does not balance.');
   });
 });

@@ -4,7 +4,7 @@ import { RedriveFailedError } from '../../../cli/commands/redrive/redrive-letter
 import { aLetter, letters, redriveWorld, START } from '../../support/in-memory/redrive-world.ts';
 
 describe('an interrupted redrive', () => {
-  it('finishes the batch at hand, begins no other, and says how many are left', async () => {
+  it('completes the current batch, starts no other, and reports how many are left', async () => {
     const interrupted = new AbortController();
     const { run, ports, bodies, deadLetters } = redriveWorld([aLetter(900, START + 1), ...letters(70)]);
     const workQueues = {
@@ -19,18 +19,18 @@ describe('an interrupted redrive', () => {
     expect(deadLetters.visible).toHaveLength(22);
   });
 
-  it('sends nothing when it was interrupted before it began', async () => {
+  it('sends nothing if it was interrupted before its first batch', async () => {
     const { run, steps } = redriveWorld(letters(3));
     expect(await run({ signal: AbortSignal.abort() })).toMatchObject({ left: 3, end: 'interrupted' });
     expect(steps).toEqual([]);
   });
 });
 
-describe('a redrive that breaks off', () => {
+describe('a redrive that fails', () => {
   const failure = new Error('throttled');
   const fail = () => Promise.reject(failure);
 
-  it('between send and removal loses nothing: a repeat sends the batch a second time', async () => {
+  it('loses nothing between sending and removing: the next run sends the batch again', async () => {
     const { run, ports, bodies, deadLetters } = redriveWorld(letters(2));
     const broken = run({}, { deadLetters: { ...ports.deadLetters, remove: fail } });
     await expect(broken).rejects.toMatchObject({ redriven: 0, causes: [failure] });
@@ -41,7 +41,7 @@ describe('a redrive that breaks off', () => {
     expect(bodies()).toEqual(['body-0', 'body-1', 'body-0', 'body-1']);
   });
 
-  it('at sending keeps every letter, says how many went before, and releases what it held', async () => {
+  it('keeps every dead letter if sending fails, reports the earlier ones, and releases all held ones', async () => {
     const { run, ports, deadLetters } = redriveWorld([{ ...aLetter(900), body: 'garbage' }, ...letters(70)]);
     let sends = 0;
     const send = (messages: readonly RedrivenMessage[]) => {
@@ -52,7 +52,7 @@ describe('a redrive that breaks off', () => {
     expect(deadLetters.visible).toHaveLength(22);
   });
 
-  it('tells as well what kept it from releasing', async () => {
+  it('also reports an error of releasing', async () => {
     const { run, ports } = redriveWorld(letters(1));
     const unreleased = new Error('unreleased');
     const deadLetters = { ...ports.deadLetters, receive: fail, release: () => Promise.reject(unreleased) };

@@ -3,26 +3,26 @@ import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-lette
 import { aLetter, bodiesOf, letters, redriveWorld, START } from '../../support/in-memory/redrive-world.ts';
 
 describe('a redrive', () => {
-  it('sends every letter back once and leaves an empty queue', async () => {
+  it('sends every dead letter back once, and leaves an empty queue', async () => {
     const { run, bodies, deadLetters } = redriveWorld(letters(120));
     expect(await run()).toEqual({ redriven: 120, skipped: {}, left: 0, end: 'emptied' });
     expect(bodies()).toEqual(bodiesOf(120));
     expect(deadLetters.ids).toEqual([]);
   });
 
-  it('sends before it removes, batch by batch', async () => {
+  it('sends each batch before it removes it', async () => {
     const { run, steps } = redriveWorld(letters(60));
     await run();
     expect(steps).toEqual(['send 50', 'remove 50', 'send 10', 'remove 10']);
   });
 
-  it('believes that the queue is empty after three empty polls, by the poll interval', async () => {
+  it('treats the queue as empty after three empty receives, spaced by the poll interval', async () => {
     const { run, sleeps } = redriveWorld([]);
     expect(await run()).toMatchObject({ redriven: 0, left: 0, end: 'emptied' });
     expect(sleeps).toEqual([500, 1000]);
   });
 
-  it('is not misled by two empty polls between letters', async () => {
+  it('continues after two empty receives between dead letters', async () => {
     const { run, ports, bodies } = redriveWorld(letters(60));
     let polls = 0;
     const overlooking = {
@@ -36,14 +36,14 @@ describe('a redrive', () => {
     expect(bodies()).toHaveLength(60);
   });
 
-  it('stops at its limit, without holding more', async () => {
+  it('stops at its limit, and holds no further dead letters', async () => {
     const { run, bodies, deadLetters } = redriveWorld(letters(70));
     expect(await run({ limit: 57 })).toEqual({ redriven: 57, skipped: {}, left: 13, end: 'limit_reached' });
     expect(bodies()).toEqual(bodiesOf(57));
     expect(deadLetters.visible).toHaveLength(13);
   });
 
-  it('leaves letters from before `since` and releases them', async () => {
+  it('leaves dead letters sent before `since`, and releases them', async () => {
     const since = START - 60_000;
     const { run, bodies, deadLetters } = redriveWorld([
       aLetter(0, since - 1),
@@ -56,7 +56,7 @@ describe('a redrive', () => {
     expect(deadLetters.visible).toHaveLength(81);
   });
 
-  it('skips garbage, which stays, counted by reason and not as left', async () => {
+  it('skips unreadable dead letters, which stay, and counts them by reason and not as left', async () => {
     const { run, bodies, deadLetters } = redriveWorld([
       { ...aLetter(0), body: 'garbage' },
       aLetter(1),
@@ -67,7 +67,7 @@ describe('a redrive', () => {
     expect(deadLetters.visible).toEqual(['letter-0', 'letter-2']);
   });
 
-  it('counts garbage once though it comes again after five minutes', async () => {
+  it('counts an unreadable dead letter once if it is received again after five minutes', async () => {
     const { run, ports } = redriveWorld([{ ...aLetter(0), body: 'garbage' }, aLetter(1)]);
     let polls = 0;
     const slow = {
@@ -81,7 +81,7 @@ describe('a redrive', () => {
     expect(await run({}, { deadLetters: slow })).toMatchObject({ redriven: 1, skipped: { not_json: 1 } });
   });
 
-  it('stops before it holds more than SQS lets anybody hold', async () => {
+  it('stops before it holds more messages than SQS allows in flight', async () => {
     const { run, ports, bodies } = redriveWorld([]);
     let count = 0;
     const endless = {
@@ -102,31 +102,31 @@ describe('a redrive', () => {
     expect(bodies()).toEqual([]);
   });
 
-  it('tells how far it is after each batch', async () => {
+  it('reports its progress after each batch', async () => {
     const { run } = redriveWorld([
       ...letters(60),
       { ...aLetter(60), body: 'garbage' },
       aLetter(61, START + 1),
     ]);
-    const told: unknown[] = [];
-    await run({ onProgress: (tally) => told.push(tally) });
-    expect(told).toEqual([
+    const tallies: unknown[] = [];
+    await run({ onProgress: (tally) => tallies.push(tally) });
+    expect(tallies).toEqual([
       { redriven: 50, skipped: {}, left: 0 },
       { redriven: 60, skipped: { not_json: 1 }, left: 1 },
     ]);
   });
 });
 
-describe('a letter that fails again', () => {
-  /** Buries at once whatever is sent, under a new id. */
-  const burying = (sentAt: (n: number) => number) => {
+describe('a redriven message that fails again', () => {
+  /** Dead-letters every sent message at once, under a new id. */
+  const deadLettering = (sentAt: (n: number) => number) => {
     const world = redriveWorld(letters(3));
-    let buried = 0;
+    let count = 0;
     const workQueues = {
       send: (messages: readonly RedrivenMessage[]) => {
         for (const { body } of messages) {
-          buried += 1;
-          world.deadLetters.put({ ...aLetter(1000 + buried, sentAt(buried)), body });
+          count += 1;
+          world.deadLetters.put({ ...aLetter(1000 + count, sentAt(count)), body });
         }
         return Promise.resolve();
       },
@@ -134,14 +134,14 @@ describe('a letter that fails again', () => {
     return { ...world, run: () => world.run({}, { workQueues }) };
   };
 
-  it('is left for the next run, because it was sent after the start of this one', async () => {
-    const { run, deadLetters } = burying(() => START + 1);
+  it('is left for the next run, because it was sent after the start of this run', async () => {
+    const { run, deadLetters } = deadLettering(() => START + 1);
     expect(await run()).toEqual({ redriven: 3, skipped: {}, left: 3, end: 'emptied' });
     expect(deadLetters.visible).toHaveLength(3);
   });
 
-  it('is left also where the clock of SQS is behind', async () => {
-    const { run } = burying(() => START - 500);
+  it('is also left if the clock of SQS is behind', async () => {
+    const { run } = deadLettering(() => START - 500);
     expect(await run()).toEqual({ redriven: 3, skipped: {}, left: 3, end: 'emptied' });
   });
 });

@@ -44,7 +44,9 @@ const notice = (messageId: string, attempts = 2) =>
 
 type Standing = { status: string; attempts: number; retry?: StubAnswer };
 
-/** A deployment whose undeliverable queue holds a notice of each, and how its deliveries stand now. */
+/**
+ * A deployment whose undeliverable queue holds a notice of each delivery, with the current states of the deliveries.
+ */
 const deployed = async (
   standings: Record<string, Standing>,
   bodies = Object.keys(standings).map((id) => notice(id)),
@@ -74,8 +76,8 @@ const summary = (counts: { redriven: number; settled: number; skipped: number; l
   `${JSON.stringify({ queue: 'undeliverable', ...counts })}\n`;
 
 describe('posthaste redrive undeliverable', () => {
-  it('retries each delivery by the API and removes its notice', async () => {
-    const { run, retried, letters, sent } = await deployed({
+  it('retries each delivery through the API and removes its notice', async () => {
+    const { run, retried, deadLetters, sent } = await deployed({
       m1: { status: 'exhausted', attempts: 2 },
       m2: { status: 'rejected', attempts: 2 },
     });
@@ -85,13 +87,13 @@ describe('posthaste redrive undeliverable', () => {
       stderr: '',
     });
     expect(retried.toSorted()).toEqual(['m1', 'm2']);
-    expect(letters.size).toBe(0);
-    // Under the ids that they had: nothing is published anew.
+    expect(deadLetters.size).toBe(0);
+    // Deliveries keep their ids: nothing is published again.
     expect(sent).toEqual([]);
   });
 
-  it('removes what nothing is left to do about, without a retry', async () => {
-    const { run, retried, letters } = await deployed({
+  it('removes the notices of deliveries that need no retry', async () => {
+    const { run, retried, deadLetters } = await deployed({
       delivered: { status: 'delivered', attempts: 3 },
       open: { status: 'retrying', attempts: 2 },
       cancelled: { status: 'cancelled', attempts: 2 },
@@ -104,13 +106,13 @@ describe('posthaste redrive undeliverable', () => {
     for (const reason of ['delivered', 'under_way', 'cancelled', 'ended_again'])
       expect(stdout).toContain(`${reason} 1`);
     expect(retried).toEqual([]);
-    expect(letters.size).toBe(0);
+    expect(deadLetters.size).toBe(0);
   });
 
-  it('skips and keeps what cannot be retried, with the reason', async () => {
+  it('skips and keeps notices of deliveries that cannot be retried, with the reason', async () => {
     const gone = refusal(409, 'conflict', 'the body of this message is not kept');
     const bodies = [notice('m1'), notice('unknown'), 'garbage', '{"queue":"orders"}'];
-    const { run, letters } = await deployed(
+    const { run, deadLetters } = await deployed(
       { m1: { status: 'exhausted', attempts: 2, retry: gone } },
       bodies,
     );
@@ -124,34 +126,34 @@ describe('posthaste redrive undeliverable', () => {
       'invalid_field:messageId',
     ])
       expect(stdout).toContain(`${reason} 1`);
-    expect(letters.size).toBe(4);
+    expect(deadLetters.size).toBe(4);
   });
 
-  it('can be repeated after it broke off between a retry and its notice: that one is under way', async () => {
+  it('can be repeated after a failure between a retry and the removal of its notice: the notice is settled', async () => {
     const standings: Record<string, Standing> = {
       m1: { status: 'exhausted', attempts: 2 },
       m2: { status: 'exhausted', attempts: 2, retry: json({ message: 'busy' }, 503) },
     };
-    const { run, letters, retried } = await deployed(standings);
+    const { run, deadLetters, retried } = await deployed(standings);
     const { status, stderr } = await run('--json');
     expect(status).toBe(1);
-    expect(stderr).toContain('The redrive broke off after 0 messages');
-    expect(letters.size).toBe(2);
+    expect(stderr).toContain('The redrive stopped after 0 messages');
+    expect(deadLetters.size).toBe(2);
 
     standings['m1'] = { status: 'retrying', attempts: 2 };
     standings['m2'] = { status: 'exhausted', attempts: 2 };
     expect((await run('--json')).stdout).toBe(summary({ redriven: 1, settled: 1, skipped: 0, left: 0 }));
-    expect(letters.size).toBe(0);
+    expect(deadLetters.size).toBe(0);
     expect(retried.filter((id) => id === 'm1')).toHaveLength(1);
   });
 
-  it('leaves a second notice of a delivery for the next run, where it is settled', async () => {
+  it('leaves a second notice of a delivery for the next run, which settles it', async () => {
     const standings = { m1: { status: 'exhausted', attempts: 2 } };
-    const { run, retried, letters } = await deployed(standings, [notice('m1'), notice('m1')]);
+    const { run, retried, deadLetters } = await deployed(standings, [notice('m1'), notice('m1')]);
     expect((await run('--json')).stdout).toBe(summary({ redriven: 1, settled: 0, skipped: 0, left: 1 }));
     standings.m1 = { status: 'exhausted', attempts: 4 };
     expect((await run('--json')).stdout).toBe(summary({ redriven: 0, settled: 1, skipped: 0, left: 0 }));
     expect(retried).toEqual(['m1']);
-    expect(letters.size).toBe(0);
+    expect(deadLetters.size).toBe(0);
   });
 });

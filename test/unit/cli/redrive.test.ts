@@ -25,8 +25,8 @@ const summary = (redriven: number, left: number) =>
   `${JSON.stringify({ queue: 'ingress', redriven, skipped: 0, left })}\n`;
 
 describe('posthaste redrive', () => {
-  it('finds the deployment by its stacks, sends its dead letters back and prints one line of JSON', async () => {
-    const { environment, sent, letters } = await deployed({ bodies: ['one', '{"n": 2}'] });
+  it('finds the deployment by its stacks, sends its dead letters back, and prints one line of JSON', async () => {
+    const { environment, sent, deadLetters } = await deployed({ bodies: ['one', '{"n": 2}'] });
     expect(await redrive([...ON_AWS, '--json'], environment)).toEqual({
       status: 0,
       stdout: summary(2, 0),
@@ -36,22 +36,22 @@ describe('posthaste redrive', () => {
       { queue: 'IngressQueueUrl', body: 'one' },
       { queue: 'IngressQueueUrl', body: '{"n": 2}' },
     ]);
-    expect(letters.size).toBe(0);
+    expect(deadLetters.size).toBe(0);
   });
 
-  it('sends orders back to the operation queue, from where they had got to', async () => {
-    const order = { v: 1, kind: 'cancellation', queue: 'orders', deletedAt: 1, cursor: 'page-7' };
-    const body = JSON.stringify(order);
-    const { environment, sent, letters } = await deployed({ bodies: [body, '{"v":1,"kind":"parcel"}'] });
+  it('sends operations back to their queue unchanged, so that they continue where they stopped', async () => {
+    const operation = { v: 1, kind: 'cancellation', queue: 'orders', deletedAt: 1, cursor: 'page-7' };
+    const body = JSON.stringify(operation);
+    const { environment, sent, deadLetters } = await deployed({ bodies: [body, '{"v":1,"kind":"parcel"}'] });
     const args = ['operation', '--deployment', 'Posthaste'];
     expect((await redrive(args, environment)).stdout).toBe(
       'Dead letters of the operation queue, Posthaste: 1 redriven, 1 skipped (unknown_kind 1), 0 left.\n',
     );
     expect(sent).toEqual([{ queue: 'OperationQueueUrl', body }]);
-    expect(letters.size).toBe(1);
+    expect(deadLetters.size).toBe(1);
   });
 
-  it('says it in a sentence to people', async () => {
+  it('prints the result as a sentence', async () => {
     const { environment } = await deployed({ bodies: ['one'] });
     expect((await redrive(ON_AWS, environment)).stdout).toBe(
       'Dead letters of the ingress queue, Posthaste: 1 redriven, 0 skipped, 0 left.\n',
@@ -63,16 +63,16 @@ describe('posthaste redrive', () => {
     { args: ['--since', '30m'], redriven: 0 },
     { args: ['--since', '2h', '--limit', '3'], redriven: 3 },
     { args: ['--since', new Date(Date.now() - 2 * AN_HOUR).toISOString(), '--limit', '3'], redriven: 3 },
-  ])('takes $redriven of three letters an hour old with $args', async ({ args, redriven }) => {
+  ])('redrives $redriven of three dead letters sent an hour ago with $args', async ({ args, redriven }) => {
     const { environment, sent } = await deployed({ bodies: ['1', '2', '3'] });
     const { stdout } = await redrive([...ON_AWS, ...args, '--json'], environment);
     expect(stdout).toBe(summary(redriven, 3 - redriven));
     expect(sent).toHaveLength(redriven);
   });
 
-  it('finishes the batch at hand on Ctrl-C, however often, prints the sum and ends with status 130', async () => {
+  it('completes the current batch on repeated Ctrl-C, prints the counts, and exits with status 130', async () => {
     let interrupt = (): void => undefined;
-    const { environment, letters } = await deployed({
+    const { environment, deadLetters } = await deployed({
       bodies: Array.from({ length: 60 }, (_, n) => String(n)),
       onSend: () => {
         interrupt();
@@ -84,11 +84,11 @@ describe('posthaste redrive', () => {
       ({ interrupt } = command);
     });
     expect(run).toEqual({ status: 130, stdout: summary(50, 10), stderr: '' });
-    expect(letters.size).toBe(10);
+    expect(deadLetters.size).toBe(10);
   });
 
-  it('says why and how far it came, with status 1 and no stack trace, when AWS refuses', async () => {
-    const { environment, letters } = await deployed({
+  it('reports the reason and its progress, with status 1 and no stack trace, if AWS refuses', async () => {
+    const { environment, deadLetters } = await deployed({
       bodies: ['one'],
       onSend: () => ({
         status: 403,
@@ -97,8 +97,8 @@ describe('posthaste redrive', () => {
     });
     const { status, stdout, stderr } = await redrive(ON_AWS, environment);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toMatch(/^posthaste: The redrive broke off after 0 messages: .*AccessDenied.*\n$/);
-    expect(letters.size).toBe(1);
+    expect(stderr).toMatch(/^posthaste: The redrive stopped after 0 messages: .*AccessDenied.*\n$/);
+    expect(deadLetters.size).toBe(1);
   });
 
   it.each([
@@ -108,18 +108,18 @@ describe('posthaste redrive', () => {
       /^posthaste: There is no stack Nowhere(Pipeline|State) .*--deployment\.\n$/,
     ],
     [
-      'its stacks are of an older version',
+      'its stacks are from an older version',
       'Old',
       /^posthaste: The stacks OldPipeline .* no output ApiUrl, .*\n$/,
     ],
-  ])('says in one sentence when %s', async (_, deployment, sentence) => {
+  ])('reports in one message that %s', async (_, deployment, sentence) => {
     const { environment } = await deployed();
     const { status, stdout, stderr } = await redrive(['ingress', '--deployment', deployment], environment);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(sentence);
   });
 
-  it('says in one sentence when AWS cannot be reached', async () => {
+  it('reports in one message that AWS cannot be reached', async () => {
     const { environment, close } = await deployed();
     await close();
     const { status, stderr } = await redrive(ON_AWS, environment);
@@ -132,12 +132,12 @@ describe('posthaste redrive', () => {
     ['an unknown queue', ['retry']],
     ['an unknown option', ['ingress', '--sinse', '1h']],
     ['a time without a zone', ['ingress', '--since', '2026-01-01T00:00:00']],
-    ['a day that is none', ['ingress', '--since', '2026-02-30T00:00:00Z']],
-    ['a unit that is none', ['ingress', '--since', '3w']],
+    ['an invalid date', ['ingress', '--since', '2026-02-30T00:00:00Z']],
+    ['an unknown unit', ['ingress', '--since', '3w']],
     ['a time in the future', ['ingress', '--since', '2999-01-01T00:00:00Z']],
-    ['no messages at all', ['ingress', '--limit', '0']],
-    ['a part of a message', ['ingress', '--limit', '1.5']],
-    ['a prefix that no stack can have', ['ingress', '--deployment', 'a b']],
+    ['a limit of zero', ['ingress', '--limit', '0']],
+    ['a fractional limit', ['ingress', '--limit', '1.5']],
+    ['an invalid stack name prefix', ['ingress', '--deployment', 'a b']],
     ['two deployments', ['ingress', '--local', '--deployment', 'Posthaste']],
   ])('answers %s with the usage and status 2', async (_, args) => {
     const { status, stdout, stderr } = await redrive(args);
@@ -146,7 +146,7 @@ describe('posthaste redrive', () => {
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
-  it('helps with an example', async () => {
+  it('has an example in its help', async () => {
     const { status, stdout } = await redrive(['--help']);
     expect(status).toBe(0);
     expect(stdout).toContain('posthaste -- redrive ingress');

@@ -9,9 +9,9 @@ export type Run = { status: number; stdout: string; stderr: string };
 
 export type RunOptions = {
   env?: NodeJS.ProcessEnv;
-  /** Given on stdin. */
+  /** The content of stdin. */
   input?: string | Buffer;
-  /** Has stdin to itself. */
+  /** Called after the start; must write stdin itself. */
   onStart?: (command: RunningCommand) => void;
 };
 
@@ -19,7 +19,7 @@ export type RunningCommand = {
   stdin: PassThrough;
   stdout: PassThrough;
   stderr: PassThrough;
-  /** As Ctrl-C does. */
+  /** Simulates Ctrl-C. */
   interrupt: () => void;
 };
 
@@ -28,16 +28,16 @@ export const posthaste = async (
   args: readonly string[],
   { env = plainEnvironment(), input = '', onStart }: RunOptions = {},
 ): Promise<Run> => {
-  const surroundings = captured(env);
-  const { stdin, stdout, stderr } = surroundings;
+  const host = captured(env);
+  const { stdin, stdout, stderr } = host;
   const written = Promise.all([text(stdout), text(stderr)]);
   const restore = replaceSdkVariables(env);
   try {
-    const ended = runCommand(args, surroundings, sleepBriefly);
+    const ended = runCommand(args, host, sleepBriefly);
     if (onStart === undefined) stdin.end(input);
     else {
       const interrupt = (): void => {
-        if (!surroundings.emit('SIGINT')) throw new Error('the command does not handle Ctrl-C now');
+        if (!host.emit('SIGINT')) throw new Error('The command does not handle Ctrl-C now.');
       };
       onStart({ stdin, stdout, stderr, interrupt });
     }
@@ -51,10 +51,10 @@ export const posthaste = async (
   }
 };
 
-/** Whatever the command waits for is on loopback, and comes at once. */
+/** Shortens all waits: the stubs are on loopback and respond at once. */
 const sleepBriefly: Sleep = (milliseconds, signal) => systemSleep(milliseconds / 100, signal);
 
-/** What a run has around it, with nothing in it yet. */
+/** A substitute for `process` that captures the output. */
 export const captured = (env: NodeJS.ProcessEnv = {}) =>
   Object.assign(new EventEmitter(), {
     env,
@@ -63,7 +63,7 @@ export const captured = (env: NodeJS.ProcessEnv = {}) =>
     stderr: new PassThrough(),
   });
 
-/** The AWS SDK reads its variables from `process.env`: one run at a time. */
+/** The AWS SDK reads its variables from `process.env`, so only one run at a time is possible. */
 const replaceSdkVariables = (env: NodeJS.ProcessEnv): (() => void) => {
   const before = sdkVariables(process.env);
   for (const name of Object.keys(before)) Reflect.deleteProperty(process.env, name);
@@ -79,17 +79,17 @@ const sdkVariables = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
 
 const isForSdk = (name: string): boolean => name.startsWith('AWS_') || name === 'HOME';
 
-/** For services that do not look at them. */
+/** Keys for services that do not check them. */
 export const ANY_KEYS: RootKeys = { accessKeyId: 'test', secretAccessKey: 'test' };
 
-/** For a command that finds the API here, and AWS nowhere. */
+/** The environment for a command that can reach this API, but not AWS. */
 export const apiEnvironment = (apiUrl: string, keys: RootKeys = ANY_KEYS): NodeJS.ProcessEnv => ({
   ...plainEnvironment(),
   ...awsEnvironment('http://127.0.0.1:9', keys),
   POSTHASTE_API_URL: apiUrl,
 });
 
-/** The objects that stand on lines of their own. */
+/** Parses JSON lines. */
 export const jsonLines = (text: string): unknown[] =>
   text
     .split('\n')

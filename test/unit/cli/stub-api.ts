@@ -8,7 +8,7 @@ export type StubApi = {
   run: (args: readonly string[], options?: RunOptions) => Promise<Run>;
 };
 
-/** Answers by method and path, such as `GET /v2/queues`; the query is no part of it. */
+/** Answers by method and path without the query, such as `GET /v2/queues`. */
 export type StubRoutes = Record<string, (request: StubRequest, index: number) => StubAnswer>;
 
 const closing: (() => Promise<void>)[] = [];
@@ -17,7 +17,7 @@ export const closeStubs = async (): Promise<void> => {
   await Promise.all(closing.splice(0).map((close) => close()));
 };
 
-/** An administration API on loopback, and the command run against it. What it has no route for is not found. */
+/** An administration API on loopback, and a function that runs the command against it. Unknown routes answer 404. */
 export const stubApi = async (routes: StubRoutes): Promise<StubApi> => {
   const stub = await awsStub((request, index) => {
     const [path] = request.path.split('?');

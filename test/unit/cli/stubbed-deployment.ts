@@ -4,11 +4,11 @@ import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
 import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
 export type StubbedDeployment = {
-  /** For a process that shall find the deployment. */
+  /** Environment variables with which a command finds the deployment. */
   environment: NodeJS.ProcessEnv;
-  /** Bodies of the letters that are there. */
-  letters: Map<string, string>;
-  /** Bodies that were sent to a queue, by its name. */
+  /** Bodies of the dead letters in the queue, by id. */
+  deadLetters: Map<string, string>;
+  /** Sent messages, with the name of their queue. */
   sent: { queue: string; body: string }[];
   close: () => Promise<void>;
 };
@@ -41,13 +41,13 @@ const requestSchema = z.object({
 });
 type SqsRequest = z.infer<typeof requestSchema>;
 
-/** Where the output ApiUrl leads. */
+/** The path of the output ApiUrl. */
 const API = '/000000000000/ApiUrl';
 
 const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
 
 /**
- * CloudFormation and SQS on loopback, with a deployment `Posthaste` each of whose queues, as one reads from it, holds the given
+ * CloudFormation and SQS on loopback with a deployment `Posthaste`. Receiving from any of its queues returns the given
  * bodies.
  */
 export const stubbedDeployment = async ({
@@ -62,12 +62,12 @@ export const stubbedDeployment = async ({
   /** The administration API: a method and a path, such as `GET /v2/health`. */
   onApi?: (request: string) => StubAnswer;
 }): Promise<StubbedDeployment> => {
-  const letters = new Map(bodies.map((body, index) => [`letter-${index}`, body]));
+  const deadLetters = new Map(bodies.map((body, index) => [`letter-${index}`, body]));
   const held = new Set<string>();
   const sent: StubbedDeployment['sent'] = [];
   const answers: Record<string, (request: SqsRequest) => StubAnswer> = {
     ReceiveMessage: ({ MaxNumberOfMessages }) => {
-      const shown = [...letters].filter(([id]) => !held.has(id)).slice(0, MaxNumberOfMessages);
+      const shown = [...deadLetters].filter(([id]) => !held.has(id)).slice(0, MaxNumberOfMessages);
       for (const [id] of shown) held.add(id);
       const Messages = shown.map(([id, body]) => ({
         MessageId: id,
@@ -91,14 +91,14 @@ export const stubbedDeployment = async ({
       return json({ Successful, Failed: [] });
     },
     DeleteMessageBatch: ({ Entries }) => {
-      for (const { ReceiptHandle } of Entries) letters.delete(ReceiptHandle);
+      for (const { ReceiptHandle } of Entries) deadLetters.delete(ReceiptHandle);
       return json({ Successful: Entries.map(({ Id }) => ({ Id })), Failed: [] });
     },
     ChangeMessageVisibilityBatch: ({ Entries }) => {
       for (const { ReceiptHandle } of Entries) held.delete(ReceiptHandle);
       return json({ Successful: Entries.map(({ Id }) => ({ Id })), Failed: [] });
     },
-    GetQueueAttributes: () => json({ Attributes: { ApproximateNumberOfMessages: String(letters.size) } }),
+    GetQueueAttributes: () => json({ Attributes: { ApproximateNumberOfMessages: String(deadLetters.size) } }),
   };
   const stub: AwsStub = await awsStub(({ method, path, headers, body }) => {
     if (path.startsWith(API)) return onApi(`${method} ${path.slice(API.length)}`);
@@ -109,7 +109,7 @@ export const stubbedDeployment = async ({
   });
   return {
     environment: { ...plainEnvironment(), ...awsEnvironment(stub.config.endpoint, stub.config.credentials) },
-    letters,
+    deadLetters,
     sent,
     close: stub.close,
   };
@@ -117,7 +117,10 @@ export const stubbedDeployment = async ({
 
 const json = (value: unknown): StubAnswer => ({ body: JSON.stringify(value) });
 
-/** `PosthastePipeline` has all outputs, `PosthasteState` none beside them, `OldPipeline` one; others do not exist. */
+/**
+ * `PosthastePipeline` has all outputs, `PosthasteState` and `OldState` none, `OldPipeline` one; other stacks do not
+ * exist.
+ */
 const describeStacks = (stack: string, endpoint: string): StubAnswer => {
   const headers = { 'content-type': 'text/xml' };
   const outputs = { PosthastePipeline: OUTPUTS, PosthasteState: [], OldPipeline: ['ApiId'], OldState: [] }[

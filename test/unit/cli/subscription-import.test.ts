@@ -15,7 +15,7 @@ const error = { code: 'conflict', message: 'is there already' };
 const inputOf = (count: number): string =>
   Array.from({ length: count }, (_, n) => `{"subscriber":"https://example.com/${n}"}`).join('\n');
 
-/** Each request imports its first line and finds its third there; its second is refused. */
+/** Each request imports its first line; its second is refused, and its third is unchanged. */
 const answered = (index: number) =>
   json({
     imported: 1,
@@ -47,7 +47,7 @@ describe('posthaste subscription import', () => {
     output = join(folder, 'results.jsonl');
   });
 
-  it('imports any number of lines, 500 at a time, and prints what became of each by its place', async () => {
+  it('imports any number of lines, 500 per request, and prints the result of each with its line number', async () => {
     const api = await stubApi({ [PATH]: (_, index) => answered(index) });
     const { status, stdout } = await api.run([...IMPORT, '--json'], { input: inputOf(700) });
     expect(status).toBe(1);
@@ -55,19 +55,19 @@ describe('posthaste subscription import', () => {
     expect(api.requests.map(({ body }) => body.split('\n').length)).toEqual([500, 200]);
   });
 
-  it('shows people the secrets, what was refused, and how many of each there were', async () => {
+  it('prints the secrets, the refused lines and the counts as text', async () => {
     const api = await stubApi({ [PATH]: (_, index) => answered(index) });
     const { status, stdout, stderr } = await api.run(IMPORT, { input: inputOf(700) });
     expect(status).toBe(1);
     expect(stdout).toBe(
-      'line 1: subscription new-0, secret whsec_0\n' +
-        'line 501: subscription new-1, secret whsec_1\n' +
+      'Line 1: subscription new-0, secret whsec_0\n' +
+        'Line 501: subscription new-1, secret whsec_1\n' +
         'Queue orders: 2 imported, 0 replaced, 2 unchanged, 2 refused.\n',
     );
-    expect(stderr).toBe('line 2: is there already\nline 502: is there already\n');
+    expect(stderr).toBe('Line 2 was refused: is there already\nLine 502 was refused: is there already\n');
   });
 
-  it('writes the results to a file for its owner alone, and prints no secret then', async () => {
+  it('writes the results to a file that only its owner can read, and then prints no secret', async () => {
     const api = await stubApi({ [PATH]: (_, index) => answered(index) });
     const { stdout, stderr } = await api.run([...IMPORT, '--output', output], { input: inputOf(700) });
     expect(jsonLines(readFileSync(output, 'utf8'))).toEqual(LINES);
@@ -79,7 +79,7 @@ describe('posthaste subscription import', () => {
     expect(jsonLines(again.stdout)).toEqual([{ imported: 1, replaced: 0, unchanged: 1, failed: 1 }]);
   });
 
-  it('asks for nothing where the file is there already, whose secrets would be lost', async () => {
+  it('sends no request if the output file exists, because its secrets would be lost', async () => {
     writeFileSync(output, 'secrets of an earlier import');
     const api = await stubApi({ [PATH]: (_, index) => answered(index) });
     const { status, stderr } = await api.run([...IMPORT, '--output', output], { input: inputOf(1) });
@@ -89,25 +89,25 @@ describe('posthaste subscription import', () => {
     expect(api.requests).toEqual([]);
   });
 
-  it('keeps the results of the requests before one that fails, and says where it broke off', async () => {
+  it('keeps the results of earlier requests if one fails, and reports the line at which it stopped', async () => {
     const api = await stubApi({
       [PATH]: (_, index) => (index === 0 ? answered(0) : refusal(409, 'conflict', 'is being deleted')),
     });
     const { status, stderr } = await api.run([...IMPORT, '--output', output], { input: inputOf(1200) });
     expect(status).toBe(1);
     expect(jsonLines(readFileSync(output, 'utf8'))).toEqual(LINES.slice(0, 3));
-    expect(stderr).toContain('no answer for line 501 and those after it');
+    expect(stderr).toContain('The import stopped at line 501');
     expect(stderr).toContain('is being deleted');
     expect(api.requests).toHaveLength(2);
   });
 
-  it('leaves no empty file where nothing was imported', async () => {
+  it('leaves no empty output file if nothing was imported', async () => {
     const api = await stubApi({ [PATH]: () => refusal(409, 'conflict', 'is being deleted') });
     await api.run([...IMPORT, '--output', output], { input: inputOf(1) });
     expect(existsSync(output)).toBe(false);
   });
 
-  it('finishes the request under way when it is interrupted, and begins no other', async () => {
+  it('completes the current request when interrupted, and starts no other', async () => {
     const begun = Promise.withResolvers<undefined>();
     const api = await stubApi({
       [PATH]: (_, index) => {
@@ -125,7 +125,7 @@ describe('posthaste subscription import', () => {
     expect(jsonLines(stdout)).toEqual(LINES.slice(0, 3));
   });
 
-  it('shows nothing of an answer that it does not understand', async () => {
+  it('prints nothing from a response with an unexpected form', async () => {
     const api = await stubApi({
       [PATH]: () => json({ subscriptions: [{ line: 1, result: 'imported', secret: 'whsec_0' }], failed: [] }),
     });

@@ -18,7 +18,7 @@ const ONE = '/v2/queues/orders/subscriptions/s1';
 const LIST = '/v2/queues/orders/subscriptions';
 
 describe('posthaste subscription', () => {
-  it('subscribes with everything that was said, and shows the secret once', async () => {
+  it('subscribes with all given options, and prints the signing secret once', async () => {
     const created = { subscription_id: 's1', secret: 'whsec_abc' };
     const api = await stubApi({ [`POST ${LIST}`]: () => json(created, 201) });
     const args = ['--ttl', '1h', '--policy', '{"maximum_delay": 60}', '--header', 'X-Team: a:b', '--raw'];
@@ -42,14 +42,16 @@ describe('posthaste subscription', () => {
       ...args,
       ...more,
     ]);
-    expect(run.stdout).toBe('Subscription s1 is created.\nIts secret, which is not shown again: whsec_abc\n');
+    expect(run.stdout).toBe(
+      'Created subscription s1.\nSigning secret (save it now, it is not shown again): whsec_abc\n',
+    );
     expect(api.requests[0]?.body).toBe(
       '{"subscriber":"https://example.com/hook","ttl":3600,"options":{"_retry_policy":{"maximum_delay": 60},' +
         '"post_headers":{"X-Team":"a:b"},"raw_delivery":true,"attempt_timeout":5,"max_per_second":0.5,"event_types":["a","b"],"filter":{"n": [1.0]}}}',
     );
   });
 
-  it('says where the subscriber could not be asked to confirm, when it is made and afterwards', async () => {
+  it('reports a confirmation request that could not be sent, after creation and in the list', async () => {
     const created = { subscription_id: 's1', secret: 'whsec_abc', confirmation: 'owed' };
     const waiting = { ...view, confirmed: false, confirmation: 'asked' };
     const owed = { ...waiting, confirmation: 'owed' };
@@ -58,13 +60,13 @@ describe('posthaste subscription', () => {
       [`GET ${LIST}`]: () => json({ subscriptions: [waiting, owed], links: [] }),
     });
     const { stdout } = await api.run(['subscription', 'create', 'orders', 'https://example.com/hook']);
-    expect(stdout).toContain('could not be asked');
+    expect(stdout).toContain('confirmation request could not be sent');
     expect((await api.run(['subscription', 'list', 'orders'])).stdout).toMatch(
-      /unconfirmed {2,}https.*\n.*unconfirmed \(not asked yet\) /,
+      /unconfirmed {2,}https.*\n.*unconfirmed \(request not sent\) /,
     );
   });
 
-  it('lists them with their state', async () => {
+  it('lists subscriptions with their state', async () => {
     const disabled = { ...view, id: 's2', disabled: { reason: 'gone', at: '2026-01-01T00:00:00.000Z' } };
     const api = await stubApi({
       [`GET ${LIST}`]: () => json({ subscriptions: [view, disabled], links: [] }),
@@ -80,7 +82,7 @@ describe('posthaste subscription', () => {
     ]);
   });
 
-  it('changes an option and sends the others along as they were shown', async () => {
+  it('changes one option and sends the other options unchanged', async () => {
     const api = await stubApi({ [`GET ${ONE}`]: () => json(view), [`PATCH ${ONE}`]: () => json(view) });
     const run = await api.run(['subscription', 'update', 'orders', 's1', '--policy', '{}', '--json']);
     expect(jsonLines(run.stdout)).toEqual([view]);
@@ -89,7 +91,7 @@ describe('posthaste subscription', () => {
     });
   });
 
-  it('replaces all options, and asks nothing before', async () => {
+  it('replaces all options without reading the current ones', async () => {
     const api = await stubApi({ [`PATCH ${ONE}`]: () => json(view) });
     await api.run([
       'subscription',
@@ -107,29 +109,31 @@ describe('posthaste subscription', () => {
   });
 
   it.each([
-    ['a new secret, and shows it', [], '{"subscriber":"https://other.example/"}', 'whsec_new'],
+    ['a new secret, and prints it', [], '{"subscriber":"https://other.example/"}', 'whsec_new'],
     [
       'the same secret',
       ['--keep-secret'],
       '{"subscriber":"https://other.example/","secret":"keep"}',
       undefined,
     ],
-  ])('moves one to another host with %s', async (_name, options, body, secret) => {
+  ])('moves a subscription to another host with %s', async (_name, options, body, secret) => {
     const api = await stubApi({ [`PATCH ${ONE}`]: () => json({ ...view, ...(secret && { secret }) }) });
     const args = ['subscription', 'update', 'orders', 's1', '--url', 'https://other.example/', ...options];
     const { stdout } = await api.run(args);
-    expect(stdout.includes('Its new secret, which is not shown again: whsec_new\n')).toBe(
+    expect(stdout.includes('New signing secret (save it now, it is not shown again): whsec_new\n')).toBe(
       secret !== undefined,
     );
     expect(api.requests.map((request) => request.body)).toEqual([body]);
   });
 
-  it.each(['enable', 'disable'])('can %s one', async (to) => {
+  it.each(['enable', 'disable'])('can %s a subscription', async (to) => {
     const api = await stubApi({ [`POST ${ONE}/${to}`]: () => json(view) });
-    expect((await api.run(['subscription', to, 'orders', 's1'])).stdout).toBe(`Subscription s1 is ${to}d.\n`);
+    expect((await api.run(['subscription', to, 'orders', 's1'])).stdout).toBe(
+      `${to === 'enable' ? 'Enabled' : 'Disabled'} subscription s1.\n`,
+    );
   });
 
-  it('rotates a secret with one that no other user can see', async () => {
+  it('rotates a secret to one from a file, which other users cannot see', async () => {
     const api = await stubApi({ [`POST ${ONE}/secret/rotate`]: () => json({ secret: 'whsec_new' }) });
     const args = [
       'subscription',
@@ -146,7 +150,7 @@ describe('posthaste subscription', () => {
     expect(api.requests[0]?.body).toBe('{"secret":"whsec_new","graceSeconds":60}');
   });
 
-  it('fails when the subscriber did not take the test, and shows what it said', async () => {
+  it('fails if the subscriber rejects the test message, and shows its response', async () => {
     const delivery = {
       queue: 'orders',
       messageId: 'm1',
@@ -168,21 +172,15 @@ describe('posthaste subscription', () => {
       policy: null,
     };
     const api = await stubApi({ [`POST ${ONE}/test`]: () => json({ delivery }) });
-    const { status, stdout } = await api.run([
-      'subscription',
-      'test',
-      'orders',
-      's1',
-      '--data',
-      '{"n": 1.0}',
-    ]);
+    const args = ['subscription', 'test', 'orders', 's1', '--data', '{"n": 1.0}'];
+    const { status, stdout } = await api.run(args);
     expect(status).toBe(1);
     expect(stdout).toContain('Status        rejected (http_400)\n');
     expect(stdout).toContain('400 "go \\u001b[2J away"');
     expect(api.requests[0]?.body).toBe('{"data":{"n": 1.0}}');
   });
 
-  it('looks for the first attempt of a test that the API does not wait for', async () => {
+  it('polls for the first attempt of a test if the API does not wait for it', async () => {
     const pending = {
       queue: 'orders',
       messageId: 'm1',
@@ -225,7 +223,7 @@ describe('posthaste subscription', () => {
   it.each([
     ['redacted', [], 'GET', '/v2/queues/orders/export'],
     ['with credentials', ['--with-credentials'], 'POST', '/v2/credentials/orders'],
-  ])('exports all parts of an export, %s', async (_name, flags, method, path) => {
+  ])('prints all pages of an export, %s', async (_name, flags, method, path) => {
     const api = await stubApi({
       [`${method} ${path}`]: ({ path: asked }) =>
         asked.includes('marker=m1')
@@ -239,7 +237,7 @@ describe('posthaste subscription', () => {
     expect(stdout).toBe('{"subscriber":"a"}\n{"subscriber":"b"}\n');
   });
 
-  it('deletes', async () => {
+  it('deletes a subscription', async () => {
     const api = await stubApi({ [`DELETE ${ONE}`]: () => ({ status: 204, body: '' }) });
     const { stdout } = await api.run(['subscription', 'delete', 'orders', 's1', '--json']);
     expect(stdout).toBe('{"queue":"orders","subscriptionId":"s1"}\n');

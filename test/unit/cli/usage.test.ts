@@ -6,7 +6,7 @@ import { wholeProgram } from '../../../cli/program.ts';
 import { terminalIn } from '../../../cli/terminal.ts';
 import { captured, posthaste } from './run-command.ts';
 
-/** Every command that does something, with its words. */
+/** Every command without subcommands, with its words. */
 const leavesOf = (
   command: Command,
   words: readonly string[] = [],
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 
 describe('the help of every command', () => {
-  it('has an example of itself, with options that it has and as many arguments as it takes', () => {
+  it('has an example that starts with the command and uses only options that exist', () => {
     expect(leaves.length).toBeGreaterThan(30);
     for (const { words, command } of leaves) {
       const examples = [...helpOf(command).matchAll(/npm run -s posthaste -- (.+)/g)].map(
@@ -51,14 +51,14 @@ describe('the help of every command', () => {
     }
   });
 
-  it('describes each of its options and arguments', () => {
+  it('describes each command and option', () => {
     for (const { words, command } of leaves) {
       expect(command.description() !== '' || words.length === 1, words.join(' ')).toBe(true);
       for (const { flags, description } of command.options) expect(description, flags).not.toBe('');
     }
   });
 
-  it('knows every command and option that docs/command.md shows, and the page shows every command', async () => {
+  it('covers every command and option in docs/command.md, which shows every command', async () => {
     const docs = await readFile(path.join(import.meta.dirname, '../../../docs/command.md'), 'utf8');
     const shown = [...docs.matchAll(/^(?:.* \| )?posthaste (.+)$/gm)].map(([, args = '']) => args);
     const seen = new Set<string>();
@@ -77,52 +77,60 @@ describe('the help of every command', () => {
     expect(leaves.map(({ words }) => words.join(' ')).filter((words) => !seen.has(words))).toEqual([]);
   });
 
-  it('is there for a part as well', async () => {
+  it('is available for a group of commands', async () => {
     const { status, stdout } = await posthaste(['help', 'subscription']);
     expect(status).toBe(0);
     expect(stdout).toContain('rotate-secret');
   });
 });
 
-describe('what is asked wrongly', () => {
+describe('a usage error', () => {
   it.each([
-    ['an unknown part', ['que']],
-    ['an unknown command', ['queue', 'lst']],
-    ['a part alone', ['queue']],
+    ['an unknown command', ['que']],
+    ['an unknown subcommand', ['queue', 'lst']],
+    ['a missing subcommand', ['queue']],
     ['an unknown option', ['queue', 'list', '--jsn']],
-    ['a name that no queue has', ['queue', 'show', 'a b']],
-    ['a name that a URL would resolve', ['queue', 'delete', '..']],
+    ['an invalid queue name', ['queue', 'show', 'a b']],
+    ['a queue name that is a dot segment', ['queue', 'delete', '..']],
     ['a policy that is not JSON', ['queue', 'create', 'q', '--policy', '{']],
-    ['a policy that is no object', ['queue', 'create', 'q', '--policy', '3']],
-    ['a member without a value', ['queue', 'set', 'q', '--set', 'owner']],
-    ['nothing to change', ['queue', 'set', 'q']],
-    ['nothing to change of a subscription', ['subscription', 'update', 'q', 's']],
+    ['a policy that is not an object', ['queue', 'create', 'q', '--policy', '3']],
+    ['a metadata key without a value', ['queue', 'set', 'q', '--set', 'owner']],
+    ['no change of a queue', ['queue', 'set', 'q']],
+    ['no change of a subscription', ['subscription', 'update', 'q', 's']],
     ['a header without a value', ['subscription', 'create', 'q', 'https://example.com', '--header', 'x']],
-    ['a part of a second to live', ['subscription', 'create', 'q', 'https://example.com', '--ttl', '0.5']],
+    ['a fractional time to live', ['subscription', 'create', 'q', 'https://example.com', '--ttl', '0.5']],
     ['data and a file', ['publish', 'q', '--data', '1', '--file', 'x']],
     ['data that is not JSON', ['publish', 'q', '--data', '{a: 1}']],
-    ['an id for many', ['publish', 'q', '--id', 'x', '--file', 'x']],
-    ['a delay that SQS cannot keep', ['publish', 'q', '--data', '1', '--delay', '901']],
-    ['a status that no listing has', ['deliveries', 'list', 'q', '--status', 'delivered']],
+    ['an id for many messages', ['publish', 'q', '--id', 'x', '--file', 'x']],
+    ['a delay above the limit of SQS', ['publish', 'q', '--data', '1', '--delay', '901']],
+    ['a status that the list omits', ['deliveries', 'list', 'q', '--status', 'delivered']],
     ['a message and a status', ['deliveries', 'list', 'q', '--message', 'm', '--status', 'rejected']],
-    ['too few names', ['retry', 'q', 'm']],
-    ['no time to recover', ['recover', 'start', 'q']],
-    ['a time that ends before it begins', ['recover', 'start', 'q', '--since', '1h', '--until', '2h']],
-    ['a script that is none', ['listen', '--answer', '200,banana']],
-    ['a secret that is none', ['listen', '--secret', 'whpk_short']],
-    ['a policy without a subscription', ['listen', '--policy', '{}']],
-    ['a port that is none', ['proxy', '--port', '65536']],
+    ['a missing argument', ['retry', 'q', 'm']],
+    ['a recovery without --since', ['recover', 'start', 'q']],
+    ['a period that ends before it starts', ['recover', 'start', 'q', '--since', '1h', '--until', '2h']],
+    ['an invalid answer script', ['listen', '--answer', '200,banana']],
+    ['a secret as an argument', ['listen', '--secret', 'whpk_short']],
+    ['a policy without --subscribe', ['listen', '--policy', '{}']],
+    ['an invalid port', ['proxy', '--port', '65536']],
     ['two deployments', ['doctor', '--local', '--deployment', 'Posthaste']],
-  ])('is told with the usage, before anything is done: %s', async (_, args) => {
+  ])('is reported with the usage, before any request: %s', async (_, args) => {
     const { status, stdout, stderr } = await posthaste(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain('Usage: posthaste');
   });
 
-  it('ends with status 2, nothing on stdout and no stack trace', async () => {
+  it('exits with status 2, and prints nothing on stdout and no stack trace', async () => {
     const { status, stdout, stderr } = await posthaste(['queue', 'show', 'a b']);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toContain('Usage: posthaste queue show');
+    expect(stderr).toMatch(/^error: .* A queue name is 1 to 64 .*\n\nUsage: posthaste queue show/);
     expect(stderr).not.toMatch(/^\s+at /m);
   });
+
+  it.each<{ args: string[] }>([{ args: [] }, { args: ['queue'] }])(
+    'starts with a sentence if the command is missing: $args',
+    async ({ args }) => {
+      const { stderr } = await posthaste(args);
+      expect(stderr).toMatch(/^error: missing command; choose one of those below\n\nUsage: posthaste/);
+    },
+  );
 });

@@ -10,13 +10,13 @@ const pages = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
   .filter((name) => name.endsWith('.md'))
   .map((page) => ({ page }));
 
-/** Without what stands in code, which may look like a link or a heading. */
+/** A page without code, which may look like a link or a heading. */
 const proseOf = (page: string): string =>
   readFileSync(join(root, page), 'utf8')
     .replaceAll(/^```[\s\S]*?^```/gm, '')
     .replaceAll(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]()]/g, ''));
 
-/** As GitHub makes anchors of headings. */
+/** The anchors that GitHub generates from headings. */
 const anchorsOf = (page: string): ReadonlySet<string> =>
   new Set(
     [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
@@ -38,7 +38,7 @@ const isBroken = (page: string, target: string): boolean => {
   return anchor !== undefined && file.endsWith('.md') && !anchorsOf(file).has(anchor);
 };
 
-/** What git knows of the project, without what is installed or generated. */
+/** The files of the project, without installed or generated ones. */
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
   cwd: root,
   encoding: 'utf8',
@@ -48,13 +48,13 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
 
 const SOURCE = /^(?:bench|cli|console|examples|functions|infra|local|shared|test)\/.*\.(?:ts|tsx|mjs)$/;
 
-/** Such as docs/policy.md#jitter, in a comment. */
+/** References such as docs/policy.md#jitter in a comment. */
 const referencesIn = (source: string): string[] =>
   [
     ...readFileSync(join(root, source), 'utf8').matchAll(/\b(?:docs\/[a-z-]+|README)\.md(?:#[a-z0-9-]+)?/g),
   ].map(([reference]) => reference);
 
-/** Such as `shared/domain/`, in a code span of a page. */
+/** Paths such as `shared/domain/` in a code span of a page. */
 const pathsIn = (page: string): string[] =>
   [
     ...readFileSync(join(root, page), 'utf8').matchAll(
@@ -62,8 +62,8 @@ const pathsIn = (page: string): string[] =>
     ),
   ].map(([, path = '']) => path);
 
-describe('every reference to a page', () => {
-  it('from a comment in the code leads to a heading that is there', () => {
+describe('every reference to a page in the code', () => {
+  it('leads to an existing page and heading', () => {
     const broken = files
       .filter((file) => SOURCE.test(file) && existsSync(join(root, file)))
       .flatMap((file) =>
@@ -76,13 +76,13 @@ describe('every reference to a page', () => {
 });
 
 describe('every path in a page', () => {
-  it.each(pages.filter(({ page }) => page !== 'CHANGELOG.md'))('is there: $page', ({ page }) => {
+  it.each(pages.filter(({ page }) => page !== 'CHANGELOG.md'))('exists: $page', ({ page }) => {
     expect(pathsIn(page).filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 });
 
 describe('every link to another page', () => {
-  it.each(pages)('leads somewhere: $page', ({ page }) => {
+  it.each(pages)('leads to an existing page and heading: $page', ({ page }) => {
     const own = linksOf(page).filter((target) => !/^[a-z]+:/.test(target));
     expect(own.filter((target) => isBroken(page, target))).toEqual([]);
   });

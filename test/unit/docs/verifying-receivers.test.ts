@@ -25,7 +25,7 @@ const [receiverSource = '', v1aSource = ''] = [
 let folder: string;
 
 beforeAll(() => {
-  // Within the project, so that the snippets find their packages.
+  // In the project folder, so that the snippets find their packages.
   mkdirSync(localFolder, { recursive: true });
   folder = mkdtempSync(join(localFolder, 'snippets-'));
 });
@@ -78,7 +78,7 @@ describe("the manual's receiver for Node.js", () => {
     return (await fetch(url, { method: 'POST', headers, body })).status;
   };
 
-  it('takes what we send, and refuses what was changed, what somebody else signed, and what nobody did', async () => {
+  it('accepts a signed request, and refuses changed, unsigned and differently signed ones', async () => {
     const request = requestOf(secret);
     const { 'webhook-signature': signature, ...unsigned } = request.headers;
     expect(signature).toMatch(/^v1,/);
@@ -97,7 +97,7 @@ describe("the manual's check of v1a signatures", () => {
     }),
   });
 
-  it('takes what we signed, and nothing else', async () => {
+  it('accepts only requests signed by Posthaste', async () => {
     const { isOurs } = isOursSchema.parse(await import(written('v1a.mjs', v1aSource)));
     const secret = makeSecret('v1a', randomBytes);
     const publicKey = publicKeyText(secret) ?? '';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fingerprint } from '../../../local/assembly.ts';
 
-describe('the fingerprint of a synthesis', () => {
+describe('the fingerprint of a CDK assembly', () => {
   let root = '';
   beforeEach(() => {
     root = mkdtempSync(join(tmpdir(), 'project-'));
@@ -17,7 +17,7 @@ describe('the fingerprint of a synthesis', () => {
   });
   const settings = { local: 'true', retentionDays: '20' };
 
-  it('is the same for the same sources and settings, in whatever order these are given', () => {
+  it('is the same for the same sources and settings, in any order of the settings', () => {
     expect(fingerprint(root, { retentionDays: '20', local: 'true' })).toBe(fingerprint(root, settings));
   });
 
@@ -35,7 +35,7 @@ describe('the fingerprint of a synthesis', () => {
     expect(fingerprint(root, settings)).not.toBe(before);
   });
 
-  it('does not change with what is no source of the stacks', () => {
+  it('does not change with files that are not sources of the stacks', () => {
     const before = fingerprint(root, settings);
     writeFileSync(join(root, 'README.md'), 'text');
     expect(fingerprint(root, settings)).toBe(before);

@@ -16,7 +16,7 @@ beforeEach(async () => {
   heard.length = 0;
   receiver = await startDemoReceiver(demoSubscribers, {
     onRequest: (messageId) => heard.push(messageId),
-    onTaken: () => heard.push('taken'),
+    onDelivered: () => heard.push('taken'),
   });
 });
 
@@ -29,7 +29,7 @@ const call = async (secrets: Parameters<typeof webhookRequest>[2]['secrets']): P
 };
 
 describe("the demo's receiver", () => {
-  it('counts requests, and among them those that are not signed with the secret of their subscriber', async () => {
+  it("counts all requests, and those not signed with the subscriber's secret", async () => {
     const secret = makeSecret('v1', randomBytes);
     receiver.trust(healthy, secretText(secret));
     expect(await call([secret])).toBe(200);
@@ -44,7 +44,7 @@ describe("the demo's receiver", () => {
     expect(heard.slice(0, 2)).toEqual(['message-1', 'taken']);
   });
 
-  it('trusts nothing that is signed with a secret it was not told', async () => {
+  it('counts a request as unverified if it knows no secret of the subscriber', async () => {
     await call([makeSecret('v1', randomBytes)]);
     expect(receiver.unverified(healthy, 'message-1')).toBe(1);
   });

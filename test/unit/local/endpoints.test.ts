@@ -32,7 +32,7 @@ const emulator = {
 const endpoints = endpointsOf(emulator, outputs);
 
 describe('the endpoints of a deployed system', () => {
-  it('are the stacks’ outputs, with an API address that resolves on this machine', () => {
+  it('contain the stack outputs, with an API address that resolves locally', () => {
     expect(endpoints).toEqual({
       endpoint: 'http://127.0.0.1:4566',
       region: 'us-east-1',
@@ -61,11 +61,11 @@ describe('the endpoints of a deployed system', () => {
     });
   });
 
-  it('are refused when an output is missing, which is named', () => {
+  it('cannot be built without a stack output, which the error names', () => {
     expect(() => endpointsOf(emulator, { ...outputs, ScheduleGroup: undefined })).toThrow(/ScheduleGroup/);
   });
 
-  it('are written whole, with nothing left beside them, and removed', () => {
+  it('are written atomically without leftover files, and can be removed', () => {
     const folder = mkdtempSync(join(tmpdir(), 'endpoints-'));
     const file = join(folder, 'endpoints.json');
     writeEndpoints(file, endpoints);
@@ -77,7 +77,7 @@ describe('the endpoints of a deployed system', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('cannot be read by other users, whatever an interrupted write has left', () => {
+  it('cannot be read by other users, even after an interrupted write', () => {
     const folder = mkdtempSync(join(tmpdir(), 'endpoints-'));
     const file = join(folder, 'endpoints.json');
     writeFileSync(`${file}.partial`, '{"endp', { mode: 0o644 });

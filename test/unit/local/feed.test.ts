@@ -42,7 +42,7 @@ const retrying = (attempts: AttemptView[], nextAttempt?: DeliveryView['nextAttem
   ...(nextAttempt === undefined ? {} : { nextAttempt, nextAttemptAt: nextAttempt.dueAt }),
 });
 
-describe('what comes after an attempt', () => {
+describe('the next step after an attempt', () => {
   const [first, second] = [failedAttempt(1, 'initial', 0), failedAttempt(2, 'immediate', 1)];
   const pending = {
     number: 3,
@@ -51,7 +51,7 @@ describe('what comes after an attempt', () => {
     by: 'scheduler',
   } as const;
 
-  it('is the attempt that was made, with what brought it about', () => {
+  it('is a recorded attempt, with its mechanism', () => {
     const made = { ...second, by: 'same_invocation', dueAt: '2026-01-01T10:00:00.100Z' } as const;
     expect(nextStep(retrying([first, made]), 1)).toEqual({
       kind: 'next',
@@ -65,13 +65,13 @@ describe('what comes after an attempt', () => {
     });
   });
 
-  it('is the attempt that is pending, at the time on record', () => {
+  it('is a pending attempt, at its recorded time', () => {
     expect(nextStep(retrying([first, second], pending), 2)).toMatchObject({
       next: { ...pending, dueAt: Date.parse(pending.dueAt) },
     });
   });
 
-  it('is nothing once it was delivered, rejected or cancelled, or the policy has run out', () => {
+  it('is the end if the delivery was delivered, rejected, cancelled or exhausted', () => {
     expect(nextStep(retrying([{ ...first, outcome: 'delivered' }]), 1)).toEqual({ kind: 'delivered' });
     expect(nextStep(retrying([{ ...first, outcome: 'rejected' }]), 1)).toEqual({ kind: 'rejected' });
     expect(nextStep({ ...retrying([first]), status: 'cancelled' }, 1)).toEqual({ kind: 'cancelled' });
@@ -86,7 +86,7 @@ describe('a line of the feed', () => {
     return stripVTControlCharacters(feedLine({ message: 'm1', subscriber: 'scheduled', attempt, step }));
   };
 
-  it('says whose attempt it was, what came of it, and when and by what the next one comes', () => {
+  it('shows the subscriber, the result, and the time and mechanism of the next attempt', () => {
     const line = lineOf(
       retrying([failedAttempt(1, 'initial', 0), failedAttempt(2, 'immediate', 1)], {
         number: 3,
@@ -105,21 +105,21 @@ describe('a line of the feed', () => {
     ['immediate', 0, 'same_invocation'],
     ['post_backoff', 30_000, 'sqs_delay'],
     ['pre_backoff', 10_000, 'scheduler'],
-  ] as const)('fits into 100 columns, two of them indented, with %s next', (phase, dueAt, by) => {
+  ] as const)('fits into 100 columns with indentation if the next phase is %s', (phase, dueAt, by) => {
     const attempt = failedAttempt(9, 'post_backoff', 0);
     const step = { kind: 'next', next: { number: 9, phase, dueAt, by }, endedAt: 0 } as const;
     const line = feedLine({ message: 'm1', subscriber: 'scheduled', attempt, step });
     expect(stripVTControlCharacters(line).length).toBeLessThanOrEqual(98);
   });
 
-  it('shows the error where no status came', () => {
+  it('shows the error if there is no status', () => {
     const { statusCode, ...unanswered } = failedAttempt(1, 'initial', 0);
     expect(statusCode).toBe(503);
     expect(lineOf(retrying([{ ...unanswered, error: 'timeout' }]), 1)).toContain('timeout, 100 ms');
   });
 });
 
-describe('the verdict on a demo delivery', () => {
+describe('the check of a demo delivery', () => {
   const scheduled = demoSubscribers.find(({ name }) => name === 'scheduled');
   if (scheduled === undefined) throw new Error('no such subscriber');
   const delivered: DeliveryView = {
@@ -143,11 +143,11 @@ describe('the verdict on a demo delivery', () => {
     attempts: delivered.attempts.map((attempt) => ({ ...attempt, by: 'sqs_delay' as const })),
   };
 
-  it('finds no fault with one that ended as its subscriber is there to show', () => {
+  it('finds no fault in a delivery that ended as expected', () => {
     expect(judge(asExpected)).toMatchObject({ status: 'delivered', attempts: 2, seconds: 10.1, faults: [] });
   });
 
-  it('does not ask for Scheduler where the deployment leaves the retry to SQS', () => {
+  it('does not expect Scheduler if the deployment uses SQS for that delay', () => {
     expect(judge({ ...asExpected, view: byAnother, schedulerThreshold: 90 }).faults).toEqual([]);
   });
 
@@ -158,20 +158,24 @@ describe('the verdict on a demo delivery', () => {
       { view: { ...delivered, attempts: [...delivered.attempts, ...delivered.attempts] }, requests: 4 },
       'took 4 attempts, not 2',
     ],
-    ['requests that are not on record', { requests: 3 }, 'has 2 attempts on record, but 3 requests came'],
-    ['requests that are not signed', { unverified: 1 }, 'came 1 times without a good signature'],
-    ['another mechanism', { view: byAnother }, 'was not woken by EventBridge Scheduler'],
+    [
+      'requests that are not on record',
+      { requests: 3 },
+      'has 2 recorded attempts, but the receiver counted 3 requests',
+    ],
+    ['requests that are not signed', { unverified: 1 }, 'had 1 requests without a valid signature'],
+    ['another mechanism', { view: byAnother }, 'was not started by EventBridge Scheduler'],
     ['no record', { view: undefined }, 'was never recorded'],
-  ])('finds fault with %s', (_, difference, fault) => {
+  ])('reports %s', (_, difference, fault) => {
     expect(judge({ ...asExpected, ...difference }).faults).toEqual([fault]);
   });
 
-  it('stands in the closing table, a row for each delivery', () => {
+  it('is printed as one table row per delivery', () => {
     const rows = verdictTable([judge(asExpected), judge({ ...asExpected, view: byAnother })]).split('\n');
     expect(rows.map((row) => row.split(/ {2,}/).at(-1))).toEqual([
       'as expected',
       'yes',
-      'no: was not woken by EventBridge Scheduler',
+      'no: was not started by EventBridge Scheduler',
     ]);
   });
 });

@@ -44,14 +44,14 @@ const commandsWith = (word: string): string[] =>
     .split('\n')
     .filter((line) => line.startsWith('  ') && line.includes(word));
 
-/** What a shell makes of a command: its words, one a line. */
+/** The words into which a shell splits a command. */
 const wordsOf = (command: string): string[] =>
   execFileSync('sh', ['-c', `printf '%s\\n' ${command}`], { encoding: 'utf8' })
     .trimEnd()
     .split('\n');
 
-describe('what npm start prints to be pasted', () => {
-  it('sets the names of the README and the keys for programs, the $ of the API’s address untouched', () => {
+describe('the commands that npm start prints', () => {
+  it('set the variables of the README and the keys, and keep the $ in the API address', () => {
     const [line = ''] = commandsWith('export ');
     const names = ['API_URL', 'INGRESS_QUEUE_URL', 'ENDPOINT', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
     const show = names.map((name) => `printenv ${name}`);
@@ -65,7 +65,7 @@ describe('what npm start prints to be pasted', () => {
     ]);
   });
 
-  it('subscribes the receiver, and publishes through the API, by words that a shell leaves alone', () => {
+  it('subscribe the receiver and publish through the API, quoted for a shell', () => {
     const [subscribe = [], publish = []] = commandsWith('curl ').map(wordsOf);
     expect(subscribe).toContain(`${endpoints.apiUrl}/v2/queues/demo/subscriptions`);
     expect(JSON.parse(subscribe.at(-1) ?? '')).toEqual({ subscriber: 'http://127.0.0.1:8080/hook' });
@@ -73,7 +73,7 @@ describe('what npm start prints to be pasted', () => {
     expect(JSON.parse(publish.at(-1) ?? '')).toMatchObject({ messages: [{ body: { order: 1002 } }] });
   });
 
-  it('sends with the AWS command line to the local AWS and nowhere else, without asking for anything', () => {
+  it('publish with the AWS CLI to the local AWS only, without further configuration', () => {
     const [words = []] = commandsWith('aws sqs').map(wordsOf);
     const after = (option: string) => words[words.indexOf(option) + 1];
     expect(words.slice(0, 2)).toEqual([
@@ -86,18 +86,18 @@ describe('what npm start prints to be pasted', () => {
     expect(JSON.parse(after('--message-body') ?? '')).toMatchObject({ queue: 'demo' });
   });
 
-  it('says so where the API takes no unsigned calls', () => {
+  it('come with a note if the API refuses unsigned calls', () => {
     const said = (apiAuthorization: string) => hints(endpoints, { ...options, apiAuthorization });
-    expect(said('iam')).toContain('no unsigned calls (apiAuthorization=iam)');
+    expect(said('iam')).toContain('refuses unsigned calls (apiAuthorization=iam)');
     expect(said('none')).not.toContain('unsigned');
   });
 
-  it('leads to the console, where there is one', () => {
-    expect(hints(endpoints, options)).toContain('Its console: http://127.0.0.1:8900/#token=secret\n');
-    expect(hints(endpoints, { ...options, consoleUrl: undefined })).not.toContain('console:');
+  it('come with the address of the console, if there is one', () => {
+    expect(hints(endpoints, options)).toContain('Console: http://127.0.0.1:8900/#token=secret\n');
+    expect(hints(endpoints, { ...options, consoleUrl: undefined })).not.toContain('Console:');
   });
 
-  it('starts a receiver that shows each request and answers 200', async () => {
+  it('start a receiver that prints each request and answers 200', async () => {
     expect(commandsWith('node -e')).toEqual([`  ${receiverCommand(8080)}`]);
     const port = await loopbackPort();
     const receiver = spawn('sh', ['-c', `exec ${receiverCommand(port)}`], {

@@ -26,7 +26,7 @@ afterEach(() => {
 });
 
 describe('Node', () => {
-  it('is too old before 20, and the message says so', () => {
+  it('is refused below version 20, with a message', () => {
     expect(nodeProblem('19.9.0')).toMatch(/needs Node 20 or newer; this is 19\.9\.0/);
     expect(nodeProblem('20.0.0')).toBeUndefined();
     expect(nodeProblem('24.21.0')).toBeUndefined();
@@ -46,40 +46,40 @@ describe('npm packages', () => {
     written('node_modules/.package-lock.json', 1_001, { packages: record });
   };
 
-  it('are ready for tests when npm finished with all of them after the lock file was last changed', () => {
+  it('are ready for tests if npm installed all of them after the last change of the lock file', () => {
     installed(['zod', 'vitest'], { lockFileAt: 1_000 });
     expect(npmPackagesReady(folder, 'product')).toBe(true);
     expect(npmPackagesReady(folder, 'all')).toBe(true);
   });
 
-  it('are ready for a start, but not for tests, without those that only tests need', () => {
+  it('are ready for a start, but not for tests, without the devDependencies', () => {
     installed(['zod'], { lockFileAt: 1_000 });
     expect(npmPackagesReady(folder, 'product')).toBe(true);
     expect(npmPackagesReady(folder, 'all')).toBe(false);
   });
 
-  it('are installed again when the lock file changed since', () => {
+  it('are installed again after a change of the lock file', () => {
     installed(['zod', 'vitest'], { lockFileAt: 1_002 });
     expect(npmPackagesReady(folder, 'product')).toBe(false);
     expect(npmPackagesReady(folder, 'all')).toBe(false);
   });
 
-  it('are installed again when npm was interrupted, which leaves no record', () => {
+  it('are installed again after an interrupted npm, which leaves no record', () => {
     written('package-lock.json', 1_000);
     expect(npmPackagesReady(folder, 'product')).toBe(false);
   });
 
-  it('are for a start only what it needs', () => {
+  it('exclude devDependencies for a start', () => {
     expect(npmArguments(folder, 'product')).toEqual(['ci', '--omit=dev']);
     expect(npmArguments(folder, 'all')).toEqual(['ci', '--include=dev']);
   });
 
-  it('are renewed by a start with those for tests, where these were installed', () => {
+  it('are renewed by a start including devDependencies, if these were installed', () => {
     installed(['zod', 'vitest'], { lockFileAt: 1_002 });
     expect(npmArguments(folder, 'product')).toEqual(['ci', '--include=dev']);
   });
 
-  it('are completed for tests without deleting what a start may be running on', () => {
+  it('are completed for tests without deleting packages that a running start may use', () => {
     installed(['zod'], { lockFileAt: 1_000 });
     expect(npmArguments(folder, 'all')).toEqual(['install', '--no-save', '--include=dev']);
   });
@@ -88,30 +88,30 @@ describe('npm packages', () => {
 describe('Python', () => {
   const python = (version: string, pip = true) => ({ executable: `/bin/python${version}`, version, pip });
 
-  it('is the first that is recent enough and has pip', () => {
+  it('is the first installation that is recent enough and has pip', () => {
     expect(choosePython([python('3.9'), python('3.12', false), python('3.10'), python('3.13')])).toEqual(
       python('3.10'),
     );
   });
 
-  it('is asked for when there is none', () => {
+  it('is requested if it is missing', () => {
     expect(() => choosePython([])).toThrow(/Python is missing.*3\.10 or newer, with pip/);
   });
 
-  it('is asked for anew when it is too old', () => {
+  it('is requested again if it is too old', () => {
     expect(() => choosePython([python('3.9')])).toThrow(/Python 3\.9 is too old/);
     expect(() => choosePython([python('2.7')])).toThrow(/Python 2\.7 is too old/);
   });
 
-  it('needs pip, and says how to get it', () => {
+  it('needs pip, and the message says how to install it', () => {
     expect(() => choosePython([python('3.12', false)])).toThrow(
       /pip is missing.*ensurepip.*apt-get install python3-pip/,
     );
   });
 });
 
-describe('packages of pip', () => {
-  /** Stands for Python: makes the target folder as pip does, then ends. */
+describe('pip packages', () => {
+  /** A substitute for Python: creates the target folder as pip does, then exits with this status. */
   const pythonThatEnds = (status: number, version = '3.12') => {
     const executable = join(folder, 'python');
     const script = `#!/bin/sh\nwhile [ "$1" != --target ]; do shift; done\nmkdir "$2" && exit ${status}\n`;
@@ -126,7 +126,7 @@ describe('packages of pip', () => {
   const signal = new AbortController().signal;
   const target = () => join(folder, 'packages');
 
-  it('are ready once they are installed, for this list and this Python only', async () => {
+  it('are ready after installation, only for this list and this Python version', async () => {
     const packages = requiring('six==1.16.0');
     const python = pythonThatEnds(0);
     expect(arePipPackagesReady(target(), packages, python)).toBe(false);
@@ -137,13 +137,13 @@ describe('packages of pip', () => {
     expect(readdirSync(folder).toSorted()).toEqual(['packages', 'python', 'requirements.txt']);
   });
 
-  it('leave nothing behind when pip fails', async () => {
+  it('leave no files behind if pip fails', async () => {
     const failing = pipInstallWith(pythonThatEnds(1), requiring('six==1.16.0'), target(), signal);
     await expect(failing).rejects.toThrow(/pip could not install some packages/);
     expect(readdirSync(folder).toSorted()).toEqual(['python', 'requirements.txt']);
   });
 
-  it('of the local AWS are installed with a hash for each, and none is built from source', () => {
+  it('of the local AWS are pinned by hashes, and none is built from source', () => {
     const list = readFileSync(localAwsPackages.requirements, 'utf8').replaceAll('\\\n', ' ');
     const lines = list.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     expect(lines.slice(0, 2)).toEqual(['--require-hashes', '--only-binary :all:']);

@@ -20,7 +20,7 @@ afterEach(() => {
   rmSync(builds, { recursive: true });
 });
 
-/** Builds a file with this text. */
+/** A build that writes a file with this text. */
 const building = (text: string) => (folder: string) => {
   mkdirSync(folder);
   writeFileSync(join(folder, 'file'), text);
@@ -29,8 +29,8 @@ const building = (text: string) => (folder: string) => {
 
 const textIn = (folder: string): string => readFileSync(join(folder, 'file'), 'utf8');
 
-describe('a build that is kept', () => {
-  it('is made once for the same sources', async () => {
+describe('a cached build', () => {
+  it('runs once for the same sources', async () => {
     const first = await keptBuild(builds, 'sources', building('one'));
     const again = await keptBuild(builds, 'sources', building('two'));
     expect(again).toBe(first);
@@ -38,7 +38,7 @@ describe('a build that is kept', () => {
     expect(textIn(await keptBuild(builds, 'others', building('two')))).toBe('two');
   });
 
-  it('leaves nothing of one that fails, which is made again the next time', async () => {
+  it('leaves nothing behind if it fails, and runs again the next time', async () => {
     const failing = async (folder: string): Promise<void> => {
       await building('half')(folder);
       throw new Error('no room');
@@ -48,19 +48,19 @@ describe('a build that is kept', () => {
     expect(textIn(await keptBuild(builds, 'sources', building('one')))).toBe('one');
   });
 
-  it('is the one that a run beside it has made first', async () => {
+  it('is replaced by the build that another process completed first', async () => {
     const beaten = async (folder: string): Promise<void> => {
-      await building('mine')(folder);
-      await building('theirs')(join(builds, 'sources'));
+      await building('second')(folder);
+      await building('first')(join(builds, 'sources'));
     };
-    expect(textIn(await keptBuild(builds, 'sources', beaten))).toBe('theirs');
+    expect(textIn(await keptBuild(builds, 'sources', beaten))).toBe('first');
     expect(readdirSync(builds)).toEqual(['sources']);
   });
 
-  it('is forgotten when four others have been used since', async () => {
+  it('is deleted once four others have been used more recently', async () => {
     for (const [age, name] of ['a', 'b', 'c', 'd', 'e'].entries()) {
       await keptBuild(builds, name, building(name));
-      // Later ones may come within the same tick of the file system's clock.
+      // Several builds may have the same time stamp in the file system.
       utimesSync(join(builds, name), age, age);
     }
     await keptBuild(builds, 'f', building('f'));

@@ -14,40 +14,40 @@ describe('the lock of a start', () => {
   afterEach(() => {
     rmSync(folder, { recursive: true });
   });
-  const taken = (lives?: () => boolean) => {
-    const lock = takeLock(file, lives);
+  const taken = (isAlive?: () => boolean) => {
+    const lock = takeLock(file, isAlive);
     if (lock.kind !== 'taken') throw new Error('the lock is held');
     return lock;
   };
 
-  it('names the process that holds it, and is gone when released', () => {
+  it('names the process that holds it, and is deleted when released', () => {
     const lock = taken();
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ pid: process.pid });
     lock.release();
     expect(existsSync(file)).toBe(false);
   });
 
-  it('is refused to a second, who learns whose it is', () => {
+  it('is refused to a second process, with the name of the holder', () => {
     const lock = taken();
     expect(takeLock(file, () => true)).toMatchObject({ kind: 'held', by: { pid: process.pid } });
     expect(existsSync(file)).toBe(true);
     lock.release();
   });
 
-  it('is taken over from a process that is gone', () => {
+  it('is taken over from a process that has ended', () => {
     taken();
     taken(() => false).release();
     expect(existsSync(file)).toBe(false);
   });
 
-  it('is taken over from a living process that is no start: its number was given again', () => {
+  it('is taken over from a running process that is not a start, because its id was reused', () => {
     const first = taken();
     writeFileSync(file, JSON.stringify({ pid: 1, since: '2026-01-01T00:00:00.000Z' }));
     taken().release();
     first.release();
   });
 
-  it('is taken over where a crash left half of it', () => {
+  it('is taken over if a crash left an incomplete file', () => {
     const first = taken();
     writeFileSync(file, '{"pid":');
     taken(() => true).release();

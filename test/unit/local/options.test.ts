@@ -14,7 +14,7 @@ const refusalOf = (...args: string[]) => {
 };
 
 describe('the command line of npm start', () => {
-  it('shows the demo and stays up when nothing is said', () => {
+  it('runs the demo and keeps running by default', () => {
     expect(optionsOf()).toEqual({ once: false, demo: true, context: {} });
   });
 
@@ -27,7 +27,7 @@ describe('the command line of npm start', () => {
     });
   });
 
-  it('passes settings on with everything after the first equals sign, the last of a key winning', () => {
+  it('splits settings at the first equals sign, and the last value of a key wins', () => {
     expect(
       optionsOf(
         '-c',
@@ -40,7 +40,7 @@ describe('the command line of npm start', () => {
     ).toEqual({ defaultRetryPolicy: '{"a":"b=c"}', retentionDays: '30' });
   });
 
-  it('refuses an option or a word that it does not know, and names it', () => {
+  it('refuses an unknown option or argument, and names it', () => {
     expect(refusalOf('--onec')).toContain('--onec');
     expect(refusalOf('now')).toContain('now');
   });
@@ -53,24 +53,27 @@ describe('the command line of npm start', () => {
     expect(refusalOf('-c', setting)).toContain(setting);
   });
 
-  it('does not let itself be deployed as anything but local', () => {
+  it('refuses to change the setting "local"', () => {
     expect(refusalOf('-c', 'local=false')).toContain('local');
   });
 
-  it.each(['iam', 'jwt'])('refuses a demo where the API asks for %s: its calls are unsigned', (kind) => {
-    expect(refusalOf('-c', `apiAuthorization=${kind}`, '--once')).toMatch(
-      new RegExp(`apiAuthorization=${kind}.*--no-demo`),
-    );
-    expect(optionsOf('-c', `apiAuthorization=${kind}`, '--no-demo').context).toEqual({
-      apiAuthorization: kind,
-    });
-  });
+  it.each(['iam', 'jwt'])(
+    'refuses a demo with apiAuthorization %s, because its calls are unsigned',
+    (kind) => {
+      expect(refusalOf('-c', `apiAuthorization=${kind}`, '--once')).toMatch(
+        new RegExp(`apiAuthorization=${kind}.*--no-demo`),
+      );
+      expect(optionsOf('-c', `apiAuthorization=${kind}`, '--no-demo').context).toEqual({
+        apiAuthorization: kind,
+      });
+    },
+  );
 
-  it('leaves a value that no API authorisation has to the settings’ own check', () => {
+  it('leaves an invalid apiAuthorization to the validation of the settings', () => {
     expect(optionsOf('-c', 'apiAuthorization=lan').context).toEqual({ apiAuthorization: 'lan' });
   });
 
-  it('explains itself before it looks at anything else', () => {
+  it('shows the help, even with other options', () => {
     expect(parseCommandLine(['--once', '--help'])).toEqual({ kind: 'help' });
   });
 });

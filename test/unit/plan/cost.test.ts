@@ -21,7 +21,7 @@ const prices = pricesOf('us-east-1');
 const bill = (plan: Plan): Bill => billOf(plan, operationsOf(workOfDay(plan), table), { table, prices });
 
 describe('the bill', () => {
-  it('is the sum of its lines, each a quantity at its price', () => {
+  it('is the sum of its lines, each a quantity times its price', () => {
     fc.assert(
       fc.property(plans, (plan) => {
         const { traffic, standing, dataOut, usd } = bill(plan);
@@ -35,22 +35,22 @@ describe('the bill', () => {
     );
   });
 
-  it('costs more for a million the less there is: what stands is shared by fewer', () => {
+  it('is higher per million deliveries at low traffic, because fewer share the fixed costs', () => {
     const [little, much] = [bill({ ...plain, messagesPerDay: 1_000 }), bill(plain)];
     expect(little.perMillionDeliveries.all).toBeGreaterThan(much.perMillionDeliveries.all);
     expect(much.perMillionDeliveries.all).toBeGreaterThan(much.perMillionDeliveries.traffic);
   });
 
-  it('is higher for subscribers that answer late', () => {
+  it('is higher for slow subscribers', () => {
     expect(bill({ ...plain, attemptMs: 5_000 }).usd).toBeGreaterThan(2 * bill(plain).usd);
   });
 });
 
-describe('what others charge', () => {
+describe('the price of comparable services', () => {
   it.each([
     { fanOut: 1, sns: 1.1, destinations: 1.2 },
     { fanOut: 10, sns: 0.65, destinations: 0.3 },
-  ])('is in us-east-1 at a fan-out of $fanOut what the price lists say', ({ fanOut, sns, destinations }) => {
+  ])('matches the price lists of us-east-1 at a fan-out of $fanOut', ({ fanOut, sns, destinations }) => {
     const [first, second] = peersOf({ ...plain, fanOut }, prices);
     expect(first?.perMillionDeliveries).toBeCloseTo(sns, 10);
     expect(second?.perMillionDeliveries).toBeCloseTo(destinations, 10);
@@ -61,12 +61,12 @@ describe('the busiest second', () => {
   const peaks = (plan: Plan) =>
     new Map(peaksOf(plan, operationsOf(workOfDay(plan), table), table).map((peak) => [peak.what, peak]));
 
-  it('names what does not fit into the quotas, and only that', () => {
+  it('names exactly the exceeded quotas', () => {
     const over = (plan: Plan) =>
       [...peaks(plan).values()].filter(({ needed, quota }) => needed > quota).map(({ what }) => what);
     expect(over(plain)).toEqual([]);
     const slow = { ...plain, messagesPerDay: 20_000_000, attemptMs: 2_000 };
-    // How much of dispatch is needed is a matter of measured processor time.
+    // The need of dispatch depends on measured CPU time.
     expect(over(slow).filter((what) => what !== 'dispatch_concurrency')).toEqual([
       'lambda_concurrency',
       'deliver_concurrency',
@@ -94,7 +94,7 @@ describe('the busiest second', () => {
     );
   });
 
-  it('is in proportion to the peak factor', () => {
+  it('is proportional to the peak factor', () => {
     const [usual, double] = [
       peaks({ ...plain, failureRate: 0.1 }),
       peaks({ ...plain, failureRate: 0.1, peakFactor: 8 }),
@@ -107,7 +107,7 @@ describe('an outage', () => {
   const hours = fc.double({ min: 0.01, max: 300, noNaN: true });
   const share = fc.double({ min: 0.01, max: 1, noNaN: true });
 
-  it('leaves no delivery out: retries of each are those of its policy that its time allows', () => {
+  it('has plausible counts: no more exhausted or waiting deliveries than affected ones', () => {
     fc.assert(
       fc.property(plans, hours, share, (plan, forHours, of) => {
         const effect = outageEffect(plan, { hours: forHours, share: of });
@@ -117,7 +117,7 @@ describe('an outage', () => {
         expect(effect.deliveries).toBeCloseTo((plan.messagesPerDay * plan.fanOut * of * forHours) / 24, -6);
         for (const part of [same_invocation, sqs_delay, scheduler]) expect(part).toBeGreaterThanOrEqual(0);
         expect(same_invocation + sqs_delay + scheduler).toBeLessThanOrEqual(most);
-        // Whoever waits at the end for a retry is not exhausted.
+        // A delivery that waits for a retry at the end is not exhausted.
         expect(effect.schedulesAtPeak + effect.delayedMessagesAtPeak).toBeLessThanOrEqual(
           (effect.deliveries - effect.exhausted) * (1 + 1e-9),
         );
@@ -125,7 +125,7 @@ describe('an outage', () => {
     );
   });
 
-  it('of an hour under a policy of a day brings every delivery through, and waits with schedules', () => {
+  it('of an hour exhausts no delivery under a policy of a day, and deliveries wait in schedules', () => {
     const policy = {
       ...DEFAULT_RETRY_POLICY,
       retries_with_no_delay: 0,
@@ -136,14 +136,15 @@ describe('an outage', () => {
     expect(effect.exhausted).toBe(0);
     expect(effect.schedulesAtPeak).toBeCloseTo(effect.deliveries, 5);
     expect(effect.delayedMessagesAtPeak).toBe(0);
-    // Retries at 600, 1200, 1800, 2400 and at 3733 s: those that came in the first 1200 s have made three.
+    // Retries are due after 600, 1200, 1800, 2400 and 3733 s. Each is made if the one before it still falls into the
+    // outage.
     expect(effect.retries.scheduler).toBeCloseTo(
       ((3600 + 3000 + 2400 + 1800 + 1200 - 0) * effect.deliveries) / 3600,
       -1,
     );
   });
 
-  it('costs what its retries cost, and its parts agree with the whole', () => {
+  it('adds the attempts of its retries, and more writes', () => {
     const effect = outageEffect(plain, { hours: 2, share: 0.5 });
     const works = worksOfOutage(plain, 2 * 3600, 0.5);
     const [outage, usual] = [operationsOf(works.outage, table), operationsOf(works.usual, table)];

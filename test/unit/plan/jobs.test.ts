@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { furtherWait, jobsOf, sendsOf } from '../../../cli/commands/plan/jobs.ts';
+import { extraWaits, jobsOf, sendsOf } from '../../../cli/commands/plan/jobs.ts';
 import { operationsOf, type Operations } from '../../../cli/commands/plan/operations.ts';
 import { unitsOf, WRITE_UNIT } from '../../../cli/commands/plan/tables.ts';
-import { apartWhileFailing, withAnswers, workOfDay, type Plan } from '../../../cli/commands/plan/work.ts';
+import { knownFailingShare, withAnswers, workOfDay, type Plan } from '../../../cli/commands/plan/work.ts';
 import { bucketOf, bucketsFor, chunkOf, chunksFor } from '../../../shared/domain/delivery/fan-out.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { plain, plans, table } from './plans.ts';
@@ -16,7 +16,7 @@ const perMessage = (plan: Plan, of: (operations: Operations) => number): number 
   of(operations(plan)) / plan.messagesPerDay;
 
 describe('the jobs of a message', () => {
-  it.each([11, 25, 100, 600])('are as many as dispatch makes of %i subscriptions', (fanOut) => {
+  it.each([11, 25, 100, 600])('are as many as dispatch creates for %i subscriptions', (fanOut) => {
     const trials = 100;
     const buckets = bucketsFor(fanOut);
     const perBucket = chunksFor(fanOut, buckets, 10) ?? 0;
@@ -28,28 +28,28 @@ describe('the jobs of a message', () => {
     expect(jobs({ ...plain, fanOut }).chunks).toBeCloseTo(mean, 0);
   });
 
-  it('are single ones for subscriptions that were failing when the message came', () => {
+  it('are single jobs for subscriptions that were failing when the message arrived', () => {
     const failing = { ...plain, fanOut: 10, failureRate: 0.1, failingSeconds: 3600 };
     const { singles, chunks } = jobs(failing);
     expect(chunks).toBe(1);
     expect(singles).toBeGreaterThan(0.99);
     expect(singles).toBeLessThan(1);
-    // Too few messages for a second one to find it failing.
+    // Too few messages: the subscription is not known to be failing when the next one arrives.
     expect(jobs({ ...failing, messagesPerDay: 1 }).singles).toBeLessThan(0.1);
-    expect(apartWhileFailing(plain, 5)).toBe(0);
+    expect(knownFailingShare(plain, 5)).toBe(0);
   });
 });
 
 describe('a fan-out in chunks', () => {
   const written = ({ writeUnits }: Operations): number => writeUnits;
 
-  it('takes two writes of a record for all members, as long as they fit into a kilobyte', () => {
-    // The message and its entry by hour, the claim and the record.
+  it('takes two record writes for all members together, if they fit into a kilobyte', () => {
+    // The message, its hourly index entry, the claim and the record.
     expect(perMessage({ ...plain, fanOut: 10 }, written)).toBeCloseTo(4, 6);
     expect(perMessage({ ...plain, fanOut: 10, firstAttemptsPerJob: 1 }, written)).toBeCloseTo(22, 6);
   });
 
-  it('weighs a record with the members on it', () => {
+  it('includes the members in the size of a record', () => {
     const { claimed, recorded } = table.chunkItemBytes;
     const units = (item: typeof claimed): number => unitsOf(item.shared + 25 * item.member, WRITE_UNIT);
     const plan = { ...plain, fanOut: 25, firstAttemptsPerJob: 25 };
@@ -61,13 +61,13 @@ describe('a fan-out in chunks', () => {
     );
   });
 
-  it('keeps little of what subscribers answer, so that ten answers still fit into a kilobyte', () => {
+  it('keeps so little of each response that ten still fit into a kilobyte', () => {
     const work = workOfDay({ ...plain, fanOut: 10 });
     const units = operationsOf(work, withAnswers(table, 5_000)).writeUnits;
     expect(units / plain.messagesPerDay).toBeCloseTo(4, 6);
   });
 
-  it('never costs more than each delivery by itself where all succeed', () => {
+  it('never costs more than single jobs if all deliveries succeed', () => {
     fc.assert(
       fc.property(plans, (given) => {
         const plan = { ...given, failureRate: 0, recordsPerChunk: 1 };
@@ -78,13 +78,13 @@ describe('a fan-out in chunks', () => {
     );
   });
 
-  it('waits once for all its subscribers', () => {
+  it('waits for its subscribers in parallel', () => {
     const waits = (plan: Plan) => perMessage(plan, ({ waits: { deliver } }) => deliver.attempts);
     expect(waits({ ...plain, fanOut: 10 })).toBeCloseTo(1, 6);
     expect(waits({ ...plain, fanOut: 10, firstAttemptsPerJob: 1 })).toBeCloseTo(10, 6);
   });
 
-  it('puts first successes of a message in one invocation on one log line, up to thirty', () => {
+  it('logs up to thirty first successes of a message per invocation on one line', () => {
     const bytes = (given: Partial<Plan>): number => {
       const { logBytes, invocations } = operations({ ...plain, ...given });
       const [ofDispatch, ofDeliver] = [
@@ -97,7 +97,7 @@ describe('a fan-out in chunks', () => {
       );
     };
     const line = table.steps.chunk.logBytes ?? 0;
-    // Ten chunks of ten: a line each, or four for a hundred successes.
+    // Ten chunks of ten: ten lines, or four lines for a hundred successes.
     const chunks = { fanOut: 100 };
     const { chunks: made } = jobs({ ...plain, ...chunks });
     expect(bytes(chunks) - bytes({ ...chunks, messagesPerBatch: 10 })).toBeCloseTo((made - 4) * line, 0);
@@ -118,14 +118,14 @@ describe('the sends of an invocation', () => {
     { records: 10, messages: 3, made: 4 },
     { records: 10, messages: 10, made: 10 },
     { records: 10, messages: 12, made: 20 },
-    // One invocation with one and one with two records; one with none and one with one.
+    // On average of an invocation with one record and one with two, or of one with none and one with one.
     { records: 1.5, messages: 1, made: 1.5 },
     { records: 0.5, messages: 1, made: 0.5 },
   ])('of $records records with $messages messages each are $made requests', ({ records, messages, made }) => {
     expect(sendsOf({ records, messages }, 0)).toBeCloseTo(made, 10);
   });
 
-  it('are no more requests than each by itself, no fewer than full ones, and more for more records', () => {
+  it('need at most one request per message, at least the number of full batches, and more for more records', () => {
     fc.assert(
       fc.property(averages, averages, fc.integer({ min: 1, max: 30 }), (records, more, messages) => {
         const made = sendsOf({ records, messages }, 0);
@@ -136,15 +136,15 @@ describe('the sends of an invocation', () => {
     );
   });
 
-  it('are weighed by what a request carries: nine of 8 KB are two units of 64 KB', () => {
+  it('are counted in units of 64 KB: nine messages of 8 KB are two units', () => {
     expect(sendsOf({ records: 10, messages: 1 }, 8 * 1024)).toBe(1 + 2);
     expect(sendsOf({ records: 1, messages: 20 }, 8 * 1024)).toBe(4);
   });
 
-  it('are waited for once more where they go together, however many go', () => {
-    const waits = (records: number): number => furtherWait({ records, messages: 1 });
+  it('add at most one wait if they are joined', () => {
+    const waits = (records: number): number => extraWaits({ records, messages: 1 });
     expect([0, 0.5, 1, 1.25, 2, 100].map(waits)).toEqual([0, 0, 0, 0.25, 1, 1]);
-    expect(furtherWait({ records: 10, messages: 10 })).toBe(0);
+    expect(extraWaits({ records: 10, messages: 10 })).toBe(0);
   });
 });
 
@@ -158,19 +158,19 @@ describe('wake-ups', () => {
     maximum_delay_retries: 0,
   };
 
-  it('of full batches share their requests', () => {
+  it('of full batches share requests', () => {
     const made = (messagesPerBatch: number): number =>
       perMessage(
         { ...plain, policy, failureRate: 1, failingSeconds: 1e6, messagesPerBatch },
         ({ sqsRequests }) => sqsRequests,
       );
-    // Six of a delivery that succeeds, three of each retry, and one to the undeliverable queue.
+    // Six requests of a successful delivery, three of each retry, and one to the undeliverable queue.
     expect(made(1)).toBeCloseTo(6 + 4 * 3 + 1, 6);
-    // Of ten deliveries: 16, two to fetch and delete for each retry, two in each of the five invocations, and ten.
+    // For ten deliveries: 16, two to receive and delete for each retry, two in each of the five invocations, and ten.
     expect(made(10)).toBeCloseTo((16 + 4 * 2 + 5 * 2 + 10) / 10, 6);
   });
 
-  it('that are rare go by themselves', () => {
+  it('do not share requests if they are rare', () => {
     const rare = (messagesPerBatch: number): number => {
       const one = { ...plain, policy, failingSeconds: 0, messagesPerBatch };
       const made = (failureRate: number): number =>

@@ -10,7 +10,7 @@ const operations = (plan: Plan): Operations => operationsOf(workOfDay(plan), tab
 const perMessage = (plan: Plan, of: (operations: Operations) => number): number =>
   of(operations(plan)) / plan.messagesPerDay;
 
-/** What is charged for. */
+/** The billed operations. */
 const counted = ({
   writeUnits,
   readUnits,
@@ -30,10 +30,10 @@ const counted = ({
 });
 
 describe('the operations of a plan', () => {
-  it('grow with messages, failures and the time that subscribers fail', () => {
+  it('grow with messages, failures and the failing time of subscribers', () => {
     fc.assert(
       fc.property(plans, (given) => {
-        // In chunks a subscription that fails may leave one chunk less to the others.
+        // Without chunks: a failing subscription may reduce the number of chunks.
         const plan = { ...given, firstAttemptsPerJob: 1 };
         const usual = counted(operations(plan));
         const more: Plan[] = [
@@ -42,7 +42,7 @@ describe('the operations of a plan', () => {
           { ...plan, failingSeconds: plan.failingSeconds + 60 },
         ];
         for (const larger of more.map((one) => counted(operations(one)))) {
-          // Steps are differences of measurements, which vary a little.
+          // Steps are differences of measurements, which vary slightly.
           expect(larger.writeUnits).toBeGreaterThanOrEqual(usual.writeUnits * 0.99);
           expect(larger.sqsRequests).toBeGreaterThanOrEqual(usual.sqsRequests * 0.99);
           expect(larger.attempts).toBeGreaterThanOrEqual(usual.attempts * 0.99);
@@ -51,10 +51,10 @@ describe('the operations of a plan', () => {
     );
   });
 
-  it('are in proportion to the messages, and never negative', () => {
+  it('are proportional to the messages, and never negative', () => {
     fc.assert(
       fc.property(plans, (given) => {
-        // How many deliveries find their subscription failing depends on the number of messages.
+        // The share of deliveries with a known failing subscription depends on the number of messages.
         const plan = given.failureRate > 0 ? { ...given, firstAttemptsPerJob: 1 } : given;
         const one = counted(operations({ ...plan, messagesPerDay: 1 }));
         for (const [name, value] of Object.entries(counted(operations(plan)))) {
@@ -66,16 +66,16 @@ describe('the operations of a plan', () => {
     );
   });
 
-  it('are fewer in full batches: requests that fetch and delete, and those of jobs, are shared', () => {
+  it('are fewer in full batches, which share receive, delete and send requests', () => {
     const full = { ...plain, messagesPerBatch: 10 };
     expect(perMessage(full, ({ invocations }) => invocations.deliver)).toBeCloseTo(0.1, 6);
-    // The producer's request stays, ten of dispatch become two, four of Lambda four tenths.
+    // Per message: the producer's request stays, dispatch needs two instead of ten, Lambda a tenth of four.
     expect(perMessage(plain, ({ sqsRequests }) => sqsRequests)).toBeCloseTo(6, 6);
     expect(perMessage(full, ({ sqsRequests }) => sqsRequests)).toBeCloseTo(1.6, 6);
     expect(operations(full).readUnits).toBeLessThan(operations(plain).readUnits);
   });
 
-  it('are never more in batches than message by message', () => {
+  it('are never more in batches than for single messages', () => {
     fc.assert(
       fc.property(plans, (plan) => {
         const [alone, batched] = [operations({ ...plan, messagesPerBatch: 1 }), operations(plan)];
@@ -102,7 +102,7 @@ describe('the operations of a plan', () => {
     expect(perMessage(plan, ({ s3Gets }) => s3Gets)).toBeCloseTo(gets, 1);
   });
 
-  it('hold a schedule for each retry that is as far away as the threshold, and none for others', () => {
+  it('include a schedule for each retry with a delay of at least the threshold, and no others', () => {
     const policy = { ...DEFAULT_RETRY_POLICY, minimum_delay: 60, maximum_delay: 600 };
     const delays = plannedRetries({ policy, thresholdSeconds: 90 }).map(({ delaySeconds }) => delaySeconds);
     for (const thresholdSeconds of [0, 90, 300, 601]) {
@@ -112,18 +112,18 @@ describe('the operations of a plan', () => {
     }
   });
 
-  it('carry a group on every job and on every wake-up, whether SQS delays it or Scheduler sends it', () => {
+  it('count a message group for every job and wake-up, delayed by SQS or sent by Scheduler', () => {
     const policy = { ...DEFAULT_RETRY_POLICY, minimum_delay: 60, maximum_delay: 600 };
     const grouped = (thresholdSeconds: number): number => {
       const plan = { ...plain, failureRate: 1, failingSeconds: 50, policy, thresholdSeconds };
       return perMessage(plan, ({ sqsGroupedRequests }) => sqsGroupedRequests);
     };
     expect(grouped(900)).toBeCloseTo(2, 5);
-    // Scheduler wakes early, and deliver sends the rest of the way by SQS.
+    // Scheduler sends the wake-up early, and deliver delays it by SQS for the remaining time.
     expect(grouped(0)).toBeCloseTo(3, 5);
   });
 
-  it('make dispatch wait for one call more in a batch, unless each message fills a request', () => {
+  it('add one call to the wait of dispatch in a batch, unless each message fills a request', () => {
     const waited = (plan: Plan): number => {
       const { waits, invocations } = operations(plan);
       return waits.dispatch.awsCalls / invocations.dispatch;
@@ -135,7 +135,7 @@ describe('the operations of a plan', () => {
 });
 
 describe('the steps of the table', () => {
-  it('are what the code does: a retry at once is one write, any other two, and a schedule one schedule', () => {
+  it('match the code: one write for an immediate retry, two for others, one schedule with Scheduler', () => {
     const { message, delivered, same_invocation, sqs_delay, scheduler, firstFailure, exhaustion } =
       table.steps;
     expect(message).toMatchObject({ messageWrites: 1, indexWriteUnits: 1 });
@@ -150,10 +150,10 @@ describe('the steps of the table', () => {
 });
 
 describe('the failures of a delivery', () => {
-  it('are one at least, and end with the first retry after the trouble', () => {
+  it('are at least one, and end with the first retry after the failing time', () => {
     const retries = plannedRetries({ policy: DEFAULT_RETRY_POLICY, thresholdSeconds: 90 });
     expect(failuresWithin(retries, 0)).toEqual({ failures: 1, exhausted: false });
-    // Three retries at once, one after 5 s and one after 10 s.
+    // Three immediate retries, one after 5 s and one after 10 s.
     expect(failuresWithin(retries, 12)).toEqual({ failures: 6, exhausted: false });
     expect(failuresWithin(retries, 1e6)).toEqual({ failures: 20, exhausted: true });
     expect(failuresWithin([], 0)).toEqual({ failures: 1, exhausted: true });

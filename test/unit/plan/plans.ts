@@ -5,7 +5,7 @@ import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 
 export const table = operationTable();
 
-/** A million small messages a day to one subscriber each, who answers. */
+/** A million small messages per day, each for one subscriber that succeeds. */
 export const plain: Plan = {
   messagesPerDay: 1_000_000,
   fanOut: 1,
@@ -25,7 +25,7 @@ export const plain: Plan = {
   retentionDays: 30,
 };
 
-/** Some delays by SQS, some by Scheduler, under any threshold. */
+/** Policies with delays on both sides of most thresholds. */
 const policies = fc
   .record({
     retries_with_no_delay: fc.integer({ min: 0, max: 4 }),

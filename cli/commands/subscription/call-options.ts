@@ -4,8 +4,8 @@ import { collect, jsonObjectOf, wholeNumberOf } from '../../options/arguments.ts
 import { durationOf } from '../../options/time.ts';
 import { textOf, withMembers } from '../../options/json-text.ts';
 
-/** How a subscriber wants to be called, as options of a command. JSON is source text. */
-export type HowToCall = {
+/** Command options that say how a subscriber is called. JSON values are source text. */
+export type CallOptions = {
   options?: string;
   policy?: string;
   header?: readonly (readonly [name: string, value: string])[];
@@ -17,33 +17,34 @@ export type HowToCall = {
   filter?: string;
 };
 
-export function addHowToCall(command: Command): Command {
+export function addCallOptions(command: Command): Command {
   return command
-    .option('--policy <JSON>', 'its retry policy: _retry_policy', jsonObjectOf)
-    .option('--header <NAME: VALUE>', 'send this header along; may be repeated', collect(headerOf))
-    .option('--post-data <TEXT>', 'send this text, in which "$zaqar_message$" stands for the message')
-    .option('--raw', 'send the bare data')
-    .option('--attempt-timeout <SECONDS>', 'seconds for an attempt', wholeNumberOf(1, 30))
-    .option('--max-per-second <NUMBER>', 'requests a second that it takes, 0.01 to 1000', rateOf)
-    .option('--event-type <TYPE>', 'only messages of this type; may be repeated', collect(String))
-    .option('--filter <JSON>', 'only messages whose data this filter lets through', jsonObjectOf)
+    .option('--policy <JSON>', 'retry policy (_retry_policy)', jsonObjectOf)
+    .option('--header <NAME: VALUE>', 'add this header to each request; repeatable', collect(headerOf))
+    .option('--post-data <TEXT>', 'request body; "$zaqar_message$" in it is replaced by the message')
+    .option('--raw', 'send only the data, without the envelope')
+    .option('--attempt-timeout <SECONDS>', 'timeout of an attempt', wholeNumberOf(1, 30))
+    .option('--max-per-second <NUMBER>', 'maximum requests per second, 0.01 to 1000', rateOf)
+    .option('--event-type <TYPE>', 'only messages of this type; repeatable', collect(String))
+    .option('--filter <JSON>', 'only messages whose data matches this filter', jsonObjectOf)
     .option(
       '--options <JSON>',
-      'all options in the form of the API; those above are put over them',
+      'all options, in the form of the API; the options above override them',
       jsonObjectOf,
     );
 }
 
-export function isSaid(how: HowToCall): boolean {
+/** Whether any of these options was given, apart from `--options`. */
+export function isAnyGiven(how: CallOptions): boolean {
   return Object.values(membersOf(how)).some(([, text]) => text !== undefined);
 }
 
-/** The source text of `options`. */
-export function optionsText(how: HowToCall, before = '{}'): string {
+/** The source text of the API's `options`: those in `before`, overridden by the given ones. */
+export function optionsText(how: CallOptions, before = '{}'): string {
   return withMembers(how.options ?? before, membersOf(how));
 }
 
-function membersOf(how: HowToCall): (readonly [string, string | undefined])[] {
+function membersOf(how: CallOptions): (readonly [string, string | undefined])[] {
   return [
     ['_retry_policy', how.policy],
     ['post_headers', how.header && textOf(Object.fromEntries(how.header))],
@@ -59,19 +60,19 @@ function membersOf(how: HowToCall): (readonly [string, string | undefined])[] {
 function rateOf(text: string): number {
   const rate = text.trim() === '' ? NaN : Number(text);
   if (rate >= LEAST_PER_SECOND && rate <= MOST_PER_SECOND) return rate;
-  throw new InvalidArgumentError(`It takes a number from ${LEAST_PER_SECOND} to ${MOST_PER_SECOND}.`);
+  throw new InvalidArgumentError(`Expected a number from ${LEAST_PER_SECOND} to ${MOST_PER_SECOND}.`);
 }
 
 function headerOf(text: string): readonly [string, string] {
   const at = text.indexOf(':');
-  if (at < 1) throw new InvalidArgumentError('It takes name: value.');
+  if (at < 1) throw new InvalidArgumentError('Expected NAME: VALUE.');
   return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
 }
 
-/** Seconds for which a subscription lives. */
+/** Parses a time to live, in seconds. */
 export function ttlOf(text: string): number {
   const seconds = durationOf(text);
   if (!Number.isInteger(seconds) || seconds < 1)
-    throw new InvalidArgumentError('It takes whole seconds, from 1.');
+    throw new InvalidArgumentError('Expected whole seconds, 1 or more.');
   return seconds;
 }

@@ -7,16 +7,16 @@ export type Names = {
   message: (messageId: string) => string;
 };
 
-/** One event in a line: when it came, what it is called, and what it says. */
-export function newsLine(event: OperatorEventMessage, names: Names, at: Date): string {
+/** An operator event as a line: time of arrival, type and details. */
+export function eventLine(event: OperatorEventMessage, names: Names, at: Date): string {
   return [
     clockTime(at.toISOString()),
     styleText('magenta', `event ${event['detail-type']}`),
-    saying(event, names),
+    eventDetails(event, names),
   ].join('  ');
 }
 
-function saying({ 'detail-type': type, detail }: OperatorEventMessage, names: Names): string {
+function eventDetails({ 'detail-type': type, detail }: OperatorEventMessage, names: Names): string {
   const subscriber = names.subscriber(detail.subscriptionId);
   switch (type) {
     case 'delivery.exhausted':

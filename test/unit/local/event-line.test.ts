@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { newsLine } from '../../../local/demo/news-line.ts';
+import { eventLine } from '../../../local/demo/event-line.ts';
 import type { OperatorEventMessage } from '../../../shared/wire/events/operator-event.ts';
 
 const names = { subscriber: () => 'hopeless', message: () => 'm2' };
@@ -43,9 +43,9 @@ const samples: [OperatorEventMessage, string][] = [
   ],
 ];
 
-describe('a line of news', () => {
-  it.each(samples)('says what operators are told, in at most 100 columns: %j', (event, line) => {
-    const printed = stripVTControlCharacters(newsLine(event, names, at));
+describe('the line of an operator event', () => {
+  it.each(samples)('shows the event in at most 100 columns: %j', (event, line) => {
+    const printed = stripVTControlCharacters(eventLine(event, names, at));
     expect(printed).toBe(line);
     expect(printed.length).toBeLessThanOrEqual(100);
   });
