@@ -61,7 +61,7 @@ export function sentenceOf(
     `${countIn(skipped)} skipped${reasonsOf(skipped)}`,
     `${end === 'emptied' ? '' : 'about '}${left} left`,
   ];
-  return `${BEFORE[end]}${SUBJECTS[queue]}, ${deployment}: ${counts.join(', ')}.`;
+  return `${BEFORE[end]}${SUBJECTS[queue]} in ${deployment}: ${counts.join(', ')}.`;
 }
 
 function reasonsOf(reasons: RedriveTally['skipped']): string {

@@ -19,7 +19,11 @@ export function describeSubscription(view: SubscriptionView): string {
     ['Subscriber', printable(subscriber)],
     ['State', stateOf(view)],
     ['Disabled at', disabled && printable(disabled.at)],
-    ['Failing since', failing && `${printable(failing.since)}, ${failing.failures} failures`],
+    [
+      'Failing since',
+      failing &&
+        `${printable(failing.since)}, ${failing.failures} ${failing.failures === 1 ? 'failure' : 'failures'}`,
+    ],
     ['Age', inWords(age)],
     ['Expires', ttl === null ? 'never' : `${inWords(ttl)} after creation, or after its ttl was last changed`],
     ['Options', printableJson(JSON.stringify(options))],

@@ -45,7 +45,7 @@ describe('posthaste redrive', () => {
     const { environment, sent, deadLetters } = await deployed({ bodies: [body, '{"v":1,"kind":"parcel"}'] });
     const args = ['operation', '--deployment', 'Posthaste'];
     expect((await redrive(args, environment)).stdout).toBe(
-      'Dead letters of the operation queue, Posthaste: 1 redriven, 1 skipped (unknown_kind 1), 0 left.\n',
+      'Dead letters of the operation queue in Posthaste: 1 redriven, 1 skipped (unknown_kind 1), 0 left.\n',
     );
     expect(sent).toEqual([{ queue: 'OperationQueueUrl', body }]);
     expect(deadLetters.size).toBe(1);
@@ -54,7 +54,7 @@ describe('posthaste redrive', () => {
   it('prints the result as a sentence', async () => {
     const { environment } = await deployed({ bodies: ['one'] });
     expect((await redrive(ON_AWS, environment)).stdout).toBe(
-      'Dead letters of the ingress queue, Posthaste: 1 redriven, 0 skipped, 0 left.\n',
+      'Dead letters of the ingress queue in Posthaste: 1 redriven, 0 skipped, 0 left.\n',
     );
   });
 
