@@ -5,31 +5,40 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const pages = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
+const pages = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md']
   .concat(readdirSync(join(root, 'docs')).map((name) => `docs/${name}`))
   .filter((name) => name.endsWith('.md'))
   .map((page) => ({ page }));
 
-/** A page without code, which may look like a link or a heading. */
+const textOf = (file: string): string => readFileSync(join(root, file), 'utf8');
+
+/** A page without its code, which may look like a link or a heading. */
 const proseOf = (page: string): string =>
-  readFileSync(join(root, page), 'utf8')
+  textOf(page)
     .replaceAll(/^```[\s\S]*?^```/gm, '')
     .replaceAll(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]()]/g, ''));
 
-/** The anchors that GitHub generates from headings. */
+const headingsOf = (page: string): string[] =>
+  [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1'),
+  );
+
+/** As GitHub makes anchors of headings. */
 const anchorsOf = (page: string): ReadonlySet<string> =>
   new Set(
-    [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    headingsOf(page).map((heading) =>
       heading
-        .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
         .toLowerCase()
         .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
         .replaceAll(' ', '-'),
     ),
   );
 
+/** Targets of Markdown links, and of images in HTML. */
 const linksOf = (page: string): string[] =>
-  [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+  [...proseOf(page).matchAll(/\]\(([^)\s]+)\)|\bsrc(?:set)?="([^"]+)"/g)].map(
+    ([, markdown, html]) => markdown ?? html ?? '',
+  );
 
 const isBroken = (page: string, target: string): boolean => {
   const [path = '', anchor] = target.split('#');
@@ -38,52 +47,78 @@ const isBroken = (page: string, target: string): boolean => {
   return anchor !== undefined && file.endsWith('.md') && !anchorsOf(file).has(anchor);
 };
 
-/** The files of the project, without installed or generated ones. */
+/** The files of the project that git tracks or would add. */
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
   cwd: root,
   encoding: 'utf8',
 })
   .trim()
-  .split('\n');
+  .split('\n')
+  .filter((file) => existsSync(join(root, file)));
 
-const SOURCE = /^(?:bench|cli|console|examples|functions|infra|local|shared|test)\/.*\.(?:ts|tsx|mjs)$/;
+const THIS_FILE = 'test/unit/docs/links.test.ts';
+const SOURCE = /^(?:bench|cli|console|examples|functions|infra|local|shared|test)\/.*\.(?:ts|tsx|mjs|py)$/;
+const sources = files.filter((file) => SOURCE.test(file) && file !== THIS_FILE);
 
-/** References such as docs/policy.md#jitter in a comment. */
+/** Such as docs/retry-policy.md#jitter, in a comment or in a text of the command. */
 const referencesIn = (source: string): string[] =>
-  [
-    ...readFileSync(join(root, source), 'utf8').matchAll(/\b(?:docs\/[a-z-]+|README)\.md(?:#[a-z0-9-]+)?/g),
-  ].map(([reference]) => reference);
+  [...textOf(source).matchAll(/\b(?:docs\/[a-z-]+|README|CONTRIBUTING|SECURITY)\.md(?:#[a-z0-9-]+)?/g)].map(
+    ([reference]) => reference,
+  );
 
-/** Paths such as `shared/domain/` in a code span of a page. */
+/** Such as docs/operations.md, "Redrive": a page and a heading on it. */
+const namedHeadingsIn = (source: string): { page: string; heading: string; text: string }[] =>
+  [...textOf(source).matchAll(/\b(docs\/[a-z-]+\.md)\b[^\n"]{0,12}"([^"\n]+)"/g)].map(
+    ([text, page = '', heading = '']) => ({ page, heading, text }),
+  );
+
+/** Such as "design §3": a section by its number, which no page has. */
+const NUMBERED = /\b(?:docs|design|guarantees|concepts|operations|architecture|policy|readme)(?:\.md)?,? §/gi;
+
+/** Such as `shared/domain/`, in a code span of a page. */
 const pathsIn = (page: string): string[] =>
   [
-    ...readFileSync(join(root, page), 'utf8').matchAll(
+    ...textOf(page).matchAll(
       /`((?:bench|cli|console|examples|functions|infra|local|shared|test)\/[\w./-]+)`/g,
     ),
   ].map(([, path = '']) => path);
 
-describe('every reference to a page in the code', () => {
-  it('leads to an existing page and heading', () => {
-    const broken = files
-      .filter((file) => SOURCE.test(file) && existsSync(join(root, file)))
-      .flatMap((file) =>
-        referencesIn(file)
-          .filter((reference) => isBroken('README.md', reference))
-          .map((reference) => `${file}: ${reference}`),
-      );
+describe('references to a page in code', () => {
+  it('lead to a heading that exists', () => {
+    const broken = sources.flatMap((file) =>
+      referencesIn(file)
+        .filter((reference) => isBroken('README.md', reference))
+        .map((reference) => `${file}: ${reference}`),
+    );
     expect(broken).toEqual([]);
+  });
+
+  it('name a heading that exists', () => {
+    const broken = sources.flatMap((file) =>
+      namedHeadingsIn(file)
+        .filter(({ page, heading }) => isBroken('README.md', page) || !headingsOf(page).includes(heading))
+        .map(({ text }) => `${file}: ${text}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it('do not use section numbers', () => {
+    const numbered = [...sources, ...pages.map(({ page }) => page)].flatMap((file) =>
+      [...textOf(file).matchAll(NUMBERED)].map(([text]) => `${file}: ${text}`),
+    );
+    expect(numbered).toEqual([]);
   });
 });
 
-describe('every path in a page', () => {
-  it.each(pages.filter(({ page }) => page !== 'CHANGELOG.md'))('exists: $page', ({ page }) => {
+describe('paths of files in a page', () => {
+  it.each(pages.filter(({ page }) => page !== 'CHANGELOG.md'))('exist: $page', ({ page }) => {
     expect(pathsIn(page).filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 });
 
-describe('every link to another page', () => {
-  it.each(pages)('leads to an existing page and heading: $page', ({ page }) => {
-    const own = linksOf(page).filter((target) => !/^[a-z]+:/.test(target));
-    expect(own.filter((target) => isBroken(page, target))).toEqual([]);
+describe('links of a page', () => {
+  it.each(pages)('lead to files and headings that exist: $page', ({ page }) => {
+    const local = linksOf(page).filter((target) => !/^[a-z]+:/.test(target));
+    expect(local.filter((target) => isBroken(page, target))).toEqual([]);
   });
 });

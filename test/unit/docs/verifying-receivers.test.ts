@@ -18,14 +18,14 @@ import { eventually } from '../../support/eventually.ts';
 
 const [receiverSource = '', v1aSource = ''] = [
   ...(readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8')
-    .split('### Verify a request')[1]
+    .split('## Verify a request')[1]
     ?.matchAll(/```js\n(.*?)```/gs) ?? []),
 ].map(([, source]) => source);
 
 let folder: string;
 
 beforeAll(() => {
-  // In the project folder, so that the snippets find their packages.
+  // Inside the project, so that the snippets can import packages.
   mkdirSync(localFolder, { recursive: true });
   folder = mkdtempSync(join(localFolder, 'snippets-'));
 });
@@ -49,7 +49,7 @@ const requestOf = (secret: SigningSecret) => {
   return { ...request, body: request.body.toString() };
 };
 
-describe("the manual's receiver for Node.js", () => {
+describe('the receiver for Node.js in docs/api.md', () => {
   const secret = makeSecret('v1', randomBytes);
   let receiver: ChildProcess;
   let url: string;
@@ -78,7 +78,7 @@ describe("the manual's receiver for Node.js", () => {
     return (await fetch(url, { method: 'POST', headers, body })).status;
   };
 
-  it('accepts a signed request, and refuses changed, unsigned and differently signed ones', async () => {
+  it('accepts a signed request, and refuses a changed one, one signed with another secret, and an unsigned one', async () => {
     const request = requestOf(secret);
     const { 'webhook-signature': signature, ...unsigned } = request.headers;
     expect(signature).toMatch(/^v1,/);
@@ -89,7 +89,7 @@ describe("the manual's receiver for Node.js", () => {
   });
 });
 
-describe("the manual's check of v1a signatures", () => {
+describe('the check of v1a signatures in docs/api.md', () => {
   const isOursSchema = z.object({
     isOurs: z.function({
       input: [z.string(), z.record(z.string(), z.string()), z.instanceof(Buffer)],
@@ -97,7 +97,7 @@ describe("the manual's check of v1a signatures", () => {
     }),
   });
 
-  it('accepts only requests signed by Posthaste', async () => {
+  it('accepts a signature by the right key for the unchanged body only', async () => {
     const { isOurs } = isOursSchema.parse(await import(written('v1a.mjs', v1aSource)));
     const secret = makeSecret('v1a', randomBytes);
     const publicKey = publicKeyText(secret) ?? '';
