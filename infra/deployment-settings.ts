@@ -105,7 +105,7 @@ export const deploymentSettings = {
     rule: wholeNumber('requests a second', 1, 10_000),
     default: 100,
     description:
-      'Requests a second that the API accepts, with [bursts of twice as many](deployment.md#limits-of-the-api). Keeps API callers from using up the concurrency of the account: 100 requests a second use about ten concurrent functions.',
+      'Requests a second that the API accepts, with [bursts of twice as many](operations.md#limits-of-the-api). Keeps API callers from using up the concurrency of the account: 100 requests a second use about ten concurrent functions.',
   },
   apiAuthorization: {
     rule: oneOf('iam', 'jwt', 'none'),
@@ -142,7 +142,7 @@ export const deploymentSettings = {
     // The account id is added to each.
     longest: 500,
     description:
-      "Producers' buckets in this region, from which Posthaste reads the [data of messages](ingress.md#data-in-a-bucket-of-yours). `prefix`: of the keys, ending with a slash (default: all keys). `owner`: the account of the bucket (default: the account of the deployment). `keyArn`: the KMS key, if the bucket is encrypted with one.",
+      "Producers' buckets in this region, from which Posthaste reads the [data of messages](ingress.md#data-in-a-bucket). `prefix`: of the keys, ending with a slash (default: all keys). `owner`: the account of the bucket (default: the account of the deployment). `keyArn`: the KMS key, if the bucket is encrypted with one.",
   },
   staticAddresses: {
     rule: wholeNumber('addresses', 0, 2),

@@ -71,7 +71,7 @@ export function p95ByBare(by: By, { retries, bare }: Results): number {
   return p95(retries) / p95(bare);
 }
 
-/** The promise of docs/guarantees.md, and that nothing is lost. */
+/** The promise of docs/concepts.md#guarantees, and that nothing is lost. */
 export function faultsOf({ cells }: { cells: readonly CellFigures[] }): readonly string[] {
   return cells.flatMap(({ by, delaySeconds, early, undelivered }) => [
     ...(early > 0 ? [`${early} retries by ${by} after ${delaySeconds} s began before they were due.`] : []),

@@ -12,7 +12,7 @@ export type Cell = { by: By; delaySeconds: number };
  */
 export const thresholds: Readonly<Record<By, number>> = { sqs_delay: 900, scheduler: 0 };
 
-/** Seconds. Nothing nearer than this goes by Scheduler, whatever the threshold (docs/design.md#6-wake-ups). */
+/** Seconds. Nothing nearer than this goes by Scheduler, whatever the threshold (docs/retry-policy.md#from-delay-to-wake-up). */
 const NEAREST_BY_SCHEDULER = 5;
 
 /** One for each delay that can go so. */

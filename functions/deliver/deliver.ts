@@ -60,7 +60,7 @@ export function deliveryIdsIn({ body }: SQSRecord): Record<string, string> {
 }
 
 /**
- * Handles one job or wake-up (docs/design.md#a-job-or-wake-up-step-by-step). Returns when the SQS message can be
+ * Handles one job or wake-up (docs/architecture.md#a-job-or-wake-up-step-by-step). Returns when the SQS message can be
  * acknowledged.
  * @throws if an AWS service fails: SQS redelivers the message. A subscriber's failure is never an error
  */

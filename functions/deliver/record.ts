@@ -36,7 +36,7 @@ export type FollowedPolicy = { policy: RetryPolicy; warning?: string };
 
 /**
  * The same invocation makes an immediate retry only after a failure faster than this
- * (docs/design.md#three-mechanisms).
+ * (docs/retry-policy.md#from-delay-to-wake-up).
  */
 const QUICK_MS = 2_000;
 

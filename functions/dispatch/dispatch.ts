@@ -60,7 +60,7 @@ export type IngressResult =
 
 /**
  * Accepts one ingress message: writes its record, then sends a job for each chunk of matching subscriptions
- * (docs/design.md#chunks). Idempotent: the record is written once, and a redelivery sends the jobs again.
+ * (docs/architecture.md#chunks). Idempotent: the record is written once, and a redelivery sends the jobs again.
  * @throws if the message must be redelivered
  */
 export async function dispatch(

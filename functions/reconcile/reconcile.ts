@@ -22,7 +22,7 @@ const PAGE_MS = 15_000;
 export type Reconciliation = { woken: number; latestMs: number };
 
 /**
- * Wakes overdue deliveries: their wake-up was lost, or they still have pending steps (docs/design.md#6-wake-ups).
+ * Wakes overdue deliveries: their wake-up was lost, or they still have pending steps (docs/retry-policy.md#from-delay-to-wake-up).
  * Stops when none is left or the time is up; the next run continues.
  * @throws AggregateError if some could not be woken, after all others were; a later run finds them again
  */

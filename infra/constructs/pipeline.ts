@@ -19,7 +19,7 @@ export interface PipelineProps {
   readonly network?: Network | undefined;
 }
 
-/** Queues, functions, schedules and the API (docs/design.md#2-the-flow). */
+/** Queues, functions, schedules and the API (docs/concepts.md#the-flow). */
 export class Pipeline extends Construct {
   readonly queues: PipelineQueues;
   readonly schedules: RetrySchedules;

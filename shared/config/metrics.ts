@@ -8,7 +8,7 @@ export const metricNamespace = 'Posthaste';
 export const metricDimension = 'deployment';
 
 /**
- * All metrics, at $0.30 a month each (Amazon CloudWatch pricing; docs/cost.md has the total). Metrics that SQS,
+ * All metrics, at $0.30 a month each (Amazon CloudWatch pricing; docs/cost-and-performance.md has the total). Metrics that SQS,
  * Lambda, EventBridge and DynamoDB provide are not repeated. Counts are summed and absent without events, except
  * reconcile's two gauges.
  */

@@ -31,7 +31,7 @@ const partialPolicy = jsonObject
     }
     return z.NEVER;
   })
-  .describe('a [retry policy](policy.md), JSON; missing fields take their defaults');
+  .describe('a [retry policy](retry-policy.md), JSON; missing fields take their defaults');
 
 /** A single port may be a number. */
 function portsOf(given: unknown): unknown {
@@ -92,7 +92,7 @@ export const functionSettings = {
   defaultRetryPolicy: {
     rule: partialPolicy,
     default: {},
-    unset: 'as in [policy.md](policy.md)',
+    unset: 'as in [retry-policy.md](retry-policy.md)',
     description: 'Retry policy for subscriptions and queues without one; also completes partial policies.',
     variable: 'DEFAULT_RETRY_POLICY',
     functions: ['deliver', 'api'],
@@ -124,7 +124,7 @@ export const functionSettings = {
     rule: wholeNumber('subscriptions', 1, 25),
     default: 10,
     description:
-      'Approximate number of subscriptions of a message that are attempted and recorded together. With 1, each is attempted separately, which [costs more](performance.md#cost-of-a-million-deliveries) and [isolates subscribers](guarantees.md#who-is-isolated-from-whom).',
+      'Approximate number of subscriptions of a message that are attempted and recorded together. With 1, each is attempted separately, which [costs more](cost-and-performance.md#cost) and [isolates subscribers](concepts.md#isolation).',
     variable: 'FIRST_ATTEMPTS_PER_JOB',
     functions: ['dispatch'],
   },
@@ -159,7 +159,7 @@ export const functionSettings = {
     rule: ports,
     default: [],
     unset: 'any',
-    description: 'Ports [that subscribers may use](design.md#9-security).',
+    description: 'Ports [that subscribers may use](security.md#address-guard).',
     variable: 'ALLOWED_PORTS',
     functions: ['deliver', 'api'],
   },

@@ -1,4 +1,4 @@
-/** Keys and indexes of the two tables (docs/design.md#4-the-records), shared by infra and the adapters. */
+/** Keys and indexes of the two tables (docs/architecture.md#records), shared by infra and the adapters. */
 export const primaryKey = { partition: 'pk', sort: 'sk' } as const;
 
 /**

@@ -25,7 +25,7 @@ const TO_RECOVER = 30;
 /** Requests of a round, retries left out; so something is under way whenever all are killed. */
 const MOST_UNTIL_KILL = MESSAGES * SUBSCRIBERS + TO_RECOVER - 1;
 
-/** What docs/design.md promises ("After a crash"). */
+/** What docs/concepts.md promises ("Crashes"). */
 const WITHIN_MS = 60_000;
 
 /** Another one each time; a failed run is repeated by POSTHASTE_KILL_SEED. The functions' own timing is not in it. */

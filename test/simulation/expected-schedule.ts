@@ -1,7 +1,7 @@
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
 
 /**
- * The delay in seconds before each retry, without jitter. Written from docs/policy.md, independently of the code
+ * The delay in seconds before each retry, without jitter. Written from docs/retry-policy.md, independently of the code
  * under test.
  */
 const expectedDelays = (policy: RetryPolicy): number[] => {

@@ -13,7 +13,7 @@ const place = z.object({ messageId: z.string(), bucket: z.number().optional() })
 const placed = z.union([place, z.object({ key: place }).transform(({ key }) => key)]);
 const limited = z.object({ subscriptionId: z.string() });
 
-/** The partition that a port call accesses (docs/design.md#deliveries-table). Undefined: none, or an index. */
+/** The partition that a port call accesses (docs/architecture.md#deliveries-table). Undefined: none, or an index. */
 export function partitionOf(method: string, [first]: readonly unknown[]): string | undefined {
   const [port = ''] = method.split('.');
   switch (port) {

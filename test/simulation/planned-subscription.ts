@@ -29,7 +29,7 @@ export function subscriptionOf(
   };
 }
 
-/** Nearly the maximum number of rules, applied to each element of a list (docs/api.md, "Filters"). */
+/** Nearly the maximum number of rules, applied to each element of a list (docs/api.md#choose-messages). */
 const EXPENSIVE = { x: Array.from({ length: 90 }, (_, index) => ({ suffix: `no ${index}` })) };
 
 /** Interests in the form of the API. */

@@ -30,7 +30,7 @@ const QUEUE_SHARDS = 8;
 
 /**
  * The quotas that the planned traffic needs, if it all went to one queue. Quotas are the defaults of large regions
- * (docs/design.md#8-facts-of-aws-that-shaped-it; the developer guides of DynamoDB, SQS and Lambda) and of the project's
+ * (docs/operations.md#quotas; the developer guides of DynamoDB, SQS and Lambda) and of the project's
  * settings (infra/deployment-settings.ts).
  */
 export function peaksOf(plan: Plan, operations: Operations, table: OperationTable): Peak[] {

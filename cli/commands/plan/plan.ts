@@ -12,7 +12,7 @@ import { planText } from './text.ts';
 
 const HELP = `
 Works without a deployment. The operations per delivery were measured by npm
-run bench:operations, and prices are AWS list prices; docs/cost.md describes
+run bench:operations, and prices are AWS list prices; docs/cost-and-performance.md describes
 the method and the assumptions.`;
 
 const EXAMPLES = [

@@ -157,7 +157,7 @@ function assumptions({ plan }: PlanResult, { region, pricesAsOf, measuredAt }: S
         ]),
     `Assumptions: ${counted(plan.messagesPerBatch, 'message')} per invocation, subscribers that respond in ${plan.attemptMs} ms (failing ones in ${plan.failedAttemptMs} ms), records kept for ${plan.retentionDays} days.`,
     `Not included: the API, cold starts, the first two yearly rotations of the KMS key (each adds 1 USD per month), data transfer within the region.`,
-    `Operations were measured on ${measuredAt.slice(0, 10)}; list prices of ${region} as of ${pricesAsOf}, without free tier. docs/cost.md describes the method.`,
+    `Operations were measured on ${measuredAt.slice(0, 10)}; list prices of ${region} as of ${pricesAsOf}, without free tier. docs/cost-and-performance.md describes the method.`,
   ];
 }
 

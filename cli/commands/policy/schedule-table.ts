@@ -5,7 +5,7 @@ import { planWakeUp } from '../../../shared/domain/retry/wake-up-plan.ts';
 import { inWords } from '../../output/time-text.ts';
 import { tableLines, type Column } from '../../output/table.ts';
 
-/** The default of the deployment setting `schedulerThreshold` (docs/design.md#6-wake-ups). */
+/** The default of the deployment setting `schedulerThreshold` (docs/retry-policy.md#from-delay-to-wake-up). */
 const SCHEDULER_THRESHOLD_SECONDS = 90;
 
 const MECHANISMS: Record<Mechanism, string> = {

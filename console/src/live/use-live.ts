@@ -18,7 +18,7 @@ const UNTIL_TOLD = { floorSeconds: 1, ceilingSeconds: 10, exponent: 2 };
 const NOTHING = { value: undefined, failure: undefined };
 
 /**
- * Loads, and loads again by the poll interval (docs/policy.md): soon after something has changed, and less and less often
+ * Loads, and loads again by the poll interval (docs/retry-policy.md#the-poll-interval): soon after something has changed, and less and less often
  * while nothing does. Not while the page is out of sight. `key` says what is loaded: another one begins anew.
  */
 export function useLive<Value>(key: string, load: (signal: AbortSignal) => Promise<Value>): Live<Value> {

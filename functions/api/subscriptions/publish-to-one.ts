@@ -20,7 +20,7 @@ export type PublishToOneContext = {
 
 /**
  * Sends a message to one subscription without dispatch: writes its record, then its job
- * (docs/design.md#deliveries-table). deliver decides whether the subscription accepts it.
+ * (docs/architecture.md#deliveries-table). deliver decides whether the subscription accepts it.
  * @throws when the message could not be recorded or sent; a repeat with the same message id is safe
  */
 export async function publishToOne(

@@ -36,7 +36,7 @@ function index(
 const keysOnly = { projectionType: ProjectionType.KEYS_ONLY };
 const keysAndStatus = { projectionType: ProjectionType.INCLUDE, nonKeyAttributes: [listedAttribute] };
 
-/** Messages and deliveries (docs/design.md#deliveries-table). */
+/** Messages and deliveries (docs/architecture.md#deliveries-table). */
 export class DeliveriesTable extends Construct {
   readonly name: string;
   private readonly table: TableV2;

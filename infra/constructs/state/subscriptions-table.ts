@@ -9,7 +9,7 @@ export interface SubscriptionsTableProps {
   readonly disposable: boolean;
 }
 
-/** Queues and their subscriptions (docs/design.md#subscriptions-table). */
+/** Queues and their subscriptions (docs/architecture.md#subscriptions-table). */
 export class SubscriptionsTable extends Construct {
   readonly name: string;
   private readonly table: TableV2;

@@ -56,7 +56,7 @@ export function dynamoSubscriptions(
       ),
     find: async (queue, subscriptionId, freshness) => {
       const [foundQueue, subscription] = await Promise.all([
-        // Not at every retry of the queue: one item takes 3,000 such reads a second (docs/performance.md#ceilings).
+        // Not at every retry of the queue: one item takes 3,000 such reads a second (docs/cost-and-performance.md#ceilings).
         queues.cached(queue, () => readQueue(client, tableName, queue)),
         subscriptions[freshness](nameOf(queue, subscriptionId), () =>
           readSubscription(client, tableName, queue, subscriptionId),

@@ -14,7 +14,7 @@ import type { RetryPolicy } from '../retry/policy.ts';
 
 /**
  * Identifies the delivery of one message to one subscription. `bucket` spreads a large fan-out over partition keys
- * (docs/design.md#fan-out-buckets). `chunk`: the chunk that may hold it; omitted once a separate record is known to
+ * (docs/architecture.md#deliveries-table). `chunk`: the chunk that may hold it; omitted once a separate record is known to
  * exist.
  */
 export type DeliveryKey = {

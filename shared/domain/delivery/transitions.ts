@@ -183,7 +183,7 @@ export function endOf({ attempts, updatedAt }: Delivery): number {
 
 /**
  * Time before reconcile wakes the same delivery again, so that it does not multiply a backlog
- * (docs/design.md#6-wake-ups).
+ * (docs/retry-policy.md#from-delay-to-wake-up).
  */
 const POSTPONED_MS = 15 * 60 * 1000;
 

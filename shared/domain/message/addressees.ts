@@ -58,7 +58,7 @@ export type MatchResult = {
 
 /**
  * The subscriptions that a message is sent to, judged as of its first acceptance, as far as the records still show
- * it. A disabled subscription matches (docs/design.md#5-the-state-machine), and so does an undecided filter: an
+ * it. A disabled subscription matches (docs/concepts.md#states-of-a-delivery), and so does an undecided filter: an
  * unwanted message is better than a lost one. The same subscriptions in the same order give the same result.
  * @throws UnreadableFilterError
  */

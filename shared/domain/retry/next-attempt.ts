@@ -20,7 +20,7 @@ type AfterFailure = {
 };
 
 /**
- * The attempt after a failure and its due time (docs/policy.md#four-phases); undefined once the policy is
+ * The attempt after a failure and its due time (docs/retry-policy.md#four-phases); undefined once the policy is
  * exhausted.
  */
 export function nextAfterFailure(after: AfterFailure): NextAttempt | undefined {

@@ -6,7 +6,7 @@ const DAY_SECONDS = 86_400;
 
 /**
  * Bounds a schedule, because a delivery's record must outlive it and a typing error must not last years
- * (docs/policy.md#limits).
+ * (docs/retry-policy.md#limits).
  */
 export const MAXIMUM_DELAY_LIMIT_SECONDS = 7 * DAY_SECONDS;
 const SCHEDULE_LIMIT_SECONDS = 15 * DAY_SECONDS;

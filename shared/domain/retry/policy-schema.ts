@@ -57,7 +57,7 @@ type Refused = { ok: false; fields: FieldError[] };
 
 /**
  * Checks a user's policy field by field, then as a whole after completing it from the defaults
- * (docs/policy.md#which-policy-is-in-force). Reports each wrong field once, in field order; errors about the whole
+ * (docs/retry-policy.md#which-policy-is-in-force). Reports each wrong field once, in field order; errors about the whole
  * policy come last, as `_retry_policy`.
  */
 export function parseRetryPolicy(

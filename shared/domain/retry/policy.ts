@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { BACKOFF_FUNCTIONS, JITTERS, type PolicySource } from '../vocabulary.ts';
 
 /**
- * Field types of a retry policy (docs/policy.md); delays in seconds. No bounds, so that a stored policy stays
+ * Field types of a retry policy (docs/retry-policy.md); delays in seconds. No bounds, so that a stored policy stays
  * readable when a bound changes: policy-schema.ts has the bounds for user input.
  */
 export const partialPolicySchema = z.object({
@@ -72,7 +72,7 @@ type PolicyCandidates = {
 export type PolicyInForce = CompletedRetryPolicy & { source: PolicySource };
 
 /**
- * The policy of a delivery (docs/policy.md#which-policy-is-in-force): the subscription's, else the queue's, else
+ * The policy of a delivery (docs/retry-policy.md#which-policy-is-in-force): the subscription's, else the queue's, else
  * the defaults. The queue's comes first if it sets `ignore_subscription_override`, directly or by default.
  */
 export function policyInForce({ subscription, queue, defaults }: PolicyCandidates): PolicyInForce {

@@ -4,7 +4,7 @@ import type { RetryPolicy } from './policy.ts';
 /** One retry of a round, numbered from 1; starts `delaySeconds` after the previous attempt ended. */
 export type Retry = { retry: number; phase: Exclude<Phase, 'initial' | 'manual'>; delaySeconds: number };
 
-/** All retries of a round, phase by phase (docs/policy.md#delays). Exact seconds: neither rounded nor jittered. */
+/** All retries of a round, phase by phase (docs/retry-policy.md#delays). Exact seconds: neither rounded nor jittered. */
 export function retrySchedule(policy: RetryPolicy): Retry[] {
   const inPhase = (phase: Retry['phase'], delays: readonly number[]): Omit<Retry, 'retry'>[] =>
     delays.map((delaySeconds) => ({ phase, delaySeconds }));
@@ -48,7 +48,7 @@ export type Backoff = {
 };
 
 /**
- * Delays of the backoff phase in seconds (docs/policy.md#backoff-the-five-functions). They start at `minimum`,
+ * Delays of the backoff phase in seconds (docs/retry-policy.md#backoff-the-five-functions). They start at `minimum`,
  * never decrease and end at exactly `maximum` (capped_exponential may end below it), despite rounding.
  */
 export function backoffDelays(backoff: Backoff): number[] {

@@ -18,7 +18,7 @@ const SCHEDULER_NEAREST_MS = 5_000;
 export type WakeUpPlan = { by: 'sqs_delay'; delaySeconds: number } | { by: 'scheduler'; at: number };
 
 /**
- * The mechanism that starts the attempt due at `dueAt` (docs/design.md#6-wake-ups). Times in ms, the threshold in
+ * The mechanism that starts the attempt due at `dueAt` (docs/retry-policy.md#from-delay-to-wake-up). Times in ms, the threshold in
  * seconds.
  */
 export function planWakeUp(dueAt: number, now: number, thresholdSeconds: number): WakeUpPlan {

@@ -5,7 +5,7 @@ import { firstField } from '../fields.ts';
 
 /**
  * Version of the encodings in this folder. Readers also understand the previous version
- * (docs/design.md#where-the-body-is).
+ * (docs/architecture.md#where-the-body-is).
  */
 export const WIRE_VERSION = 1;
 

@@ -32,7 +32,7 @@ export const consoleInfoSchema = z.object({
   apiUrl: z.string().exactOptional(),
   /** Whether this is the local deployment (`npm start`). */
   isLocal: z.boolean(),
-  /** How often to poll (docs/policy.md, the poll interval). */
+  /** How often to poll (docs/retry-policy.md#the-poll-interval). */
   pollInterval: z.object({
     floorSeconds: z.number().positive(),
     ceilingSeconds: z.number().positive(),

@@ -55,7 +55,7 @@ const isTrue = (one: DeliveryCase, write: Write): boolean => {
 const existedBefore = ({ world, subscriptionId }: DeliveryCase, time: number): boolean =>
   (world.subscriptions.versionsOf(subscriptionId)[0]?.from ?? Infinity) <= time;
 
-/** Why a subscription cannot be called: the first reason in the order of docs/design.md#5-the-state-machine. */
+/** Why a subscription cannot be called: the first reason in the order of docs/concepts.md#states-of-a-delivery. */
 const absenceOf = (
   subscription: Subscription | undefined,
   now: number,

@@ -72,7 +72,7 @@ const openLeases = (record: Delivery | undefined): number =>
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
-/** How long an id is remembered beyond its deliveries' retention (docs/ingress.md, "After the window"). */
+/** How long an id is remembered beyond its deliveries' retention (docs/ingress.md#duplicates). */
 const IDS_OUTLIVE_MS = 7 * DAY;
 
 /** An id is accepted once per life of its queue; later copies are repeats. */

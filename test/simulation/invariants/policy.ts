@@ -44,7 +44,7 @@ export const validBetween = <T>(versions: readonly Version<T>[], from: number, t
     .filter((version, index) => version.from <= to && (versions[index + 1]?.from ?? Infinity) >= from)
     .map(({ value }) => value);
 
-/** Which policy applies (docs/policy.md). Written independently of the code under test. */
+/** Which policy applies (docs/retry-policy.md). Written independently of the code under test. */
 const expectedPolicy = (
   queue: PartialRetryPolicy | undefined,
   subscription: PartialRetryPolicy | undefined,

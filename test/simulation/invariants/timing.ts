@@ -103,7 +103,7 @@ const delayedFirst = (one: DeliveryCase): Finding[] => {
 
 /** SQS delays by whole seconds; the rest is for calls. */
 const USUAL_LATENESS_MS = 2 * SECOND;
-/** A nearer schedule may fire too late; operators choose that by the threshold (docs/design.md#6-wake-ups). */
+/** A nearer schedule may fire too late; operators choose that by the threshold (docs/retry-policy.md#from-delay-to-wake-up). */
 const NEAR_SECONDS = 70;
 
 /** Without faults the wake-up starts the attempt; reconcile is only a fallback. */
@@ -130,7 +130,7 @@ const isDisturbed = ({ world, messageId, subscriptionId }: DeliveryCase, from: n
       at >= from && at <= to && (partition === undefined || isNeededBy(partition, messageId, subscriptionId)),
   ) || world.scenario.standstills.some((one) => START + one.from <= to && START + one.to >= from);
 
-/** A record outlives the schedule that needs it (docs/design.md#deliveries-table, `expiresAt`). */
+/** A record outlives the schedule that needs it (docs/architecture.md#deliveries-table, `expiresAt`). */
 export const recordsOutliveSchedules: Invariant = (one) =>
   one.writes
     .filter(({ at, after }) => after.expiresAt < Math.max(at, after.next?.dueAt ?? 0) + LEAST_RETENTION_MS)

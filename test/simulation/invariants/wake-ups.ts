@@ -28,7 +28,7 @@ const hasRecorded = ({ writes }: DeliveryCase, actor: Actor, attempt: number): b
       write.actor === actor && write.transition.name === 'record' && write.after.attempts.length === attempt,
   );
 
-/** Below the 15 minutes of docs/design.md#6-wake-ups, because sending a wake-up may be slow. */
+/** Below the 15 minutes of docs/retry-policy.md#from-delay-to-wake-up, because sending a wake-up may be slow. */
 const LEAST_BETWEEN_MS = 14 * MINUTE;
 
 /** Reconcile wakes a delivery at most once in 15 minutes, however long the queue stalls. */

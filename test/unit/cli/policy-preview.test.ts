@@ -164,8 +164,8 @@ describe('posthaste policy preview', () => {
     expect((await preview('--policy', example)).status).toBe(0);
   });
 
-  it('prints the output that docs/policy.md shows', async () => {
-    const docs = await readFile(path.join(PROJECT, 'docs/policy.md'), 'utf8');
+  it('prints the output that docs/retry-policy.md shows', async () => {
+    const docs = await readFile(path.join(PROJECT, 'docs/retry-policy.md'), 'utf8');
     const examples = [...docs.matchAll(/```console\n\$ npm run -s posthaste -- (.+)\n([^`]+)```/g)];
     expect(examples.length).toBeGreaterThan(3);
     for (const [, line = '', shown] of examples) {

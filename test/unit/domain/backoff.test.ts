@@ -35,7 +35,7 @@ const anyBackoff = (functions: BackoffFunction[]): fc.Arbitrary<Backoff> =>
       maximum: Math.max(drawn.minimum, drawn.maximum),
     }));
 
-/** The formulas of docs/policy.md, without handling of rounding. */
+/** The formulas of docs/retry-policy.md, without handling of rounding. */
 const asWritten = ({ function: name, minimum, maximum, retries, exponent }: Backoff, n: number): number => {
   const ratio = (maximum / minimum) ** (1 / (retries - 1));
   switch (name) {
