@@ -29,7 +29,7 @@ export function App({ token }: { token: string | undefined }): JSX.Element {
   return (
     <ConsoleProvider value={context}>
       <a class="skip" href="#content" onClick={toContent}>
-        Skip to the content
+        Skip to content
       </a>
       <Masthead info={info} route={route} />
       <QueueNavigation route={route} />
@@ -42,7 +42,7 @@ export function App({ token }: { token: string | undefined }): JSX.Element {
   );
 }
 
-/** The address behind the `#` is the page's own. */
+/** The part of the address behind the `#` is the route, so the link moves the focus itself. */
 function toContent(event: Event): void {
   event.preventDefault();
   document.getElementById('content')?.focus();
@@ -64,10 +64,10 @@ function About({ info }: { info: ConsoleInfo }): JSX.Element | null {
   }
   if (version === null || version === commandVersion) return null;
   return (
-    <Notice tone="warning" title="Two versions">
+    <Notice tone="warning" title="Different versions">
       <p>
-        The deployment is of version {version}, this console of {commandVersion}. What one of them does not
-        know is not shown, or refused.
+        The deployment runs version {version}, this console is version {commandVersion}. Features that one of
+        them lacks are hidden or rejected.
       </p>
     </Notice>
   );

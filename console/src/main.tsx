@@ -7,7 +7,7 @@ import './style/index.css';
 const TOKEN_KEY = 'posthaste-token';
 
 applyTheme(chosenTheme());
-// Another link that the command printed, opened in this tab.
+// The user opened a newly printed link in this tab.
 addEventListener('hashchange', () => {
   if (location.hash.startsWith('#token=')) location.reload();
 });
@@ -15,8 +15,8 @@ const root = document.getElementById('root');
 if (root !== null) render(<App token={takeToken()} />, root);
 
 /**
- * The token that the command put behind the `#` of the link it opened, which no server and no log sees. It is kept for
- * this tab, so that reloading works, and taken off the address, so that a copied address does not hold it.
+ * The session token behind the `#` of the printed link, a part that browsers send to no server. It moves to the session
+ * storage of this tab, so that reloading works and a copied address does not contain it.
  */
 function takeToken(): string | undefined {
   const given = new URLSearchParams(location.hash.replace(/^#/, '')).get('token');

@@ -1,6 +1,6 @@
 import { apiPath, searchOf } from '../../cli/api/api-request.ts';
 
-/** What the page shows, as the part of the address behind the `#` says it. */
+/** The page to show, from the part of the address behind the `#`. */
 export type Route =
   | { page: 'overview' }
   | { page: 'queue'; queue: string }
@@ -14,7 +14,7 @@ export type Route =
   | { page: 'designer'; query: Query }
   | { page: 'unknown' };
 
-/** Of an address. What is undefined is left out. */
+/** The query of an address. Undefined values are left out. */
 export type Query = Readonly<Record<string, string | undefined>>;
 
 export function parseRoute(hash: string): Route {
@@ -91,7 +91,7 @@ function oneOf(room: string, queue: string, id: string): Route {
   }
 }
 
-/** The address of a page. Whatever an id holds, it is one segment of it. */
+/** The address of a page. Ids are encoded, so that each is one segment. */
 export function hrefTo(route: Exclude<Route, { page: 'unknown' }>): string {
   switch (route.page) {
     case 'overview':

@@ -1,5 +1,5 @@
 import * as z from 'zod';
 
-// The page's policy forbids code made of text, by which zod would be quicker. It asks when the first schema is made, so
-// this comes before all of them.
+// The Content-Security-Policy forbids eval, which zod's JIT uses. zod reads this setting when the first schema is created,
+// so this module has to be imported first.
 z.config({ jitless: true });

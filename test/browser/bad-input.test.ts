@@ -24,7 +24,7 @@ const openAt = async (hash: string): Promise<OpenedPage> => {
 const problem = (status: number, code: string, message: string): Response =>
   Response.json({ error: { code, message } }, { status });
 
-inBrowser('the console, given', () => {
+inBrowser('the console with unusual input', () => {
   beforeAll(async () => {
     api = await servedApi();
     [browser, served] = await Promise.all([launchChromium(), startConsoleCommand(apiEnvironment(api.url))]);
@@ -40,26 +40,26 @@ inBrowser('the console, given', () => {
     api.answerInstead(() => undefined);
   });
 
-  it('a deployment that nobody has used, offers to create the first queue', async () => {
+  it('offers to create the first queue of a new deployment', async () => {
     const { page, close } = await openAt('#/');
     await page.getByLabel('Name of the first queue').fill('first');
-    await page.getByRole('button', { name: 'Create it' }).click();
+    await page.getByRole('button', { name: 'Create queue' }).click();
     await page.getByRole('heading', { level: 1, name: 'Queue first' }).waitFor();
-    await page.getByText('Nobody subscribes to this queue yet').waitFor();
+    await page.getByText('No subscriptions yet').waitFor();
     await close();
   });
 
-  it('an API that does not answer, says so, and goes on when it does', async () => {
-    api.answerInstead(() => problem(503, 'unavailable', 'nobody there'));
+  it('reports an unavailable API, and continues when it is back', async () => {
+    api.answerInstead(() => problem(503, 'unavailable', 'no worker'));
     const { page, close } = await openAt('#/');
-    await page.getByText('The API does not answer').first().waitFor();
+    await page.getByText('The API is unavailable').first().waitFor();
     expect(await axeViolations(page)).toEqual([]);
     api.answerInstead(() => undefined);
     await page.getByRole('link', { name: 'first', exact: true }).waitFor();
     await close();
   });
 
-  it('an API that cannot be reached, says so, and still designs policies', async () => {
+  it('reports an unreachable API; the policy designer still works', async () => {
     const own = await startConsoleCommand(apiEnvironment('http://127.0.0.1:9'));
     const { page, close } = await openPage(browser, own.url);
     await page.getByText('The API cannot be reached').first().waitFor();
@@ -69,7 +69,7 @@ inBrowser('the console, given', () => {
     await own.stop();
   });
 
-  it('credentials that have expired, says what to do', async () => {
+  it('says how to renew expired credentials', async () => {
     api.answerInstead(() =>
       Response.json({ message: 'The security token included in the request is expired' }, { status: 403 }),
     );
@@ -82,34 +82,34 @@ inBrowser('the console, given', () => {
     await close();
   });
 
-  it('a deployment of another version, names both', async () => {
+  it('names both versions when the deployment has a different one', async () => {
     api.answerInstead(({ path }) =>
       path.startsWith('/v2/openapi.json') ? Response.json({ info: { version: '99.0.0' } }) : undefined,
     );
     const { page, close } = await openAt('#/');
-    await page.getByText(/The deployment is of version 99\.0\.0/).waitFor();
+    await page.getByText(/The deployment runs version 99\.0\.0, this console is version /).waitFor();
     await close();
   });
 
-  it('an answer that it does not know, says so in the place of it', async () => {
+  it('names the field of a response that it cannot read', async () => {
     api.answerInstead(({ path }) =>
       path.startsWith('/v2/queues?') ? Response.json({ queues: [{ title: 'x' }], links: [] }) : undefined,
     );
     const { page, close } = await openAt('#/');
-    await page.getByText('The deployment speaks another version').waitFor();
+    await page.getByText('The deployment runs a different version').waitFor();
     await page.getByText(/\(queues\.0\.name\)/).waitFor();
     await close();
   });
 
-  it('a queue or a delivery that is not there, says so', async () => {
+  it('reports a queue or a delivery that does not exist', async () => {
     const { page, close } = await openAt('#/queues/nowhere');
-    await page.getByText('There is no such thing here').first().waitFor();
+    await page.getByText('Not found', { exact: true }).first().waitFor();
     await goTo(page, '#/queues/first/messages/m/deliveries/s');
-    await page.getByText('There is no such thing here').first().waitFor();
+    await page.getByText('Not found', { exact: true }).first().waitFor();
     await close();
   });
 
-  it('10,000 queues, shows the first and leads to any', async () => {
+  it('shows the first of 10,000 queues and opens any of them by name', async () => {
     const many = await servedApi();
     for (let index = 0; index < 10_000; index += 1)
       await many.registry.putQueue({
@@ -123,7 +123,7 @@ inBrowser('the console, given', () => {
     expect(await page.getByRole('row').count()).toBe(26);
     await page.getByRole('button', { name: 'Show more queues' }).click();
     await page.getByRole('link', { name: 'queue-00049' }).waitFor();
-    await page.getByLabel('Name of a queue').fill('queue-09999');
+    await page.getByLabel('Queue name').fill('queue-09999');
     await page.getByRole('button', { name: 'Go' }).click();
     await page.getByRole('heading', { level: 1, name: 'Queue queue-09999' }).waitFor();
     await close();
@@ -131,7 +131,7 @@ inBrowser('the console, given', () => {
     await many.close();
   });
 
-  it('a delivery with 120 attempts, shows each of them in the table and in time', async () => {
+  it('shows each of 120 attempts in the table and on the timeline', async () => {
     const now = Date.now();
     const subscription = await subscribe(api, 'first', { subscriber: 'https://hooks.example.com/120' });
     const attempts = Array.from({ length: 120 }, (_, index): Attempt => ({
@@ -161,13 +161,13 @@ inBrowser('the console, given', () => {
     await page.getByText('attempt 120', { exact: true }).waitFor();
     expect(await page.locator('[data-attempt]').count()).toBe(120);
     expect(await page.getByRole('row').count()).toBe(121);
-    await page.getByRole('button', { name: 'Look closer' }).click();
+    await page.getByRole('button', { name: 'Zoom in' }).click();
     await expect.poll(() => page.locator('[data-attempt]').count()).toBeLessThan(80);
     expect(await axeViolations(page)).toEqual([]);
     await close();
   });
 
-  it('a payload of 1 MiB, shows its beginning at once and all of it on demand', async () => {
+  it('shows the beginning of a payload of 1 MiB, and all of it on demand', async () => {
     const data = `{"text":"${'x'.repeat(1_048_000)}the end"}`;
     await record(api, { queue: 'first', messageId: 'large', acceptedAt: Date.now(), data, deliveries: [] });
     const { page, close } = await openAt('#/queues/first/messages/large');
@@ -179,7 +179,7 @@ inBrowser('the console, given', () => {
     await close();
   });
 
-  it('markup in every field that somebody else controls, shows it as it is', async () => {
+  it('shows markup from producers, subscribers and operators as plain text', async () => {
     const now = Date.now();
     await api.registry.putQueue({
       name: 'planted',

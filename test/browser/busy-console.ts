@@ -10,13 +10,13 @@ import { servedApi, type ServedApi } from './served-api.ts';
 export type BusyConsole = Awaited<ReturnType<typeof busyDeployment>> & {
   api: ServedApi;
   browser: Browser;
-  /** With the token, as an operator opens it. */
+  /** The link with the session token, as the command prints it. */
   url: string;
-  /** The first page, in a tab of its own. */
+  /** Opens the first page in a separate browser context. */
   open: (look?: Look) => Promise<OpenedPage>;
 };
 
-/** The console on a deployment in the middle of its day, for all tests of a suite. Gives it once it is there. */
+/** Starts one console on a busy deployment for all tests of a suite, and returns a getter for it. */
 export const busyConsole = (): (() => BusyConsole) => {
   let there: BusyConsole | undefined;
   let close = (): Promise<unknown> => Promise.resolve();
@@ -35,7 +35,7 @@ export const busyConsole = (): (() => BusyConsole) => {
   afterAll(() => close());
 
   return () => {
-    if (there === undefined) throw new Error('the console is not there before the tests begin');
+    if (there === undefined) throw new Error('the console is available only while the tests run');
     return there;
   };
 };

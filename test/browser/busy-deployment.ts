@@ -24,14 +24,14 @@ const SLOW: RetryPolicy = {
 
 const created = z.object({ subscription_id: z.string() });
 
-/** Puts a subscription there and gives its id. */
+/** Creates a subscription and returns its id. */
 export const subscribe = async (api: ServedApi, queue: string, subscription: object): Promise<string> => {
   const { status, body } = await api.call('POST', `/v2/queues/${queue}/subscriptions`, subscription);
   if (status !== 201) throw new Error(`${queue}: ${status} ${JSON.stringify(body)}`);
   return created.parse(body).subscription_id;
 };
 
-/** What a message of an example is, and what came of it at each subscription. */
+/** A message with its deliveries. */
 type Example = {
   queue: string;
   messageId: string;
@@ -103,7 +103,7 @@ const failed = (number: number, dueAt: number, retry: Retry | undefined): Attemp
   ...answerTo(number),
 });
 
-/** Attempts that all fail, each made soon after it was due, as far as they are due by `now`; and the next, if there is one. */
+/** Failed attempts, each started soon after its due time, up to `now`, and the next planned attempt if there is one. */
 export const failures = (from: number, now: number, policy: RetryPolicy = SLOW): Failing => {
   const schedule = retrySchedule(policy);
   const attempts: Attempt[] = [];
@@ -124,7 +124,7 @@ const nextIn = (schedule: readonly Retry[], number: number, dueAt: number): Deli
   return retry && { number, phase: retry.phase, dueAt, by: mechanismFor(retry.delaySeconds) };
 };
 
-/** A deployment in the middle of a working day: who is well, who fails, what is retried. The ids of one queue. */
+/** Fills a deployment with healthy and failing subscribers and retried deliveries. Returns the ids of one queue. */
 export const busyDeployment = async (api: ServedApi) => {
   const now = Date.now();
   const policy = {
@@ -195,7 +195,7 @@ export const busyDeployment = async (api: ServedApi) => {
   return { queue: 'orders', warehouse, billing, analytics };
 };
 
-/** Its newest messages are being retried, and one has run out of retries. */
+/** At billing, the newest messages are being retried and one ran out of retries. */
 const FAILING = 9;
 const EXHAUSTED = 12;
 const REJECTED = 7;

@@ -10,10 +10,10 @@ const PHASE_FIELDS = [
   'Maximum delay retries',
 ];
 
-inBrowser('the pages of the console', () => {
+inBrowser('an operator in the console', () => {
   const there = busyConsole();
 
-  it('disable and enable a subscription', async () => {
+  it('disables and enables a subscription', async () => {
     const { page, close } = await there().open();
     await goTo(page, `#/queues/orders/subscriptions/${there().warehouse}`);
     await page.getByRole('button', { name: 'Disable' }).click();
@@ -23,38 +23,38 @@ inBrowser('the pages of the console', () => {
     await close();
   });
 
-  it('rotate a secret and show it once', async () => {
+  it('rotates a secret, which the page shows once', async () => {
     const { page, close } = await there().open();
     await goTo(page, `#/queues/orders/subscriptions/${there().warehouse}`);
-    await page.getByRole('button', { name: 'Rotate the secret' }).click();
+    await page.getByRole('button', { name: 'Rotate secret' }).click();
     expect(await axeViolations(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Rotate it' }).click();
+    await page.getByRole('button', { name: 'Rotate', exact: true }).click();
     const secret = page.locator('code.secret');
     await secret.waitFor();
     expect(await secret.textContent()).toMatch(/^whsec_/);
-    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
     await secret.waitFor({ state: 'detached' });
     expect(await page.content()).not.toContain('whsec_');
     await close();
   });
 
-  it('cancel a delivery, and show it without being loaded again', async () => {
+  it('cancels a delivery and sees the result without reloading the page', async () => {
     const { page, close } = await there().open();
     await goTo(page, `#/queues/orders/messages/order-4703/deliveries/${there().billing}`);
-    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Cancel delivery' }).click();
     await page.locator('.facts').getByText('cancelled').waitFor();
     await page.getByRole('button', { name: 'Deliver again' }).waitFor();
     await close();
   });
 
-  it('apply a policy to a subscription, whose other options stay', async () => {
+  it('applies a policy to a subscription and keeps its other options', async () => {
     const { page, close } = await there().open();
     await goTo(page, `#/designer?queue=orders&subscription=${there().billing}`);
     const maximum = page.getByLabel('Maximum delay, seconds');
     await expect.poll(() => maximum.inputValue()).toBe('3600');
     await maximum.fill('1800');
     await page.getByRole('button', { name: 'Apply' }).click();
-    await page.getByText('It is in force').waitFor();
+    await page.getByText('Policy applied').waitFor();
     const { options } = (await there().api.registry.findSubscription('orders', there().billing)) ?? {};
     expect(options).toMatchObject({
       _retry_policy: { maximum_delay: 1800 },
@@ -63,13 +63,13 @@ inBrowser('the pages of the console', () => {
     await close();
   });
 
-  it('apply a policy to a queue, whose other metadata stays', async () => {
+  it('applies a policy to a queue and keeps its other metadata', async () => {
     const { page, close } = await there().open();
     await goTo(page, '#/designer?queue=invoices');
     for (const field of PHASE_FIELDS) await page.getByLabel(field, { exact: true }).fill('0');
     await page.getByText('1 request').waitFor();
     await page.getByRole('button', { name: 'Apply' }).click();
-    await page.getByText('It is in force').waitFor();
+    await page.getByText('Policy applied').waitFor();
     expect((await there().api.registry.findQueue('invoices'))?.metadata).toMatchObject({
       team: 'billing',
       _retry_policy: { retries_with_no_delay: 0, backoff_retries: 0 },
@@ -77,18 +77,18 @@ inBrowser('the pages of the console', () => {
     await close();
   });
 
-  it('count what has failed, and replay it', async () => {
+  it('counts failed deliveries, starts a recovery and stops it', async () => {
     const { page, close } = await there().open();
     await goTo(page, '#/queues/invoices/replay');
-    await page.getByRole('button', { name: 'How many?' }).click();
+    await page.getByRole('button', { name: 'Count matching deliveries' }).click();
     await page.getByText('1 cancelled').waitFor();
-    await page.getByRole('button', { name: 'Replay these 1' }).click();
+    await page.getByRole('button', { name: 'Recover 1 delivery' }).click();
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('stopped', { exact: true }).waitFor();
     await close();
   });
 
-  it('draw the schedule as it changes, and say what is wrong at the field', async () => {
+  it('sees the schedule change with the policy, and errors at their fields', async () => {
     const { page, close } = await there().open();
     await goTo(page, '#/designer');
     await page.getByRole('button', { name: /^Example/ }).click();

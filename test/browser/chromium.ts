@@ -19,22 +19,22 @@ const found = (process.env['PATH'] ?? '')
   .flatMap((folder) => NAMES.map((name) => join(folder, name)))
   .find(isProgram);
 
-const MISSING = 'there is no Chromium on this machine: apt-get install chromium';
+const MISSING = 'no Chromium on this machine: apt-get install chromium';
 
-/** Tests that need a browser. Without one they are skipped, and say why; in CI, which installs it, they fail. */
+/** A suite that needs a browser. Without one it is skipped with the reason; in CI, where Chromium is installed, it fails. */
 export const inBrowser = (name: string, tests: () => void): void => {
   if (found !== undefined) describe(name, tests);
   else if (process.env['CI'] === undefined) describe.skip(`${name} (${MISSING})`, tests);
   else {
     describe(name, () => {
-      it('has a browser', () => {
+      it('finds a browser', () => {
         throw new Error(MISSING);
       });
     });
   }
 };
 
-/** As root there is no sandbox; and nothing leaves the machine by itself. */
+/** The sandbox does not work as root; the other flags stop background traffic. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -45,7 +45,7 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** With a fresh profile. */
+/** Launches Chromium with a fresh profile. */
 export const launchChromium = (): Promise<Browser> => {
   if (found === undefined) throw new Error(MISSING);
   return chromium.launch({ executablePath: found, headless: true, args: FLAGS });

@@ -7,15 +7,15 @@ import { projectNode, projectRoot } from '../../local/install/paths.mjs';
 const printed = z.object({ url: z.string() });
 
 export type RunningConsole = {
-  /** With the token, as an operator opens it. */
+  /** The link with the session token, as the command prints it. */
   url: string;
-  /** What it has said on stderr so far. */
+  /** The output on stderr so far. */
   stderr: () => string;
-  /** Ends it as Ctrl-C does, and gives its exit status. */
+  /** Stops it with SIGINT and returns the exit status. */
   stop: () => Promise<number | null>;
 };
 
-/** The command as an operator runs it: it builds the page if it has to, and serves it. */
+/** Runs the `console` command, which builds the page if needed and serves it. */
 export const startConsoleCommand = async (
   env: NodeJS.ProcessEnv,
   args: readonly string[] = [],
@@ -25,14 +25,14 @@ export const startConsoleCommand = async (
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const said: string[] = [];
-  child.stderr.on('data', (data: Buffer) => said.push(data.toString()));
+  const errors: string[] = [];
+  child.stderr.on('data', (data: Buffer) => errors.push(data.toString()));
   const ended = once(child, 'exit');
   const line = await createInterface(child.stdout)[Symbol.asyncIterator]().next();
-  if (line.done === true) throw new Error(`the console has ended: ${said.join('')}`);
+  if (line.done === true) throw new Error(`the console command has exited: ${errors.join('')}`);
   return {
     url: printed.parse(JSON.parse(line.value)).url,
-    stderr: () => said.join(''),
+    stderr: () => errors.join(''),
     stop: async () => {
       child.kill('SIGINT');
       await ended;

@@ -8,7 +8,7 @@ type Theme = 'light' | 'dark';
 
 export type Look = { width: 375 | 1280; theme: Theme };
 
-/** The widths that the console is made for. Each is looked at in both themes, and loaded in one. */
+/** The window widths to test. Each is checked in both themes and loads in the given one. */
 export const LOOKS: readonly Look[] = [
   { width: 1280, theme: 'light' },
   { width: 375, theme: 'dark' },
@@ -16,14 +16,14 @@ export const LOOKS: readonly Look[] = [
 
 export type OpenedPage = {
   page: Page;
-  /** What went wrong in the page and what its policy refused: there is to be nothing. */
+  /** Errors in the page, including violations of its Content-Security-Policy. */
   faults: string[];
   close: () => Promise<void>;
 };
 
 const HEIGHT = { 375: 812, 1280: 800 } as const;
 
-/** A tab of its own session, so that nothing is left of another. */
+/** Opens a page in a new browser context, without state from other tests. */
 export const openPage = async (
   browser: Browser,
   url: string,
@@ -41,7 +41,7 @@ export const openPage = async (
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(error.message));
   page.on('console', (message) => {
-    // A browser says so of every answer over 399, which a page may expect.
+    // Chromium logs this for every response of 400 and above, which a page may expect.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
       faults.push(message.text());
     }
@@ -50,7 +50,7 @@ export const openPage = async (
   return { page, faults, close: () => context.close() };
 };
 
-/** As a link of the page does: it is not loaded again. `hash`: with its `#`. */
+/** Changes the route without reloading the page, as a link does. `hash` includes the `#`. */
 export const goTo = async (page: Page, hash: string): Promise<void> => {
   await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
 };
@@ -61,9 +61,9 @@ const axeResults = z.object({
   ),
 });
 
-/** What of WCAG 2.2 A and AA, and of good practice, axe finds wrong in the page as it is now; by these rules alone, if any are given. */
+/** The violations that axe finds in the current page: WCAG 2.2 A and AA and best practices, or only the given `rules`. */
 export const axeViolations = async (page: Page, rules?: readonly string[]): Promise<string[]> => {
-  // By the debugger, which the page's policy does not bind.
+  // evaluate() uses the debugger, which the Content-Security-Policy does not restrict.
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(`${axe.source}; undefined`);
   const options = { resultTypes: ['violations'], ...(rules !== undefined && { runOnly: rules }) };
   const results: unknown = await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`);
@@ -73,8 +73,7 @@ export const axeViolations = async (page: Page, rules?: readonly string[]): Prom
 };
 
 /**
- * The same in both themes, by name. A theme changes colours and nothing else, so that in the second one the contrast alone is
- * checked.
+ * The axe violations in each theme. A theme changes only colours, so the second theme is checked for contrast only.
  * @param shown is called in each theme
  */
 export const axeViolationsInBothThemes = async (
@@ -94,11 +93,11 @@ export const axeViolationsInBothThemes = async (
 
 export const NO_VIOLATIONS: Readonly<Record<Theme, string[]>> = { light: [], dark: [] };
 
-/** Whether the page is wider than its window, so that it has to be moved sideways. */
+/** Whether the page is wider than its window and scrolls sideways. */
 export const isTooWide = async (page: Page): Promise<boolean> =>
   z.boolean().parse(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth'));
 
-/** Takes a picture for the documentation, when asked to: `POSTHASTE_PICTURES=1`. Tests change no files otherwise. */
+/** Takes a picture for the documentation, only if `POSTHASTE_PICTURES=1`. */
 export const picture = async (
   page: Page,
   name: string,

@@ -35,7 +35,7 @@ inBrowser('the console in a browser', () => {
   });
 
   it.each(LOOKS)(
-    'shows an empty deployment at $width px in both themes, loaded $theme, without a fault',
+    'shows an empty deployment at $width px in both themes, loaded $theme, without errors',
     async (look) => {
       const { page, faults, close } = await openPage(browser, served.url, look);
       await page.getByRole('heading', { level: 1 }).waitFor();
@@ -47,7 +47,7 @@ inBrowser('the console in a browser', () => {
     },
   );
 
-  it('would be found wrong by axe, were it', async () => {
+  it('fails the axe check when it has an unlabelled field', async () => {
     const { page, close } = await openPage(browser, served.url);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.evaluate(`document.querySelector('main').append(document.createElement('input'))`);
@@ -55,7 +55,7 @@ inBrowser('the console in a browser', () => {
     await close();
   });
 
-  it('takes the token off the address, and still works when it is reloaded', async () => {
+  it('removes the session token from the address, and still works after a reload', async () => {
     const { page, faults, close } = await openPage(browser, served.url);
     await page.getByRole('heading', { level: 1 }).waitFor();
     expect(page.url()).not.toContain('token');
@@ -75,14 +75,14 @@ inBrowser('the console in a browser', () => {
       await close();
       return z.number().parse(at);
     };
-    // The best of a few: it is the page that is measured, not what else the machine has to do.
+    // The best of three, because other work on the machine slows single runs.
     expect(Math.min(await paint(), await paint(), await paint())).toBeLessThan(1_000);
   });
 
-  it('leaves a page of another port of this machine with nothing', async () => {
+  it('refuses requests, scripts and frames from a page on another port', async () => {
     const { page, close } = await openPage(browser, `${api.url}/elsewhere`);
     const { origin } = new URL(served.url);
-    // No preflight comes before this one.
+    // A no-cors POST is sent without a preflight request.
     const posted = `fetch('${origin}/api/v2/queues/q/messages', { method: 'POST', mode: 'no-cors', body: '{}' })`;
     expect(await page.evaluate(`${posted}.then(() => 'answered', () => 'refused')`)).toBe('refused');
     expect(api.requests.map(({ method }) => method)).not.toContain('POST');

@@ -11,7 +11,7 @@ let browser: Browser;
 let served: RunningConsole;
 let api: ServedApi;
 
-inBrowser('the first page of the console, given', () => {
+inBrowser('the first page of the console', () => {
   beforeAll(async () => {
     api = await servedApi();
     await api.registry.putQueue({ name: 'first', metadata: {}, createdAt: 0 });
@@ -24,24 +24,24 @@ inBrowser('the first page of the console, given', () => {
     await api.close();
   });
 
-  it('no deployment, says so once, and still designs policies', async () => {
+  it('reports a missing deployment once; the policy designer still works', async () => {
     const message = 'The stack PosthastePipeline could not be looked up in AWS: Region is missing';
     const error = { code: 'no_deployment', message };
     const { page, faults, close } = await openPage(browser, 'about:blank');
-    // As the command answers where there is none: a local start beside this test would be one.
+    // Stubbed, because a local deployment that runs beside this test would be found.
     await page.route('**/api/v2/**', (route) => route.fulfill({ status: 503, json: { error } }));
     await page.route('**/api-local/info', async (route) => {
       const info = consoleInfoSchema.parse(await (await route.fetch()).json());
       await route.fulfill({ json: { ...info, deployment: null, version: null, problem: error } });
     });
     await page.goto(served.url);
-    await page.getByText('There is no deployment here').waitFor();
+    await page.getByText('No deployment found').waitFor();
     await page.getByText(/could not be looked up/).waitFor();
-    expect(await page.getByText('another version').count()).toBe(0);
+    expect(await page.getByText('different version').count()).toBe(0);
     expect(await page.getByRole('alert').count()).toBe(0);
     expect(await axeViolations(page)).toEqual([]);
     await goTo(page, '#/books');
-    await page.getByRole('heading', { level: 1, name: 'Books' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Reconciliation' }).waitFor();
     await page.waitForLoadState('networkidle');
     expect(await page.getByText(/could not be looked up/).count()).toBe(1);
     await goTo(page, '#/designer');
@@ -50,7 +50,7 @@ inBrowser('the first page of the console, given', () => {
     await close();
   });
 
-  it('queues that take their time, shows their figures as loading and the sums as incomplete', async () => {
+  it('shows figures as loading and totals as incomplete while queues load', async () => {
     const { page, close } = await openPage(browser, 'about:blank');
     const waiting = Promise.withResolvers<undefined>();
     await page.route('**/api/v2/queues/first/**', async (route) => {
@@ -58,21 +58,23 @@ inBrowser('the first page of the console, given', () => {
       await route.continue();
     });
     await page.goto(served.url);
-    await page.getByText('Incomplete: 0 of 1 queue so far.').waitFor();
+    await page.getByText('Incomplete: 0 of 1 queue counted so far.').waitFor();
     expect(await page.locator('.tile', { hasText: 'Pending' }).textContent()).toBe('Pendingloading');
     expect(await axeViolations(page)).toEqual([]);
     waiting.resolve(undefined);
-    await page.getByText('Of the one queue.').waitFor();
+    await page.getByText('Total of 1 queue.').waitFor();
     expect(await page.locator('.tile', { hasText: 'Pending' }).textContent()).toBe('Pending0');
-    expect(await page.locator('.tile', { hasText: 'Waiting in queues' }).textContent()).toMatch(/0$/);
+    expect(await page.locator('.tile', { hasText: 'Waiting in SQS' }).textContent()).toMatch(/0$/);
     await close();
   });
 
-  it('a narrow window, keeps its rooms on one line', async () => {
+  it('keeps its navigation on one line in a narrow window', async () => {
     const { page, close } = await openPage(browser, served.url, { width: 375, theme: 'light' });
-    const rooms = page.getByRole('navigation', { name: 'Console' });
-    await rooms.getByRole('link', { name: 'Policy designer' }).focus();
-    const boxes = await Promise.all((await rooms.getByRole('link').all()).map((link) => link.boundingBox()));
+    const navigation = page.getByRole('navigation', { name: 'Console' });
+    await navigation.getByRole('link', { name: 'Policy designer' }).focus();
+    const boxes = await Promise.all(
+      (await navigation.getByRole('link').all()).map((link) => link.boundingBox()),
+    );
     expect(boxes).toHaveLength(4);
     expect(new Set(boxes.map((box) => box?.y)).size).toBe(1);
     expect(await isTooWide(page)).toBe(false);

@@ -13,7 +13,7 @@ import {
   picture,
 } from './console-page.ts';
 
-/** In the README and in docs/command.md. */
+/** Pictures used in the README and in docs/command.md. */
 const PICTURED: ReadonlySet<string> = new Set([
   'delivery-light',
   'delivery-dark',
@@ -22,7 +22,7 @@ const PICTURED: ReadonlySet<string> = new Set([
   'books-light',
 ]);
 
-/** What each page shows when it has loaded: its name, its address, and something that is there only then. */
+/** Each page with its address and a text that appears only when it has loaded. */
 const pagesOf = ({ billing }: BusyConsole): [name: string, hash: string, loaded: string][] => [
   ['overview', '#/', '1 subscription is failing'],
   ['queue', '#/queues/orders', 'order-4711'],
@@ -33,9 +33,9 @@ const pagesOf = ({ billing }: BusyConsole): [name: string, hash: string, loaded:
   ['deliveries', '#/queues/orders/deliveries', 'http 422'],
   ['designer', '#/designer?queue=orders', '1 h 42 min'],
   ['replay', '#/queues/orders/replay', '4 message expired'],
-  ['books', '#/queues/orders/books', 'The books balance'],
+  ['books', '#/queues/orders/books', 'Balanced:'],
   ['choice', '#/books', 'stock.eu-1'],
-  ['nowhere', '#/no/such/page', 'There is no such page'],
+  ['nowhere', '#/no/such/page', 'Page not found'],
 ];
 
 inBrowser('the pages of the console', () => {
@@ -43,7 +43,7 @@ inBrowser('the pages of the console', () => {
 
   it.each(LOOKS)('are accessible and fit at $width px in both themes, loaded $theme', async (look) => {
     const { page, faults, close } = await openPage(there().browser, 'about:blank', look);
-    // As the pictures have it, a deployment has a name.
+    // The pictures show a named deployment instead of the address of a test server.
     await page.route('**/api-local/info', async (route) => {
       const info: unknown = await (await route.fetch()).json();
       await route.fulfill({ json: { ...consoleInfoSchema.parse(info), deployment: 'Posthaste' } });
@@ -63,7 +63,7 @@ inBrowser('the pages of the console', () => {
     await close();
   });
 
-  it('are gone through by keyboard: the way to the content, and the focus at the name of a page that comes', async () => {
+  it('are usable by keyboard: a skip link, and the focus on the heading of an opened page', async () => {
     const { page, close } = await there().open();
     await page.getByRole('link', { name: 'orders' }).waitFor();
     await page.getByRole('link', { name: 'Posthaste' }).focus();
@@ -78,7 +78,7 @@ inBrowser('the pages of the console', () => {
     await close();
   });
 
-  it('show times in the zone of the reader, and in UTC for whoever points at one', async () => {
+  it('show times in the time zone of the browser, with UTC as the tooltip', async () => {
     const opened = await there().open();
     await goTo(opened.page, '#/queues/orders/messages');
     const time = opened.page.locator('time').first();
@@ -89,21 +89,21 @@ inBrowser('the pages of the console', () => {
     await opened.close();
   });
 
-  it('change their colours by hand, and remember it', async () => {
+  it('switch the theme, and remember it after a reload', async () => {
     const { page, close } = await there().open({ width: 1280, theme: 'light' });
     const background = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
     const light = await background();
-    await page.getByLabel('Colours').selectOption('dark');
+    await page.getByLabel('Theme').selectOption('dark');
     expect(await background()).not.toBe(light);
     await page.reload();
     await page.getByRole('heading', { level: 1 }).waitFor();
     expect(await background()).not.toBe(light);
-    await page.getByLabel('Colours').selectOption('light');
+    await page.getByLabel('Theme').selectOption('light');
     expect(await background()).toBe(light);
     await close();
   });
 
-  it('are no more than 150 KB to load, compressed, all of them together', async () => {
+  it('load less than 150 KB, compressed, in total', async () => {
     const { page, close } = await openPage(there().browser, 'about:blank');
     const files: Promise<Buffer>[] = [];
     page.on('response', (response) => {
@@ -113,20 +113,20 @@ inBrowser('the pages of the console', () => {
     await goTo(page, '#/designer');
     await page.locator('.chart canvas').first().waitFor();
     const bytes = (await Promise.all(files)).map((file) => gzipSync(file).length);
-    // The page, its code and style, and those of the charts, which come when the first is drawn.
+    // The page, its script and style, and the script and style of the chart library.
     expect(bytes).toHaveLength(5);
     expect(bytes.reduce((sum, length) => sum + length, 0)).toBeLessThan(150_000);
     await close();
   });
 
-  it('do not jump while they load', async () => {
+  it('do not shift their layout while they load', async () => {
     const opened = await there().open();
     const { page } = opened;
     await page.evaluate(`window.shift = 0; new PerformanceObserver((list) => {
       for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
     }).observe({ type: 'layout-shift', buffered: true })`);
     await page.getByText('1 subscription is failing').waitFor();
-    // 0.1 is what counts as good (Core Web Vitals, Cumulative Layout Shift).
+    // Up to 0.1 is good (Core Web Vitals, Cumulative Layout Shift).
     expect(await page.evaluate('window.shift')).toBeLessThan(0.1);
     await opened.close();
   });

@@ -7,10 +7,10 @@ import { systemClock } from '../../shared/adapters/system-clock.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { apiUnderTest, CALLER, PUBLIC_URL } from '../unit/api/api-under-test.ts';
 
-/** In the place of the API's own answer to a request; undefined where that is what is wanted. */
+/** Replaces the API's response to a request; undefined leaves it. */
 export type Instead = (request: { method: string; path: string }) => Response | undefined;
 
-/** The administration API itself, on ports in memory, served on loopback. */
+/** Serves the real administration API on loopback, with in-memory ports. */
 export const servedApi = async (overrides: Parameters<typeof apiUnderTest>[0] = {}) => {
   const world = apiUnderTest({
     clock: systemClock,
@@ -50,7 +50,7 @@ export const servedApi = async (overrides: Parameters<typeof apiUnderTest>[0] = 
   return {
     ...world,
     url: `http://127.0.0.1:${port}`,
-    /** From now on. */
+    /** Replaces responses from now on. */
     answerInstead: (next: Instead): void => {
       instead = next;
     },

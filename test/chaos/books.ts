@@ -5,15 +5,15 @@ import type { FaultLog } from './fault-log.ts';
 
 export type Books = Record<TerminalStatus, number> & {
   deliveries: number;
-  /** Pairs without an end, or recorded as delivered though the subscriber gave no 2xx that could be heard. */
+  /** Deliveries that did not finish, or are recorded as delivered although no attempt can have received a 2xx. */
   lost: number;
-  /** Requests beyond the attempts on record. */
+  /** Requests without a recorded attempt. */
   duplicates: number;
-  /** Those that neither a kill of who made them nor a failed call about their message accounts for. */
+  /** Duplicates explained neither by a kill of the process that sent them nor by a failed call about their message. */
   unexplainedDuplicates: number;
 };
 
-/** Everything that was accepted, against everything that the subscribers saw. */
+/** Compares the records of the accepted messages with the requests that the subscribers logged. */
 export const booksOf = (pairs: readonly Pair[], faults: FaultLog): Books => {
   const books: Books = {
     deliveries: pairs.length,
@@ -35,7 +35,7 @@ export const booksOf = (pairs: readonly Pair[], faults: FaultLog): Books => {
   return books;
 };
 
-/** Undefined: it has not ended. */
+/** The terminal status; undefined for a delivery that has not finished. */
 export const endOf = ({ record }: Pair): TerminalStatus | undefined =>
   record === undefined || isOpen(record.status) ? undefined : record.status;
 
@@ -44,7 +44,7 @@ export const isLost = (pair: Pair): boolean => {
   return status === undefined || (status === 'delivered' && !isSuccessHeard(pair));
 };
 
-/** Whether an attempt that succeeded, by its record, lasted as long as a success of the subscriber's. */
+/** Whether a recorded success lasted at least as long as the subscriber took for one of its 2xx responses. */
 const isSuccessHeard = ({ record, replies }: Pair): boolean => {
   const results = [...(record?.attempts ?? []), ...(record?.lateResults ?? [])];
   const successes = results.filter(({ outcome }) => outcome === 'delivered');

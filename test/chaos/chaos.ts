@@ -8,7 +8,7 @@ const USAGE =
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** The exit status. */
+/** Runs the command and returns the exit status. */
 const chaos = async ({ json, ...request }: ChaosRequest & { json: boolean }): Promise<number> => {
   try {
     const { books, faults, seconds } = await untilInterrupted((signal) => runChaos(request, say, signal));
@@ -31,7 +31,7 @@ if (request === undefined) {
   say(USAGE);
   process.exitCode = 2;
 } else {
-  // How the start comes along is no result: standard output is for that alone.
+  // Standard output is for the result only, so the progress of the start goes to stderr.
   globalThis.console = new Console(process.stderr);
   process.exitCode = await chaos(request);
 }

@@ -11,7 +11,7 @@ import { messagesOn, type System } from './deployed-system.ts';
 
 const sleep = (milliseconds: number): Promise<void> => pause(milliseconds);
 
-/** Sends what SQS gave up on back to where it came from, as an operator would. Answers with how many those were. */
+/** Redrives all dead letters as an operator would. Returns how many there were. */
 export const redriveAll = async (system: System, signal: AbortSignal): Promise<number> => {
   const { endpoints, sqs } = system;
   const urls = {

@@ -11,7 +11,7 @@ import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { pathOf, policyOf, QUEUES } from './subscribers.ts';
 
-/** The system under test, as its account's root sees it: past the faults. */
+/** Clients for the system under test that bypass the fault proxy. */
 export const systemAt = (endpoints: Endpoints) => {
   const client = clientOf(endpoints);
   return {
@@ -24,7 +24,7 @@ export const systemAt = (endpoints: Endpoints) => {
 
 export type System = ReturnType<typeof systemAt>;
 
-/** Has the functions of the pipeline call AWS by way of `proxy`; the queues' addresses among their settings included. */
+/** Makes the functions of the pipeline call AWS through `proxy`. Queue URLs in their settings change too. */
 export const callBy = async ({ lambda, endpoints }: System, proxy: string): Promise<void> => {
   const { dispatch, deliver, reconcile } = endpoints.functions;
   for (const FunctionName of [dispatch, deliver, reconcile]) {
@@ -43,10 +43,10 @@ export const callBy = async ({ lambda, endpoints }: System, proxy: string): Prom
   }
 };
 
-/** A subscription, by the address that it was made for. */
+/** A subscription with the path of its subscriber. */
 export type Listener = { queue: string; path: string; subscriptionId: string };
 
-/** Makes the queues and their subscriptions through the API. */
+/** Creates the queues and subscriptions through the API. */
 export const subscribeAll = async (
   { endpoints }: System,
   urlOf: (path: string) => string,
@@ -78,12 +78,12 @@ export const subscribeAll = async (
   return listeners;
 };
 
-/** Runs reconcile once. The faults make it fail now and then, as they may; the next run goes on. */
+/** Invokes reconcile once. Faults may make it fail; the next run continues. */
 export const reconcileOnce = async ({ lambda, endpoints }: System): Promise<void> => {
   await lambda.send(new InvokeCommand({ FunctionName: endpoints.functions.reconcile }));
 };
 
-/** Messages of a queue in any state. */
+/** The number of messages on an SQS queue in any state. */
 export const messagesOn = async ({ sqs }: System, queueUrl: string): Promise<number> => {
   const names = [
     'ApproximateNumberOfMessages',

@@ -1,10 +1,10 @@
-/** What went wrong in a run, by our own doing. Times are milliseconds since the epoch. */
+/** The faults that a run injected. Times are milliseconds since the epoch. */
 export type FaultLog = {
   count: (kind: string, times?: number) => void;
   counts: () => Record<string, number>;
-  /** A worker of a function was killed just now. */
+  /** Notes that a worker of a function was killed now. */
   killed: () => void;
-  /** A call that a function made about these messages failed just now. */
+  /** Notes that a call about these messages failed now. */
   failed: (messageIds: Iterable<string>) => void;
   wasKilledBetween: (from: number, to: number) => boolean;
   hasFailedBetween: (messageId: string, from: number, to: number) => boolean;

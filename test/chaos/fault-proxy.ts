@@ -3,30 +3,30 @@ import type { Chance } from '../support/chance.ts';
 import { startRelay, type Relay, type RelayedRequest } from '../support/relay.ts';
 import type { FaultLog } from './fault-log.ts';
 
-/** How often a call of a function's to AWS fails. */
+/** The probability that a call to AWS fails. */
 const PROBABILITY = 0.06;
 
-/** Of those, how often every repeat of it by the client fails as well, so that the function meets the failure. */
+/** The share of failing calls whose retries by the client also fail, so that the function sees the error. */
 const PERSISTENT = 0.4;
 
 const FAULTS = ['call_failed_before', 'call_cut_before', 'call_failed_after', 'call_cut_after'] as const;
 type Fault = (typeof FAULTS)[number];
 
 export type FaultProxy = Relay & {
-  /** Without faults it passes everything on. */
+  /** `false` forwards every call. */
   setFaulty: (isFaulty: boolean) => void;
 };
 
 /**
- * Stands between the functions and AWS. A share of the calls fails: before its effect, or after it, so that its answer is
- * lost; by status 500, or by a closed connection.
+ * Starts a proxy between the functions and AWS. A share of the calls fails with status 500 or a closed connection, either
+ * before it takes effect or after it, so that only the response is lost.
  */
 export const startFaultProxy = async (
   target: string,
   chance: Chance,
   faults: FaultLog,
 ): Promise<FaultProxy> => {
-  /** Which of the next requests of a call fail: those of a call that has failed are its repeats. */
+  /** For each call that failed: whether its next retries fail. */
   const planned = new Map<string, boolean[]>();
   let isFaulty = false;
 
@@ -57,7 +57,7 @@ export const startFaultProxy = async (
   };
 };
 
-/** Ids of messages, as `messagesFor` makes them, wherever a call has them: in a key, in a job, in the name of an object. */
+/** Message ids (`messagesFor`) anywhere in a call: in a key, a job or an object name. */
 const messagesIn = ({ url, body }: RelayedRequest): ReadonlySet<string> =>
   new Set(`${url} ${body.toString('latin1')}`.match(/\bm\d+\b/g));
 
@@ -66,7 +66,7 @@ const planFor = (chance: Chance): boolean[] => {
   return chance.happens(PERSISTENT) ? Array.from({ length: MAX_ATTEMPTS }, () => true) : [true, false];
 };
 
-/** What a call and its repeats share, and no other. */
+/** The id that the SDK sends with a call and its retries. */
 const callOf = ({ headers }: RelayedRequest): string | undefined => {
   const { 'amz-sdk-invocation-id': id } = headers;
   return typeof id === 'string' ? id : undefined;

@@ -11,20 +11,20 @@ import type { Published } from './traffic.ts';
 
 const SIDE_BY_SIDE = 4;
 
-/** Messages looked at in one go; the emulator has more to do than to answer us. */
+/** Messages to read at a time, to leave the emulator capacity for the functions. */
 const MOST_AT_ONCE = 150;
 
-/** A pair, and how to find it. */
+/** A pair with a name for error messages. */
 export type NamedPair = Pair & { name: string };
 
 export type Ledger = {
-  /** Looks at some of the messages that had not ended. Answers with how many have not. */
+  /** Checks some of the unfinished messages. Returns how many are unfinished. */
   open: () => Promise<number>;
-  /** Everything, read anew. */
+  /** Reads all records again. */
   pairs: () => Promise<NamedPair[]>;
 };
 
-/** The records of what was published, read consistently from the deliveries table. */
+/** The records of the published messages, from consistent reads of the deliveries table. */
 export const ledgerOf = (
   { dynamo, endpoints }: System,
   { messages, listeners }: { messages: readonly Published[]; listeners: readonly Listener[] },
@@ -41,7 +41,7 @@ export const ledgerOf = (
 
   const pairsOf = async (message: Published): Promise<NamedPair[]> => {
     const { queue, messageId } = message;
-    // A page holds more than listen on any queue.
+    // One page: no queue has as many subscriptions.
     const page = await listOfMessage(context, message, { limit: 100 });
     const bySubscription = new Map(page?.items.map((record) => [record.key.subscriptionId, record]));
     return (byQueue.get(queue) ?? []).map(({ path, subscriptionId }) => ({

@@ -19,7 +19,7 @@ import { parseArgs } from 'node:util';
 
 const settings = {
   apiAuthorization: 'none',
-  // Short, so that what a crash left behind heals soon: deliver's visibility timeout is this + 20 s.
+  // Short, for a fast recovery after a crash: deliver's visibility timeout is this + 20 s.
   attemptTimeoutSeconds: '2',
   schedulerThreshold: '4',
   subscriptionCacheSeconds: '0',
@@ -30,7 +30,7 @@ export type ChaosRequest = { messages: number; seed: number };
 
 type ChaosResult = { books: Books; faults: Record<string, number>; seconds: number };
 
-/** What the command is asked for. Undefined: not to be understood. */
+/** Parses the arguments of the command; undefined if they are invalid. */
 export const chaosRequestOf = (args: readonly string[]): (ChaosRequest & { json: boolean }) | undefined => {
   try {
     const { values } = parseArgs({
@@ -41,12 +41,12 @@ export const chaosRequestOf = (args: readonly string[]): (ChaosRequest & { json:
         json: { type: 'boolean', default: false },
       },
     });
-    // More is more than the local AWS can take.
+    // The local AWS cannot handle more messages.
     const messages = wholeNumber(values.messages, 1, 5_000);
     const seed = wholeNumber(values.seed, 0, 4_294_967_290);
     return messages === undefined || seed === undefined ? undefined : { messages, seed, json: values.json };
   } catch {
-    // parseArgs throws for what it does not know; the usage line says what it does.
+    // parseArgs throws for unknown arguments; the caller prints the usage line.
     return undefined;
   }
 };
@@ -54,17 +54,17 @@ export const chaosRequestOf = (args: readonly string[]): (ChaosRequest & { json:
 type Say = (line: string) => void;
 type Stack = AsyncDisposableStack;
 
-/** How long faults go on after the last message was published, so that retries and repeats meet them as well. */
+/** How long faults continue after the last publish, so that they also affect retries and duplicates. */
 const FAULTS_AFTER_MS = 60_000;
 
-/** How long everything may take to come to its end: some visibility timeouts (35 s at most), and the work itself. */
+/** How long all deliveries may take to finish: some visibility timeouts (35 s at most) and the work itself. */
 const patienceMs = ({ messages }: ChaosRequest): number => 600_000 + messages * 100;
 
 const LOOK_INTERVAL_MS = 3_000;
 
 /**
- * Deploys the system on a local AWS of its own, and sends messages through it while its functions are killed and their calls
- * fail. Its logs stay until the next run where the books do not balance.
+ * Deploys the system on a separate local AWS, and sends messages through it while its functions are killed and their calls
+ * fail. If the result does not balance, the logs stay until the next run.
  */
 export const runChaos = async (
   request: ChaosRequest,
@@ -132,7 +132,7 @@ const underFire = async (stack: Stack, run: Run): Promise<NamedPair[]> => {
   return ledger.pairs();
 };
 
-/** Every few seconds in place of every minute, so that a run does not take forever. */
+/** Invokes reconcile every few seconds instead of every minute, to shorten the run. */
 const reconcileNowAndThen = (system: System, signal: AbortSignal, stack: Stack) => {
   const stopping = new AbortController();
   const ended = AbortSignal.any([stopping.signal, signal]);
@@ -152,7 +152,7 @@ const reconcileNowAndThen = (system: System, signal: AbortSignal, stack: Stack) 
 
 type State = { open: number; queued: number };
 
-/** Looks every few seconds, and redrives what SQS gave up on, until it is enough or the deadline has come. */
+/** Redrives dead letters and checks the state every few seconds, until `isEnough` or the deadline. */
 const watched = async (
   { system, faults, say, signal }: Run,
   ledger: Ledger,
@@ -162,16 +162,16 @@ const watched = async (
   for (;;) {
     signal.throwIfAborted();
     const redriven = await redriveAll(system, signal);
-    if (redriven > 0) say(`${redriven} dead letters were sent back.`);
+    if (redriven > 0) say(`${redriven} dead letters redriven.`);
     const state = { open: await ledger.open(), queued: await queuedIn(system) };
     const counts = JSON.stringify(faults.counts());
-    say(`${state.open} messages have not ended, ${state.queued} are on the work queues; ${counts}`);
+    say(`${state.open} messages unfinished, ${state.queued} on the work queues; ${counts}`);
     if (isEnough(state) || Date.now() > deadline) return;
     await pause(LOOK_INTERVAL_MS, undefined, { signal });
   }
 };
 
-/** Until they are empty, a copy could still make a request too many. */
+/** Messages on the work queues. Until these are empty, a copy could still cause a duplicate request. */
 const queuedIn = async (system: System): Promise<number> => {
   const { ingressQueueUrl, deliveryQueueUrl, retryQueueUrl, ingressDeadLetterUrl, deliveryDeadLetterUrl } =
     system.endpoints;
@@ -186,7 +186,7 @@ const queuedIn = async (system: System): Promise<number> => {
   return counts.reduce((sum, count) => sum + count, 0);
 };
 
-/** What does not balance, delivery by delivery. */
+/** Prints the first deliveries that are lost or have unexplained duplicates. */
 const explain = (pairs: readonly NamedPair[], faults: FaultLog, say: Say): void => {
   for (const pair of pairs
     .filter((one) => isLost(one) || unexplainedDuplicatesOf(one, faults).length > 0)

@@ -2,21 +2,21 @@ import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { seededChance, type Chance } from '../support/chance.ts';
 import type { Answer, Receiver } from '../support/receiver.ts';
 
-/** What a subscriber saw of one message, and what it answered, in order. */
+/** A request that a subscriber got for a message, with its response. */
 export type Reply = {
-  /** When it was asked, in milliseconds since the epoch. */
+  /** When the request arrived, in milliseconds since the epoch. */
   at: number;
-  /** Undefined: it never answered. */
+  /** Undefined: no response. */
   status?: number;
-  /** How long it took to answer, at least. */
+  /** The minimum time before the response. */
   delayMs: number;
-  /** What it was asked by. `closedAt`: since when that is closed, for whatever reason. */
+  /** The connection of the request. `closedAt`: when it closed, for any reason. */
   connection: { closedAt?: number };
 };
 
 type Subscriber = {
   policy: PartialRetryPolicy;
-  /** To the nth request with one message, from 1. */
+  /** The response to the nth request for a message, counted from 1. */
   answer: (nth: number, chance: Chance) => Answer;
 };
 
@@ -39,14 +39,14 @@ const short = {
   maximum_delay_retries: 0,
 };
 
-/** Its retries are above the threshold from which Scheduler wakes. */
+/** Its delays are above the threshold from which EventBridge Scheduler sends the wake-ups. */
 const scheduled = { ...short, minimum_delay_retries: 1, maximum_delay: 5, maximum_delay_retries: 8 };
 
 const subscribers = {
   steady: { policy: quick, answer: () => ({ status: 200 }) },
   recovering: { policy: scheduled, answer: (nth) => ({ status: nth <= 2 ? 503 : 200 }) },
   flaky: { policy: quick, answer: (_nth, chance) => ({ status: chance.happens(0.1) ? 503 : 200 }) },
-  /** Half of its answers come after the attempt's timeout. */
+  /** About half of its responses come after the attempt timeout. */
   slow: { policy: quick, answer: (_nth, chance) => ({ status: 200, delayMs: chance.int(1_000, 3_000) }) },
   refusing: { policy: quick, answer: () => ({ status: 400 }) },
   hanging: { policy: short, answer: () => ({ behaviour: 'hang' }) },
@@ -55,7 +55,7 @@ const subscribers = {
 
 type Kind = keyof typeof subscribers;
 
-/** Queues, how large a share of the messages goes there, and who listens. */
+/** The queues, their shares of the messages, and the kinds of their subscribers. */
 export const QUEUES: readonly { queue: string; share: number; kinds: readonly Kind[] }[] = [
   { queue: 'orders', share: 0.7, kinds: ['steady', 'flaky'] },
   { queue: 'accounts', share: 0.15, kinds: ['steady', 'recovering', 'refusing'] },
@@ -66,10 +66,10 @@ export const QUEUES: readonly { queue: string; share: number; kinds: readonly Ki
 export const pathOf = (queue: string, kind: Kind): string => `/${queue}/${kind}`;
 export const policyOf = (kind: Kind): PartialRetryPolicy => subscribers[kind].policy;
 
-/** The subscribers' own log: what a path was asked with a message, and what it answered. */
+/** The subscribers' log of requests and responses, by path and message. */
 export type ReceiversLog = { repliesOf: (path: string, messageId: string) => readonly Reply[] };
 
-/** Gives every subscriber its script, and keeps the log of what each of them saw. */
+/** Scripts every subscriber at the receiver and logs their requests. */
 export const listen = (receiver: Receiver, seed: number): ReceiversLog => {
   const log = new Map<string, Reply[]>();
   const chance = seededChance(seed);

@@ -7,17 +7,17 @@ import { QUEUES } from './subscribers.ts';
 
 export type Published = { queue: string; messageId: string };
 
-/** How often a message is published twice, by a producer that heard no answer. */
+/** The probability that a message is published twice, as by a producer that got no response. */
 const TWICE = 0.1;
 
-/** In a batch of ten, so that what comes in takes longer than one kill to the next. */
+/** Small batches with pauses, so that publishing lasts longer than the interval between two kills. */
 const BATCH = 10;
 const BATCH_INTERVAL_MS = 400;
 
-/** Messages from one line of progress to the next. */
-const TOLD_EVERY = 250;
+/** Messages between two lines of progress. */
+const PROGRESS_INTERVAL = 250;
 
-/** Bytes of data: within the job, too large for the record, too large for the job. */
+/** Bytes of data: small enough for the job and the record, too large for the record, too large for the job. */
 const SIZES = [
   { share: 0.94, bytes: 200 },
   { share: 0.05, bytes: 12_000 },
@@ -37,7 +37,7 @@ type Circumstances = {
   signal: AbortSignal;
 };
 
-/** Publishes the messages bit by bit, some of them a second time a little later. */
+/** Publishes the messages in small batches, some of them a second time a little later. */
 export const publishAll = async (
   { sqs, endpoints }: System,
   messages: readonly Published[],
@@ -49,7 +49,8 @@ export const publishAll = async (
   const again: string[] = [];
   for (let start = 0; start < bodies.length || again.length > 0; start += BATCH) {
     signal.throwIfAborted();
-    if (start > 0 && start % TOLD_EVERY === 0) say(`${start} published; ${JSON.stringify(faults.counts())}`);
+    if (start > 0 && start % PROGRESS_INTERVAL === 0)
+      say(`${start} published; ${JSON.stringify(faults.counts())}`);
     const repeats = again.splice(0);
     const batch = bodies.slice(start, start + BATCH);
     again.push(...batch.filter(() => chance.happens(TWICE)));

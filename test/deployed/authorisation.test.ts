@@ -12,7 +12,7 @@ import { deployment } from '../support/deployment.ts';
 const { apiUrl } = deployment.endpoints;
 const iam = new IAMClient(deployment.client);
 
-/** An IAM user that may do what the statement says, or nothing at all. */
+/** Creates an IAM user with this statement as its policy, or without a policy. */
 const userWith = async (statement?: { Action: string; Resource: string }): Promise<Credentials> => {
   const UserName = `operator-${randomUUID()}`;
   await iam.send(new CreateUserCommand({ UserName }));
@@ -29,7 +29,7 @@ const userWith = async (statement?: { Action: string; Resource: string }): Promi
 };
 
 describe('the API with IAM authorisation', () => {
-  it('refuses a caller that does not sign', async () => {
+  it('refuses an unsigned request', async () => {
     expect((await fetch(`${apiUrl}/v2/queues`)).status).toBe(403);
   });
 
@@ -43,11 +43,11 @@ describe('the API with IAM authorisation', () => {
     expect(response.status).toBe(403);
   });
 
-  it('refuses a caller that was granted nothing', async () => {
+  it('refuses a caller without permissions', async () => {
     expect((await callApi('GET', '/v2/queues', undefined, await userWith())).status).toBe(403);
   });
 
-  it('lets in a caller that may invoke it', async () => {
+  it('accepts a caller with execute-api:Invoke', async () => {
     const granted = await userWith({ Action: 'execute-api:Invoke', Resource: '*' });
 
     expect((await callApi('GET', '/v2/queues', undefined, granted)).status).toBe(200);

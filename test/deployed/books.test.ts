@@ -13,7 +13,7 @@ import { z } from 'zod';
 
 const page = booksViewSchema.extend({ links: z.array(z.object({ href: z.string() })) });
 
-/** All pages of the books of a queue, added up. `get` asks the API. @throws when it does not give them */
+/** The sum of all pages of the books of a queue. `get` calls the API. @throws when the API returns an error */
 const allBooks = async (
   queue: string,
   since: string,
@@ -45,15 +45,15 @@ afterAll(async () => {
 const MESSAGES = 240;
 const DUPLICATES = 30;
 
-/** Of a delivery that is never answered by anything but 503. */
+/** Attempts of a delivery that only gets 503. */
 const ATTEMPTS = 3;
 
-/** A message is for the subscriber of its type, and the last one for nobody. */
-const TYPES = ['steady', 'choosy', 'stricken', 'nobodys'] as const;
+/** Message types. All but the last have one subscriber. */
+const TYPES = ['steady', 'choosy', 'stricken', 'unmatched'] as const;
 type Type = (typeof TYPES)[number];
 
-/** Every twentieth is nobody's; the others take turns. */
-const typeOf = (index: number): Type => (index % 20 === 0 ? 'nobodys' : (TYPES[index % 3] ?? 'steady'));
+/** Every twentieth message is unmatched; the others rotate through the types. */
+const typeOf = (index: number): Type => (index % 20 === 0 ? 'unmatched' : (TYPES[index % 3] ?? 'steady'));
 
 const indicesOf = (type: Type): number[] =>
   Array.from({ length: MESSAGES }, (_, index) => index).filter((index) => typeOf(index) === type);
@@ -64,7 +64,7 @@ const batchesOf = <T>(items: readonly T[]): T[][] =>
   );
 
 describe('the books', () => {
-  it("equal the receivers' own log after 240 messages and an outage of a third of the endpoints", async () => {
+  it("equal the receivers' log after 240 messages and an outage of a third of the subscribers", async () => {
     const queue = `books-${randomUUID()}`;
     const since = new Date().toISOString();
     const path = (type: Type): string => `/${queue}/${type}`;
@@ -75,7 +75,7 @@ describe('the books', () => {
     for (const type of ['steady', 'choosy', 'stricken'] as const)
       await subscribe(queue, receiver.url(path(type)), { event_types: [type] });
 
-    /** What each message was answered, as the endpoints know it. */
+    /** The responses to each message, from the receiver's log. */
     const answers = new Map<string, number[]>();
     const answering = (type: Type, statusOf: (index: number) => number): void => {
       receiver.script(path(type), ({ headers }) => {
@@ -87,7 +87,7 @@ describe('the books', () => {
     };
     answering('steady', () => 200);
     answering('choosy', (index) => (index % 7 === 0 ? 422 : 200));
-    // It is back when all but a few have been tried, so that some retries find it back and others do not.
+    // The outage ends within the retries, so that some deliveries succeed and others run out of retries.
     let tried = 0;
     const outage = indicesOf('stricken').length * 1.5;
     answering('stricken', () => (++tried <= outage ? 503 : 200));
@@ -99,17 +99,17 @@ describe('the books', () => {
       sendTogether(deployment.endpoints.ingressQueueUrl, batch),
     );
 
-    const nobodys = indicesOf('nobodys').length;
+    const unmatched = indicesOf('unmatched').length;
     await eventually(
-      'an end of every delivery',
+      'the end of every delivery',
       () => {
         const ended = [...answers.values()].filter((all) => all.at(-1) !== 503 || all.length === ATTEMPTS);
-        return Promise.resolve(ended.length === MESSAGES - nobodys ? true : undefined);
+        return Promise.resolve(ended.length === MESSAGES - unmatched ? true : undefined);
       },
       120_000,
     );
     const books = await eventually(
-      'books that are closed',
+      'balanced books',
       async () => {
         const seen = await allBooks(queue, since, (path) => callApi('GET', path));
         return seen.duplicates === DUPLICATES && seen.pending === 0 && isBalanced(seen) ? seen : undefined;
@@ -123,9 +123,9 @@ describe('the books', () => {
       accepted: MESSAGES,
       duplicates: DUPLICATES,
       unfinished: 0,
-      matched: MESSAGES - nobodys,
-      unmatched: nobodys,
-      filtered: 2 * (MESSAGES - nobodys) + 3 * nobodys,
+      matched: MESSAGES - unmatched,
+      unmatched,
+      filtered: 2 * (MESSAGES - unmatched) + 3 * unmatched,
       delivered: ended(200),
       rejected: ended(422),
       exhausted: ended(503),

@@ -40,22 +40,22 @@ afterAll(async () => {
 const pathOf = ({ queue, messageId, subscriptionId }: DeliveryView): string =>
   `/v2/queues/${queue}/messages/${messageId}/deliveries/${subscriptionId}`;
 
-const byHand = async (delivery: DeliveryView, action: 'retry' | 'cancel') => {
+const callAction = async (delivery: DeliveryView, action: 'retry' | 'cancel') => {
   const response = await callApi('POST', `${pathOf(delivery)}/${action}`);
   return { status: response.status, body: await response.json() };
 };
 
-/** The deliveries of message `m` once `count` of them wait for their next attempt. */
+/** Waits until `count` deliveries of message `m` have a next attempt, and returns them. */
 const waiting = (queue: string, count: number): Promise<DeliveryView[]> =>
-  eventually(`${count} deliveries that wait`, async () => {
+  eventually(`${count} deliveries with a next attempt`, async () => {
     const found = (await deliveriesOf(queue, 'm'))?.filter(
       ({ nextAttemptAt }) => nextAttemptAt !== undefined,
     );
     return found?.length === count ? found : undefined;
   });
 
-describe.concurrent('by hand on the deployed system', () => {
-  it('a retry raced thirty times against the automatic one makes each attempt once', async () => {
+describe.concurrent('manual retry and cancellation on the deployed system', () => {
+  it('makes each attempt once in thirty races between a manual and an automatic retry', async () => {
     const queue = `race-${randomUUID()}`;
     await putQueue(queue, retries(1, 2));
     const paths = Array.from({ length: 10 }, (_, index) => `/${queue}/${index}`);
@@ -64,13 +64,13 @@ describe.concurrent('by hand on the deployed system', () => {
       paths.map((path) => receiver.url(path)),
     );
 
-    /** With an automatic retry that is over by now there is nothing to wait for. */
+    /** Retries manually at the due time of the automatic retry, or at once if that is already over. */
     const race = async (delivery: DeliveryView): Promise<number> => {
       const dueAt = delivery.nextAttemptAt === undefined ? 0 : Date.parse(delivery.nextAttemptAt);
       await sleep(Math.max(0, dueAt - Date.now()));
-      return (await byHand(delivery, 'retry')).status;
+      return (await callAction(delivery, 'retry')).status;
     };
-    /** Ten at a time, because a laptop starts a process for each call at once. */
+    /** Ten races at a time, because the local AWS starts a process for each concurrent invocation. */
     const wave = async (messageId: string): Promise<DeliveryView[]> => {
       for (const path of paths) receiver.script(path, [{ status: 503 }, { status: 200 }]);
       await publish({ queue, id: messageId, data: 1 });
@@ -84,33 +84,33 @@ describe.concurrent('by hand on the deployed system', () => {
             races.set(delivery.subscriptionId, race(delivery));
         return races.size === paths.length ? races : undefined;
       });
-      // Refused where the automatic one was first and is under way.
+      // 409 where the automatic retry came first and is in progress.
       for (const status of await Promise.all(races.values())) expect([202, 409]).toContain(status);
       return finishedDeliveries(queue, messageId, paths.length);
     };
 
-    let made = 0;
+    let expected = 0;
     for (const messageId of ['m1', 'm2', 'm3'])
       for (const { attempts } of await wave(messageId)) {
-        made += attempts.length;
-        // Asked for after the success, it is another round; within the first, nobody made an attempt twice.
+        expected += attempts.length;
+        // A retry after the success starts another round. The first round contains each attempt once.
         expect(attempts.filter(({ round }) => round === 1).map(({ number }) => number)).toEqual([1, 2]);
         expect(attempts.map(({ number }) => number)).toEqual(attempts.map((_, index) => index + 1));
       }
-    expect(paths.reduce((sum, path) => sum + receiver.received(path).length, 0)).toBe(made);
+    expect(paths.reduce((sum, path) => sum + receiver.received(path).length, 0)).toBe(expected);
   });
 
-  it('a retry brings an attempt forward that Scheduler was to bring, and another round after the end', async () => {
+  it('retries now instead of at the scheduled time, and starts another round after the end', async () => {
     const queue = `round-${randomUUID()}`;
     receiver.script(`/${queue}`, [{ status: 503 }, { status: 503 }, { status: 200 }]);
     await putQueue(queue, retries(1, 3600));
     await subscribe(queue, receiver.url(`/${queue}`));
     await publish({ queue, id: 'm', data: 1 });
     const [scheduled] = await waiting(queue, 1);
-    if (scheduled === undefined) throw new Error('nothing waits');
+    if (scheduled === undefined) throw new Error('no delivery has a next attempt');
     expect(scheduled.nextAttempt?.by).toBe('scheduler');
 
-    expect(await byHand(scheduled, 'retry')).toMatchObject({
+    expect(await callAction(scheduled, 'retry')).toMatchObject({
       status: 202,
       body: { nextAttempt: { number: 2 } },
     });
@@ -118,8 +118,8 @@ describe.concurrent('by hand on the deployed system', () => {
     expect(exhausted.status).toBe('exhausted');
 
     const again = await eventually('another round', async () => {
-      const { status } = await byHand(exhausted, 'retry');
-      // For a moment it still owes its notice.
+      const { status } = await callAction(exhausted, 'retry');
+      // 409 until the notice of the exhausted delivery is sent.
       return status === 202 ? status : undefined;
     });
     expect(again).toBe(202);
@@ -134,7 +134,7 @@ describe.concurrent('by hand on the deployed system', () => {
     ]);
   });
 
-  it('after a cancellation there is no further request, whatever wakes the delivery', async () => {
+  it('makes no further request after a cancellation, even after a stray wake-up', async () => {
     const queue = `cancel-${randomUUID()}`;
     const [path, other] = [`/${queue}/cancelled`, `/${queue}/other`];
     for (const each of [path, other]) receiver.script(each, [{ status: 503 }]);
@@ -142,9 +142,9 @@ describe.concurrent('by hand on the deployed system', () => {
     await subscribe(queue, receiver.url(path));
     await publish({ queue, id: 'm', data: 1 });
     const [delivery] = await waiting(queue, 1);
-    if (delivery === undefined) throw new Error('nothing waits');
+    if (delivery === undefined) throw new Error('no delivery has a next attempt');
 
-    expect(await byHand(delivery, 'cancel')).toMatchObject({
+    expect(await callAction(delivery, 'cancel')).toMatchObject({
       status: 200,
       body: { status: 'cancelled', reason: 'manual' },
     });
@@ -153,11 +153,11 @@ describe.concurrent('by hand on the deployed system', () => {
     const wakeUp = encodeWakeUp({ kind: 'wake_up', key, attempt: 2, dueAt: Date.now() });
     await send(deployment.endpoints.retryQueueUrl, wakeUp);
 
-    // Another delivery begins its schedule now; when that is over, the cancelled one's would be.
+    // The retry of another, later delivery shows that the retry of the cancelled one would have been made.
     await subscribe(queue, receiver.url(other));
     await publish({ queue, id: 'later', data: 1 });
     await receiver.waitFor(other, 2, 30_000);
     expect(receiver.received(path).filter(({ body }) => String(body).includes('"id":"m"'))).toHaveLength(1);
-    expect(await byHand(delivery, 'cancel')).toMatchObject({ status: 409 });
+    expect(await callAction(delivery, 'cancel')).toMatchObject({ status: 409 });
   });
 });

@@ -27,8 +27,11 @@ afterAll(async () => {
 
 const itemSchema = z.looseObject({ sk: z.string() });
 
-/** What is on record of a message: its chunks, and whose deliveries have records of their own. */
-const onRecord = async (queue: string, messageId: string): Promise<{ chunks: Chunk[]; own: string[] }> => {
+/** Reads the chunks of a message, and the subscription ids of its separate delivery records. */
+const recordsOf = async (
+  queue: string,
+  messageId: string,
+): Promise<{ chunks: Chunk[]; separate: string[] }> => {
   const { Items = [] } = await deployment.dynamo.send(
     new QueryCommand({
       TableName: deployment.endpoints.deliveriesTable,
@@ -40,14 +43,16 @@ const onRecord = async (queue: string, messageId: string): Promise<{ chunks: Chu
   const items = Items.map((item) => itemSchema.parse(item));
   return {
     chunks: items.filter(({ sk }) => sk.startsWith(chunkPrefix)).map(chunkOfItem),
-    own: items.filter(({ sk }) => sk.startsWith('DELIVERY#')).map(({ sk }) => sk.slice('DELIVERY#'.length)),
+    separate: items
+      .filter(({ sk }) => sk.startsWith('DELIVERY#'))
+      .map(({ sk }) => sk.slice('DELIVERY#'.length)),
   };
 };
 
 const successesIn = ([chunk]: readonly Chunk[]): string[] =>
-  [...(chunk?.members ?? [])].flatMap(([id, standing]) => (isSuccess(standing) ? [id] : []));
+  [...(chunk?.members ?? [])].flatMap(([id, state]) => (isSuccess(state) ? [id] : []));
 
-/** A queue with so many subscribers, who are retried a second later. */
+/** Creates a queue with `count` subscribers and one retry after a second. */
 const subscribed = async (count: number) => {
   const queue = `chunks-${randomUUID()}`;
   await putQueue(queue, aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 1, maximum_delay: 1 }));
@@ -71,11 +76,11 @@ const delivered = (queue: string, id: string, round: number): Promise<DeliveryVi
     return view.status === 'delivered' && view.attempts.at(-1)?.round === round ? view : undefined;
   });
 
-const byHand = async (queue: string, id: string, action: 'retry' | 'cancel'): Promise<number> =>
+const callAction = async (queue: string, id: string, action: 'retry' | 'cancel'): Promise<number> =>
   (await callApi('POST', `${deliveryAt(queue, id)}/${action}`)).status;
 
 describe.concurrent('a fan-out of ten on the deployed system', () => {
-  it('is one record of nine successes and one of the delivery that failed, and all ten are to be seen', async () => {
+  it('stores nine successes in one record and the failed delivery in another, and the API shows all ten', async () => {
     const { queue, paths, ids } = await subscribed(10);
     const [, failingPath = ''] = paths;
     const [, failingId = ''] = ids;
@@ -95,8 +100,8 @@ describe.concurrent('a fan-out of ten on the deployed system', () => {
             ]
           : [[1, 200]],
       );
-    const { chunks, own } = await onRecord(queue, 'm');
-    expect(own).toEqual([failingId]);
+    const { chunks, separate } = await recordsOf(queue, 'm');
+    expect(separate).toEqual([failingId]);
     expect(chunks).toHaveLength(1);
     expect(successesIn(chunks).toSorted()).toEqual(ids.filter((id) => id !== failingId).toSorted());
     expect(paths.map((path) => receiver.received(path).length)).toEqual(
@@ -113,46 +118,46 @@ describe.concurrent('a fan-out of ten on the deployed system', () => {
     expect(balances).toBe(true);
   });
 
-  it('has one that succeeded retried by hand, on a record of its own from then on', async () => {
+  it('moves a delivery to a separate record when it is retried manually after its success', async () => {
     const { queue, paths, ids } = await subscribed(3);
     const [first = '', second = ''] = ids;
-    // Because of this one the message is kept.
+    // Its failure makes the system store the message, which the manual retry needs.
     receiver.script(paths[0] ?? '', [{ status: 503 }, { status: 200 }]);
     await publish({ queue, id: 'm', data: 1 });
     await finishedDeliveries(queue, 'm', 3);
-    expect((await onRecord(queue, 'm')).own).toEqual([first]);
+    expect((await recordsOf(queue, 'm')).separate).toEqual([first]);
 
-    expect(await byHand(queue, second, 'retry')).toBe(202);
+    expect(await callAction(queue, second, 'retry')).toBe(202);
     const { attempts } = await delivered(queue, second, 2);
     expect(attempts.map(({ number, phase }) => [number, phase])).toEqual([
       [1, 'initial'],
       [2, 'manual'],
     ]);
-    const { chunks, own } = await onRecord(queue, 'm');
-    expect(own.toSorted()).toEqual([first, second].toSorted());
+    const { chunks, separate } = await recordsOf(queue, 'm');
+    expect(separate.toSorted()).toEqual([first, second].toSorted());
     expect(successesIn(chunks)).toEqual(ids.slice(2));
     expect(await deliveriesOf(queue, 'm')).toHaveLength(3);
     expect(receiver.received(paths[1]).length).toBe(2);
   });
 
-  it('has one cancelled by hand before its job has come, and one in the middle of its attempt', async () => {
+  it('cancels a delivery before its job arrives, and another during its attempt', async () => {
     const { queue, paths, ids } = await subscribed(3);
-    const [early = '', underWay = '', other = ''] = ids;
+    const [early = '', inProgress = '', other = ''] = ids;
     receiver.script(paths[1] ?? '', [{ status: 503, delayMs: 3_000 }]);
     await publish({ queue, id: 'm', data: 1, delay: 8 });
-    await eventually('the message on record', async () => {
+    await eventually('the record of the message', async () => {
       const response = await callApi('GET', `/v2/queues/${queue}/messages/m`);
       return response.ok ? true : undefined;
     });
-    expect(await byHand(queue, early, 'cancel')).toBe(200);
+    expect(await callAction(queue, early, 'cancel')).toBe(200);
     await receiver.waitFor(paths[1] ?? '', 1, 30_000);
-    expect(await byHand(queue, underWay, 'cancel')).toBe(200);
+    expect(await callAction(queue, inProgress, 'cancel')).toBe(200);
     const deliveries = await finishedDeliveries(queue, 'm', 3);
 
     const statusOf = (id: string) => deliveries.find(({ subscriptionId }) => subscriptionId === id)?.status;
-    expect([early, underWay, other].map(statusOf)).toEqual(['cancelled', 'cancelled', 'delivered']);
-    const { chunks, own } = await onRecord(queue, 'm');
-    expect(own.toSorted()).toEqual([early, underWay].toSorted());
+    expect([early, inProgress, other].map(statusOf)).toEqual(['cancelled', 'cancelled', 'delivered']);
+    const { chunks, separate } = await recordsOf(queue, 'm');
+    expect(separate.toSorted()).toEqual([early, inProgress].toSorted());
     expect(chunks[0]?.early).toEqual(new Set([early]));
     expect(paths.map((path) => receiver.received(path).length)).toEqual([0, 1, 1]);
   });

@@ -23,7 +23,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** The API's own host name does not resolve here, as it would in AWS. */
+/** The API's URL is set explicitly, because its host name does not resolve on the local AWS. */
 const env = {
   ...plainEnvironment(),
   ...awsEnvironment(endpoint, deployment.endpoints),
@@ -38,7 +38,7 @@ const commandOf = (args: readonly string[]): string[] => [
   '--json',
 ];
 
-/** As an operator runs it, with `--json`: its lines. */
+/** Runs the command with `--json` and returns its lines. */
 const posthaste = (...args: string[]): Promise<unknown[]> =>
   new Promise((resolve, reject) => {
     execFile(projectNode, commandOf(args), { cwd: projectRoot, env }, (error, stdout, stderr) => {
@@ -50,9 +50,9 @@ const posthaste = (...args: string[]): Promise<unknown[]> =>
 const one = async <T>(schema: z.ZodType<T>, ...args: string[]): Promise<T> =>
   z.tuple([schema]).parse(await posthaste(...args))[0];
 
-// Side by side, because they mostly wait.
+// Concurrent, because these tests mostly wait.
 describe.concurrent('the command on the deployed system', () => {
-  it('leads a message from its queue to the books, a retry by hand included', async () => {
+  it('creates a queue, publishes, retries a rejected delivery and shows balanced books', async () => {
     const queue = `command-${randomUUID()}`;
     receiver.script(`/${queue}`, [{ status: 400 }, { status: 200 }]);
     await posthaste('queue', 'create', queue, '--policy', '{"maximum_delay": 60}');
@@ -88,7 +88,7 @@ describe.concurrent('the command on the deployed system', () => {
     expect(balances).toBe(true);
   });
 
-  it('finds the deployment, its API and its tables well', async () => {
+  it('reports the deployment, its API and its tables as ok', async () => {
     const checks = ['deployment', 'API', 'credentials', 'subscriptions table', 'deliveries table'];
     const doctor = spawn(projectNode, commandOf(['doctor']), {
       cwd: projectRoot,
@@ -98,7 +98,7 @@ describe.concurrent('the command on the deployed system', () => {
     const found: unknown[] = [];
     for await (const line of createInterface({ input: doctor.stdout })) {
       found.push(JSON.parse(line));
-      // The others wait for queues to get empty, and look at dead letters: those of other tests.
+      // The remaining checks wait for empty queues and find the dead letters of other tests.
       if (found.length === checks.length) break;
     }
     doctor.kill('SIGINT');

@@ -13,9 +13,9 @@ import { axeViolations, goTo, openPage } from '../browser/console-page.ts';
 
 const MARKUP = '<img src=x onerror="document.title=1"><b>bold</b>';
 
-/** A failure is shown in the same place, so that it is seen what it was. */
-const IN_FORCE =
-  'It is in forceFor deliveries that fail from now on. What is being retried keeps the policy that it began with.';
+/** Compared as a whole: a failure appears in the same place, and the comparison then prints it. */
+const POLICY_APPLIED =
+  'Policy appliedIt applies to deliveries that first fail from now on. Deliveries that are being retried keep their policy.';
 const WITHIN = { timeout: 20_000 };
 
 let browser: Browser;
@@ -39,7 +39,7 @@ inBrowser('the console on the deployed system', () => {
   });
 
   it.concurrent(
-    'shows a rejected delivery as its subscriber answered, delivers it again by a click, and sees it arrive',
+    'shows the response of a rejected delivery, and delivers it again after a click',
     async () => {
       const queue = `console-${randomUUID()}`;
       receiver.script(`/${queue}`, [{ status: 400, body: MARKUP }, { status: 200 }]);
@@ -62,18 +62,18 @@ inBrowser('the console on the deployed system', () => {
       await page.getByRole('button', { name: 'Deliver again' }).click();
       const [first, second] = await receiver.waitFor(`/${queue}`, 2, 20_000);
       expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
-      // Without reloading.
+      // The page shows it without a reload.
       await delivered.first().waitFor();
       expect(faults).toEqual([]);
       await close();
     },
   );
 
-  it('publishes from the page of a queue, and shows the message and its delivery', async () => {
+  it('publishes a message on the page of a queue, and shows its delivery', async () => {
     const queue = `console-publish-${randomUUID().slice(0, 8)}`;
     await subscribe(queue, receiver.url(`/${queue}`));
     const { page, faults, close } = await openPage(browser, served.url);
-    await page.getByLabel('Name of a queue').fill(queue);
+    await page.getByLabel('Queue name').fill(queue);
     await page.getByRole('button', { name: 'Go' }).click();
     await page.getByLabel('Type', { exact: true }).fill('order.created');
     await page.getByLabel('Data', { exact: true }).fill('{"total": 12345678901234567890}');
@@ -90,30 +90,30 @@ inBrowser('the console on the deployed system', () => {
   });
 
   it.concurrent(
-    'tests a subscription, switches it off and on, and gives it a secret that then signs',
+    'sends a test message, disables and enables a subscription, and rotates its secret',
     async () => {
       const queue = `console-subscription-${randomUUID().slice(0, 8)}`;
       const id = await subscribe(queue, receiver.url(`/${queue}`));
       const { page, faults, close } = await openPage(browser, served.url);
       await goTo(page, `#/queues/${queue}/subscriptions/${id}`);
       await page.getByRole('button', { name: 'Send' }).click();
-      await page.getByText(/It answered 200/).waitFor();
+      await page.getByText(/Response: 200/).waitFor();
       await page.getByRole('button', { name: 'Disable' }).click();
       await status(page, 'disabled').waitFor();
       await page.getByRole('button', { name: 'Enable' }).click();
       await status(page, 'enabled').waitFor();
-      await page.getByRole('button', { name: 'Rotate the secret' }).click();
-      await page.getByRole('button', { name: 'Rotate it' }).click();
+      await page.getByRole('button', { name: 'Rotate secret' }).click();
+      await page.getByRole('button', { name: 'Rotate', exact: true }).click();
       expect(await page.locator('code.secret').textContent()).toMatch(/^whsec_/);
-      await page.getByRole('button', { name: 'I have it' }).click();
-      // It is in the list of its own page without being loaded again.
+      await page.getByRole('button', { name: 'Done' }).click();
+      // The list of recent deliveries shows it without a reload.
       await page.getByRole('cell', { name: 'delivered' }).waitFor();
       expect(faults).toEqual([]);
       await close();
     },
   );
 
-  it('shows what is planned of a delivery, and makes the next attempt now', async () => {
+  it('shows the planned retries of a delivery, and retries it now', async () => {
     const queue = `console-retry-${randomUUID().slice(0, 8)}`;
     receiver.script(`/${queue}`, [{ status: 503, body: 'not now' }, { status: 200 }]);
     await putQueue(queue, {
@@ -139,7 +139,7 @@ inBrowser('the console on the deployed system', () => {
     await close();
   });
 
-  it('applies a policy, replays what failed under it, and closes the books over it', async () => {
+  it('applies a policy, recovers a delivery that ran out of retries, and shows balanced figures', async () => {
     const queue = `console-replay-${randomUUID().slice(0, 8)}`;
     receiver.script(`/${queue}`, [{ status: 503 }, { status: 200 }]);
     await putQueue(queue);
@@ -155,7 +155,7 @@ inBrowser('the console on the deployed system', () => {
       await page.getByLabel(field, { exact: true }).fill('0');
     await page.getByText('1 request').waitFor();
     await page.getByRole('button', { name: 'Apply' }).click();
-    await expect.poll(() => page.locator('.notice').allTextContents(), WITHIN).toEqual([IN_FORCE]);
+    await expect.poll(() => page.locator('.notice').allTextContents(), WITHIN).toEqual([POLICY_APPLIED]);
 
     await goTo(page, `#/queues/${queue}`);
     await page.getByRole('button', { name: 'Publish' }).click();
@@ -163,10 +163,10 @@ inBrowser('the console on the deployed system', () => {
     expect(await finishedDelivery(queue, message)).toMatchObject({ status: 'exhausted' });
 
     await goTo(page, `#/queues/${queue}/replay`);
-    // It is in the listing a second or so after it has failed.
-    const start = page.getByRole('button', { name: 'Replay these 1' });
-    await eventually('something to replay', async () => {
-      await page.getByRole('button', { name: 'How many?' }).click();
+    // The listing is eventually consistent: the delivery appears about a second after it failed.
+    const start = page.getByRole('button', { name: 'Recover 1 delivery' });
+    await eventually('a delivery to recover', async () => {
+      await page.getByRole('button', { name: 'Count matching deliveries' }).click();
       await page.locator('.notice-title').waitFor();
       return (await start.count()) === 1 ? true : undefined;
     });
@@ -175,7 +175,7 @@ inBrowser('the console on the deployed system', () => {
     await page.getByText('completed', { exact: true }).waitFor();
 
     await goTo(page, `#/queues/${queue}/books`);
-    await page.getByText('The books balance').waitFor();
+    await page.getByText('Balanced:').waitFor();
     await page
       .locator('.flow')
       .getByRole('link', { name: /1\s*delivered/ })

@@ -36,7 +36,7 @@ const newQueue = async (options: Record<string, unknown> = {}) => {
 };
 
 describe('a webhook from the deployed system', () => {
-  it('carries the data byte for byte, in the envelope and under the headers of the design', async () => {
+  it('carries the data byte for byte, in the documented envelope with the documented headers', async () => {
     const { queue, path } = await newQueue({ post_headers: { 'x-tenant': 'blue' } });
     const data = '{ "2": 1, "1": 12345678901234567890, "text": "\\u00e9\\/ é", "nothing": null }';
     await send(ingressQueueUrl, `{"queue":"${queue}","id":"m","type":"order.created","data":${data}}`);
@@ -55,7 +55,7 @@ describe('a webhook from the deployed system', () => {
     expect(request?.headers['user-agent']).toMatch(/^Posthaste\/\d+\.\d+\.\d+/);
   });
 
-  it('comes from what the API was given, large numbers and key order included', async () => {
+  it('carries the body that was posted to the API, with the given id or a generated one', async () => {
     const { queue, path } = await newQueue();
     const response = await callApi('POST', `/v2/queues/${queue}/messages`, {
       messages: [{ body: { b: 1, a: [1.5, 'x'] }, id: 'posted', type: 'thing' }, { body: 'plain text' }],
@@ -72,7 +72,7 @@ describe('a webhook from the deployed system', () => {
     expect(bodies.find(({ id }) => id === ids[1])).toMatchObject({ data: 'plain text' });
   });
 
-  it('is sent once more after Retry-After, and not before', async () => {
+  it('is retried after Retry-After and not earlier', async () => {
     const { queue, path } = await newQueue();
     receiver.script(path, [{ status: 503, headers: { 'retry-after': '3' } }, { status: 200 }]);
     await publish({ queue, id: 'm', data: 1 });
@@ -82,7 +82,7 @@ describe('a webhook from the deployed system', () => {
     expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(3_000);
   });
 
-  it('answered with 410 disables its subscription: the next message is cancelled, not sent', async () => {
+  it('disables its subscription on a 410, so that the next delivery is cancelled', async () => {
     const { queue, path } = await newQueue();
     receiver.script(path, [{ status: 410 }]);
     await publish({ queue, id: 'gone', data: 1 });
@@ -99,7 +99,7 @@ describe('a webhook from the deployed system', () => {
   });
 });
 
-describe('a subscription that is deleted amid its retries', () => {
+describe('a subscription that is deleted between retries', () => {
   it('gets no further request, and the delivery is cancelled', async () => {
     const { queue, path, subscriptionId } = await newQueue({
       _retry_policy: { retries_with_no_delay: 0, minimum_delay: 2 },
@@ -118,8 +118,8 @@ describe('a subscription that is deleted amid its retries', () => {
   });
 });
 
-describe('the deployed safety net', () => {
-  it('wakes a retry whose wake-up was lost', async () => {
+describe('the safety net of the deployed system', () => {
+  it('resumes a retry whose wake-up was lost', async () => {
     const { queue, path, subscriptionId } = await newQueue({
       _retry_policy: { retries_with_no_delay: 0, minimum_delay: 600, maximum_delay: 600 },
     });
@@ -128,7 +128,7 @@ describe('the deployed safety net', () => {
     await eventually('the first failure', async () =>
       (await deliveriesOf(queue, 'm'))?.find(({ status }) => status === 'retrying'),
     );
-    // As if ten minutes had gone by and the schedule had never fired.
+    // Moves the due time into the past, as if the schedule had not fired for ten minutes.
     await deployment.dynamo.send(
       new UpdateCommand({
         TableName: deliveriesTable,
@@ -146,14 +146,14 @@ describe('the deployed safety net', () => {
     });
   });
 
-  it.each(['not json', '{"v":99}', '{"v":1,"kind":"unheard of"}'])(
-    'buries a wake-up that can never be understood: %s',
+  it.each(['not json', '{"v":99}', '{"v":1,"kind":"unknown"}'])(
+    'dead-letters a wake-up that it cannot parse: %s',
     async (garbage) => {
       const text = `${garbage}${' '.repeat(1 + Math.floor(Math.random() * 1000))}`;
       await send(retryQueueUrl, text);
-      const buried = await taken(deliveryDeadLetterUrl, ({ Body }) => Body === text);
+      const deadLetter = await taken(deliveryDeadLetterUrl, ({ Body }) => Body === text);
 
-      expect(buried.MessageAttributes?.['reason']?.StringValue).toMatch(/.+/);
+      expect(deadLetter.MessageAttributes?.['reason']?.StringValue).toMatch(/.+/);
     },
   );
 });

@@ -15,8 +15,8 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { send } from '../support/sqs-messages.ts';
 
 /**
- * What version 0.1.0 left in the tables and queues, one queue of webhooks for each situation. Recorded on the local AWS by
- * stopping the functions at the right moment; the sealed secrets are left out because their KMS key is gone.
+ * Items and messages that version 0.1.0 stored, one queue for each situation. They were recorded on the local AWS by stopping
+ * the functions at the right moment. The sealed secrets are left out because their KMS key no longer exists.
  */
 const situationSchema = z.object({
   recordedAt: z.number(),
@@ -59,8 +59,8 @@ afterAll(async () => {
 });
 
 /**
- * Whole hours, because an index is keyed by the hour: the record is one to two hours old, so that every retry is due and
- * every lease has run out.
+ * Moves all times by whole hours, because an index is keyed by the hour. The records become one to two hours old, so that
+ * every retry is due and every lease has expired.
  */
 function shifted(text: string, recordedAt: number): string {
   const shiftMs = Math.floor((Date.now() - recordedAt) / HOUR_MS - 1) * HOUR_MS;
@@ -76,7 +76,7 @@ function shifted(text: string, recordedAt: number): string {
     );
 }
 
-/** One situation, in the tables as version 0.1.0 left it. */
+/** Writes the items of one situation to the tables. */
 async function restored(situation: string): Promise<Recorded & { queue: string }> {
   const source = recorded[situation];
   if (source === undefined) throw new Error(`nothing recorded for ${situation}`);
@@ -84,7 +84,7 @@ async function restored(situation: string): Promise<Recorded & { queue: string }
   await Promise.all([
     ...moved.items.subscriptions.map(async (item) =>
       dynamo.send(
-        new PutItemCommand({ TableName: endpoints.subscriptionsTable, Item: await sealedAnew(item) }),
+        new PutItemCommand({ TableName: endpoints.subscriptionsTable, Item: await withNewSecrets(item) }),
       ),
     ),
     ...moved.items.deliveries.map((Item) =>
@@ -94,7 +94,7 @@ async function restored(situation: string): Promise<Recorded & { queue: string }
   return { ...moved, queue: `stored-${situation}` };
 }
 
-async function sealedAnew(item: Record<string, AttributeValue>): Promise<Record<string, AttributeValue>> {
+async function withNewSecrets(item: Record<string, AttributeValue>): Promise<Record<string, AttributeValue>> {
   const owner = { queue: item['queue']?.S ?? '', subscriptionId: item['id']?.S ?? '' };
   const secrets = await Promise.all(
     (item['secrets']?.L ?? []).map(async (secret) => {
@@ -121,8 +121,8 @@ async function answerOf(path: string): Promise<unknown> {
   return response.json();
 }
 
-describe.concurrent('what version 0.1.0 left behind', () => {
-  it('has a first attempt that was still a job, which is delivered with its headers', async () => {
+describe.concurrent('after an upgrade from version 0.1.0, the deployed system', () => {
+  it('makes a first attempt from a queued job, with its headers', async () => {
     const { queue, delivery } = await restored('first-job');
     await sendAll(endpoints.deliveryQueueUrl, delivery);
     expect(await statusesOf(queue, 'm', 1)).toEqual(['delivered']);
@@ -132,14 +132,14 @@ describe.concurrent('what version 0.1.0 left behind', () => {
     expect(more).toEqual([]);
   });
 
-  it('has a chunk of three that was still a job, which are all delivered', async () => {
+  it('delivers all three deliveries of a queued chunk', async () => {
     const { queue, delivery } = await restored('chunk-job');
     await sendAll(endpoints.deliveryQueueUrl, delivery);
     expect(await statusesOf(queue, 'm', 3)).toEqual(['delivered', 'delivered', 'delivered']);
     expect(receiver.received().filter(({ path }) => path.startsWith(`/${queue}/`))).toHaveLength(3);
   });
 
-  it('has a body in the bucket, which is read from there', async () => {
+  it('reads a stored body from the bucket', async () => {
     const { queue, delivery } = await restored('stored-body');
     const { payloadKey } = z.object({ payloadKey: z.string() }).parse(JSON.parse(delivery[0] ?? ''));
     const data = 'x'.repeat(300_000);
@@ -165,13 +165,13 @@ describe.concurrent('what version 0.1.0 left behind', () => {
     expect(receiver.received(`/${queue}/0`)[0]?.body.toString()).toContain(data);
   });
 
-  it('has a chunk whose function died in the middle of its attempts, which are made again', async () => {
+  it('repeats the attempts of a chunk whose function crashed', async () => {
     const { queue, delivery } = await restored('crashed-chunk');
     await sendAll(endpoints.deliveryQueueUrl, delivery);
     expect(await statusesOf(queue, 'm', 2)).toEqual(['delivered', 'delivered']);
   });
 
-  it('has a retry that waits in SQS, which is attempt 2 of its delivery', async () => {
+  it('makes attempt 2 from a wake-up in SQS', async () => {
     const { queue, retry } = await restored('sqs-retry');
     await sendAll(endpoints.retryQueueUrl, retry);
     const [delivery] = await finishedDeliveries(queue, 'm', 1);
@@ -182,14 +182,14 @@ describe.concurrent('what version 0.1.0 left behind', () => {
     expect(receiver.received(`/${queue}/0`)).toHaveLength(1);
   });
 
-  it('has a retry that waits in EventBridge Scheduler, which is attempt 2 of its delivery', async () => {
+  it('makes attempt 2 from a wake-up of EventBridge Scheduler', async () => {
     const { queue, retry } = await restored('scheduled-retry');
     await sendAll(endpoints.retryQueueUrl, retry);
     expect(await statusesOf(queue, 'm', 1)).toEqual(['delivered']);
     expect(receiver.received(`/${queue}/0`)).toHaveLength(1);
   });
 
-  it('has deliveries that wait for their turn at a rate limit, which get it', async () => {
+  it('makes the deliveries that wait for a rate limit', async () => {
     const { queue, retry } = await restored('rate-limited');
     await sendAll(endpoints.retryQueueUrl, retry);
     expect(await statusesOf(queue, 'm2', 1)).toEqual(['delivered']);
@@ -197,7 +197,7 @@ describe.concurrent('what version 0.1.0 left behind', () => {
     expect(receiver.received(`/${queue}/0`)).toHaveLength(2);
   });
 
-  it('has a recovery that was only ordered, which reopens the exhausted delivery', async () => {
+  it('runs a recovery that had not started, which reopens the exhausted delivery', async () => {
     const { queue, operation, undeliverable } = await restored('recovery');
     const [notice] = undeliverable.map((body) => undeliverableNoticeSchema.parse(JSON.parse(body)));
     expect(notice).toMatchObject({ queue, messageId: 'm', status: 'exhausted' });
@@ -213,14 +213,14 @@ describe.concurrent('what version 0.1.0 left behind', () => {
     ]);
   });
 
-  it('has the deliveries of a deleted subscription still to cancel, which are cancelled', async () => {
+  it('cancels the remaining deliveries of a deleted subscription', async () => {
     const { queue, operation } = await restored('cancellation');
     await sendAll(endpoints.operationQueueUrl, operation);
     expect(await statusesOf(queue, 'm', 1)).toEqual(['cancelled']);
     expect(receiver.received(`/${queue}/0`)).toEqual([]);
   });
 
-  it('has deliveries that are over and subscriptions in every state, which the API shows as before', async () => {
+  it('shows finished deliveries and subscriptions in every state as before', async () => {
     const { queue, views } = await restored('finished');
     expect(await deliveriesOf(queue, 'm')).toEqual(views?.['deliveries']);
     expect(await answerOf(`/v2/queues/${queue}/messages/m`)).toEqual(views?.['message']);

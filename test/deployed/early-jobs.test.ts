@@ -17,7 +17,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-it('a job that comes before its time is sent on, and its attempt is made when it is due', async () => {
+it('deliver sends back a job that arrives early, and makes its attempt when it is due', async () => {
   const queue = `early-${randomUUID()}`;
   await putQueue(queue);
   const subscriptionId = await subscribe(queue, receiver.url(`/${queue}`));

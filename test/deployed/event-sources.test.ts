@@ -56,15 +56,15 @@ const webhook = z.object({
   data: z.unknown(),
 });
 
-/** The one webhook of a queue. */
+/** Waits for the first webhook of a queue. */
 const delivered = async (queue: string) => {
   await receiver.waitFor(`/${queue}`, 1, 30_000);
   const [request] = receiver.received(`/${queue}`);
   return webhook.parse(JSON.parse(request?.body.toString() ?? ''));
 };
 
-describe('an event of EventBridge', () => {
-  it('comes by a rule, and is routed by its source', async () => {
+describe('an event from EventBridge', () => {
+  it('arrives through a rule and is routed by its source', async () => {
     await subscribed(shopQueue);
     const pattern = JSON.stringify({ source: [shopSource] });
     await events.send(new PutRuleCommand({ Name: rule.name, EventPattern: pattern }));
@@ -85,7 +85,7 @@ describe('an event of EventBridge', () => {
   });
 });
 
-describe('a message of an SNS topic', () => {
+describe('a message from an SNS topic', () => {
   const published = async (
     { name, isRaw }: { name: string; isRaw: boolean },
     message: Omit<PublishCommandInput, 'TopicArn' | 'MessageAttributes'>,
@@ -105,7 +105,7 @@ describe('a message of an SNS topic', () => {
     return { queue, MessageId };
   };
 
-  it('comes wrapped, with the subject as its type, under its id of SNS', async () => {
+  it('arrives wrapped, with the subject as its type and the SNS message id', async () => {
     const message = { Message: '{"total": 1250}', Subject: 'payment.made' };
     const { queue, MessageId } = await published({ name: wrapped.name, isRaw: false }, message);
 
@@ -116,7 +116,7 @@ describe('a message of an SNS topic', () => {
     });
   });
 
-  it('comes raw, its attributes as those of SQS', async () => {
+  it('arrives raw, with its attributes as SQS message attributes', async () => {
     const id = randomUUID();
     const message = { Message: JSON.stringify({ id, type: 'payment.made', data: [1, 2] }) };
     const { queue } = await published({ name: raw.name, isRaw: true }, message);

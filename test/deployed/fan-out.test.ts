@@ -34,7 +34,7 @@ const requestsTo = (paths: readonly string[]): number[] => {
 };
 
 describe('a message on the deployed system', () => {
-  it('reaches each of 260 subscribers once, whose deliveries are in two buckets', async () => {
+  it('reaches each of 260 subscribers once, with deliveries in two buckets', async () => {
     expect(bucketsFor(260)).toBe(2);
     const { queue, paths } = await queueWith(260);
     await publish({ queue, id: 'm', data: { hello: 'all' } });
@@ -44,11 +44,11 @@ describe('a message on the deployed system', () => {
     expect(requestsTo(paths)).toEqual(paths.map(() => 1));
   }, 180_000);
 
-  it('published fifty times at once under one id makes one request per subscriber', async () => {
+  it('causes one request per subscriber when it is published fifty times at once with one id', async () => {
     const { queue, paths } = await queueWith(3);
     await Promise.all(Array.from({ length: 50 }, () => publish({ queue, id: 'same', data: 1 })));
     await finishedDeliveries(queue, 'same', 3);
-    // What comes after the fifty shows that they were all worked off.
+    // A later message shows that all fifty were processed.
     await publish({ queue, id: 'after', data: 1 });
     await finishedDeliveries(queue, 'after', 3);
 
@@ -58,18 +58,22 @@ describe('a message on the deployed system', () => {
     expect(counts).toEqual([1, 1, 1]);
   });
 
-  it('is delivered once beside poison in its batch, which goes to the ingress dead letters with its reason', async () => {
+  it('is delivered once although its batch contains an invalid message, which is dead-lettered with its reason', async () => {
     const { queue, paths } = await queueWith(1);
     const good = Array.from({ length: 9 }, (_, index) =>
       JSON.stringify({ queue, id: `good-${index}`, data: index }),
     );
-    const poison = `{"queue": "${queue}", "data": `;
-    await sendTogether(deployment.endpoints.ingressQueueUrl, [...good.slice(0, 5), poison, ...good.slice(5)]);
+    const invalid = `{"queue": "${queue}", "data": `;
+    await sendTogether(deployment.endpoints.ingressQueueUrl, [
+      ...good.slice(0, 5),
+      invalid,
+      ...good.slice(5),
+    ]);
     await Promise.all(good.map((_, index) => finishedDelivery(queue, `good-${index}`)));
 
     expect(requestsTo(paths)).toEqual([9]);
-    const buried = await taken(deployment.endpoints.ingressDeadLetterUrl, ({ Body }) => Body === poison);
-    expect(buried.MessageAttributes).toMatchObject({ reason: { StringValue: 'not_json' } });
+    const deadLetter = await taken(deployment.endpoints.ingressDeadLetterUrl, ({ Body }) => Body === invalid);
+    expect(deadLetter.MessageAttributes).toMatchObject({ reason: { StringValue: 'not_json' } });
   });
 
   it.each([
@@ -79,18 +83,18 @@ describe('a message on the deployed system', () => {
       body: (queue: string) => `{"queue": "no-${queue}", "data": 1}`,
       reason: /^unknown_queue/,
     },
-    { what: 'a queue that is no text', body: () => '{"queue": 7, "data": 1}', reason: /queue/ },
+    { what: 'a queue that is not a string', body: () => '{"queue": 7, "data": 1}', reason: /queue/ },
     { what: 'no data', body: (queue: string) => `{"queue": "${queue}"}`, reason: /data/ },
     {
-      what: 'a time to live that is no number',
+      what: 'a time to live that is not a number',
       body: (queue: string) => `{"queue":"${queue}","data":1,"ttl":"soon"}`,
       reason: /ttl/,
     },
-  ])('with $what goes to the ingress dead letters with its reason', async ({ body, reason }) => {
-    const text = body(`poison-${randomUUID()}`) + ' '.repeat(Math.floor(Math.random() * 1000));
+  ])('is dead-lettered with its reason when it has $what', async ({ body, reason }) => {
+    const text = body(`invalid-${randomUUID()}`) + ' '.repeat(Math.floor(Math.random() * 1000));
     await sendTogether(deployment.endpoints.ingressQueueUrl, [text]);
-    const buried = await taken(deployment.endpoints.ingressDeadLetterUrl, ({ Body }) => Body === text);
+    const deadLetter = await taken(deployment.endpoints.ingressDeadLetterUrl, ({ Body }) => Body === text);
 
-    expect(buried.MessageAttributes?.['reason']?.StringValue).toMatch(reason);
+    expect(deadLetter.MessageAttributes?.['reason']?.StringValue).toMatch(reason);
   });
 });

@@ -20,7 +20,7 @@ const idsAt = (path: string): unknown[] =>
   receiver.received(path).map(({ headers }) => headers['webhook-id']);
 
 describe('subscriptions of one queue', () => {
-  it('get what they ask for, by type and by content', async () => {
+  it('get the messages that match their event types and filters', async () => {
     const queue = `filters-${randomUUID()}`;
     await putQueue(queue);
     await subscribe(queue, receiver.url(`/${queue}/all`));
@@ -53,7 +53,7 @@ describe('a test of a subscription', () => {
     return z.object({ delivery: deliveryViewSchema }).parse(answer).delivery;
   };
 
-  it('reaches it alone, past its filter, and shows what it answered', async () => {
+  it('reaches only that subscription, ignores its filter, and returns the response', async () => {
     const queue = `tested-${randomUUID()}`;
     const path = `/${queue}/tested`;
     await putQueue(queue);

@@ -25,9 +25,9 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** Two requests of the command: 500 lines are the most that one takes. */
+/** Makes the command send two requests: the API accepts 500 lines in one. */
 const COUNT = 600;
-/** Those whose subscriptions get the message. */
+/** Lines whose subscriptions get the message. */
 const LISTENING = [0, 499, 500];
 
 const resultSchema = z.object({
@@ -54,7 +54,7 @@ const importLines = async (queue: string, lines: readonly unknown[]) => {
 };
 
 describe('an import of hundreds of lines', () => {
-  it('answers each with its id and the secret that signs its requests, and a repeat with the same ids', async () => {
+  it('returns the id and signing secret of each line, and the same ids when it is repeated', async () => {
     const queue = `import-${randomUUID()}`;
     const lines = Array.from({ length: COUNT }, (_, index) => ({
       subscriber: receiver.url(`/${queue}/${index}`),

@@ -13,10 +13,10 @@ import { publish } from '../support/sqs-messages.ts';
 
 const SUBSCRIBERS = 10_000;
 
-/** DynamoDB takes so many items in one request ("BatchWriteItem", DynamoDB API reference). */
+/** Items that DynamoDB accepts in one request ("BatchWriteItem", DynamoDB API reference). */
 const BATCH = 25;
 
-/** Makes some 700 of a page of 1 MB. */
+/** Makes a page of 1 MB contain about 700 subscriptions. */
 const PADDING = 'x'.repeat(1_000);
 
 const { endpoints, documents } = deployment;
@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 afterAll(() => receiver.close());
 
-/** Straight into the table: by the API it would take longer than all the rest. */
+/** Writes the subscriptions directly to the table, because the API would take longer than the rest of the test. */
 const subscribeMany = async (queue: string): Promise<void> => {
   const items = Array.from({ length: SUBSCRIBERS }, (_, index) =>
     subscriptionItemOf(
@@ -52,7 +52,7 @@ const subscribeMany = async (queue: string): Promise<void> => {
 const requestsTo = (queue: string): number =>
   receiver.received().filter(({ path }) => path.startsWith(`/${queue}/`)).length;
 
-it('a message to 10,000 subscribers reaches each of them once, though dispatch is killed in the middle', async () => {
+it('a message reaches each of 10,000 subscribers once although dispatch is killed during the fan-out', async () => {
   const queue = `many-${randomUUID()}`;
   await putQueue(queue);
   await subscribeMany(queue);
@@ -64,7 +64,8 @@ it('a message to 10,000 subscribers reaches each of them once, though dispatch i
   while (parts < 3) {
     const found = await record();
     parts = found?.parts?.length ?? 0;
-    if (found !== undefined && found.until === undefined) throw new Error('dispatch was done too soon');
+    if (found !== undefined && found.until === undefined)
+      throw new Error('dispatch finished before the kill');
     await setTimeout(5);
   }
   expect(await killWorkersIn(inject('folder'), endpoints.functions.dispatch)).toBeGreaterThan(0);

@@ -19,16 +19,16 @@ import { sendTogether } from '../support/sqs-messages.ts';
 const ROUNDS = 10;
 const MESSAGES = 10;
 const SUBSCRIBERS = 12;
-/** Given up before the round, and recovered in it: more than operate reopens in one go. */
+/** Deliveries exhausted before the round and recovered in it: more than operate reopens in one page. */
 const TO_RECOVER = 30;
 
-/** Requests of a round, retries left out; so something is under way whenever all are killed. */
+/** Requests of a round without retries, minus one, so that work is in progress at the kill. */
 const MOST_UNTIL_KILL = MESSAGES * SUBSCRIBERS + TO_RECOVER - 1;
 
-/** What docs/concepts.md promises ("Crashes"). */
+/** The documented bound (docs/concepts.md, "Crashes"). */
 const WITHIN_MS = 60_000;
 
-/** Another one each time; a failed run is repeated by POSTHASTE_KILL_SEED. The functions' own timing is not in it. */
+/** Random by default; POSTHASTE_KILL_SEED repeats a run. The seed does not determine the timing of the functions. */
 const seed = Number(process.env['POSTHASTE_KILL_SEED'] ?? randomInt(2 ** 31));
 
 const since = new Date().toISOString();
@@ -39,7 +39,7 @@ let receiver: Receiver;
 beforeAll(async () => {
   receiver = await startReceiver();
   const { deliveryQueueUrl, retryQueueUrl, operationQueueUrl } = deployment.endpoints;
-  // As by default, where the deployment for tests has shorter ones.
+  // Restores the default visibility timeouts, because the test deployment has shorter ones.
   const deliver = visibilityTimeout(invocationMs(1_000 * ATTEMPT_TIMEOUT_SECONDS.default) / 1_000);
   await hideFor(deliveryQueueUrl, deliver);
   await hideFor(retryQueueUrl, deliver);
@@ -56,7 +56,7 @@ const hideFor = (QueueUrl: string, seconds: number): Promise<unknown> =>
     new SetQueueAttributesCommand({ QueueUrl, Attributes: { VisibilityTimeout: String(seconds) } }),
   );
 
-/** A request that is made until it is answered: its function may be killed as well. */
+/** Repeats a request until it succeeds, because the kill can also hit the api function. */
 const answerOf = (method: string, path: string, body?: unknown): Promise<unknown> =>
   eventually(
     `${method} ${path}`,
@@ -78,15 +78,15 @@ const sendAll = async (bodies: readonly string[]): Promise<void> => {
     await sendTogether(deployment.endpoints.ingressQueueUrl, bodies.slice(from, from + 10));
 };
 
-/** A queue whose only subscriber has refused everything, and takes it from now on. */
-const givenUp = async (): Promise<string> => {
+/** Creates a queue with exhausted deliveries to a subscriber that is available again. */
+const exhaustedQueue = async (): Promise<string> => {
   const queue = `recovered-${randomUUID()}`;
   const path = `/${queue}/0`;
   await putQueue(queue, NO_RETRIES);
   receiver.script(path, [{ status: 503 }]);
   await subscribe(queue, receiver.url(path));
   await sendAll(bodiesFor(queue, TO_RECOVER));
-  await eventually('what is to be recovered', async () => {
+  await eventually('the exhausted deliveries', async () => {
     const { books } = booksViewSchema.parse(
       await answerOf('GET', `/v2/queues/${queue}/books?since=${since}`),
     );
@@ -96,7 +96,7 @@ const givenUp = async (): Promise<string> => {
   return queue;
 };
 
-/** Subscribers of which a third fails each message once or twice, and which take long enough to be met in the middle of a request. */
+/** Creates a queue with slow subscribers, so that kills hit requests. A third of them fails each message once or twice. */
 const subscribed = async (chance: Chance): Promise<string> => {
   const queue = `killed-${randomUUID()}`;
   await putQueue(queue, aBarePolicy({ minimum_delay_retries: 3, minimum_delay: 1, maximum_delay: 1 }));
@@ -125,15 +125,15 @@ const isRecovered = async (queue: string, id: string): Promise<boolean> => {
   return state === 'completed' && (await deliveredOf(queue)) === TO_RECOVER;
 };
 
-/** When requests of these queues came, in milliseconds since the epoch. */
+/** Arrival times of the requests for these queues, in milliseconds since the epoch. */
 const requestsTo = (...queues: string[]): number[] =>
   receiver
     .received()
     .filter(({ path }) => queues.some((queue) => path.startsWith(`/${queue}/`)))
     .map(({ arrivedAt }) => arrivedAt);
 
-const killAfter = async (requests: number, made: () => number) => {
-  while (made() < requests) await pause(5);
+const killAfter = async (requests: number, requestCount: () => number) => {
+  while (requestCount() < requests) await pause(5);
   const killed = await killWorkersIn(inject('folder'));
   return { killed, killedAt: Date.now() };
 };
@@ -145,9 +145,9 @@ const rounds = Array.from({ length: ROUNDS }, (_, index) => {
 
 describe(`after kill -9 of every function process at a random moment (seed ${seed})`, () => {
   it.each(rounds)(
-    'the last delivery comes within a minute: round $round, killed after $after requests',
+    'the last delivery succeeds within a minute: round $round, killed after $after requests',
     async ({ round, chance, after }) => {
-      const [toRecover, queue] = [await givenUp(), await subscribed(chance)];
+      const [toRecover, queue] = [await exhaustedQueue(), await subscribed(chance)];
       const killing = killAfter(after, () => requestsTo(toRecover, queue).length - TO_RECOVER);
       const bodies = bodiesFor(queue, MESSAGES);
       await sendAll(bodies.slice(0, MESSAGES / 2));

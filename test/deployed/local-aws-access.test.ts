@@ -26,7 +26,7 @@ afterAll(async () => {
 
 type Asked = { method: string; path: string; headers: Record<string, string>; body?: string };
 
-/** Sends exactly these headers. */
+/** Sends a request with exactly these headers. */
 async function ask(asked: Asked): Promise<{ status: number | undefined; cors: string[]; body: string }> {
   const { hostname, port } = new URL(aws.endpoint);
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
@@ -49,7 +49,7 @@ type Signed = {
   headers?: Record<string, string>;
 };
 
-/** A call of SQS, as an SDK makes it, and what is added to it. */
+/** A signed SQS request as an SDK sends it, with changes. */
 async function listingQueues({ keys = aws.keys, host, path = '/', method = 'POST', headers }: Signed = {}) {
   const { port, host: own } = new URL(aws.endpoint);
   const named = host === undefined ? own : `${host}:${port}`;
@@ -72,7 +72,7 @@ const refused = { status: 403, cors: [] };
 
 describe('the local AWS', () => {
   it.each(['127.0.0.1', 'localhost', 'sqs.us-east-1.localhost'])(
-    'accepts the keys of its start under the host name %s, and sends no CORS headers',
+    'accepts its keys for the host name %s, and sends no CORS headers',
     async (host) => {
       expect(await ask(await listingQueues({ host }))).toMatchObject({ status: 200, cors: [] });
     },
@@ -113,7 +113,7 @@ describe('the local AWS', () => {
     }
   });
 
-  it('accepts a request that the user made in the address bar', async () => {
+  it('accepts a request that the user typed into the address bar', async () => {
     const typed = await listingQueues({ headers: { 'sec-fetch-site': 'none' } });
     expect(await ask(typed)).toMatchObject({ status: 200 });
   });
@@ -136,11 +136,11 @@ describe('the local AWS', () => {
   it.each([
     ["ministack's default keys", { accessKeyId: 'test', secretAccessKey: 'test' }],
     ['the account number', { accessKeyId: localAws.account, secretAccessKey: 'test' }],
-    ['the keys of another start', deployment.client.credentials],
+    ['the keys of another instance', deployment.client.credentials],
     ['an unknown key', { accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'guessed' }],
   ])('refuses %s', async (_, keys) => {
     expect(await ask(await listingQueues({ keys }))).toMatchObject(refused);
-    // ministack answers this one before it looks at the signature.
+    // ministack responds to this route before it checks the signature.
     expect(await ask(await listingQueues({ keys, method: 'GET', path: '/health' }))).toMatchObject(refused);
   });
 
@@ -167,7 +167,7 @@ describe('the local AWS', () => {
     ]) {
       expect(await ask({ method: 'POST', path, headers, body: '{}' }), path).toMatchObject(refused);
     }
-    // No API is there: that it is asked for is enough.
+    // This API does not exist; a 404 shows that the request passed the check.
     const api = await ask({ method: 'POST', path: '/_aws/execute-api/api/stage/path', headers, body: '{}' });
     expect(api).toMatchObject({ status: 404, cors: [] });
   });
@@ -184,7 +184,7 @@ describe('the local AWS', () => {
     expect(await ask({ method: 'GET', path: '/mqtt', headers })).toMatchObject(refused);
   });
 
-  it('refuses function keys that were computed from public names', async () => {
+  it('refuses function keys computed from public names', async () => {
     const { lambda, endpoints } = deployment;
     const named = { FunctionName: endpoints.functions.reconcile };
     await invoke(named.FunctionName);

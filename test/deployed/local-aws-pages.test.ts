@@ -11,7 +11,7 @@ import { startOwnLocalAws, type OwnLocalAws } from '../support/own-local-aws.ts'
 
 const { region } = localAws;
 
-/** A key in the query, as in a presigned URL: a page may send it without a preflight request. */
+/** A key in the query, as in a presigned URL, which a page can send without a preflight request. */
 const QUERY_KEY = 'X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=';
 
 inBrowser('a web page from another port of this machine', () => {
@@ -52,14 +52,14 @@ inBrowser('a web page from another port of this machine', () => {
     { service: 'lambda', path: '/2015-03-31/functions', body: JSON.stringify(newFunction) },
   ];
 
-  /** What a page sees of each call: a status it may read, `opaque`, or `failed`. */
+  /** The result of each call in the page: a readable status, `opaque`, or `failed`. */
   const tried = (mode: 'cors' | 'no-cors', accessKeyId: string): Promise<unknown> => {
     const script = calls.map(({ service, path, body }) => {
       const scope = `${accessKeyId}/20260101/${region}/${service}/aws4_request`;
       const url = `${aws.endpoint}${path}?${QUERY_KEY}${encodeURIComponent(scope)}`;
       const headers = {
         'content-type': typeof body === 'string' ? 'text/plain' : 'application/x-www-form-urlencoded',
-        // It would be left out of a request without CORS.
+        // The browser drops this header in no-cors mode.
         authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=0`,
       };
       const init = JSON.stringify({ method: 'POST', mode, headers, body: String(body) });
@@ -68,7 +68,7 @@ inBrowser('a web page from another port of this machine', () => {
     return page.evaluate(`(async () => [${script.join(', ')}])()`);
   };
 
-  const made = async (): Promise<unknown> => {
+  const existing = async (): Promise<unknown> => {
     const [queues, roles, functions] = await Promise.all([
       new SQSClient(aws.client).send(new ListQueuesCommand({})),
       new IAMClient(aws.client).send(new ListRolesCommand({})),
@@ -77,17 +77,17 @@ inBrowser('a web page from another port of this machine', () => {
     return { queues: queues.QueueUrls ?? [], roles: roles.Roles, functions: functions.Functions };
   };
 
-  it.each(['test', 'the key of this start'])(
-    'cannot create a queue, a role or a function with %s, or read an answer',
+  it.each(['test', 'the key of this instance'])(
+    'cannot create a queue, a role or a function with %s, or read a response',
     async (which) => {
       const key = which === 'test' ? which : aws.keys.accessKeyId;
       expect(await tried('cors', key)).toEqual(['failed', 'failed', 'failed']);
       expect(await tried('no-cors', key)).toEqual(['opaque', 'opaque', 'opaque']);
-      expect(await made()).toEqual({ queues: [], roles: [], functions: [] });
+      expect(await existing()).toEqual({ queues: [], roles: [], functions: [] });
     },
   );
 
-  it('cannot create a queue by a form', async () => {
+  it('cannot create a queue with a form', async () => {
     const action = `${aws.endpoint}/?${QUERY_KEY}test/20260101/${region}/sqs/aws4_request`;
     const form = `<form method="post" action="${action}"><input name="Action" value="CreateQueue"><input name="QueueName" value="stolen"></form>`;
     const own = await browser.newPage();
@@ -98,6 +98,6 @@ inBrowser('a web page from another port of this machine', () => {
       own.evaluate('document.forms[0].submit()'),
     ]);
     expect(answer.status()).toBe(403);
-    expect(await made()).toEqual({ queues: [], roles: [], functions: [] });
+    expect(await existing()).toEqual({ queues: [], roles: [], functions: [] });
   });
 });

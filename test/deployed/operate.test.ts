@@ -34,7 +34,7 @@ const answerOf = async (method: string, path: string, body?: unknown): Promise<u
   return text === '' ? undefined : JSON.parse(text);
 };
 
-/** As many messages as were given up by a subscriber that is down. */
+/** Creates a queue with `count` exhausted deliveries to a subscriber that is down. */
 const exhaustedMessages = async (count: number) => {
   const queue = `operate-${randomUUID()}`;
   const path = `/${queue}`;
@@ -86,9 +86,9 @@ const ended = (queue: string, id: string, withinMs?: number): Promise<RecoveryVi
     withinMs,
   );
 
-// Side by side, because they mostly wait. What else operate's death interrupts is brought again, too.
+// Concurrent, because these tests mostly wait. SQS also redelivers other operations that the kill interrupts.
 describe.concurrent('a recovery on the deployed system', () => {
-  it('that is killed in the middle goes on, and makes each delivery once', async () => {
+  it('continues after operate is killed, and makes each delivery once', async () => {
     // More than one page of the recovery.
     const count = 60;
     const { queue, path } = await exhaustedMessages(count);
@@ -98,7 +98,7 @@ describe.concurrent('a recovery on the deployed system', () => {
     const recoveries = dynamoRecoveries(documents, endpoints.deliveriesTable);
     const deadline = Date.now() + 30_000;
     while (((await recoveries.find(queue, id))?.batch.length ?? 0) === 0) {
-      if (Date.now() > deadline) throw new Error('the recovery never began');
+      if (Date.now() > deadline) throw new Error('the recovery did not start');
       await pause(25);
     }
     expect(await killWorkersIn(inject('folder'), endpoints.functions.operate)).toBeGreaterThan(0);
@@ -116,11 +116,11 @@ describe.concurrent('a recovery on the deployed system', () => {
     expect(new Set(ids.slice(count)).size).toBe(count);
   }, 180_000);
 
-  it('stops when it is told to', async () => {
+  it('stops on request', async () => {
     const { queue, path } = await exhaustedMessages(1);
     const { id } = await start(queue);
     await answerOf('DELETE', `/v2/queues/${queue}/recoveries/${id}`);
-    // Another one, ordered later, shows that the order of the first was worked off.
+    // A later recovery shows that the operation of the first was processed.
     const { id: later } = await start(queue);
     await ended(queue, later);
     expect(await ended(queue, id)).toMatchObject({ state: 'stopped', found: 0 });
@@ -155,17 +155,17 @@ describe.concurrent('a subscription that is deleted', () => {
   });
 });
 
-describe.concurrent('an order that nobody can understand', () => {
-  it('is buried with its reason', async () => {
+describe.concurrent('an operation of an unknown kind', () => {
+  it('is dead-lettered with its reason', async () => {
     const body = JSON.stringify({ v: 1, kind: 'demolition', queue: randomUUID() });
     await send(endpoints.operationQueueUrl, body);
-    const letter = await taken(endpoints.operationDeadLetterUrl, ({ Body }) => Body === body);
-    expect(letter.MessageAttributes?.['reason']?.StringValue).toBe('unknown_kind');
+    const deadLetter = await taken(endpoints.operationDeadLetterUrl, ({ Body }) => Body === body);
+    expect(deadLetter.MessageAttributes?.['reason']?.StringValue).toBe('unknown_kind');
   });
 });
 
-describe.concurrent('a deleted queue that the API had no time to empty', () => {
-  it('is gone for everybody; operate removes what is left, and then the name is free', async () => {
+describe.concurrent('a deleted queue that the API did not empty', () => {
+  it('is no longer visible; operate removes the rest, and then the name is free', async () => {
     const queue = `operate-${randomUUID()}`;
     await putQueue(queue, NO_RETRIES);
     const id = await subscribe(queue, receiver.url(`/${queue}`));

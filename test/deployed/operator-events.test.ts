@@ -14,7 +14,7 @@ import { publish } from '../support/sqs-messages.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 
-const heard: OperatorEventMessage[] = [];
+const events: OperatorEventMessage[] = [];
 let inbox: OperatorInbox;
 let receiver: Receiver;
 
@@ -30,16 +30,16 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** The first event of this kind about a queue; others are kept for those who ask for them. */
+/** Waits for the first event of this type about a queue. Other events stay in `events` for later calls. */
 const eventOf = (queue: string, type: OperatorEventMessage['detail-type']): Promise<OperatorEventMessage> =>
   eventually(`${type} of ${queue}`, async () => {
-    heard.push(...(await inbox.take()));
-    return heard.find((event) => event['detail-type'] === type && event.detail.queue === queue);
+    events.push(...(await inbox.take()));
+    return events.find((event) => event['detail-type'] === type && event.detail.queue === queue);
   });
 
 type Subscribed = { queue: string; subscriptionId: string };
 
-/** A queue of its own with one subscriber, which is answered so and not tried again. */
+/** Creates a queue without retries and with one subscriber that responds with this status. */
 const subscribed = async (status: number): Promise<Subscribed> => {
   const queue = `events-${randomUUID()}`;
   receiver.script(`/${queue}`, [{ status }]);
@@ -47,7 +47,7 @@ const subscribed = async (status: number): Promise<Subscribed> => {
   return { queue, subscriptionId: await subscribe(queue, receiver.url(`/${queue}`)) };
 };
 
-/** As if so many failures had come since; nobody waits for days. */
+/** Sets the failures of a subscription, to simulate days of failures. */
 const failedBefore = async (
   { queue, subscriptionId }: Subscribed,
   failing: { since: number; failures: number },
@@ -72,9 +72,9 @@ const viewOf = async ({ queue, subscriptionId }: Subscribed): Promise<unknown> =
 
 const rfc3339 = (time: number): string => new Date(time).toISOString();
 
-// Side by side, because they mostly wait.
+// Concurrent, because these tests mostly wait.
 describe.concurrent('an operator with a rule on the event bus', () => {
-  it('is told of a delivery that is exhausted', async () => {
+  it('gets an event for an exhausted delivery', async () => {
     const { queue, subscriptionId } = await subscribed(500);
     const { attempts } = await deliveryOf({ queue, subscriptionId }, 'm');
     const { detail } = await eventOf(queue, 'delivery.exhausted');
@@ -89,7 +89,7 @@ describe.concurrent('an operator with a rule on the event bus', () => {
     });
   });
 
-  it('is told of a subscription that is disabled because its subscriber is gone', async () => {
+  it('gets an event for a subscription that is disabled by a 410', async () => {
     const about = await subscribed(410);
     await deliveryOf(about, 'm');
     const { detail } = await eventOf(about.queue, 'subscription.disabled');
@@ -99,7 +99,7 @@ describe.concurrent('an operator with a rule on the event bus', () => {
     });
   });
 
-  it('is told of a subscription that is failing, and then that it was disabled for it', async () => {
+  it('gets an event for a failing subscription, and another when it is disabled', async () => {
     const about = await subscribed(503);
     const since = Date.now() - 6 * DAY;
     await failedBefore(about, { since, failures: 19 });
@@ -107,7 +107,7 @@ describe.concurrent('an operator with a rule on the event bus', () => {
     const failing = await eventOf(about.queue, 'subscription.failing');
     expect(failing.detail).toMatchObject({ since: rfc3339(since), failures: 20 });
 
-    // Those in between come hours apart.
+    // In reality the failures in between are hours apart.
     await failedBefore(about, { since, failures: 30 });
     await deliveryOf(about, 'one-more');
     const disabled = await eventOf(about.queue, 'subscription.disabled');
@@ -116,7 +116,7 @@ describe.concurrent('an operator with a rule on the event bus', () => {
     expect(receiver.received(`/${about.queue}`)).toHaveLength(2);
   });
 
-  it('is told of a subscription that somebody disabled', async () => {
+  it('gets an event for a manually disabled subscription', async () => {
     const about = await subscribed(200);
     const answer = await callApi(
       'POST',
@@ -127,7 +127,7 @@ describe.concurrent('an operator with a rule on the event bus', () => {
     expect(detail).toMatchObject({ subscriptionId: about.subscriptionId, reason: 'manual' });
   });
 
-  it('is told of a subscription that recovers', async () => {
+  it('gets an event for a subscription that recovers', async () => {
     const about = await subscribed(200);
     const since = Date.now() - DAY;
     await failedBefore(about, { since, failures: 20 });

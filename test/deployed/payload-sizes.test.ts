@@ -7,14 +7,14 @@ import { deployment } from '../support/deployment.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { send } from '../support/sqs-messages.ts';
 
-/** Bytes that SQS takes of one message. */
+/** The maximum size of an SQS message in bytes. */
 const MAX_SQS_MESSAGE = 1024 * 1024;
 
 const queue = `sizes-${randomUUID()}`;
 
 const ingressBody = (id: string, data: string): string => `{"queue":"${queue}","id":"${id}","data":${data}}`;
 
-/** JSON of so many bytes that does not repeat itself; as much of it as there is room for takes two bytes a character. */
+/** Incompressible JSON of this size, with up to 20 characters of two bytes each. */
 const dataOf = (bytes: number): string => {
   if (bytes < 2) return '7'.repeat(bytes);
   const inside = bytes - 2;
@@ -23,7 +23,7 @@ const dataOf = (bytes: number): string => {
   return `"${wide}${randomBytes(rest).toString('base64').slice(0, rest)}"`;
 };
 
-/** Data with which the body that the subscriber gets has so many bytes. */
+/** Data for which the webhook body has this size in bytes. */
 const dataForBody = (id: string, bytes: number): string => {
   const timestamp = '2026-01-01T00:00:00.000Z';
   return dataOf(bytes - bodyBytes({ queue, id, timestamp, data: '' }));
@@ -64,7 +64,7 @@ describe('data from the producer to the subscriber', () => {
       return { status: isFirst ? 500 : 200 };
     });
     await subscribe(queue, receiver.url('/takes'));
-    // Not at once: then another invocation makes the second attempt, with what was kept of the message.
+    // With a delay, so that another invocation makes the second attempt from the stored message.
     const later = { retries_with_no_delay: 0, minimum_delay: 1 };
     await subscribe(queue, receiver.url('/refuses'), { _retry_policy: later });
     for (const { id, data } of sizes) await send(deployment.endpoints.ingressQueueUrl, ingressBody(id, data));
@@ -72,7 +72,7 @@ describe('data from the producer to the subscriber', () => {
   afterAll(() => receiver.close());
 
   it.each(sizes)(
-    'arrives as it was, $bytes bytes of it, at once and from what was kept',
+    'arrives unchanged at $bytes bytes, in the first attempt and in a retry from the stored message',
     async ({ id, data }) => {
       const deliveries = await finishedDeliveries(queue, id, 2);
       const sent = receiver.received().filter(({ headers }) => headers['webhook-id'] === id);
@@ -86,7 +86,7 @@ describe('data from the producer to the subscriber', () => {
     },
   );
 
-  it('crosses each limit by one byte, and fills a message of SQS', () => {
+  it('crosses each limit by one byte, and fills an SQS message', () => {
     const bodySize = (id: string): number | undefined =>
       receiver.received('/takes').find(({ headers }) => headers['webhook-id'] === id)?.body.length;
     expect(bodySize('on-the-record')).toBe(8 * 1024);

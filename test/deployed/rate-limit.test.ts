@@ -22,11 +22,11 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** The most that came within any ten seconds. */
+/** The maximum of requests within any ten seconds. */
 const mostInAWindow = (times: readonly number[]): number =>
   Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + WINDOW_MS).length));
 
-/** The first attempts of every tenth message fail. */
+/** Makes the first attempt of every tenth message fail. */
 const failSome = (path: string): void => {
   const seen = new Set<string>();
   receiver.script(path, ({ headers }) => {
@@ -37,8 +37,8 @@ const failSome = (path: string): void => {
   });
 };
 
-describe('a rate limit on the deployed system, with ten functions at once', () => {
-  it('holds in any ten seconds while a backlog drains, retries among it, and holds up nobody else', async () => {
+describe('a rate limit on the deployed system, with ten concurrent function instances', () => {
+  it('holds in any ten seconds while a backlog with retries drains, and does not delay other subscribers', async () => {
     const queue = `limited-${randomUUID()}`;
     const [limited, free] = [`/${queue}/limited`, `/${queue}/free`];
     await putQueue(queue, { retries_with_no_delay: 1 });
@@ -60,7 +60,7 @@ describe('a rate limit on the deployed system, with ten functions at once', () =
     expect(Math.max(...others)).toBeLessThan(Math.max(...times) - 3_000);
   }, 90_000);
 
-  it('has what waits go by a higher limit within seconds', async () => {
+  it('applies a raised limit to waiting deliveries within seconds', async () => {
     const queue = `raised-${randomUUID()}`;
     const path = `/${queue}/slow`;
     await putQueue(queue);
@@ -70,7 +70,7 @@ describe('a rate limit on the deployed system, with ten functions at once', () =
     );
     for (let start = 0; start < bodies.length; start += 10)
       await sendTogether(deployment.endpoints.ingressQueueUrl, bodies.slice(start, start + 10));
-    await eventually('nineteen that wait', async () => {
+    await eventually('nineteen waiting deliveries', async () => {
       const answer = await callApi('GET', `/v2/queues/${queue}/deliveries?status=pending&limit=100`);
       return listing.parse(await answer.json()).deliveries.length === bodies.length - 1 ? true : undefined;
     });

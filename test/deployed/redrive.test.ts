@@ -19,7 +19,7 @@ let receiver: Receiver;
 
 beforeAll(async () => {
   receiver = await startReceiver();
-  // What earlier tests left there would be redriven too. Nobody else uses these queues at the same time (vitest.config.ts).
+  // Removes dead letters of earlier tests. No other test uses these queues at the same time (vitest.config.ts).
   for (const QueueUrl of [ingressDeadLetterUrl, deliveryDeadLetterUrl])
     await deployment.sqs.send(new PurgeQueueCommand({ QueueUrl }));
 });
@@ -35,7 +35,7 @@ const summary = z.strictObject({
   left: z.int(),
 });
 
-/** As an operator runs it. */
+/** Runs `posthaste redrive` and returns its summary. */
 const redrive = (...args: string[]): Promise<z.infer<typeof summary>> =>
   new Promise((resolve, reject) => {
     const command = ['cli/posthaste.ts', 'redrive', ...args, '--deployment', 'Posthaste', '--json'];
@@ -47,7 +47,7 @@ const redrive = (...args: string[]): Promise<z.infer<typeof summary>> =>
   });
 
 /** Waits for a dead letter and leaves it where it is. */
-const buried = (isWanted: (message: Message) => boolean): Promise<Message> =>
+const findDeadLetter = (isWanted: (message: Message) => boolean): Promise<Message> =>
   eventually('a dead letter', async () => {
     const { Messages = [] } = await deployment.sqs.send(
       new ReceiveMessageCommand({
@@ -65,19 +65,19 @@ const textOf = ({ MessageAttributes }: Message, name: string): string | undefine
 
 const idsAt = (path: string) => receiver.received(path).map(({ headers }) => headers['webhook-id']);
 
-// Side by side, because they mostly wait.
+// Concurrent, because these tests mostly wait.
 describe.concurrent('posthaste redrive on the deployed system', () => {
-  it('delivers a late message under its first id, and once what it sends back twice; poison fails again', async () => {
+  it('delivers a message under its original id, a repeated redrive only once, and dead-letters invalid JSON again', async () => {
     const [queue, other] = [`redrive-${randomUUID()}`, `redrive-${randomUUID()}`];
     const twice = [JSON.stringify({ queue: other, data: 1 }), { 'posthaste-id': 'twice' }] as const;
     await putQueue(other);
     await subscribe(other, receiver.url(`/${other}`));
     await send(ingressDeadLetterUrl, ...twice);
     const id = await send(ingressQueueUrl, JSON.stringify({ queue, data: { late: true } }));
-    const poison = `{"queue": "${queue}", "data": `;
-    const poisonId = await send(ingressQueueUrl, poison);
-    await buried((letter) => textOf(letter, 'posthaste-id') === id);
-    const first = await buried(({ Body }) => Body === poison);
+    const invalid = `{"queue": "${queue}", "data": `;
+    const invalidId = await send(ingressQueueUrl, invalid);
+    await findDeadLetter((deadLetter) => textOf(deadLetter, 'posthaste-id') === id);
+    const first = await findDeadLetter(({ Body }) => Body === invalid);
     await putQueue(queue);
     await subscribe(queue, receiver.url(`/${queue}`));
 
@@ -85,13 +85,13 @@ describe.concurrent('posthaste redrive on the deployed system', () => {
 
     expect(await finishedDelivery(queue, id)).toMatchObject({ status: 'delivered' });
     await finishedDelivery(other, 'twice');
-    const isAgain = ({ Body, MessageId }: Message) => Body === poison && MessageId !== first.MessageId;
+    const isAgain = ({ Body, MessageId }: Message) => Body === invalid && MessageId !== first.MessageId;
     const again = await taken(ingressDeadLetterUrl, isAgain);
     expect(textOf(again, 'reason')).toBe('not_json');
-    expect(textOf(again, 'posthaste-id')).toBe(poisonId);
+    expect(textOf(again, 'posthaste-id')).toBe(invalidId);
     expect(idsAt(`/${queue}`)).toEqual([id]);
 
-    // As if the first run had ended between sending and removing.
+    // Simulates a first run that stopped between sending the message and deleting the dead letter.
     await send(ingressDeadLetterUrl, ...twice);
     expect(await redrive('ingress', '--limit', '1')).toMatchObject({ redriven: 1 });
     await publish({ queue: other, id: 'after', data: 1 });
@@ -99,7 +99,7 @@ describe.concurrent('posthaste redrive on the deployed system', () => {
     expect(idsAt(`/${other}`)).toEqual(['twice', 'after']);
   });
 
-  it('delivers a dead job, and leaves what is none where it is', async () => {
+  it('delivers a dead-lettered job, and leaves a message that is not a job in the queue', async () => {
     const queue = `redrive-${randomUUID()}`;
     await putQueue(queue);
     const subscriptionId = await subscribe(queue, receiver.url(`/${queue}`));

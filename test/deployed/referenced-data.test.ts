@@ -53,7 +53,7 @@ const requestOf = (id: string) =>
 const message = z.object({ duplicates: z.number() });
 
 describe('a message that refers to its data in a bucket of its producer', () => {
-  it('is delivered byte for byte at 1 MiB, and comes again without a fault when the object is gone', async () => {
+  it('is delivered byte for byte at 1 MiB, and a duplicate without the object causes no error', async () => {
     const [id, key] = [randomUUID(), `${prefix}${randomUUID()} é.json`];
     const data = `{ "2": 1e400, "1": "${'é'.repeat(524_270)}" }`;
     expect(Buffer.byteLength(data)).toBeGreaterThan(1_048_560);
@@ -65,13 +65,13 @@ describe('a message that refers to its data in a bucket of its producer', () => 
 
     await s3.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
     await publish(id, { bucket, key });
-    await eventually('the repeat on record', async () => {
+    await eventually('the recorded duplicate', async () => {
       const answer = await callApi('GET', `/v2/queues/${queue}/messages/${id}`);
       return message.parse(await answer.json()).duplicates === 1 ? true : undefined;
     });
   });
 
-  it('is delivered in the version that it names', async () => {
+  it('is delivered with the object version that it names', async () => {
     const [id, key] = [randomUUID(), `${prefix}${randomUUID()}.json`];
     const first = await put(key, '"first"');
     await put(key, '"second"');
@@ -86,11 +86,11 @@ describe('a message that refers to its data in a bucket of its producer', () => 
     ['data_ref_missing', () => Promise.resolve({ bucket, key: `${prefix}${randomUUID()}` })],
     ['data_ref_too_large', () => put(`${prefix}${randomUUID()}`, `"${'x'.repeat(1_048_575)}"`)],
     ['data_ref_not_json', () => put(`${prefix}${randomUUID()}`, 'hello')],
-  ])('is buried with the reason %s', async (reason, make) => {
+  ])('is dead-lettered with the reason %s', async (reason, make) => {
     const [id, { bucket: of, key }] = [randomUUID(), await make()];
     await publish(id, { bucket: of, key });
-    const buried = await taken(ingressDeadLetterUrl, ({ Body }) => Body?.includes(id) === true);
+    const deadLetter = await taken(ingressDeadLetterUrl, ({ Body }) => Body?.includes(id) === true);
 
-    expect(buried.MessageAttributes?.['reason']?.StringValue).toBe(reason);
+    expect(deadLetter.MessageAttributes?.['reason']?.StringValue).toBe(reason);
   });
 });

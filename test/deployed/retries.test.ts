@@ -27,7 +27,7 @@ type Scenario = {
   withinMs?: number;
 };
 
-/** Publishes one message to one subscriber, and waits for the end of its delivery. */
+/** Publishes one message to one subscriber and waits until its delivery has finished. */
 const delivered = async ({ answers, queuePolicy, policy, delay = 0, withinMs }: Scenario) => {
   const queue = `retries-${randomUUID()}`;
   const path = `/${queue}`;
@@ -43,7 +43,7 @@ const delivered = async ({ answers, queuePolicy, policy, delay = 0, withinMs }: 
   return { queue, path, subscriptionId, delivery, requests: receiver.received(path) };
 };
 
-/** How late each retry came after its due time, in milliseconds; negative is early. */
+/** The lateness of each retry in milliseconds; negative is early. */
 const lateness = (
   requests: readonly { arrivedAt: number }[],
   attempts: readonly { startedAt: string; durationMs: number }[],
@@ -59,9 +59,9 @@ const lateness = (
 const p95 = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.95) - 1] ?? Infinity;
 
-// Side by side, because they mostly wait.
+// Concurrent, because these tests mostly wait.
 describe.concurrent('a delivery on the deployed system', () => {
-  it('goes through the whole four-phase schedule, no retry early, p95 of the lateness within 1.5 s', async () => {
+  it('follows the four-phase schedule with no retry early and a p95 lateness of at most 1.5 s', async () => {
     const { delivery, requests } = await delivered({
       answers: [{ status: 503 }],
       policy: {
@@ -73,7 +73,7 @@ describe.concurrent('a delivery on the deployed system', () => {
         maximum_delay_retries: 1,
         retry_backoff_function: 'linear',
       },
-      // The tests that start at the same time have all subscribed by then; functions start for them in these seconds.
+      // Waits for the other concurrent tests to subscribe and for the functions to start.
       delay: 4,
       withinMs: 60_000,
     });
@@ -93,7 +93,7 @@ describe.concurrent('a delivery on the deployed system', () => {
     expect(p95(late)).toBeLessThanOrEqual(1_500);
   });
 
-  it('stops at the first success; a copy sent by hand and a late wake-up do nothing', async () => {
+  it('stops at the first success and ignores a duplicate message and late wake-ups', async () => {
     const { queue, path, subscriptionId, delivery } = await delivered({
       answers: [{ status: 503 }, { status: 503 }, { status: 200 }],
       policy: { ...NO_RETRIES, minimum_delay_retries: 5, minimum_delay: 1 },
@@ -108,7 +108,7 @@ describe.concurrent('a delivery on the deployed system', () => {
     for (const attempt of [2, 3, 4]) {
       await send(retryQueueUrl, encodeWakeUp({ kind: 'wake_up', key, attempt, dueAt: Date.now() }));
     }
-    // Another message to the same subscriber, published after them, shows that they were worked off.
+    // A later message to the same subscriber shows that the wake-ups were processed.
     await publish({ queue, id: 'after', data: 1 });
     await finishedDelivery(queue, 'after');
     await publish({ queue, id: 'm', data: { queue } });
@@ -119,7 +119,7 @@ describe.concurrent('a delivery on the deployed system', () => {
     expect(ids.filter((id) => id === 'm')).toHaveLength(3);
   });
 
-  it('is retried through EventBridge Scheduler at its time where the delay is long', async () => {
+  it('is retried on time by EventBridge Scheduler when the delay is long', async () => {
     const { delivery, requests } = await delivered({
       answers: [{ status: 503 }, { status: 200 }],
       policy: { ...NO_RETRIES, minimum_delay_retries: 1, minimum_delay: 7, maximum_delay: 7 },
@@ -132,7 +132,7 @@ describe.concurrent('a delivery on the deployed system', () => {
     expect(late).toBeLessThanOrEqual(1_500);
   });
 
-  it('makes 25 attempts where its policy says so', async () => {
+  it('makes 25 attempts under a policy of 24 retries', async () => {
     const { delivery, requests } = await delivered({
       answers: [{ status: 500 }],
       policy: { ...NO_RETRIES, retries_with_no_delay: 20, minimum_delay_retries: 4, minimum_delay: 1 },
@@ -147,7 +147,7 @@ describe.concurrent('a delivery on the deployed system', () => {
   });
 
   it.each([302, 400, 404])(
-    'is not retried after a %i, and is handed to the undeliverable queue',
+    'is not retried after a %i, and goes to the undeliverable queue',
     async (status) => {
       const { queue, delivery, requests } = await delivered({
         answers: [{ status, headers: { location: receiver.url('/elsewhere') } }],
@@ -169,15 +169,20 @@ describe.concurrent('a delivery on the deployed system', () => {
   );
 });
 
-describe.concurrent('the policy in force', () => {
+describe.concurrent('the effective retry policy', () => {
   const once = { ...NO_RETRIES, retries_with_no_delay: 1 };
   const twice = { ...NO_RETRIES, retries_with_no_delay: 2 };
 
   it.each([
-    { name: "the subscription's before the queue's", queuePolicy: twice, policy: once, requests: 2 },
-    { name: "the queue's where the subscription has none", queuePolicy: twice, requests: 3 },
     {
-      name: "the queue's where it ignores the subscription's",
+      name: "the subscription's policy rather than the queue's",
+      queuePolicy: twice,
+      policy: once,
+      requests: 2,
+    },
+    { name: "the queue's policy where the subscription has none", queuePolicy: twice, requests: 3 },
+    {
+      name: "the queue's policy where it overrides the subscription's",
       queuePolicy: { ...twice, ignore_subscription_override: true },
       policy: once,
       requests: 3,

@@ -21,7 +21,7 @@ const rotatedSchema = z.object({ secret: z.string().optional(), publicKey: z.str
 
 const post = async (path: string, body: object): Promise<unknown> => {
   const response = await callApi('POST', path, body);
-  if (!response.ok) throw new Error(`${path} was answered with ${response.status}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`${path} got ${response.status}: ${await response.text()}`);
   return response.json();
 };
 
@@ -35,13 +35,13 @@ const newSubscription = async () => {
     secret,
     rotate: async (body: object) =>
       rotatedSchema.parse(await post(`${subscriptions}/${id}/secret/rotate`, body)),
-    /** The request of one more message. */
+    /** Publishes a message and returns its webhook request. */
     delivered: async (): Promise<ReceivedRequest> => {
       const id = randomUUID();
       await publish({ queue, id, data: { text: 'é – 12345678901234567890' } });
       await finishedDelivery(queue, id);
       const request = receiver.received(`/${queue}`).find(({ headers }) => headers['webhook-id'] === id);
-      if (request === undefined) throw new Error(`${id} did not come`);
+      if (request === undefined) throw new Error(`${id} did not arrive`);
       return request;
     },
   };
@@ -50,7 +50,7 @@ const newSubscription = async () => {
 const headersOf = ({ headers }: ReceivedRequest): Record<string, string> =>
   z.record(z.string(), z.string()).parse(headers);
 
-/** The official library's verdict. */
+/** Whether the official library accepts the signature. */
 const verifies = (secret: string, request: ReceivedRequest): boolean => {
   try {
     new Webhook(secret).verify(request.body, headersOf(request));
@@ -72,14 +72,14 @@ const verifiesWith = (publicKey: string, request: ReceivedRequest): boolean => {
 };
 
 describe('a request of the deployed system', () => {
-  it('is verified by the official library with the secret that subscribing has shown', async () => {
+  it('is verified by the official library with the secret from the subscribe response', async () => {
     const { secret, delivered } = await newSubscription();
     const request = await delivered();
     expect(verifies(secret, request)).toBe(true);
     expect(verifies(`whsec_${randomBytes(32).toString('base64')}`, request)).toBe(false);
   });
 
-  it('is signed with the old and the new secret while one takes the place of the other, and then with the new one', async () => {
+  it('is signed with the old and the new secret during the grace period, then only with the new one', async () => {
     const { secret: first, rotate, delivered } = await newSubscription();
     const second = `whsec_${randomBytes(64).toString('base64')}`;
     expect(await rotate({ secret: second, graceSeconds: 3600 })).toEqual({ secret: second });

@@ -19,7 +19,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** Bodies as text. */
+/** The received requests with their bodies as text. */
 const received = (path: string) =>
   receiver.received(path).map(({ headers, body }) => ({ headers, body: body.toString() }));
 
@@ -35,8 +35,8 @@ const post = async (queue: string, body: unknown): Promise<string> => {
   return id;
 };
 
-describe('the life of a subscription', () => {
-  it('leads from one URL to another, off and on again, and ends at once', async () => {
+describe('the lifecycle of a subscription', () => {
+  it('includes a change of URL, disabling, enabling and deletion, each effective at once', async () => {
     const queue = `life-${randomUUID()}`;
     const [first, second] = [receiver.url('/life-1'), receiver.url('/life-2')];
     const id = await subscribe(queue, first);
@@ -61,7 +61,7 @@ describe('the life of a subscription', () => {
     expect(received('/life-2').map(({ body }) => body)).toEqual(['"moved"', '"back"']);
   });
 
-  it('begins with the confirmation of its subscriber, where the queue asks', async () => {
+  it('starts with a confirmation by the subscriber where the queue requires it', async () => {
     const queue = `confirm-${randomUUID()}`;
     await callApi('PUT', `/v2/queues/${queue}`, { _confirm_subscriptions: true });
     const id = await subscribe(queue, receiver.url('/confirm'));
@@ -75,10 +75,10 @@ describe('the life of a subscription', () => {
       .object({ type: z.string(), data: z.object({ confirmUrl: z.url() }) })
       .parse(JSON.parse(asked.body));
     expect(type).toBe('posthaste.subscription_confirmation');
-    await eventually('the early message on record', () => deliveriesOf(queue, early));
+    await eventually('the record of the early message', () => deliveriesOf(queue, early));
     expect(await asJson('GET', path)).toMatchObject({ confirmed: false });
 
-    // Whoever has the link needs no other proof; without its token it leads nowhere.
+    // The link needs no signature; with a wrong token it returns 404.
     expect((await fetch(data.confirmUrl.replace(/token=.*/, 'token=guessed'))).status).toBe(404);
     const confirmed = await fetch(data.confirmUrl);
     expect([confirmed.status, await confirmed.json()]).toEqual([200, { confirmed: true }]);
@@ -92,7 +92,7 @@ describe('the life of a subscription', () => {
     expect(await deliveriesOf(queue, early)).toEqual([]);
   });
 
-  it('can be carried over to another queue', async () => {
+  it('can be exported and imported into another queue', async () => {
     const [from, to] = [`from-${randomUUID()}`, `to-${randomUUID()}`];
     const options = { post_headers: { authorization: 'Bearer s3cret' } };
     await subscribe(from, receiver.url('/carried'), options);
@@ -104,8 +104,8 @@ describe('the life of a subscription', () => {
   });
 });
 
-describe('without a signature', () => {
-  it('a caller learns that the API is there', async () => {
+describe('without a signature, a caller', () => {
+  it('can ping the API', async () => {
     expect((await fetch(`${apiUrl}/v2/ping`)).status).toBe(204);
   });
 
@@ -117,11 +117,11 @@ describe('without a signature', () => {
     ['PUT', '/v2/queues/a/subscriptions/b/confirm'],
     ['GET', '/v2/queues/a/subscriptions/b'],
     ['POST', '/v2/queues/a/subscriptions/b/enable'],
-  ])('a caller gets no further: %s %s', async (method, path) => {
+  ])('is refused: %s %s', async (method, path) => {
     expect((await fetch(`${apiUrl}${path}`, { method })).status).toBe(403);
   });
 
-  it('a path that is another one once it is decoded leads nowhere', async () => {
+  it('is refused for a path that decodes to another path', async () => {
     for (const path of [
       'a%2F..%2Fb/subscriptions/c',
       'a/subscriptions/c%2F..%2Fd',
@@ -133,8 +133,8 @@ describe('without a signature', () => {
   });
 });
 
-describe('the health of a deployment', () => {
-  it('is well, and counts every queue', async () => {
+describe('the health of the deployment', () => {
+  it('is ok, with the count of every queue', async () => {
     const health = healthSchema.parse(await asJson('GET', '/v2/health'));
     expect(health.status).toBe('ok');
     expect(Object.keys(health.queues ?? {}).sort()).toEqual([

@@ -25,17 +25,17 @@ const signingSecret = randomBytes(32);
 
 let receiver: Receiver;
 let subscriptionId: string;
-/** All that the functions logged of it. */
+/** Everything that the functions logged in this test file. */
 let lines: readonly string[];
-/** All that one of them has logged since it was deployed: the others may have been started by tests before this one. */
+/** Everything that reconcile logged since its deployment. Other functions may have started in earlier tests. */
 let linesSinceStart: readonly string[];
 
 beforeAll(async () => {
   receiver = await startReceiver();
-  const scenes = [liveThroughEverything(), waitForTheScheduler(), standInLine()];
-  const [buried] = await Promise.all([sendRubbish(), ...scenes]);
+  const scenarios = [deliverInEveryPhase(), retryByScheduler(), waitForRateLimit()];
+  const [deadLettered] = await Promise.all([sendInvalidMessages(), ...scenarios]);
   await invoke(functions.reconcile);
-  lines = await linesOnceBuried(buried);
+  lines = await linesWhenDeadLettered(deadLettered);
   linesSinceStart = await logLines([functions.reconcile]);
 }, 90_000);
 
@@ -43,7 +43,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** Each phase once a second, until it is exhausted; then by hand, once more, with success. */
+/** One retry in each phase, a second apart. The test then retries the exhausted delivery manually. */
 const EVERY_PHASE = {
   retries_with_no_delay: 1,
   minimum_delay_retries: 1,
@@ -53,7 +53,7 @@ const EVERY_PHASE = {
   maximum_delay_retries: 1,
 };
 
-const liveThroughEverything = async (): Promise<void> => {
+const deliverInEveryPhase = async (): Promise<void> => {
   const { queue, messageId } = story;
   const path = `/${plant('the path of the URL')}`;
   const failure = {
@@ -76,14 +76,14 @@ const liveThroughEverything = async (): Promise<void> => {
   expect((await finishedDelivery(queue, messageId)).status).toBe('exhausted');
   const retry = `/v2/queues/${queue}/messages/${messageId}/deliveries/${subscriptionId}/retry`;
   expect((await callApi('POST', retry)).status).toBe(202);
-  await eventually('a delivery by hand', async () => {
+  await eventually('the manual retry', async () => {
     const delivery = await finishedDelivery(queue, messageId);
     return delivery.status === 'delivered' ? delivery : undefined;
   });
 };
 
-/** A retry that is far enough away for the Scheduler; beside it a subscriber that says no, and one that is filtered out. */
-const waitForTheScheduler = async (): Promise<void> => {
+/** A retry that is late enough for EventBridge Scheduler, a rejected delivery and a filtered message. */
+const retryByScheduler = async (): Promise<void> => {
   const queue = `telemetry-far-${run}`;
   await putQueue(queue, { ...EVERY_PHASE, retries_with_no_delay: 0, minimum_delay: 6, maximum_delay: 6 });
   receiver.script(`/${queue}/late`, [{ status: 503 }, { status: 200 }]);
@@ -95,12 +95,12 @@ const waitForTheScheduler = async (): Promise<void> => {
   await finishedDeliveries(queue, 'far', 2, 60_000);
 };
 
-/** Messages to a subscriber that takes one in two seconds; to one that is disabled; and to nobody. */
-const standInLine = async (): Promise<void> => {
+/** Messages to a rate-limited subscriber, to a disabled one, and to a queue without subscriptions. */
+const waitForRateLimit = async (): Promise<void> => {
   const queue = `telemetry-line-${run}`;
   await putQueue(queue);
-  await publish({ queue, id: 'to-nobody', data: 1 });
-  await finishedDeliveries(queue, 'to-nobody', 0);
+  await publish({ queue, id: 'unmatched', data: 1 });
+  await finishedDeliveries(queue, 'unmatched', 0);
   await subscribe(queue, receiver.url(`/${queue}`), { max_per_second: 0.5 });
   const off = await subscribe(queue, receiver.url(`/${queue}/off`));
   await callApi('POST', `/v2/queues/${queue}/subscriptions/${off}/disable`);
@@ -109,17 +109,17 @@ const standInLine = async (): Promise<void> => {
   await Promise.all(ids.map((id) => finishedDeliveries(queue, id, 2)));
 };
 
-/** Answers with the ids of what is to be buried. */
-const sendRubbish = async (): Promise<string[]> => {
-  const queue = `telemetry-rubbish-${run}`;
+/** Sends invalid messages and requests. Returns the ids of the messages that will be dead-lettered. */
+const sendInvalidMessages = async (): Promise<string[]> => {
+  const queue = `telemetry-invalid-${run}`;
   const refused = [
     `${plant('a message that is not JSON')} {`,
     JSON.stringify({ queue, data: plant('a message to an unknown queue') }),
-    JSON.stringify({ queue: `${plant('a queue that cannot be')}!`, data: 1 }),
+    JSON.stringify({ queue: `${plant('an invalid queue name')}!`, data: 1 }),
   ];
   const unreadable = [
     `${plant('a job that is not JSON')} {`,
-    JSON.stringify({ v: 1, kind: 'job', queue: plant('a job that is none'), message: 1 }),
+    JSON.stringify({ v: 1, kind: 'job', queue: plant('an invalid job'), message: 1 }),
   ];
   const sent = await Promise.all([
     ...refused.map((body) => send(ingressQueueUrl, body, { note: plant(`an attribute of ${body}`) })),
@@ -139,7 +139,7 @@ const sendRubbish = async (): Promise<string[]> => {
 
 const lineSchema = z.looseObject({ message: z.string(), service: z.string(), timestamp: z.string() });
 
-/** The structured lines of our own. */
+/** The structured log lines of the product. */
 const ownLines = () => structured(lines);
 
 const structured = (all: readonly string[]) =>
@@ -148,25 +148,25 @@ const structured = (all: readonly string[]) =>
     return start < 0 ? [] : [lineSchema.parse(JSON.parse(line.slice(start)))];
   });
 
-/** A function's lines come together when it has ended: what it logged of these ids, and what it counted. */
-const linesOnceBuried = (ids: readonly string[]): Promise<string[]> =>
-  eventually('what was refused and buried is logged', async () => {
+/** Waits until the refusals of these messages are logged. The log lines of an invocation arrive together. */
+const linesWhenDeadLettered = (ids: readonly string[]): Promise<string[]> =>
+  eventually('the log lines of refused and dead-lettered messages', async () => {
     const found = await logLines(Object.values(functions), since);
-    const buried = structured(found).filter(({ message }) =>
+    const deadLettered = structured(found).filter(({ message }) =>
       /^(message_refused|dead_lettered)$/.test(message),
     );
-    return ids.every((id) => buried.some((line) => line['id'] === id)) ? found : undefined;
+    return ids.every((id) => deadLettered.some((line) => line['id'] === id)) ? found : undefined;
   });
 
 describe('the log of the deployed system', () => {
-  it('tells the story of a message from its acceptance to its last attempt, by its ids', () => {
-    const told = ownLines().filter(
+  it('shows a message from its acceptance to its last attempt by its ids', () => {
+    const ofStory = ownLines().filter(
       ({ queue, messageId }) => queue === story.queue && messageId === story.messageId,
     );
-    expect(told.filter(({ message }) => message === 'message_accepted')).toMatchObject([
+    expect(ofStory.filter(({ message }) => message === 'message_accepted')).toMatchObject([
       { service: 'dispatch', matched: 1, filtered: 0 },
     ]);
-    const attempts = told
+    const attempts = ofStory
       .filter(({ message }) => message === 'attempt_made')
       .toSorted((one, other) => one.timestamp.localeCompare(other.timestamp));
     expect(attempts.map(({ attempt, phase, outcome }) => [attempt, phase, outcome])).toEqual([
@@ -189,10 +189,10 @@ describe('the log of the deployed system', () => {
       });
     }
     expect(attempts.map(({ statusCode }) => statusCode)).toEqual([500, 500, 500, 500, 500, 200]);
-    expect(told.map(({ message }) => message)).toContain('retried_by_hand');
+    expect(ofStory.map(({ message }) => message)).toContain('retried_by_hand');
   });
 
-  it('names the message in every line that concerns one', () => {
+  it('names the message in every line about a message', () => {
     const concerned =
       /^(attempt_made|attempts_delivered|message_accepted|slot_awaited|delivery_cancelled|retried_by_hand|wake_up_dropped)$/;
     const named = ownLines().filter(({ message }) => concerned.test(message));
@@ -202,9 +202,9 @@ describe('the log of the deployed system', () => {
     );
   });
 
-  it('holds none of the secrets that were planted in data, headers, URLs, templates, answers and requests', () => {
+  it('contains none of the secrets planted in data, headers, URLs, templates, responses and requests', () => {
     const everything = lines.join('\n');
-    // What was looked through is what was logged of all this.
+    // Checks that the searched lines belong to these messages.
     expect(everything).toContain(story.messageId);
     expect(everything).toContain(`by-api-${run}`);
     expect(secrets.count()).toBeGreaterThan(20);
@@ -214,7 +214,7 @@ describe('the log of the deployed system', () => {
 });
 
 describe('the metrics of the deployed system', () => {
-  /** What a short run in which nothing of ours fails cannot show. */
+  /** Metrics that a short run without faults does not emit. */
   const OF_FAULTS = new Set<string>([
     metricNames.faults,
     metricNames.awsCallsRetried,
@@ -223,7 +223,7 @@ describe('the metrics of the deployed system', () => {
     metricNames.subscriptionsFailing,
   ]);
 
-  it('are all that are declared and no others, in the embedded metric format, by nothing but the deployment', () => {
+  it('are exactly the declared ones, in the embedded metric format, with the deployment as the only dimension', () => {
     const emitted = metricsOf([...lines, ...linesSinceStart]);
     const declared = new Set<string>(Object.values(metricNames));
     const names = new Set(emitted.map(({ name }) => name));
@@ -236,7 +236,7 @@ describe('the metrics of the deployed system', () => {
     }
   });
 
-  it('are what the deployed alarms and graphs watch, by name and dimension', async () => {
+  it('include all that the deployed alarms and graphs use, by name and dimension', async () => {
     const written = new Set(
       metricsOf([...lines, ...linesSinceStart]).map(
         ({ name, dimensions }) => `${name} by ${Object.keys(dimensions).join()}`,

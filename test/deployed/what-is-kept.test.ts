@@ -46,8 +46,8 @@ const shown = async (queue: string): Promise<unknown> =>
   z.looseObject({ body: z.unknown().optional() }).parse(await ok('GET', `/v2/queues/${queue}/messages/m`))
     .body;
 
-/** As if the message had been kept long ago, and its record were about to be forgotten. */
-const nearlyForgotten = (queue: string): Promise<unknown> =>
+/** Makes the record of the message expire in an hour, as if it had been stored long ago. */
+const expireSoon = (queue: string): Promise<unknown> =>
   dynamo.send(
     new UpdateCommand({
       TableName: endpoints.deliveriesTable,
@@ -65,19 +65,19 @@ const dataOf = (path: string): unknown[] =>
 describe('a message too large for its record', () => {
   const data = 'x'.repeat(20_000);
 
-  it('is kept at the first failure: shown, retried by hand and recovered long after', async () => {
+  it('is stored at its first failure, and can be shown, retried manually and recovered much later', async () => {
     const { queue, path, subscriptionId } = await newSubscription(NO_RETRIES);
     receiver.script(path, [{ status: 503 }, { status: 503 }, { status: 200 }]);
     await publish({ queue, id: 'm', data });
     expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'exhausted' });
     expect((await shown(queue)) === data).toBe(true);
 
-    await nearlyForgotten(queue);
+    await expireSoon(queue);
     await ok('POST', `/v2/queues/${queue}/messages/m/deliveries/${subscriptionId}/retry`);
     await receiver.waitFor(path, 2, 30_000);
     expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'exhausted' });
 
-    await nearlyForgotten(queue);
+    await expireSoon(queue);
     const [since, until] = [new Date(Date.now() - hour), new Date()].map((time) => time.toISOString());
     await ok('POST', `/v2/queues/${queue}/recoveries`, { since, until });
     await receiver.waitFor(path, 3, 30_000);
@@ -86,7 +86,7 @@ describe('a message too large for its record', () => {
     expect(dataOf(path).map((one) => one === data)).toEqual([true, true, true]);
   });
 
-  it('that is erased while its first attempt is under way is not kept', async () => {
+  it('is not stored when it is erased during its first attempt', async () => {
     const { queue, path } = await newSubscription(NO_RETRIES);
     receiver.script(path, async () => {
       await erase(queue);
@@ -97,14 +97,14 @@ describe('a message too large for its record', () => {
     expect(await shown(queue)).toBeUndefined();
   });
 
-  it('that comes again after it was erased leaves nothing behind', async () => {
+  it('is not stored again by a duplicate after it was erased', async () => {
     const { queue, path } = await newSubscription();
     const large = 'x'.repeat(100_000);
     await publish({ queue, id: 'm', data: large });
     await finishedDelivery(queue, 'm');
     await erase(queue);
     await publish({ queue, id: 'm', data: large });
-    // What comes after it shows that it was worked off.
+    // A later message shows that the duplicate was processed.
     await publish({ queue, id: 'after', data: 1 });
     await finishedDelivery(queue, 'after');
 
@@ -113,8 +113,8 @@ describe('a message too large for its record', () => {
   });
 });
 
-describe('what is left of a subscription', () => {
-  it('by a crash is taken over by the next one to the same subscriber', async () => {
+describe('the remaining items of a subscription', () => {
+  it('after a crash do not block a new subscription with the same URL', async () => {
     const { queue, path, subscriptionId } = await newSubscription();
     const Key = subscriptionItemKey(queue, subscriptionId);
     await dynamo.send(new DeleteCommand({ TableName: endpoints.subscriptionsTable, Key }));
@@ -122,13 +122,13 @@ describe('what is left of a subscription', () => {
     expect(await subscribe(queue, receiver.url(path))).not.toBe(subscriptionId);
   });
 
-  it('by its deletion is forgotten when no repeat can ask for it any more', async () => {
+  it('after its deletion are removed when repeated requests can no longer need them', async () => {
     const { queue, subscriptionId } = await newSubscription();
     await deleteSubscription(queue, subscriptionId);
-    const order = { kind: 'cancellation' as const, queue, subscriptionId, deletedAt: Date.now() - hour };
-    await send(endpoints.operationQueueUrl, encodeOperation(order));
+    const operation = { kind: 'cancellation' as const, queue, subscriptionId, deletedAt: Date.now() - hour };
+    await send(endpoints.operationQueueUrl, encodeOperation(operation));
 
-    await eventually('the end of the mark', async () => {
+    await eventually('the removal of the deletion mark', async () => {
       const Key = subscriptionItemKey(queue, subscriptionId);
       const { Item } = await dynamo.send(new GetCommand({ TableName: endpoints.subscriptionsTable, Key }));
       return Item === undefined ? true : undefined;
@@ -137,7 +137,7 @@ describe('what is left of a subscription', () => {
 });
 
 describe('the deliveries of one subscription', () => {
-  it('that failed are listed', async () => {
+  it('are listed when they failed', async () => {
     const { queue, path, subscriptionId } = await newSubscription(NO_RETRIES);
     receiver.script(path, [{ status: 503 }]);
     await publish({ queue, id: 'm', data: 1 });

@@ -2,20 +2,20 @@ import { allKinds, type KindName } from './kinds/all-kinds.ts';
 import type { Expected } from './kinds/kind.ts';
 import type { AttemptSeen } from './messages.ts';
 
-/** What a run has to keep to. */
+/** The limits of a run. */
 export const bounds = {
-  /** Milliseconds that an attempt, and the invocation that makes no other, may take beyond the attempt timeout. */
+  /** Milliseconds that an attempt, or an invocation with one attempt per delivery, may take beyond the attempt timeout. */
   beyondTimeoutMs: 2_000,
-  /** Bytes that the function may need beyond what it needs at rest. */
+  /** Bytes that the function may use beyond its idle memory. */
   memory: 200 * 1024 * 1024,
-  /** How many times as long as in the control run the p99 of healthy deliveries may be, beside so many hostile ones of each kind. */
+  /** Limit for the p99 of healthy deliveries as a multiple of the control run, with `ofEach` hostile deliveries of each kind. */
   slowdowns: [
     { ofEach: 3, atMost: 1.5 },
     { ofEach: 20, atMost: 3 },
   ],
 } as const;
 
-/** An outcome as the table says it. */
+/** The text of an outcome in the table. */
 export const worded = (result: Pick<AttemptSeen, 'outcome' | 'statusCode' | 'error'>): string =>
   `${result.outcome} ${result.statusCode ?? result.error ?? ''}`.trim();
 
@@ -35,7 +35,7 @@ const isAsExpected = (expected: Expected, attempt: AttemptSeen): boolean => {
   );
 };
 
-/** What is wrong with attempts at a kind, a sentence each. */
+/** The unexpected outcomes and durations of attempts at a kind, one sentence each. */
 export const faultsOf = (
   name: KindName,
   attempts: readonly AttemptSeen[],
@@ -48,6 +48,8 @@ export const faultsOf = (
     ...[...new Set(unexpected.map(worded))].map(
       (what) => `${name}: ${what} in place of ${wordedExpectation(expected)}`,
     ),
-    ...(slow.length === 0 ? [] : [`${name}: ${slow.length} attempts took longer than the timeout and 2 s`]),
+    ...(slow.length === 0
+      ? []
+      : [`${name}: ${slow.length} attempts took more than 2 s longer than the timeout`]),
   ];
 };

@@ -11,20 +11,20 @@ import { startReceivers, type Processes } from './run.ts';
 
 export type HostileRequest = { seed: number; attemptTimeoutMs: number };
 
-/** `slowdown`: how many times as long as in the control run the p99 was, and how many it may be. */
+/** `slowdown`: the p99 as a multiple of the control run; `atMost`: its limit. */
 export type Beside = NeighboursResult & { slowdown: number; atMost: number };
 
 export type HostileResult = {
-  /** `memory`: bytes beyond what the function needs at rest, at most. */
+  /** `memory`: the peak in bytes beyond the idle memory of the function. */
   kinds: readonly (KindResult & { memory: number })[];
   model: typeof model & { kinds: readonly string[] };
   beside: readonly Beside[];
-  /** What was against the bounds, a sentence each. */
+  /** The violated limits, one sentence each. */
   broken: readonly string[];
   seconds: number;
 };
 
-/** What the command is asked for. Undefined: not to be understood. */
+/** Parses the arguments of the command; undefined if they are invalid. */
 export const hostileRequestOf = (
   args: readonly string[],
 ): (HostileRequest & { json: boolean }) | undefined => {
@@ -42,14 +42,14 @@ export const hostileRequestOf = (
     if (seed === undefined || timeout === undefined) return undefined;
     return { seed, attemptTimeoutMs: timeout * 1000, json: values.json };
   } catch {
-    // parseArgs throws for what it does not know; the usage line says what it does.
+    // parseArgs throws for unknown arguments; the caller prints the usage line.
     return undefined;
   }
 };
 
 type Say = (line: string) => void;
 
-/** Every kind by itself, then some of each beside deliveries that are well. */
+/** Measures every kind alone, then some of each kind beside healthy deliveries. */
 export const runHostile = async (
   request: HostileRequest,
   say: Say,
@@ -69,11 +69,11 @@ export const runHostile = async (
   };
 };
 
-/** More would make each other slow. */
+/** More at once would slow each other down. */
 const SIDE_BY_SIDE = 4;
 
 const everyKind = async (processes: Processes, { attemptTimeoutMs }: HostileRequest, say: Say) => {
-  say(`${kindNames.length} kinds of hostile receiver, ten deliveries at once to each, or twice ten.`);
+  say(`${kindNames.length} kinds of hostile receiver, ten or twenty deliveries to each, ten at once.`);
   const receivers = await startReceivers(processes, kindNames);
   const measured = await inParallel(kindNames, SIDE_BY_SIDE, async (name) => {
     const { kinds, memory, broken } = await measureKinds(processes, receivers, {
@@ -92,7 +92,7 @@ const besideHealthy = async (processes: Processes, request: HostileRequest, say:
     say(
       `${model.healthyDeliveries} healthy deliveries beside ${ofEach} of each of ${neighbours.length} kinds.`,
     );
-    // Anew each time: receivers and functions of the last run may still have work to do.
+    // Fresh processes for each run, because those of the last run may still be busy.
     await using stack = processes.stack.use(new AsyncDisposableStack());
     const own = { ...processes, stack };
     const result = await runNeighbours(own, await startReceivers(own, neighbours), { ...request, ofEach });

@@ -4,18 +4,18 @@ import { fileURLToPath } from 'node:url';
 
 import type { ZodType } from 'zod';
 
-/** A process of a run, and what it says. */
+/** A child process of a run, with its messages. */
 export type Child<To, From extends { kind: string }> = {
-  tell: (message: To) => void;
-  /** The next message of a kind. @throws when the process ends before it */
-  hear: <Kind extends From['kind']>(kind: Kind) => Promise<Extract<From, { kind: Kind }>>;
-  /** From now on, every message that nobody waits for. */
+  send: (message: To) => void;
+  /** Waits for the next message of a kind. @throws when the process exits first */
+  next: <Kind extends From['kind']>(kind: Kind) => Promise<Extract<From, { kind: Kind }>>;
+  /** Calls the listener for every message from now on. */
   onMessage: (listener: (message: From) => void) => void;
   stop: () => Promise<void>;
 };
 
-/** How much of what a process complained about is kept, in characters. */
-const MOST_COMPLAINT = 4_000;
+/** Characters of stderr that are kept for the error message. */
+const MAX_STDERR = 4_000;
 
 export const startChild = <To extends object, From extends { kind: string }>(
   file: string,
@@ -25,20 +25,20 @@ export const startChild = <To extends object, From extends { kind: string }>(
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     execArgv: ['--expose-gc'],
   });
-  let complaint = '';
+  let stderr = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    complaint = `${complaint}${text}`.slice(-MOST_COMPLAINT);
+    stderr = `${stderr}${text}`.slice(-MAX_STDERR);
   });
   const listeners = new Set<(message: From) => void>();
   const ended = once(child, 'exit');
   child.on('message', (message) => {
-    const said = schema.parse(message);
-    for (const listener of listeners) listener(said);
+    const parsed = schema.parse(message);
+    for (const listener of listeners) listener(parsed);
   });
 
   return {
-    tell: (message) => child.send(message),
-    hear: (kind) =>
+    send: (message) => child.send(message),
+    next: (kind) =>
       new Promise((resolve, reject) => {
         const listener = (message: From): void => {
           if (!isOf(kind, message)) return;
@@ -47,7 +47,7 @@ export const startChild = <To extends object, From extends { kind: string }>(
         };
         listeners.add(listener);
         void ended.then(() => {
-          reject(new Error(`${file} ended before it was ${kind}. ${complaint}`));
+          reject(new Error(`${file} exited before it sent “${kind}”. ${stderr}`));
         });
       }),
     onMessage: (listener) => void listeners.add(listener),

@@ -11,14 +11,14 @@ import { modelledQueue } from './modelled-queue.ts';
 type Start = Extract<ToFunction, { kind: 'start' }>;
 type QueueName = Extract<FromFunction, { kind: 'invocation' }>['queue'];
 
-/** The deliver function, in a process of its own so that its memory is its own. Its log goes to standard output. */
+/** The deliver function in a separate process, so that its memory can be measured. It logs to standard output. */
 
-const tell = (message: FromFunction): void => {
+const report = (message: FromFunction): void => {
   process.send?.(message);
 };
 
-/** The function's own journal; what it is told of attempts is told on. */
-const tellingJournal = (): LambdaJournal => {
+/** The journal of the function, which also reports every attempt to the parent process. */
+const reportingJournal = (): LambdaJournal => {
   const journal = powertoolsJournal('deliver', {
     deployment: 'Hostile',
     version: '0.0.0',
@@ -29,7 +29,7 @@ const tellingJournal = (): LambdaJournal => {
     ...journal,
     note: (fact) => {
       journal.note(fact);
-      if (fact.fact === 'attempt_made') tell(seen(fact));
+      if (fact.fact === 'attempt_made') report(seen(fact));
     },
   };
 };
@@ -49,10 +49,10 @@ const seen = ({ key, attempt, dueAt }: Extract<Fact, { fact: 'attempt_made' }>):
 const start = async (settings: Start) => {
   const { attemptTimeoutMs, trustedCertificates, environments, retries } = settings;
   const ended = (queue: QueueName) => (invocation: { milliseconds: number; failed: number }) => {
-    tell({ kind: 'invocation', queue, ...invocation });
+    report({ kind: 'invocation', queue, ...invocation });
   };
   const { environment, subscriptions } = deliverOnLoopback({
-    journal: tellingJournal(),
+    journal: reportingJournal(),
     attemptTimeoutMs,
     trustedCertificates,
     deliveryQueue: {
@@ -66,7 +66,7 @@ const start = async (settings: Start) => {
         retry.send(encodeWakeUp(wakeUp), delaySeconds);
         return Promise.resolve();
       },
-      // Minutes away: nobody waits for it here.
+      // A scheduled wake-up is minutes away, longer than a run.
       schedule: () => Promise.resolve('scheduled'),
     },
   });
@@ -92,14 +92,14 @@ const measure = async (isIdle: boolean): Promise<void> => {
     idle = process.memoryUsage.rss();
   }
   const peak = process.resourceUsage().maxRSS * 1024;
-  tell({ kind: 'memory', idle, peak, mostBusy: first?.mostBusy() ?? 0 });
+  report({ kind: 'memory', idle, peak, mostBusy: first?.mostBusy() ?? 0 });
 };
 
 const follow = async (message: ToFunction): Promise<void> => {
   switch (message.kind) {
     case 'start':
       first = await start(message);
-      tell({ kind: 'ready' });
+      report({ kind: 'ready' });
       return;
     case 'jobs':
       for (const body of message.bodies) first?.send(body);
@@ -111,5 +111,5 @@ const follow = async (message: ToFunction): Promise<void> => {
 };
 
 process.on('message', (message) => void follow(toFunction.parse(message)));
-// Whoever started it has gone.
+// The parent process has exited.
 process.on('disconnect', () => process.exit());

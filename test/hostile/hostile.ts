@@ -8,13 +8,13 @@ type Row = readonly string[];
 
 const MB = 1024 * 1024;
 
-/** The result for people: what was measured, how, and the figures. */
+/** The result as text: what was measured, how, and the figures. */
 const report = (result: HostileResult, { seed, attemptTimeoutMs }: HostileRequest): string => {
   const { kinds, broken, seconds } = result;
   return [
-    `Every kind by itself: the deliver function in a process of its own gets ten deliveries to it at once, no retries, attempt`,
-    `timeout ${attemptTimeoutMs / 1000} s; where they were over within a second, ten more. Time: the longest, from the queue to the record.`,
-    `Memory: the most that the process needed beyond what it needs at rest (bound ${bounds.memory / MB} MB).`,
+    `Every kind alone: the deliver function in a separate process gets ten deliveries to it at once, no retries, attempt`,
+    `timeout ${attemptTimeoutMs / 1000} s; ten more if these finish within a second. Time: the longest from the queue to the record.`,
+    `Memory: the peak of the process beyond its idle memory (limit ${bounds.memory / MB} MB).`,
     '',
     ...table(
       ['kind', 'what it does', 'outcome', 'attempts', 'time s', 'memory MB'],
@@ -31,18 +31,18 @@ const report = (result: HostileResult, { seed, attemptTimeoutMs }: HostileReques
     ...neighbourhood(result, seed),
     '',
     ...(broken.length === 0
-      ? ['All within bounds.']
-      : ['Against the bounds:', ...broken.map((what) => `  ${what}`)]),
+      ? ['All within the limits.']
+      : ['Violated limits:', ...broken.map((what) => `  ${what}`)]),
     `${seconds} s.`,
   ].join('\n');
 };
 
 const neighbourhood = ({ model, beside }: HostileResult, seed: number): string[] => [
-  `Beside deliveries that are well: ${model.healthyDeliveries} of them to ${model.healthySubscribers} subscribers that answer after ${HEALTHY_ANSWER_MS} ms, and so many to hostile ones of`,
-  `${model.kinds.length} kinds, in an order by seed ${seed}, all within ${model.handedOverMs / 1000} s. Modelled of AWS: the delivery queue hands out ten at a time to`,
-  `${model.deliverConcurrency} environments (deliverConcurrency); one is free again when the slowest of its ten has ended. Failures are retried by the default`,
-  `policy, by a retry queue with ${model.retryConcurrency} environments. The environments share ${model.processes} processes here, and so the processor. The control run is`,
-  `made at the same time, with as many environments of its own. Times from the queue to the record (to the request, in brackets).`,
+  `Beside healthy deliveries: ${model.healthyDeliveries} of them to ${model.healthySubscribers} subscribers that respond after ${HEALTHY_ANSWER_MS} ms, and some to hostile ones of`,
+  `${model.kinds.length} kinds, in an order by seed ${seed}, all within ${model.handedOverMs / 1000} s. The model of AWS: the delivery queue hands out ten at a time to`,
+  `${model.deliverConcurrency} environments (deliverConcurrency); one is free again when the slowest of its ten has finished. Failures are retried by the default`,
+  `policy, through a retry queue with ${model.retryConcurrency} environments. The environments share ${model.processes} processes, and so the processor. The control run`,
+  `takes place at the same time, with as many separate environments. Times from the queue to the record (to the request, in brackets).`,
   '',
   ...table(
     [
@@ -51,8 +51,8 @@ const neighbourhood = ({ model, beside }: HostileResult, seed: number): string[]
       'p99 ms',
       'control p50',
       'control p99',
-      'times',
-      'bound',
+      'multiple',
+      'limit',
       'environments',
       'hostile attempts',
     ],
@@ -90,7 +90,7 @@ const USAGE =
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** The exit status. */
+/** Runs the command and returns the exit status. */
 const hostile = async ({ json, ...request }: HostileRequest & { json: boolean }): Promise<number> => {
   const interruption: { signal?: AbortSignal } = {};
   try {
@@ -102,7 +102,7 @@ const hostile = async ({ json, ...request }: HostileRequest & { json: boolean })
     process.stdout.write(`${text}\n`);
     return result.broken.length === 0 ? 0 : 1;
   } catch (error) {
-    // An interruption ends the processes, and whatever waits for them says so in its own way.
+    // An interruption stops the child processes; errors of calls that wait for them are not reported.
     if (interruption.signal?.aborted !== true) throw error;
     say('Interrupted.');
     return INTERRUPTED;

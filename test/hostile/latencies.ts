@@ -11,7 +11,7 @@ export const latenciesOf = (all: readonly Latency[]): Latencies => ({
   done: quantilesOf(all.map(({ doneMs }) => doneMs)),
 });
 
-/** By nearest rank. */
+/** Nearest-rank quantiles. */
 const quantilesOf = (values: readonly number[]): Quantiles => {
   const sorted = values.toSorted((one, other) => one - other);
   const at = (part: number): number => sorted[Math.ceil(part * sorted.length) - 1] ?? NaN;

@@ -12,29 +12,29 @@ import {
   type Receivers,
 } from './run.ts';
 
-/** What became of batches to receivers of one kind. Times in milliseconds. */
+/** The results of batches to receivers of one kind. Times in milliseconds. */
 export type KindResult = {
   kind: KindName;
   what: string;
-  /** The outcomes that there were, by their words. */
+  /** The texts of the different outcomes. */
   outcomes: string[];
   attempts: number;
-  /** From the job on the queue to the record of its attempt, the longest. */
+  /** The longest time from the job on the queue to the record of its attempt. */
   longestMs: number;
   connections: number;
 };
 
 export type KindsResult = {
   kinds: KindResult[];
-  /** Bytes that the function needed at most beyond what it needs at rest. */
+  /** The peak in bytes beyond the idle memory of the function. */
   memory: number;
   /** The longest invocation in milliseconds. */
   invocationMs: number;
-  /** What was against the bounds, a sentence each. */
+  /** The violated limits, one sentence each. */
   broken: string[];
 };
 
-/** `atOnce`: deliveries in a batch, default 10. `sideBySide`: batches that the process has at a time, default 1, as a function of Lambda. */
+/** `atOnce`: deliveries in a batch, default 10. `sideBySide`: batches at the same time, default 1 as in Lambda. */
 export type KindsRequest = {
   names: readonly KindName[];
   attemptTimeoutMs: number;
@@ -42,15 +42,15 @@ export type KindsRequest = {
   sideBySide?: number;
 };
 
-/** A batch over sooner is followed by another, which finds whatever the first left on the connections that it gave back. */
+/** After a faster batch a second one follows, which reuses the connections and finds anything the receiver left on them. */
 const QUICK_MS = 1_000;
 
-/** How much later than allowed an attempt may be before it is not waited for. */
+/** How long to wait for an attempt beyond its timeout before the run fails. */
 const PATIENCE_MS = 15_000;
 
 /**
- * Hands one process of the function a batch for each kind, without retries, and looks at what becomes of them and at its
- * memory.
+ * Sends one function process a batch for each kind, without retries, and returns the outcomes, times and memory with the
+ * violated limits.
  */
 export const measureKinds = async (
   { stack, signal }: Processes,
@@ -125,8 +125,8 @@ const brokenBy = (
       .map(
         ({ kind, connections, attempts }) => `${kind}: ${connections} connections for ${attempts} attempts`,
       ),
-    ...(failed === 0 ? [] : [`${names.join(', ')}: ${failed} messages would come again`]),
-    ...(memory <= bounds.memory ? [] : [`${names.join(', ')}: ${memory} bytes beyond those at rest`]),
+    ...(failed === 0 ? [] : [`${names.join(', ')}: ${failed} messages were not acknowledged`]),
+    ...(memory <= bounds.memory ? [] : [`${names.join(', ')}: ${memory} bytes beyond the idle memory`]),
     ...(invocationMs <= attemptTimeoutMs + bounds.beyondTimeoutMs
       ? []
       : [`${names.join(', ')}: an invocation of ${invocationMs} ms`]),

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { OUTCOMES } from '../../shared/domain/vocabulary.ts';
 
-/** What the processes of a run say to each other. */
+/** The messages between the processes of a run. */
 
 export const toFunction = z.discriminatedUnion('kind', [
   z.object({
@@ -15,7 +15,7 @@ export const toFunction = z.discriminatedUnion('kind', [
   }),
   /** Bodies of messages on the delivery queue. */
   z.object({ kind: z.literal('jobs'), bodies: z.array(z.string()) }),
-  /** Asks for the memory. `isIdle`: nothing is under way now, so that this is what it needs at rest. */
+  /** Requests the memory figures. `isIdle`: nothing is in progress, so the current memory counts as idle. */
   z.object({ kind: z.literal('measure'), isIdle: z.boolean() }),
 ]);
 
@@ -27,18 +27,18 @@ const attempt = z.object({
   statusCode: z.number().optional(),
   error: z.string().optional(),
   durationMs: z.number(),
-  /** Milliseconds from when it was due, which for a first attempt is when its job went onto the queue, to its request. */
+  /** Milliseconds from the due time to the request. A first attempt is due when its job is queued. */
   waitedMs: z.number(),
-  /** The same to the attempt's record. */
+  /** Milliseconds from the due time to the record of the attempt. */
   doneMs: z.number(),
 });
 
 const memory = z.object({
   kind: z.literal('memory'),
-  /** Resident, in bytes: at rest, and the most there has been. */
+  /** Resident memory in bytes: idle, and at its peak. */
   idle: z.number(),
   peak: z.number(),
-  /** Environments of the delivery queue that worked at the same time, at most. */
+  /** The maximum of environments of the delivery queue that were busy at the same time. */
   mostBusy: z.number(),
 });
 
@@ -49,7 +49,7 @@ export const fromFunction = z.discriminatedUnion('kind', [
     kind: z.literal('invocation'),
     queue: z.enum(['first', 'retry']),
     milliseconds: z.number(),
-    /** Messages that would come again. */
+    /** Messages that were not acknowledged, so that SQS would deliver them again. */
     failed: z.number(),
   }),
   memory,
@@ -64,7 +64,7 @@ export const toReceivers = z.discriminatedUnion('kind', [
 export const fromReceivers = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('listening'),
-    /** Where each listens, without a path. */
+    /** The origin of each receiver, without a path. */
     origins: z.record(z.string(), z.string()),
     trustedCertificate: z.string(),
   }),

@@ -13,40 +13,40 @@ import {
   type Receivers,
 } from './run.ts';
 
-/** As many environments as one deployment has by default (infra/deployment-settings.ts), spread over some processes. */
+/** The default concurrency of a deployment (infra/deployment-settings.ts), spread over some processes. */
 export const model = {
   processes: 4,
   deliverConcurrency: 100,
   retryConcurrency: 50,
   healthyDeliveries: 300,
   healthySubscribers: 30,
-  /** Milliseconds within which all jobs come, ten at a time and evenly. */
+  /** Milliseconds over which the jobs are sent, evenly and ten at a time. */
   handedOverMs: 20_000,
 } as const;
 
-/** Whom a job is for: the subscription of that number at a receiver. */
+/** The target of a job: a subscription of a receiver, by its number. */
 export type Addressee = { name: KindName | typeof HEALTHY; number: number };
 
 export type ModelledPipeline = {
-  /** Sends a job to each, evenly over time. Resolves when all their first attempts have ended. */
+  /** Sends a job for each target, evenly over time. Resolves when all first attempts have finished. */
   deliver: (addressees: readonly Addressee[]) => Promise<void>;
-  /** What was seen of a receiver since. */
+  /** The attempts at a receiver, without those of the warm-up. */
   attemptsAt: (name: Addressee['name']) => AttemptSeen[];
-  /** Messages that would come again. */
+  /** How many messages were not acknowledged. */
   failed: () => number;
-  /** Environments of the delivery queue at work at the same time, at most. */
+  /** The maximum of environments of the delivery queue that were busy at the same time. */
   mostBusy: () => Promise<number>;
 };
 
 export type PipelineSettings = {
   attemptTimeoutMs: number;
-  /** How many subscriptions each receiver has. */
+  /** The number of subscriptions of each receiver. */
   subscriptions: ReadonlyMap<Addressee['name'], number>;
 };
 
 const PATIENCE_MS = 30_000;
 
-/** The deliver function behind its two queues, warmed up; failures are retried by the default policy. */
+/** Starts the deliver function behind its two queues and warms it up. Failures are retried by the default policy. */
 export const startPipeline = async (
   processes: Processes,
   receivers: Receivers,
@@ -89,7 +89,7 @@ export const startPipeline = async (
   };
 };
 
-/** Deliveries to each process before it counts: environments that have never worked are slower, which is another matter. */
+/** Deliveries to each process before the measurement, because cold environments are slower. */
 const WARM_UP = 3 * BATCH;
 
 const warmUp = async (underTest: FunctionUnderTest): Promise<void> => {
@@ -98,7 +98,7 @@ const warmUp = async (underTest: FunctionUnderTest): Promise<void> => {
   await underTest.seen.firstOf(HEALTHY, WARM_UP, PATIENCE_MS);
 };
 
-/** Answers with what each function was handed: how many jobs by the name of their receiver. */
+/** Sends the jobs and returns, for each function, how many it got by the name of the receiver. */
 const handOver = async (
   functions: readonly FunctionUnderTest[],
   addressees: readonly Addressee[],

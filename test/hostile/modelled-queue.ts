@@ -2,19 +2,19 @@ import type { Environment } from '../support/deliver-on-loopback.ts';
 import { modelledSqs } from '../support/modelled-sqs.ts';
 import { anSqsRecord } from '../support/sqs-event.ts';
 
-/** Messages that Lambda hands to an invocation at most (infra/constructs/functions/node-function.ts). */
+/** The maximum of messages in an invocation (infra/constructs/functions/node-function.ts). */
 export const BATCH = 10;
 
-/** `failed`: messages that would come again. */
+/** `failed`: messages that were not acknowledged. */
 export type Invocation = { milliseconds: number; failed: number };
 
 export type ModelledQueue = {
   send: (body: string, delaySeconds?: number) => void;
-  /** Invocations under way at the same time, at most so far. */
+  /** The maximum of concurrent invocations so far. */
   mostBusy: () => number;
 };
 
-/** Messages that are sent together become visible together. */
+/** A real-time clock. setImmediate makes messages that are sent together visible together. */
 const realTime = {
   now: () => Date.now(),
   at: (time: number, callback: () => void): void => {
@@ -23,7 +23,7 @@ const realTime = {
   },
 };
 
-/** A queue with all its execution environments from the beginning. What failed is counted, and does not come again. */
+/** A queue with all execution environments from the start. Failed messages are counted and not redelivered. */
 export function modelledQueue(
   environments: readonly Environment[],
   ended: (invocation: Invocation) => void,

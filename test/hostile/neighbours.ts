@@ -6,8 +6,8 @@ import { model, startPipeline, type Addressee } from './modelled-pipeline.ts';
 import { HEALTHY, type Processes, type Receivers } from './run.ts';
 
 /**
- * One of each sort of hostility. Twenty of each and the healthy ones are fewer than 100 batches of ten: all that
- * `deliverConcurrency` can have at work, should every single batch hold one that hangs.
+ * A selection of kinds. Twenty deliveries of each and the healthy ones make fewer than 100 batches of ten, so that
+ * `deliverConcurrency` suffices even if every batch contains a delivery that hangs.
  */
 export const neighbours = [
   'refused',
@@ -51,20 +51,20 @@ export type NeighboursRequest = {
 
 export type NeighboursResult = {
   ofEach: number;
-  /** Of the healthy deliveries beside the hostile ones. */
+  /** Latencies of the healthy deliveries beside the hostile ones. */
   beside: Latencies;
-  /** Of as many at the same time on a pipeline of their own. */
+  /** Latencies of the control run: the same healthy deliveries on a separate pipeline. */
   control: Latencies;
-  /** Attempts at the hostile so far, retries among them. */
+  /** Attempts at hostile receivers, including retries. */
   hostileAttempts: number;
-  /** Environments of the delivery queue at work at the same time, at most. */
+  /** The maximum of environments of the delivery queue that were busy at the same time. */
   mostBusy: number;
   broken: string[];
 };
 
 /**
- * Healthy deliveries beside hostile ones, in an order that the seed decides. The control run is made at the same time, by
- * processes of its own: whatever else the machine has to do slows both.
+ * Runs healthy deliveries beside hostile ones, in an order that the seed determines. The control run takes place at the same
+ * time in separate processes, so that other load on the machine slows both.
  */
 export const runNeighbours = async (
   processes: Processes,
@@ -93,7 +93,7 @@ export const runNeighbours = async (
     broken: [
       ...neighbours.flatMap((name) => faultsOf(name, crowded.attemptsAt(name), attemptTimeoutMs)),
       ...(undelivered === 0 ? [] : [`${undelivered} healthy attempts were not delivered`]),
-      ...(failed === 0 ? [] : [`${failed} messages would come again`]),
+      ...(failed === 0 ? [] : [`${failed} messages were not acknowledged`]),
     ],
   };
 };

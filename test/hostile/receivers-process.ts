@@ -7,9 +7,9 @@ import {
   type HostileReceivers,
 } from './receivers.ts';
 
-/** Receivers in a process of their own, so that what they do costs the function nothing. */
+/** The receivers in a separate process, so that they use no CPU or memory of the function. */
 
-const tell = (message: FromReceivers): void => {
+const report = (message: FromReceivers): void => {
   process.send?.(message);
 };
 
@@ -19,19 +19,19 @@ const follow = async (message: ToReceivers): Promise<void> => {
   switch (message.kind) {
     case 'start_healthy': {
       const { origin } = await startHealthyReceiver();
-      tell({ kind: 'listening', origins: { healthy: origin }, trustedCertificate });
+      report({ kind: 'listening', origins: { healthy: origin }, trustedCertificate });
       return;
     }
     case 'start_hostile':
       hostile = await startHostileReceivers(message.names.filter(isKindName));
-      tell({ kind: 'listening', origins: Object.fromEntries(hostile.origins), trustedCertificate });
+      report({ kind: 'listening', origins: Object.fromEntries(hostile.origins), trustedCertificate });
       return;
     case 'count':
-      tell({ kind: 'connections', counts: Object.fromEntries(hostile?.connections() ?? []) });
+      report({ kind: 'connections', counts: Object.fromEntries(hostile?.connections() ?? []) });
       return;
   }
 };
 
 process.on('message', (message) => void follow(toReceivers.parse(message)));
-// Whoever started it has gone.
+// The parent process has exited.
 process.on('disconnect', () => process.exit());

@@ -13,7 +13,7 @@ const trusted = certificateAuthority('Authority of the hostile');
 const unknown = certificateAuthority('Unknown authority');
 const here = { names: [HOST] };
 
-/** To be trusted by whoever shall get as far as an answer over TLS. */
+/** The certificate to trust for receivers with valid TLS. */
 export const trustedCertificate = trusted.cert;
 
 const certificates: Record<Certificate, () => TlsOptions> = {
@@ -26,14 +26,14 @@ const certificates: Record<Certificate, () => TlsOptions> = {
 };
 
 export type HostileReceivers = {
-  /** Where each kind listens, without a path. */
+  /** The origin of each kind, without a path. */
   origins: ReadonlyMap<KindName, string>;
-  /** How many connections each has been offered. */
+  /** The number of connections to each kind. */
   connections: () => ReadonlyMap<KindName, number>;
   close: () => void;
 };
 
-/** One receiver of each kind, on an ephemeral loopback port of its own. */
+/** Starts one receiver of each kind, each on an ephemeral loopback port. */
 export const startHostileReceivers = async (names: readonly KindName[]): Promise<HostileReceivers> => {
   const connections = new Map<KindName, number>();
   const open = new Set<Socket>();
@@ -44,7 +44,7 @@ export const startHostileReceivers = async (names: readonly KindName[]): Promise
     server.on('connection', (socket: Socket) => {
       connections.set(name, (connections.get(name) ?? 0) + 1);
       open.add(socket);
-      // Whoever is cut off by the other side has nothing to say about it.
+      // The client may reset any connection; that is not an error of the test.
       socket.on('error', () => socket.destroy()).once('close', () => open.delete(socket));
     });
     const origin = `${isSecure(kind) ? 'https' : 'http'}://${HOST}:${await listen(server)}`;
@@ -76,7 +76,7 @@ const serverOf = (kind: Kind): Server => {
       });
     case 'requested': {
       const onConnection = (socket: Socket): void => {
-        // On TLS this is not the socket of the event `connection`, and has errors of its own.
+        // With TLS this is not the socket of the event `connection`, and emits separate errors.
         socket.on('error', () => socket.destroy());
         onceRequested(socket, () => {
           kind.act(socket);
@@ -89,7 +89,7 @@ const serverOf = (kind: Kind): Server => {
   }
 };
 
-/** Calls back at the end of every request. Requests come one at a time, with a length; all of them are ours. */
+/** Calls `act` after every request. It relies on requests from this test: one at a time, with a content length. */
 const onceRequested = (socket: Socket, act: () => void): void => {
   let head = '';
   let missing: number | undefined;
@@ -118,10 +118,10 @@ const listen = (server: Server): Promise<number> =>
     });
   });
 
-/** What a receiver that is well takes for its answer, in milliseconds. */
+/** Response time of a healthy receiver in milliseconds. */
 export const HEALTHY_ANSWER_MS = 100;
 
-/** A receiver that answers 200 to everything. */
+/** Starts a receiver that responds with 200 to every request. */
 export const startHealthyReceiver = async (): Promise<{ origin: string; close: () => void }> => {
   const server = createHttpServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     request.resume().once('end', () => setTimeout(() => response.end('ok'), HEALTHY_ANSWER_MS));

@@ -14,7 +14,7 @@ import {
 } from './messages.ts';
 import { randomUUID } from 'node:crypto';
 
-/** The name of the receivers that are well. */
+/** The name of the healthy receiver. */
 export const HEALTHY = 'healthy';
 
 const DATA_BYTES = 100;
@@ -22,7 +22,7 @@ const DATA_BYTES = 100;
 export type Receivers = {
   origins: ReadonlyMap<string, string>;
   trustedCertificate: string;
-  /** How many connections each was offered so far. */
+  /** The number of connections to each receiver so far. */
   connections: () => Promise<Readonly<Record<string, number>>>;
 };
 
@@ -30,7 +30,7 @@ export type FunctionUnderTest = {
   hand: (bodies: readonly string[]) => void;
   seen: AttemptsSeen;
   invocations: readonly Extract<FromFunction, { kind: 'invocation' }>[];
-  /** What it needs at rest, from now on. */
+  /** Takes the current memory as the idle memory. */
   rest: () => Promise<void>;
   memory: () => Promise<Memory>;
   stop: () => Promise<void>;
@@ -38,7 +38,7 @@ export type FunctionUnderTest = {
 
 type FunctionSettings = Omit<Extract<ToFunction, { kind: 'start' }>, 'kind' | 'trustedCertificates'>;
 
-/** Starts processes, and ends them with `stack`, or when the signal says so. */
+/** Child processes stop with `stack`, or when `signal` aborts. */
 export type Processes = { stack: AsyncDisposableStack; signal: AbortSignal };
 
 const childOf = <To extends object, From extends { kind: string }>(
@@ -52,7 +52,7 @@ const childOf = <To extends object, From extends { kind: string }>(
   return child;
 };
 
-/** Hostile ones of these kinds in one process, and a healthy one in another. */
+/** Starts hostile receivers of these kinds in one process, and a healthy one in another. */
 export const startReceivers = async (
   processes: Processes,
   names: readonly KindName[],
@@ -60,15 +60,15 @@ export const startReceivers = async (
   const start = () =>
     childOf(processes, startChild<ToReceivers, FromReceivers>('receivers-process.ts', fromReceivers));
   const [hostile, healthy] = [start(), start()];
-  hostile.tell({ kind: 'start_hostile', names: [...names] });
-  healthy.tell({ kind: 'start_healthy' });
-  const [listening, well] = await Promise.all([hostile.hear('listening'), healthy.hear('listening')]);
+  hostile.send({ kind: 'start_hostile', names: [...names] });
+  healthy.send({ kind: 'start_healthy' });
+  const [listening, well] = await Promise.all([hostile.next('listening'), healthy.next('listening')]);
   return {
     origins: new Map(Object.entries({ ...listening.origins, ...well.origins })),
     trustedCertificate: listening.trustedCertificate,
     connections: async () => {
-      hostile.tell({ kind: 'count' });
-      return (await hostile.hear('connections')).counts;
+      hostile.send({ kind: 'count' });
+      return (await hostile.next('connections')).counts;
     },
   };
 };
@@ -85,15 +85,15 @@ export const startFunction = async (
     if (message.kind === 'attempt') seen.add(message);
     if (message.kind === 'invocation') invocations.push(message);
   });
-  child.tell({ kind: 'start', ...settings, trustedCertificates: [trustedCertificate] });
-  await child.hear('ready');
+  child.send({ kind: 'start', ...settings, trustedCertificates: [trustedCertificate] });
+  await child.next('ready');
   const measured = (isIdle: boolean): Promise<Memory> => {
-    child.tell({ kind: 'measure', isIdle });
-    return child.hear('memory');
+    child.send({ kind: 'measure', isIdle });
+    return child.next('memory');
   };
   return {
     hand: (bodies) => {
-      child.tell({ kind: 'jobs', bodies: [...bodies] });
+      child.send({ kind: 'jobs', bodies: [...bodies] });
     },
     seen,
     invocations,
@@ -105,14 +105,14 @@ export const startFunction = async (
   };
 };
 
-/** `count` subscriptions of one receiver: `name-1`, `name-2` …, each with a path of its own. */
+/** `count` subscriptions of one receiver, `name-1`, `name-2` …, each with a different path. */
 export const subscriptionsAt = (receivers: Receivers, name: string, count: number) =>
   Array.from({ length: count }, (_, index) => {
     const id = `${name}-${index + 1}`;
     return { id, url: `${receivers.origins.get(name) ?? ''}/${id}` };
   });
 
-/** The body of a job that goes onto the delivery queue now, with as much data as its receiver is to be sent. */
+/** The body of a job to queue now, with as much data as the kind of receiver asks for. */
 export const jobFor = (subscriptionId: string, name: KindName | typeof HEALTHY): string => {
   const bytes = name === HEALTHY ? DATA_BYTES : (allKinds[name].dataBytes ?? DATA_BYTES);
   const message = aMessage({ id: randomUUID(), data: JSON.stringify('x'.repeat(bytes - 2)) });
@@ -125,17 +125,17 @@ export const jobFor = (subscriptionId: string, name: KindName | typeof HEALTHY):
   });
 };
 
-/** The attempts of a run by the name of their receiver, as they come in. */
+/** The reported attempts of a run by receiver. */
 type AttemptsSeen = {
   add: (attempt: AttemptSeen) => void;
   of: (name: string) => readonly AttemptSeen[];
-  /** Resolves once there are so many first attempts. @throws when they have not come within `withinMs` */
+  /** Resolves after `count` first attempts. @throws when they have not finished within `withinMs` */
   firstOf: (name: string, count: number, withinMs: number) => Promise<void>;
 };
 
 type Waiter = { isOver: () => boolean; done: () => void };
 
-/** A receiver has as many subscriptions as it likes: `name-1`, `name-2` … */
+/** The receiver of a subscription id such as `name-1`. */
 const nameOf = (subscriptionId: string): string => subscriptionId.replace(/-\d+$/, '');
 
 const attemptsSeen = (): AttemptsSeen => {
@@ -152,17 +152,17 @@ const attemptsSeen = (): AttemptsSeen => {
     },
     firstOf: (name, count, withinMs) =>
       new Promise((resolve, reject) => {
-        const came = () => of(name).filter(({ number }) => number === 1).length;
-        if (came() >= count) {
+        const finished = () => of(name).filter(({ number }) => number === 1).length;
+        if (finished() >= count) {
           resolve();
           return;
         }
         const timer = setTimeout(() => {
           waiters.delete(waiter);
-          reject(new Error(`${name}: ${came()} of ${count} first attempts ended within ${withinMs} ms`));
+          reject(new Error(`${name}: ${finished()} of ${count} first attempts ended within ${withinMs} ms`));
         }, withinMs);
         const waiter: Waiter = {
-          isOver: () => came() >= count,
+          isOver: () => finished() >= count,
           done: () => {
             clearTimeout(timer);
             waiters.delete(waiter);

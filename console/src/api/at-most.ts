@@ -1,4 +1,4 @@
-/** Runs at most so many at once, in the order that they came; what was given up before its turn is not begun. */
+/** Runs at most `count` pieces of work at once, first come first served. Work aborted while it waits is not started. */
 export function atMost(count: number) {
   let free = count;
   const waiting: (() => void)[] = [];
@@ -6,7 +6,7 @@ export function atMost(count: number) {
     if (free > 0) free -= 1;
     else await new Promise<void>((resolve) => void waiting.push(resolve));
   };
-  /** Whoever waits gets the place at once: nobody comes in between. */
+  /** Hands the slot directly to the first waiter, so that a new caller cannot take it. */
   const leave = (): void => {
     const next = waiting.shift();
     if (next === undefined) free += 1;

@@ -1,7 +1,7 @@
-/** The first of a long listing, and whether there are more. */
+/** The first items of a list, and whether there are more. */
 export type Listed<Item> = { items: Item[]; more: boolean };
 
-/** Reads on until there are `most`, and looks whether there would be one more. */
+/** Reads up to `most` items, and one more to set `more`. */
 export async function firstOf<Item>(listing: AsyncIterable<Item>, most: number): Promise<Listed<Item>> {
   const items: Item[] = [];
   for await (const item of listing) {

@@ -4,24 +4,24 @@ import { parsedAnswer } from '../../../cli/api/parsed-answer.ts';
 import { consoleInfoSchema, type ConsoleInfo } from '../../../shared/wire/views/console.ts';
 import { atMost } from './at-most.ts';
 
-/** Longer than the command waits for the API, which says then what is wrong. */
+/** Longer than the command waits for the API, so that the command's timeout error arrives first. */
 const TIMEOUT_MS = 40_000;
 
-/** As many as a browser has connections to one host: what waits can still be given up. */
+/** A browser opens six connections to a host. Requests beyond that wait here, where they can be aborted. */
 const SIDE_BY_SIDE = 6;
 
-/** What served the page does not answer any more. */
+/** The command that served the page no longer responds. */
 export class ConsoleGone extends Error {
   override readonly name = 'ConsoleGone';
 
   constructor(cause: unknown) {
-    super('the command that serves this page does not answer', { cause });
+    super('the command that serves this page does not respond', { cause });
   }
 }
 
 export type PageClient = ApiClient & { info: (signal: AbortSignal) => Promise<ConsoleInfo> };
 
-/** The administration API by way of the command that serves this page, and signs what it forwards. */
+/** Calls the administration API through the command that serves this page; the command signs the requests. */
 export function pageClient(token: string | undefined): PageClient {
   const slots = atMost(SIDE_BY_SIDE);
   const ask = (prefix: string, request: ApiRequest): Promise<ApiAnswer> =>

@@ -3,17 +3,17 @@ import { listMessages, type ListedMessage } from '../../../cli/api/messages.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import type { PageClient } from './page-client.ts';
 
-/** A message and what became of it; of one with very many subscribers, a page of that. */
+/** A message and its deliveries, at most `MOST_DELIVERIES` of them. */
 export type Recent = { message: ListedMessage; deliveries: DeliveryView[] };
 
 const MOST_DELIVERIES = 100;
 
-/** What is over changes only by hand: it is read again after a minute. */
+/** Finished deliveries change only on a manual retry or a recovery, so they are read again after a minute. */
 const FRESH_MS = 60_000;
 
 type Kept = { at: number; standing: string; deliveries: DeliveryView[] };
 
-/** Reads the newest messages of a queue with their deliveries, and remembers those that are over. */
+/** Returns a reader of the newest messages with their deliveries. It caches messages whose deliveries are finished. */
 export function recentReader(api: PageClient, queue: string) {
   const kept = new Map<string, Kept>();
 

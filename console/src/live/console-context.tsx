@@ -3,7 +3,7 @@ import { useContext } from 'preact/hooks';
 import type { ConsoleInfo } from '../../../shared/wire/views/console.ts';
 import type { PageClient } from '../api/page-client.ts';
 
-/** What every page has at hand. `info` is undefined until the command has said where it is. */
+/** What every page can use. `info` is undefined until it has loaded. */
 export type ConsoleContext = { api: PageClient; info: ConsoleInfo | undefined };
 
 const Context = createContext<ConsoleContext | undefined>(undefined);
@@ -12,6 +12,6 @@ export const ConsoleProvider = Context.Provider;
 
 export function useConsole(): ConsoleContext {
   const found = useContext(Context);
-  if (found === undefined) throw new Error('a page outside of the console');
+  if (found === undefined) throw new Error('useConsole outside of ConsoleProvider');
   return found;
 }

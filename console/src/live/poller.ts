@@ -1,23 +1,23 @@
 import type { PollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 
 export type Poller = {
-  /** Looks at once, and often again from then on. */
+  /** Polls now, and restarts at the shortest interval. */
   wake: () => void;
   stop: () => void;
 };
 
 type Polling = {
   interval: PollInterval;
-  /** Whether there was something new. */
+  /** Resolves to whether anything changed. */
   look: (signal: AbortSignal) => Promise<boolean>;
   failed: (failure: unknown) => void;
-  /** Whether looking again may help. */
+  /** Whether polling goes on after this failure. */
   mayPass: (failure: unknown) => boolean;
-  /** Nobody sees what would be found; `wake` goes on. */
+  /** Polling pauses while this holds; `wake` resumes it. */
   isHidden: () => boolean;
 };
 
-/** Looks now and again by the poll interval, one look at a time, until it is stopped. */
+/** Polls at the poll interval, one request at a time, until it is stopped. */
 export function startPoller({ interval: start, look, failed, mayPass, isHidden }: Polling): Poller {
   const stopped = new AbortController();
   const { signal } = stopped;

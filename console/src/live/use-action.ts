@@ -1,13 +1,13 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 
-/** Something that is done once at a time. */
+/** The state of work that the user starts. */
 export type Action<Result> =
   | { state: 'idle' }
   | { state: 'running' }
   | { state: 'done'; result: Result }
   | { state: 'failed'; failure: unknown };
 
-/** Does it, and says how far it is; it goes on when its page is left, but nothing is shown of it then. */
+/** Runs `work` and reports its state. Work continues after the component unmounts, but its result is discarded. */
 export function useAction<Given extends unknown[], Result>(
   work: (...given: Given) => Promise<Result>,
 ): { action: Action<Result>; run: (...given: Given) => void; reset: () => void } {

@@ -4,22 +4,22 @@ import { mayPass } from '../api/failure-words.ts';
 import { useConsole } from './console-context.tsx';
 import { startPoller } from './poller.ts';
 
-/** What is shown of something that changes. What was read last stays when a look fails. */
+/** A polled value. After a failure `value` keeps what was read last. */
 export type Live<Value> = {
   value: Value | undefined;
   failure: unknown;
-  /** Looks at once, and often again from then on: for after something was done. */
+  /** Polls now, and restarts at the shortest interval. Call it after a change. */
   refresh: () => void;
 };
 
-/** Until the command has said how often. */
+/** Used until the console info has loaded. */
 const UNTIL_TOLD = { floorSeconds: 1, ceilingSeconds: 10, exponent: 2 };
 
 const NOTHING = { value: undefined, failure: undefined };
 
 /**
- * Loads, and loads again by the poll interval (docs/retry-policy.md#the-poll-interval): soon after something has changed, and less and less often
- * while nothing does. Not while the page is out of sight. `key` says what is loaded: another one begins anew.
+ * Loads a value and reloads it at the poll interval (docs/retry-policy.md#the-poll-interval): soon after a change, less and less often without one,
+ * and not while the page is hidden. `key` identifies the value: another key starts afresh.
  */
 export function useLive<Value>(key: string, load: (signal: AbortSignal) => Promise<Value>): Live<Value> {
   const { info } = useConsole();

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { parseRoute, type Route } from '../route.ts';
 
-/** What the address says, as it changes. */
+/** The route in the address, updated when it changes. */
 export function useRoute(): Route {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {

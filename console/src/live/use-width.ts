@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { RefObject } from 'preact';
 
-/** The width in CSS pixels that an element has, as it changes; 0 before it is there. */
+/** The current width of an element in CSS pixels; 0 before it is mounted. */
 export function useWidth<Shown extends HTMLElement>(): { ref: RefObject<Shown | null>; width: number } {
   const ref = useRef<Shown>(null);
   const [width, setWidth] = useState(0);

@@ -13,7 +13,7 @@ import { QueueChoice } from './queue-choice.tsx';
 import { ReplayPage } from './replay/replay-page.tsx';
 import { SubscriptionPage } from './subscription/subscription-page.tsx';
 
-/** The page that the address asks for. What it is of is its key: another queue is another page. */
+/** The page of the route. The key remounts a page when its subject changes. */
 export function CurrentPage({ route }: { route: Route }): JSX.Element {
   switch (route.page) {
     case 'overview':
@@ -37,13 +37,13 @@ export function CurrentPage({ route }: { route: Route }): JSX.Element {
       );
     case 'replay':
       return route.queue === undefined ? (
-        <QueueChoice title="Replay" page="replay" />
+        <QueueChoice title="Recovery" page="replay" />
       ) : (
         <ReplayPage key={hrefTo(route)} queue={route.queue} query={route.query} />
       );
     case 'books':
       return route.queue === undefined ? (
-        <QueueChoice title="Books" page="books" />
+        <QueueChoice title="Reconciliation" page="books" />
       ) : (
         <BooksPage key={hrefTo(route)} queue={route.queue} query={route.query} />
       );
@@ -57,7 +57,7 @@ export function CurrentPage({ route }: { route: Route }): JSX.Element {
 function Unknown(): JSX.Element {
   return (
     <>
-      <PageHeading title="There is no such page" />
+      <PageHeading title="Page not found" />
       <p>
         <a href={hrefTo({ page: 'overview' })}>Back to the overview</a>
       </p>

@@ -10,20 +10,20 @@ import { hrefTo } from '../route.ts';
 
 const MOST = 100;
 
-/** Of what is done for one queue at a time: which one. */
+/** Chooses the queue for a page that shows one queue. */
 export function QueueChoice({ title, page }: { title: string; page: 'replay' | 'books' }): JSX.Element {
   const { api } = useConsole();
   const queues = useLive(`choice/${page}`, () => firstOf(listQueues(api, MOST + 1), MOST));
   return (
     <>
       <PageHeading title={title} />
-      <p>Of which queue?</p>
+      <p>Choose a queue.</p>
       <Loaded live={queues} lines={5}>
         {({ items, more }) =>
           items.length === 0 ? (
-            <Empty title="There are no queues yet">
+            <Empty title="No queues yet">
               <p>
-                <a href={hrefTo({ page: 'overview' })}>Create the first one on the overview.</a>
+                <a href={hrefTo({ page: 'overview' })}>Create the first one on the overview page.</a>
               </p>
             </Empty>
           ) : (
@@ -37,7 +37,7 @@ export function QueueChoice({ title, page }: { title: string; page: 'replay' | '
               </ul>
               {more ? (
                 <p class="muted">
-                  These are the first {MOST}. The overview leads to every other by its name.
+                  Only the first {MOST} are shown. Open any other queue by name on the overview page.
                 </p>
               ) : null}
             </>

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 
-/** In the place of a figure that is on its way. */
+/** Placeholder for a figure that is loading. */
 export function Awaited(): JSX.Element {
   return (
     <span class="awaited">

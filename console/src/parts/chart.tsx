@@ -4,10 +4,10 @@ import type uPlot from 'uplot';
 import { useWidth } from '../live/use-width.ts';
 import { useTheme } from './theme.ts';
 
-/** `options` by the colours of the theme, as CSS has them now. */
+/** Builds the options from the colours of the current theme. */
 export type ChartOptions = (colour: (name: string) => string) => Omit<uPlot.Options, 'width' | 'height'>;
 
-/** A drawing by uPlot, which is loaded when it is first needed. `label` says in words what it shows. */
+/** A uPlot chart; the library loads with the first chart. `label` is the text alternative. */
 export function Chart({
   options,
   data,
@@ -53,7 +53,7 @@ async function loadPlot(): Promise<typeof uPlot> {
   return Plot;
 }
 
-/** A custom property as a canvas takes it: `light-dark()` resolved. */
+/** The value of a custom property with `light-dark()` resolved, which a canvas cannot do. */
 function colourIn(element: HTMLElement, name: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(--${name})`;

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useAction } from '../live/use-action.ts';
 
-const WORDS = { idle: 'Copy', running: 'Copy', done: 'Copied', failed: 'Not copied' } as const;
+const WORDS = { idle: 'Copy', running: 'Copy', done: 'Copied', failed: 'Copy failed' } as const;
 
 export function CopyButton({ text, what }: { text: string; what: string }): JSX.Element {
   const { action, run } = useAction(() => navigator.clipboard.writeText(text));

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
-/** Asks before something is done. The browser's own dialog keeps the focus in it, closes on Escape, and gives the focus back. */
+/** A modal dialog. The browser's dialog element traps the focus, closes on Escape and restores the focus. */
 export function Dialog({
   title,
   onClose,

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 
 export type Fact = readonly [name: string, value: ComponentChildren];
 
-/** Names and what they come to. What is undefined is left out. */
+/** A list of names and values. Undefined values are left out. */
 export function Facts({ facts }: { facts: readonly Fact[] }): JSX.Element {
   return (
     <dl class="facts">

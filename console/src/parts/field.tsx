@@ -3,7 +3,7 @@ import { useId } from 'preact/hooks';
 
 export type FieldParts = { id: string; 'aria-describedby': string | undefined; 'aria-invalid': boolean };
 
-/** A control with its name, a hint, and what is wrong with it. */
+/** A labelled control with a hint and an error. */
 export function Field({
   label,
   hint,

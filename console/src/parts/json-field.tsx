@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { Field } from './field.tsx';
 
-/** The data of a message as somebody types it. `fault`: what is wrong with it. */
+/** A text area for the JSON data of a message. `fault`: the error to show. */
 export function JsonField({
   hint,
   rows,
@@ -33,13 +33,13 @@ export function JsonField({
   );
 }
 
-/** JSON as somebody types it: as it is if it can be read, else what is wrong with it. */
+/** The error to show for text that is not JSON; undefined for JSON. */
 export function jsonFault(text: string): string | undefined {
   try {
     JSON.parse(text);
     return undefined;
   } catch (error) {
-    if (error instanceof SyntaxError) return `is not JSON: ${error.message}`;
+    if (error instanceof SyntaxError) return `Invalid JSON: ${error.message}`;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 
-/** The way on in a list that has more than is shown. */
+/** A button below a list that has more items. */
 export function LoadMore({
   more,
   onMore,

@@ -5,7 +5,7 @@ import { useConsole } from '../live/console-context.tsx';
 
 type Tone = 'plain' | 'warning' | 'danger' | 'success';
 
-/** A sentence or two set apart. A danger is read out at once, anything else in its turn. */
+/** A highlighted message. Screen readers announce a danger immediately and other tones politely. */
 export function Notice({
   tone = 'plain',
   title,
@@ -23,10 +23,10 @@ export function Notice({
   );
 }
 
-/** What went wrong, and what can be done. */
+/** Shows a failure and what to do about it. */
 export function Failure({ of }: { of: unknown }): JSX.Element | null {
   const { info } = useConsole();
-  // The shell says so, above every page, as soon as it knows: which of the two answers is first is chance.
+  // The app shows a missing deployment once above every page; either response may arrive first.
   const isDeployed = typeof info?.deployment === 'string';
   if (!isDeployed && of instanceof ApiRefusal && of.code === 'no_deployment') return null;
   const { title, detail, advice } = failureWords(of);
@@ -38,7 +38,7 @@ export function Failure({ of }: { of: unknown }): JSX.Element | null {
   );
 }
 
-/** In the place of a list that is empty: what to do. */
+/** Shown in place of an empty list: what is missing, and what to do. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }): JSX.Element {
   return (
     <div class="empty">

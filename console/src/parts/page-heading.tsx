@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 
 export type Crumb = { text: string; href: string };
 
-/** The page's name: in the window's title, and where the focus goes when the page comes. */
+/** The heading of a page. It also sets the window title, and takes the focus when the page opens. */
 export function PageHeading({
   title,
   crumbs = [],
@@ -23,7 +23,7 @@ export function PageHeading({
   return (
     <div class="page-heading">
       {crumbs.length === 0 ? null : (
-        <nav aria-label="Where this is">
+        <nav aria-label="Breadcrumb">
           <ol class="crumbs">
             {crumbs.map(({ text, href }) => (
               <li key={href}>

@@ -5,7 +5,7 @@ import { counted } from './counted.ts';
 import { Facts } from './facts.tsx';
 import { durationText } from './time-text.ts';
 
-/** A complete policy in words. */
+/** The phases of a complete retry policy. */
 export function PolicyFacts({ policy }: { policy: RetryPolicy }): JSX.Element {
   const retries = retrySchedule(policy).length;
   const retriesOf = (count: number): string => counted(count, 'retry', 'retries');
@@ -13,7 +13,7 @@ export function PolicyFacts({ policy }: { policy: RetryPolicy }): JSX.Element {
   return (
     <Facts
       facts={[
-        ['In all', `${counted(retries + 1, 'request', 'requests')} over ${seconds(totalSeconds(policy))}`],
+        ['Total', `${counted(retries + 1, 'request', 'requests')} over ${seconds(totalSeconds(policy))}`],
         ['Immediately', retriesOf(policy.retries_with_no_delay)],
         [
           'Before backoff',
@@ -28,7 +28,10 @@ export function PolicyFacts({ policy }: { policy: RetryPolicy }): JSX.Element {
           `${retriesOf(policy.maximum_delay_retries)}, every ${seconds(policy.maximum_delay)}`,
         ],
         ['Jitter', policy.jitter === 'none' ? undefined : policy.jitter],
-        ['Also retried', policy.retry_on_status.length === 0 ? undefined : policy.retry_on_status.join(', ')],
+        [
+          'Also retried on',
+          policy.retry_on_status.length === 0 ? undefined : policy.retry_on_status.join(', '),
+        ],
       ]}
     />
   );

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useId } from 'preact/hooks';
 
-/** A part of a page under a heading of its own. */
+/** A part of a page with a heading. */
 export function Section({
   title,
   aside,

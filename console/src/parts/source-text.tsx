@@ -2,10 +2,10 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { CopyButton } from './copy-button.tsx';
 
-/** Of a long text, so that a page with a payload of 1 MiB stays quick. Characters. */
+/** Characters shown at first, so that a page with a payload of 1 MiB stays fast. */
 const FIRST = 8_000;
 
-/** Text as it is, in full on demand. It is never taken for anything but text. */
+/** Text shown verbatim, never as markup; a long text in full on demand. */
 export function SourceText({ text, what }: { text: string; what: string }): JSX.Element {
   const [whole, setWhole] = useState(false);
   const isCut = text.length > FIRST && !whole;

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 
-/** `none`: this message was not for it, or has no delivery on record yet. */
+/** `none`: the message did not match the subscription, or its delivery is not recorded yet. */
 export type Spark = DeliveryView['status'] | 'none';
 
 const WIDTH = 6;
 const HEIGHT = 20;
 
-/** Height beside colour: what was delivered stands tall, what failed hangs low. */
+/** Bar heights, so that statuses differ by more than colour. */
 const HEIGHTS: Record<Spark, number> = {
   delivered: 18,
   pending: 8,
@@ -22,7 +22,7 @@ function isDownward(spark: Spark): boolean {
   return spark === 'rejected' || spark === 'exhausted';
 }
 
-/** The outcomes of the last messages, the newest to the right. */
+/** The outcomes of the last messages, newest on the right. */
 export function Sparkline({ sparks, room }: { sparks: readonly Spark[]; room: number }): JSX.Element {
   return (
     <svg
@@ -56,6 +56,6 @@ function summaryOf(sparks: readonly Spark[]): string {
   const counts = Object.entries(Object.groupBy(sparks, (spark) => spark)).filter(
     ([spark]) => spark !== 'none',
   );
-  if (counts.length === 0) return 'No deliveries lately';
-  return `Lately ${counts.map(([spark, all]) => `${all.length} ${spark}`).join(', ')}`;
+  if (counts.length === 0) return 'No recent deliveries';
+  return `Recent deliveries: ${counts.map(([spark, all]) => `${all.length} ${spark}`).join(', ')}`;
 }

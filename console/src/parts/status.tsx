@@ -3,7 +3,7 @@ import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 
 type Standing = DeliveryView['status'] | DeliveryView['attempts'][number]['outcome'] | 'planned';
 
-/** A shape beside the colour: nobody has to tell colours apart. */
+/** A shape for each status, so that colour is not the only difference. */
 const SHAPES: Record<Standing, string> = {
   delivered: 'M3 8.5 6.5 12 13 4.5',
   failed: 'M8 3v6M8 12.4v.2',

@@ -3,7 +3,7 @@ import type { SubscriptionView } from '../../../shared/wire/views/subscription.t
 import { Moment } from './moment.tsx';
 import { Glyph } from './status.tsx';
 
-/** Whether it gets its messages, and if not why. */
+/** Whether a subscription is enabled, unconfirmed, failing or disabled, and since when. */
 export function SubscriptionState({ of }: { of: SubscriptionView }): JSX.Element {
   const { disabled, failing, confirmed } = of;
   if (disabled !== undefined) {
@@ -44,4 +44,8 @@ export function SubscriptionState({ of }: { of: SubscriptionView }): JSX.Element
   );
 }
 
-const WORDS = { manual: 'by hand', gone: 'it answered 410', failing: 'after days of failures' } as const;
+const WORDS = {
+  manual: 'manually',
+  gone: 'it responded with 410',
+  failing: 'after days of failures',
+} as const;

@@ -3,15 +3,15 @@ import type { ComponentChildren, JSX } from 'preact';
 export type Column<Row> = {
   head: string;
   cell: (row: Row) => ComponentChildren;
-  /** Numbers stand to the right. */
+  /** Aligned to the right. */
   numeric?: boolean;
-  /** Takes what room is left. */
+  /** Takes the remaining width. */
   wide?: boolean;
 };
 
 /**
- * A table; on a narrow screen a list, each cell with the head of its column. The roles are said, because a table that is
- * laid out otherwise is none any more to a screen reader.
+ * A table; on a narrow screen a list of cards, each cell with the head of its column. The roles are explicit because CSS
+ * that changes the display of a table removes them for screen readers.
  */
 export function Table<Row>({
   caption,

@@ -12,7 +12,7 @@ export function ThemeSwitch(): JSX.Element {
   const [theme, setTheme] = useState(chosenTheme);
   return (
     <label class="theme-switch">
-      <span class="unseen">Colours</span>
+      <span class="unseen">Theme</span>
       <select
         value={theme}
         onChange={({ currentTarget }) => {

@@ -9,7 +9,7 @@ function themeOf(text: string | null): Theme {
   return text === 'light' || text === 'dark' ? text : 'system';
 }
 
-/** As it was chosen on this machine. */
+/** The theme that the user chose in this browser. */
 export function chosenTheme(): Theme {
   return themeOf(localStorage.getItem(KEY));
 }
@@ -33,7 +33,7 @@ function shownTheme(): 'light' | 'dark' {
   return dark.matches ? 'dark' : 'light';
 }
 
-/** Light or dark, as it is shown: for what is drawn on a canvas. */
+/** The theme in use, for drawing on a canvas. */
 export function useTheme(): 'light' | 'dark' {
   const [theme, setTheme] = useState(shownTheme);
   useEffect(() => {

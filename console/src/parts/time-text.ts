@@ -2,7 +2,7 @@ import { inUnits } from '../../../shared/domain/duration.ts';
 
 const DAY_MS = 86_400_000;
 
-/** In the reader's zone: the time of day, with the date unless it is today's. `exact`: with milliseconds. */
+/** The time of day in `zone` (default: the browser's), with the date unless it is today. `exact`: with milliseconds. */
 export function clockText(
   time: number,
   { now, exact }: { now: number; exact: boolean },
@@ -29,7 +29,7 @@ export function utcText(at: string): string {
   return Number.isNaN(time.getTime()) ? at : `${time.toISOString().replace('T', ' ').replace('Z', '')} UTC`;
 }
 
-/** A duration in its two largest units: 2 h 5 min, 3.5 s, 48 ms. */
+/** A duration in the two largest units: `2 h 5 min`, `3.5 s`, `48 ms`. */
 export function durationText(milliseconds: number): string {
   if (milliseconds === 0) return '0 s';
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
@@ -47,13 +47,13 @@ export function relativeText(time: number, now: number): string {
   return time > now ? `in ${text}` : `${text} ago`;
 }
 
-/** What a control for local times takes: 2026-11-21T12:00. */
+/** The value of a `datetime-local` input: `2026-11-21T12:00`. */
 export function localInput(time: number): string {
   const shifted = new Date(time - new Date(time).getTimezoneOffset() * 60_000);
   return shifted.toISOString().slice(0, 16);
 }
 
-/** A time on an axis, to the minute: with its date unless it is today's. */
+/** The label of an axis: the time to the minute, with the date unless it is today. */
 export function axisTime(time: number, now: number): string {
   return clockText(time, { now, exact: false }).replace(/:\d\d$/, '');
 }

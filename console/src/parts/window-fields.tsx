@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { Field } from './field.tsx';
 import { localInput } from './time-text.ts';
 
-/** Milliseconds since the epoch. `until` undefined: now, whenever that is. */
+/** Milliseconds since the epoch. `until` undefined: the time of each request. */
 export type TimeWindow = { since: number; until: number | undefined };
 
 const PRESETS = [
@@ -11,7 +11,7 @@ const PRESETS = [
   ['7 days', 604_800_000],
 ] as const;
 
-/** A window by when messages were accepted, in the reader's own zone. */
+/** Chooses a window of acceptance times, in the time zone of the browser. */
 export function WindowFields({
   window: { since, until },
   onChange,
@@ -35,7 +35,7 @@ export function WindowFields({
           />
         )}
       </Field>
-      <Field label="and before">
+      <Field label="Accepted before">
         {(parts) => (
           <input
             {...parts}

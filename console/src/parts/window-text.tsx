@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { Moment } from './moment.tsx';
 
-/** Which window is shown, by when messages were accepted. Without one it is the last 24 hours. */
+/** Describes the window of acceptance times; `otherwise` is shown without one. */
 export function WindowText({
   since,
   until,

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { Action } from '../live/use-action.ts';
 
-/** Begins some work, and shows that it goes on; pressed meanwhile it does nothing. */
+/** A button that starts an action. While the action runs it is busy and ignores clicks. */
 export function WorkButton({
   action,
   onClick,

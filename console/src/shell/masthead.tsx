@@ -5,8 +5,8 @@ import { hrefTo, type Route } from '../route.ts';
 
 const ROOMS = [
   ['overview', 'Overview', hrefTo({ page: 'overview' })],
-  ['replay', 'Replay', hrefTo({ page: 'replay', query: {} })],
-  ['books', 'Books', hrefTo({ page: 'books', query: {} })],
+  ['replay', 'Recovery', hrefTo({ page: 'replay', query: {} })],
+  ['books', 'Reconciliation', hrefTo({ page: 'books', query: {} })],
   ['designer', 'Policy designer', hrefTo({ page: 'designer', query: {} })],
 ] as const;
 

@@ -1,16 +1,16 @@
 import type { JSX } from 'preact';
 import { hrefTo, type Route } from '../route.ts';
 
-/** The rooms of one queue. */
+/** The tabs of one queue. */
 export function QueueNavigation({ route }: { route: Route }): JSX.Element | null {
   if (!('queue' in route)) return null;
   const { queue } = route;
   const rooms = [
     ['queue', 'Queue', hrefTo({ page: 'queue', queue })],
     ['messages', 'Messages', hrefTo({ page: 'messages', queue, query: {} })],
-    ['deliveries', 'Not delivered', hrefTo({ page: 'deliveries', queue, query: {} })],
-    ['replay', 'Replay', hrefTo({ page: 'replay', queue, query: {} })],
-    ['books', 'Books', hrefTo({ page: 'books', queue, query: {} })],
+    ['deliveries', 'Deliveries', hrefTo({ page: 'deliveries', queue, query: {} })],
+    ['replay', 'Recovery', hrefTo({ page: 'replay', queue, query: {} })],
+    ['books', 'Reconciliation', hrefTo({ page: 'books', queue, query: {} })],
   ] as const;
   return (
     <nav class="tabs" aria-label={`Queue ${queue}`}>

@@ -8,7 +8,7 @@ const all = { ...silence, ...headers, ...bodies, ...tls } as const;
 
 export type KindName = keyof typeof all;
 
-/** Every kind of hostile receiver by its name, in the order of the table. */
+/** Every kind of hostile receiver by name, in the order of the table. */
 export const allKinds: Readonly<Record<KindName, Kind>> = all;
 
 export const isKindName = (name: string): name is KindName => name in allKinds;

@@ -7,12 +7,12 @@ const CHUNKED = `${OK}transfer-encoding: chunked\r\n\r\n`;
 const KB_64 = 'x'.repeat(64 * 1024);
 const MB = 1024 * 1024;
 
-/** A gzip file may be many one after another (RFC 1952 §2.2): 20 KB that become 20 MB, 100 times over. */
+/** A gzip file may consist of several members (RFC 1952 §2.2): here 100 members of 20 KB that expand to 20 MB each. */
 const bombPart = gzipSync(Buffer.alloc(20 * MB));
 const BOMB_PARTS = 100;
 const bombLength = `content-length: ${bombPart.length * BOMB_PARTS}\r\n`;
 
-/** Those whose answer is clear, and whose body is not as it should be. */
+/** Receivers with a valid status and headers, and a hostile body. */
 export const bodies = {
   body_drip: {
     what: '200, then one byte a second',
@@ -45,31 +45,31 @@ export const bodies = {
     act: flood(`${OK}content-length: ${50 * MB}\r\n\r\n`, Buffer.alloc(MB, 'x'), 50),
   },
   gzip_bomb: {
-    what: '200 with 2 MB of gzip that become 2 GB',
+    what: '200 with 2 MB of gzip that expand to 2 GB',
     expected: delivered,
     when: 'requested',
     act: flood(`${OK}content-encoding: gzip\r\n${bombLength}\r\n`, bombPart, BOMB_PARTS),
   },
   gzip_bomb_500: {
-    what: '500 with the same, kept as a snippet',
+    what: '500 with the same body, stored as a snippet',
     expected: { outcome: 'failed', statusCode: 500 },
     when: 'requested',
     act: flood(`HTTP/1.1 500 Oh\r\ncontent-encoding: gzip\r\n${bombLength}\r\n`, bombPart, BOMB_PARTS),
   },
   gzip_undeclared: {
-    what: '200 with the same, not declared as gzip',
+    what: '200 with the same body, not declared as gzip',
     expected: delivered,
     when: 'requested',
     act: flood(`${OK}content-type: text/plain\r\n${bombLength}\r\n`, bombPart, BOMB_PARTS),
   },
   gzip_small: {
-    what: '200 with 40 KB of gzip that become 40 MB',
+    what: '200 with 40 KB of gzip that expand to 40 MB',
     expected: delivered,
     when: 'requested',
     act: flood(`${OK}content-encoding: gzip\r\ncontent-length: ${bombPart.length * 2}\r\n\r\n`, bombPart, 2),
   },
   reset_in_body: {
-    what: 'resets amid its body',
+    what: 'resets within the body',
     expected: delivered,
     when: 'requested',
     act: (socket) => {
@@ -89,7 +89,7 @@ export const bodies = {
     act: say(`${OK}content-length: 2\r\n\r\nok, and some more`),
   },
   broken_chunks: {
-    what: 'chunks that are none',
+    what: 'malformed chunks',
     expected: delivered,
     when: 'requested',
     act: sayAndClose(`${CHUNKED}5\r\nhello\r\nnonsense`),
@@ -125,13 +125,13 @@ export const bodies = {
     act: say('HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\nhello'),
   },
   second_answer: {
-    what: '200, and a 410 that nobody asked for behind it',
+    what: '200, followed by an unsolicited 410',
     expected: delivered,
     when: 'requested',
     act: say(`${OK}content-length: 2\r\n\r\nok`, 'HTTP/1.1 410 Gone\r\ncontent-length: 4\r\n\r\ngone'),
   },
   late_second_answer: {
-    what: 'the same, a little later',
+    what: 'the same 410, a little later',
     expected: delivered,
     when: 'requested',
     act: (socket) => {

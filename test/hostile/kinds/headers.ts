@@ -5,7 +5,7 @@ const END = 'content-length: 2\r\n\r\nok';
 
 const manyHeaders = Array.from({ length: 10_000 }, (_, index) => `x-${index}: ${index}\r\n`).join('');
 
-/** Those that have a status, and whose headers are not as they should be. */
+/** Receivers with a status and hostile headers. */
 export const headers = {
   slow_headers: {
     what: '200, then a header a second',
@@ -20,7 +20,7 @@ export const headers = {
     act: flood(OK, 'x-more: and more\r\n'.repeat(1_000)),
   },
   reset_in_headers: {
-    what: 'resets amid its headers',
+    what: 'resets within the headers',
     expected: closed,
     when: 'requested',
     act: (socket) => {
@@ -58,19 +58,19 @@ export const headers = {
     act: sayAndClose(`${OK}x-controls: a\u0000\u001b[2Jb\r\n${END}`),
   },
   header_without_colon: {
-    what: '200 with a line that is no header',
+    what: '200 with a line that is not a header',
     expected: unreadable,
     when: 'requested',
     act: sayAndClose(`${OK}this is no header\r\n${END}`),
   },
   two_lengths: {
-    what: '200 with two lengths',
+    what: '200 with two content lengths',
     expected: unreadable,
     when: 'requested',
     act: sayAndClose(`${OK}content-length: 1\r\n${END}`),
   },
   length_and_chunks: {
-    what: '200 with a length and chunks',
+    what: '200 with a content length and chunked encoding',
     expected: unreadable,
     when: 'requested',
     act: sayAndClose(`${OK}transfer-encoding: chunked\r\n${END}`),

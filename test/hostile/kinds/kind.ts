@@ -1,24 +1,24 @@
 import type { Socket } from 'node:net';
 import type { ConnectionFault, Outcome } from '../../../shared/domain/vocabulary.ts';
 
-/** What has to be on record of an attempt at it. Of an error also what stands behind its one word, where that is ours to say. */
+/** The expected record of an attempt. `detail`: the text after the error code, where this product words it. */
 export type Expected =
   { outcome: Outcome; statusCode: number } | { outcome: Outcome; error: ConnectionFault; detail?: string };
 
 export type Certificate = 'good' | 'expired' | 'not_yet_valid' | 'unknown_issuer' | 'wrong_name' | 'tls_1_1';
 
-/** One way to be hostile. */
+/** A kind of hostile receiver. */
 export type Kind = {
-  /** What it does, as the table says it. */
+  /** What it does, for the table. */
   what: string;
   expected: Expected;
-  /** Bytes of the data that it is sent. Default 100. */
+  /** Bytes of message data to send to it. Default 100. */
   dataBytes?: number;
 } & (
   | { when: 'never' }
-  /** As soon as it is connected, without reading anything. */
+  /** Acts on connection, without reading. */
   | { when: 'connected'; isSecure?: boolean; act: (socket: Socket) => void }
-  /** Once a whole request has come; `certificate` makes it one over TLS. */
+  /** Acts after a whole request; with `certificate` over TLS. */
   | { when: 'requested'; certificate?: Certificate; act: (socket: Socket) => void }
 );
 
@@ -27,14 +27,14 @@ export const timedOut = { outcome: 'failed', error: 'timeout', detail: 'before a
 export const closed = { outcome: 'failed', error: 'connection_reset' } as const;
 export const unreadable = { outcome: 'failed', error: 'invalid_response' } as const;
 
-/** Says this, and leaves the connection open. */
+/** Writes the parts and leaves the connection open. */
 export const say =
   (...parts: readonly (string | Buffer)[]) =>
   (socket: Socket): void => {
     for (const part of parts) socket.write(part);
   };
 
-/** Says this, and closes. */
+/** Writes the parts and closes the connection. */
 export const sayAndClose =
   (...parts: readonly (string | Buffer)[]) =>
   (socket: Socket): void => {
@@ -42,7 +42,7 @@ export const sayAndClose =
     socket.end();
   };
 
-/** Says something, then a little now and then for ever. */
+/** Writes `start`, then `drop` at every interval, without end. */
 export const drip =
   (start: string, drop: string, everyMs: number) =>
   (socket: Socket): void => {
@@ -53,7 +53,7 @@ export const drip =
     });
   };
 
-/** Says something, then this again and again, as fast as the other side takes it: `times`, or for ever. */
+/** Writes `start`, then `block` as fast as the client reads it, `times` times or without end. */
 export const flood =
   (start: string | Buffer, block: string | Buffer, times = Infinity) =>
   (socket: Socket): void => {

@@ -2,10 +2,10 @@ import { closed, drip, flood, sayAndClose, timedOut, unreadable, type Kind } fro
 
 const silent = (): void => undefined;
 
-/** Those that never come to a status. */
+/** Receivers that never send a valid status. */
 export const silence = {
   refused: {
-    what: 'nobody listens',
+    what: 'refuses every connection',
     expected: { outcome: 'failed', error: 'connection_refused' },
     when: 'never',
   },
@@ -16,21 +16,21 @@ export const silence = {
     act: (socket) => socket.resetAndDestroy(),
   },
   mute: {
-    what: 'accepts, reads nothing, says nothing (256 KB to read)',
+    what: 'accepts, and neither reads (256 KB) nor writes',
     expected: timedOut,
     dataBytes: 256 * 1024,
     when: 'connected',
     act: (socket) => socket.pause(),
   },
-  hang: { what: 'reads, and never answers', expected: timedOut, when: 'requested', act: silent },
+  hang: { what: 'reads, and never responds', expected: timedOut, when: 'requested', act: silent },
   reset: {
-    what: 'resets before its answer',
+    what: 'resets before its response',
     expected: closed,
     when: 'requested',
     act: (socket) => socket.resetAndDestroy(),
   },
   close: {
-    what: 'closes before its answer',
+    what: 'closes before its response',
     expected: closed,
     when: 'requested',
     act: (socket) => socket.end(),
@@ -66,7 +66,7 @@ export const silence = {
     act: sayAndClose('<html>Welcome</html>\n'),
   },
   http_2: {
-    what: 'HTTP/2 frames nobody asked for',
+    what: 'unsolicited HTTP/2 frames',
     expected: unreadable,
     when: 'requested',
     act: sayAndClose(Buffer.from('000000040000000000', 'hex')),
@@ -78,7 +78,7 @@ export const silence = {
     act: sayAndClose('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
   },
   informational_drip: {
-    what: '103 again and again, one a second',
+    what: '103 without end, one a second',
     expected: timedOut,
     when: 'requested',
     act: drip('', 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n', 1_000),

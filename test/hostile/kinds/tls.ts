@@ -10,15 +10,15 @@ const answer = say('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
 
 /** The header of a handshake record of 16 KB (RFC 8446 §5.1). */
 const RECORD = Buffer.from('1603034000', 'hex');
-/** Within it, the header of a ServerHello of as much (§4). */
+/** The header of a ServerHello that fills this record (RFC 8446 §4). */
 const SERVER_HELLO = Buffer.from('02003ffc', 'hex');
 
-/** A ServerHello that has begun, and never comes to its end. */
+/** Sends the beginning of a ServerHello and no more. */
 const halfHandshake = (socket: Socket): void => {
   socket.once('data', () => socket.write(Buffer.concat([RECORD, SERVER_HELLO, Buffer.from('0303', 'hex')])));
 };
 
-/** Those over TLS. */
+/** Receivers that are hostile over TLS. */
 export const tls = {
   expired_certificate: {
     what: 'a certificate that has expired',
@@ -56,7 +56,7 @@ export const tls = {
     act: answer,
   },
   mute_tls: {
-    what: 'TLS: accepts, and says nothing',
+    what: 'TLS: accepts, and writes nothing',
     expected: inHandshake,
     when: 'connected',
     isSecure: true,
@@ -83,14 +83,14 @@ export const tls = {
     },
   },
   plain_at_tls: {
-    what: 'TLS: plain HTTP in its place',
+    what: 'plain HTTP instead of TLS',
     expected: failed(),
     when: 'connected',
     isSecure: true,
     act: sayAndClose('HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n'),
   },
   handshake_reset: {
-    what: 'TLS: resets amid the handshake',
+    what: 'TLS: resets during the handshake',
     expected: { outcome: 'failed', error: 'connection_reset' },
     when: 'connected',
     isSecure: true,
@@ -99,14 +99,14 @@ export const tls = {
     },
   },
   handshake_flood: {
-    what: 'TLS: nonsense without end',
+    what: 'TLS: random bytes without end',
     expected: failed(),
     when: 'connected',
     isSecure: true,
     act: flood('', Buffer.alloc(64 * 1024, 'x')),
   },
   hang_over_tls: {
-    what: 'TLS: reads, and never answers',
+    what: 'TLS: reads, and never responds',
     expected: timedOut,
     when: 'requested',
     certificate: 'good',

@@ -5,7 +5,7 @@ import { faultLog } from '../../chaos/fault-log.ts';
 import type { Reply } from '../../chaos/subscribers.ts';
 import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
 
-/** Asked so many milliseconds after the first attempt began. */
+/** A request that arrives `afterMs` after the start of the first attempt. */
 const reply = (afterMs: number, more: Partial<Reply> = {}): Reply => ({
   at: SOME_TIME + afterMs,
   status: 200,
@@ -36,7 +36,7 @@ const delivered = (overrides: Parameters<typeof aDelivery>[0] = {}, replies = [s
     replies,
   );
 
-/** Faults at these times, in milliseconds after the first attempt began. */
+/** Faults at these times, in milliseconds after the start of the first attempt. */
 const faultsAt = ({ kill, failed }: { kill?: number; failed?: number } = {}, about = 'm1') => {
   let now = 0;
   const faults = faultLog(() => SOME_TIME + now);
@@ -53,8 +53,8 @@ const faultsAt = ({ kill, failed }: { kill?: number; failed?: number } = {}, abo
 
 const none = faultsAt();
 
-describe('the books of the crash test', () => {
-  it('balance when every delivery ended as its subscriber saw it', () => {
+describe('the books of the chaos run', () => {
+  it('balance when every record agrees with the log of the subscriber', () => {
     const exhausted = pairOf(aDelivery({ status: 'exhausted', attempts: [anAttemptAt(0)] }), [failure]);
     expect(booksOf([delivered(), exhausted], none)).toEqual({
       deliveries: 2,
@@ -72,17 +72,17 @@ describe('the books of the crash test', () => {
     ['has no record', pairOf(undefined, [])],
     ['is still pending', pairOf(aDelivery({ status: 'pending' }), [])],
     ['is still retrying', pairOf(aDelivery({ status: 'retrying' }), [])],
-    ['is recorded as delivered, but was never asked', delivered({}, [])],
-    ['is recorded as delivered, but was answered with failures only', delivered({}, [failure])],
+    ['is recorded as delivered without a request', delivered({}, [])],
+    ['is recorded as delivered, but got only failures', delivered({}, [failure])],
     [
-      'is recorded as delivered before its success was given',
+      'is recorded as delivered before the subscriber responded',
       delivered({}, [{ ...success, delayMs: 1_000 }]),
     ],
   ])('count a delivery as lost that %s', (_what, pair: Pair) => {
     expect(booksOf([pair], none).lost).toBe(1);
   });
 
-  it('count a request beyond the attempts on record as a duplicate without cause', () => {
+  it('count a request without a recorded attempt as an unexplained duplicate', () => {
     expect(booksOf([delivered({}, [success, reply(5_000)])], none)).toMatchObject({
       lost: 0,
       duplicates: 1,
@@ -91,13 +91,10 @@ describe('the books of the crash test', () => {
   });
 
   it.each([
-    [
-      'an attempt says that its lease ran out',
-      { attempts: [anAttemptAt(0, { lost: 1, outcome: 'delivered' })] },
-    ],
-    ['the record says that a lease ran out', { lost: 1 }],
-    ['a result came late', { lateResults: [anAttempt({ outcome: 'delivered' })] }],
-  ])('do not explain a duplicate by what the records say of it: %s', (_what, overrides) => {
+    ['an attempt with an expired lease', { attempts: [anAttemptAt(0, { lost: 1, outcome: 'delivered' })] }],
+    ['an expired lease on the delivery', { lost: 1 }],
+    ['a late result', { lateResults: [anAttempt({ outcome: 'delivered' })] }],
+  ])('do not accept a record as an explanation of a duplicate: %s', (_what, overrides) => {
     const pair = delivered(overrides, [success, reply(5_000)]);
     expect(booksOf([pair], none)).toMatchObject({ duplicates: 1, unexplainedDuplicates: 1 });
   });
@@ -111,27 +108,31 @@ describe('the books of the crash test', () => {
 
   it.each([
     [
-      'the process that had made it was killed before it recorded it',
+      'the sending process was killed before it recorded the attempt',
       unrecorded(closedAt(900)),
       { kill: 700 },
     ],
-    ['a call about its message failed after it', unrecorded(), { failed: 600 }],
+    ['a call about its message failed after the request', unrecorded(), { failed: 600 }],
   ])('explain a duplicate where %s', (_what, pair, faults) => {
     expect(booksOf([pair], faultsAt(faults))).toMatchObject({ duplicates: 1, unexplainedDuplicates: 0 });
   });
 
   it.each([
-    ['another process was killed, and its own lives on', unrecorded(), faultsAt({ kill: 700 })],
-    ['its process was killed long after it', unrecorded(closedAt(12_000)), faultsAt({ kill: 11_500 })],
-    ['its connection was closed, and nothing was killed', unrecorded(closedAt(900)), none],
-    ['a call about its message failed before it', unrecorded(), faultsAt({ failed: -10 })],
-    ['a call about its message failed long after it', unrecorded(), faultsAt({ failed: 15_000 })],
+    ['another process was killed, and the sender runs on', unrecorded(), faultsAt({ kill: 700 })],
+    [
+      'the sending process was killed long after the request',
+      unrecorded(closedAt(12_000)),
+      faultsAt({ kill: 11_500 }),
+    ],
+    ['its connection closed without a kill', unrecorded(closedAt(900)), none],
+    ['a call about its message failed before the request', unrecorded(), faultsAt({ failed: -10 })],
+    ['a call about its message failed long after the request', unrecorded(), faultsAt({ failed: 15_000 })],
     ['a call about another message failed', unrecorded(), faultsAt({ failed: 600 }, 'm2')],
   ])('do not explain a duplicate where %s', (_what, pair, faults) => {
     expect(booksOf([pair], faults).unexplainedDuplicates).toBe(1);
   });
 
-  it('are not balanced by one delivery for another', () => {
+  it('do not explain the duplicate of one delivery by leases or faults of another', () => {
     const pair = delivered({}, [success, reply(5_000)]);
     const books = booksOf(
       [delivered({ lost: 5 }), { ...pair, messageId: 'm2' }],

@@ -7,16 +7,16 @@ const entry = new URL('../../chaos/chaos.ts', import.meta.url).pathname;
 describe('npm run chaos', () => {
   it.each([
     ['no messages', ['--messages', '0']],
-    ['more messages than the local AWS can take', ['--messages', '5001']],
-    ['a count that is no number', ['--messages', 'many']],
+    ['more messages than the local AWS can handle', ['--messages', '5001']],
+    ['a count that is not a number', ['--messages', 'many']],
     ['a seed that is too large', ['--seed', '4294967296']],
-    ['an option it does not know', ['--faults', '1']],
-    ['a stray word', ['100']],
-  ])('does not understand %s', (_what, args) => {
+    ['an unknown option', ['--faults', '1']],
+    ['an extra argument', ['100']],
+  ])('rejects %s', (_what, args) => {
     expect(chaosRequestOf(args)).toBeUndefined();
   });
 
-  it('answers what it does not understand with a usage line and starts nothing', () => {
+  it('prints the usage for invalid arguments and starts nothing', () => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [entry, 'wrong'], { encoding: 'utf8' });
     expect(status).toBe(2);
     expect(stdout).toBe('');

@@ -11,25 +11,25 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** `fault`: which of the four, two that fail a call before its effect, two after it. */
+/** `fault`: index of the kind of fault. 0 and 1 fail a call before its effect, 2 and 3 after it. */
 type Chances = { persists: boolean; fault: number };
 
-/** Every call fails, and by chance its repeats as well. */
+/** Every call fails; its retries also fail if `persists`. */
 const chanceOf = ({ persists, fault }: Chances) => {
   let asked = 0;
   return {
     ...seededChance(1),
-    // Asked by turns whether a call fails, and whether its repeats do.
+    // The proxy asks alternately whether a call fails, and whether its retries fail.
     happens: () => (asked += 1) % 2 === 1 || persists,
     pick: <T>(items: readonly T[]): T => {
       const item = items[fault];
-      if (item === undefined) throw new RangeError('There is no such fault.');
+      if (item === undefined) throw new RangeError('no such fault');
       return item;
     },
   };
 };
 
-/** A service behind a proxy that does as told, and a call of it by a client of ours and by one of the SDK. */
+/** A service behind the fault proxy, and calls to it by the project's DynamoDB client and by an SDK client. */
 const behindProxy = async (chances: Chances) => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   const stub = await awsStub(() => ({}));
@@ -53,13 +53,13 @@ const behindProxy = async (chances: Chances) => {
 const failed = ({ counts }: ReturnType<typeof faultLog>): number =>
   Object.values(counts()).reduce((sum, count) => sum + count, 0);
 
-describe.each(['ours', 'SDK'] as const)('a call that chaos lets fail, by a client: %s', (client) => {
+describe.each(['ours', 'SDK'] as const)('a call through the fault proxy, by client %s', (client) => {
   it.each([
     [0, 1],
     [1, 1],
     [2, 2],
     [3, 2],
-  ])('gets through by its repeat: fault %i', async (fault, arrivals) => {
+  ])('succeeds by a retry: fault %i', async (fault, arrivals) => {
     const { calls, faults, arrived } = await behindProxy({ persists: false, fault });
     await calls[client]();
     expect(failed(faults)).toBe(1);
@@ -69,21 +69,21 @@ describe.each(['ours', 'SDK'] as const)('a call that chaos lets fail, by a clien
   it.each([
     [0, 0],
     [3, 3],
-  ])('fails for good where its repeats do: fault %i', async (fault, arrivals) => {
+  ])('fails where its retries also fail: fault %i', async (fault, arrivals) => {
     const { calls, faults, arrived } = await behindProxy({ persists: true, fault });
     await expect(calls[client]()).rejects.toThrow();
     expect(failed(faults)).toBe(3);
     expect(arrived()).toBe(arrivals);
   });
 
-  it('is like any other once it was made: the same call may fail again', async () => {
+  it('can fail again when the same call is repeated later', async () => {
     const { calls, faults } = await behindProxy({ persists: false, fault: 0 });
     await calls[client]();
     await calls[client]();
     expect(failed(faults)).toBe(2);
   });
 
-  it('does not fail where nothing is to', async () => {
+  it('succeeds while faults are switched off', async () => {
     const { calls, faults, proxy } = await behindProxy({ persists: true, fault: 0 });
     proxy.setFaulty(false);
     await calls[client]();

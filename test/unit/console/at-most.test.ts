@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { atMost } from '../../../console/src/api/at-most.ts';
 
-describe('requests side by side', () => {
-  it('are never more than so many, and begin in their order', async () => {
+describe('atMost', () => {
+  it('runs no more than the given number of tasks at once, and starts them in order', async () => {
     const slots = atMost(2);
     const begun: number[] = [];
     const ends: (() => void)[] = [];
@@ -27,7 +27,7 @@ describe('requests side by side', () => {
     expect(most).toBe(2);
   });
 
-  it('give their place away when they fail, and are not begun when they were given up', async () => {
+  it('frees the slot of a failed task, and does not start an aborted one', async () => {
     const slots = atMost(1);
     const given = new AbortController();
     given.abort();

@@ -17,8 +17,8 @@ const books: Books = {
 const nodeIn = (flow: ReturnType<typeof flowLayout>, name: FlowName) =>
   flow.nodes.find((node) => node.name === name);
 
-describe('the flow picture of the books', () => {
-  it('is to one scale: what is accepted becomes deliveries, filtered and unmatched ones', () => {
+describe('flowLayout', () => {
+  it('draws all figures to one scale, from accepted to matched, filtered and unmatched', () => {
     const flow = flowLayout(books, 200);
     expect(nodeIn(flow, 'accepted')).toMatchObject({ column: 0, count: 60, height: 200 });
     expect(nodeIn(flow, 'matched')).toMatchObject({ column: 1, count: 80, y: 0, height: 160 });
@@ -27,25 +27,25 @@ describe('the flow picture of the books', () => {
     expect(nodeIn(flow, 'delivered')).toMatchObject({ column: 2, count: 60, height: 120 });
   });
 
-  it('leaves out what is nothing, and shows of everything else something', () => {
+  it('leaves out figures of 0 and keeps small figures visible', () => {
     const flow = flowLayout({ ...books, exhausted: 1, matched: 80_001, delivered: 79_980 }, 200);
     expect(nodeIn(flow, 'cancelled')).toBeUndefined();
     expect(nodeIn(flow, 'exhausted')?.height).toBe(2);
   });
 
-  it('shows deliveries that are on record nowhere', () => {
+  it('shows matched deliveries that have no record', () => {
     expect(nodeIn(flowLayout({ ...books, delivered: 50 }, 200), 'missing')).toMatchObject({ count: 10 });
     expect(nodeIn(flowLayout(books, 200), 'missing')).toBeUndefined();
   });
 
-  it('of an empty window is still a picture', () => {
+  it('draws an empty window without bands', () => {
     const { nodes, bands, height } = flowLayout(EMPTY_BOOKS, 200);
     expect(nodes.map(({ name }) => name)).toEqual(['accepted', 'matched', 'delivered']);
     expect(bands).toEqual([]);
     expect(height).toBeGreaterThan(0);
   });
 
-  it('never lets two figures of a column overlap, nor a band leave its bars', () => {
+  it('never overlaps two figures of a column, and ends each band at its bar', () => {
     const count = fc.nat(1_000_000);
     const any = fc.record({
       ...{ accepted: count, duplicates: count, matched: count, unmatched: count, filtered: count },

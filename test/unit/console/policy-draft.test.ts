@@ -19,13 +19,13 @@ const faultIn = (fields: Partial<Draft>): [string, string][] => {
   return judgement.ok ? [] : [...judgement.faults];
 };
 
-describe('a policy in the designer', () => {
-  it('leaves to the defaults what stands empty', () => {
+describe('a policy draft', () => {
+  it('uses the default for an empty field', () => {
     expect(judged({})).toEqual({ ok: true, policy: {}, complete: DEFAULT_RETRY_POLICY });
     expect(judged({ minimum_delay: ' 7 ' })).toMatchObject({ ok: true, policy: { minimum_delay: 7 } });
   });
 
-  it('takes every field', () => {
+  it('accepts every field', () => {
     const policy = {
       retries_with_no_delay: 0,
       minimum_delay_retries: 2,
@@ -52,11 +52,11 @@ describe('a policy in the designer', () => {
     [{ retry_on_status: '408, often' }, 'retry_on_status'],
     [{ backoff_retries: '101' }, '_retry_policy'],
     [{ maximum_delay: '604800', maximum_delay_retries: '5' }, '_retry_policy'],
-  ])('names the field that is wrong in %o', (fields, field) => {
+  ])('names the invalid field of %o', (fields, field) => {
     expect(faultIn(fields).map(([name]) => name)).toEqual([field]);
   });
 
-  it('finds the field that the API refuses, wherever the policy stood', () => {
+  it('finds the field that the API rejected, in options and in patches', () => {
     const message = 'must be more';
     const refused = ['options._retry_policy.minimum_delay', '[0].value.jitter', 'something.else'];
     expect([...faultsOf(refused.map((field) => ({ field, message }))).keys()]).toEqual([
@@ -67,10 +67,10 @@ describe('a policy in the designer', () => {
   });
 });
 
-describe('the schedule that is drawn', () => {
-  it('is that of the SNS documentation for its example: 10 retries, from 5 to 260 s', () => {
+describe('the schedule of the designer', () => {
+  it('matches the example of the SNS documentation: 10 retries, from 5 to 260 s', () => {
     const judgement = judge(SNS_EXAMPLE);
-    if (!judgement.ok) throw new Error('the example is no policy');
+    if (!judgement.ok) throw new Error('the example is not a valid policy');
     for (const name of BACKOFF_FUNCTIONS) {
       const backoff = { minimum: 5, maximum: 260, retries: 10, exponent: 2 };
       const delays = delaysOf(judgement.complete, name);
@@ -80,7 +80,7 @@ describe('the schedule that is drawn', () => {
     expect(delaysOf(judgement.complete, 'linear')[9]).toBe(260);
   });
 
-  it('adds up', () => {
+  it('adds up the delays', () => {
     expect(runningTotal([0, 5, 10, 2.5])).toEqual([0, 5, 15, 17.5]);
   });
 });

@@ -35,14 +35,14 @@ const polling = (answers: (boolean | Error)[]) => {
   };
 };
 
-describe('a page that looks again', () => {
-  it('looks less and less often while there is nothing new, and often again when there is', async () => {
+describe('startPoller', () => {
+  it('polls less and less often without changes, and often again after a change', async () => {
     const { looks } = polling([true, false, false, false, true]);
     await vi.advanceTimersByTimeAsync(20_000);
     expect(looks).toEqual([0, 1, 3, 7, 15, 16, 18]);
   });
 
-  it('looks at once when it is woken, and never twice at a time', async () => {
+  it('polls at once when it is woken, and never twice at the same time', async () => {
     const { looks, wake } = polling([]);
     await vi.advanceTimersByTimeAsync(4000);
     wake();
@@ -51,7 +51,7 @@ describe('a page that looks again', () => {
     expect(looks).toEqual([0, 2, 4, 6]);
   });
 
-  it('says what failed and goes on, unless that cannot help', async () => {
+  it('reports a failure and continues, unless the failure is permanent', async () => {
     const passing = new RangeError('busy');
     const lasting = new Error('not the page');
     const { looks, failures } = polling([passing, lasting]);
@@ -60,7 +60,7 @@ describe('a page that looks again', () => {
     expect(looks).toEqual([0, 2]);
   });
 
-  it('does not look while nobody sees it, nor after it was stopped', async () => {
+  it('does not poll while the page is hidden, nor after it was stopped', async () => {
     const { looks, hide, wake, stop } = polling([]);
     hide(true);
     await vi.advanceTimersByTimeAsync(30_000);

@@ -34,24 +34,24 @@ const retrying = (acceptedAt: number, nextAttemptAt?: number): QueueReading['ret
   ...(nextAttemptAt !== undefined && { nextAttemptAt: new Date(nextAttemptAt).toISOString() }),
 });
 
-describe('what waits for its first worker', () => {
-  it('is in the ingress and the delivery queue: retries are pending already, dead letters wait for nobody', () => {
+describe('waitingIn', () => {
+  it('counts the ingress and delivery queues, but not retries, which are pending, nor dead letters', () => {
     expect(waitingIn({ queues: { ingress: 2, delivery: 40, retry: 9, ingressDeadLetters: 5 } })).toBe(42);
     expect(waitingIn({ queues: {} })).toBe(0);
   });
 
-  it('is not known where it could not be counted', () => {
+  it('is undefined where the queues could not be counted', () => {
     expect(waitingIn({})).toBeUndefined();
   });
 });
 
-describe('how a queue stands', () => {
-  it('is a rate a minute, what was delivered and what failed for good', () => {
+describe('the figures of a queue', () => {
+  it('are messages per minute, delivered, and failed as rejected plus exhausted', () => {
     const books = { ...EMPTY_BOOKS, accepted: 50, delivered: 40, rejected: 3, exhausted: 2 };
     expect(standingOf(reading({ books }))).toMatchObject({ perMinute: 10, delivered: 40, failed: 5 });
   });
 
-  it('counts as pending what is in the books of the window, and what was accepted before it', () => {
+  it('count as pending the deliveries of the window and older ones that are being retried', () => {
     const items = [retrying(NOW - MINUTE), retrying(NOW - 6 * MINUTE), retrying(NOW - 60 * MINUTE)];
     const { pending } = standingOf(
       reading({ books: { ...EMPTY_BOOKS, pending: 4 }, retrying: { items, more: true } }),
@@ -59,7 +59,7 @@ describe('how a queue stands', () => {
     expect(pending).toEqual({ count: 6, more: true });
   });
 
-  it('is as late as the retry that is furthest past its due time', () => {
+  it('take the lateness of the most overdue retry', () => {
     const items = [
       retrying(NOW, NOW + 5000),
       retrying(NOW, NOW - 30_000),
@@ -70,7 +70,7 @@ describe('how a queue stands', () => {
     expect(standingOf(reading({ retrying: { items: items.slice(0, 1), more: false } })).latenessMs).toBe(0);
   });
 
-  it('worries by what fails, but not by what an operator has disabled', () => {
+  it('report failing subscriptions, but not those that an operator disabled', () => {
     const views = [
       aSubscription(),
       aSubscription({ failing: { since: NOW, failures: 3 } }),
@@ -80,13 +80,13 @@ describe('how a queue stands', () => {
     const standing = standingOf(reading({ subscriptions: { items: views, more: false } }));
     expect(standing.subscriptions).toEqual({ count: 4, more: false, failing: 1, off: 1 });
     expect(worriesOf(standing).map(({ text }) => text)).toEqual([
-      '1 subscription switched off by failures',
+      '1 subscription disabled after failures',
       '1 subscription is failing',
     ]);
     expect(worriesOf(standingOf(reading()))).toEqual([]);
   });
 
-  it('decides the order: the worst first, by name where there is no difference', () => {
+  it('sort queues by the worst problem, then by name', () => {
     const row = (name: string, weight?: number) => ({
       name,
       worries: weight === undefined ? [] : [{ weight, text: '' }],
@@ -95,7 +95,7 @@ describe('how a queue stands', () => {
     expect(inOrderOfNeed(rows).map(({ name }) => name)).toEqual(['y', 'x', 'z', 'a', 'b']);
   });
 
-  it('adds up over queues', () => {
+  it('add up over queues', () => {
     const one = standingOf(reading({ books: { ...EMPTY_BOOKS, accepted: 5, pending: 1 } }));
     const late = standingOf(reading({ retrying: { items: [retrying(NOW, NOW - 7000)], more: false } }));
     expect(totalOf([one, late])).toMatchObject({
@@ -110,7 +110,7 @@ describe('how a queue stands', () => {
     [0.44, '0.4'],
     [12.3, '12'],
     [1250, '1,250'],
-  ])('shows %f a minute as %s', (rate, text) => {
+  ])('show %f messages per minute as %s', (rate, text) => {
     expect(rateText(rate)).toBe(text);
   });
 });

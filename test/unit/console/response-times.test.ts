@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { quantile, responseTimes } from '../../../console/src/pages/subscription/response-time-series.ts';
 
-describe('response times', () => {
-  it('are those of all attempts, in the order that they were made', () => {
+describe('the response times of deliveries', () => {
+  it('include all attempts in order of time', () => {
     const attempt = (startedAt: string, durationMs: number, outcome: 'delivered' | 'failed') => ({
       ...{ number: 1, round: 1, phase: 'initial' as const },
       ...{ startedAt, durationMs, outcome },
@@ -23,7 +23,7 @@ describe('response times', () => {
     [Array.from({ length: 100 }, (_, index) => index + 1), 0.95, 95],
     [[7], 0.95, 7],
     [[], 0.5, 0],
-  ])('of %j have the quantile %f', (values, share, value) => {
+  ])('of %j have the expected quantile %f', (values, share, value) => {
     expect(quantile(values, share)).toBe(value);
   });
 });

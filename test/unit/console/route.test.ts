@@ -17,11 +17,11 @@ describe('the address of a page of the console', () => {
     ['#/queues/orders/elsewhere', { page: 'unknown' }],
     ['#/elsewhere', { page: 'unknown' }],
     ['#/queues/%E0%A4%A', { page: 'unknown' }],
-  ])('%s leads to it', (hash, route) => {
+  ])('%s is parsed as its route', (hash, route) => {
     expect(parseRoute(hash)).toEqual(route);
   });
 
-  it('leads back to what it was made of, whatever ids hold', () => {
+  it('is parsed as the route that it was built from, with any characters in ids', () => {
     const text = fc.string({ minLength: 1 });
     const query = fc.dictionary(fc.constantFrom('since', 'until', 'status'), text);
     const routes = fc.oneof(
@@ -40,7 +40,7 @@ describe('the address of a page of the console', () => {
     );
   });
 
-  it('leaves out of its query what is undefined', () => {
+  it('leaves out undefined query values', () => {
     expect(hrefTo({ page: 'books', queue: 'orders', query: { since: undefined } })).toBe(
       '#/queues/orders/books',
     );

@@ -3,7 +3,7 @@ import { clockText, durationText, relativeText, utcText } from '../../../console
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 
-describe('times of the console', () => {
+describe('times in the console', () => {
   it.each([
     [NOON + 1234, false, 'UTC', '12:00:01'],
     [NOON + 1234, true, 'UTC', '12:00:01.234'],
@@ -11,11 +11,11 @@ describe('times of the console', () => {
     [NOON - 86_400_000, false, 'UTC', '20 Nov, 12:00:00'],
     [NOON + 14 * 3_600_000, false, 'UTC', '22 Nov, 02:00:00'],
     [NOON - 400 * 86_400_000, false, 'UTC', '17 Oct 2025, 12:00:00'],
-  ])('are shown in the zone of the reader, with the date unless it is today', (time, exact, zone, text) => {
+  ])('are shown in the given time zone, with the date unless it is today', (time, exact, zone, text) => {
     expect(clockText(time, { now: NOON, exact }, zone)).toBe(text);
   });
 
-  it('are in UTC for whoever points at one', () => {
+  it('are shown in UTC in the tooltip', () => {
     expect(utcText('2026-11-21T12:00:00.000Z')).toBe('2026-11-21 12:00:00.000 UTC');
     expect(utcText('2026-11-21T13:00:00.000+01:00')).toBe('2026-11-21 12:00:00.000 UTC');
     expect(utcText('no time at all')).toBe('no time at all');
@@ -32,7 +32,7 @@ describe('times of the console', () => {
     [90_000, '1 min 30 s'],
     [7_500_000, '2 h 5 min'],
     [15 * 86_400_000, '15 d'],
-  ])('%i milliseconds take %s', (milliseconds, text) => {
+  ])('show a duration of %i milliseconds as %s', (milliseconds, text) => {
     expect(durationText(milliseconds)).toBe(text);
   });
 
@@ -40,7 +40,7 @@ describe('times of the console', () => {
     [NOON + 400, 'now'],
     [NOON + 3_400, 'in 3 s'],
     [NOON - 125_000, '2 min 5 s ago'],
-  ])('are told relative to now', (time, text) => {
+  ])('are shown relative to now', (time, text) => {
     expect(relativeText(time, NOON)).toBe(text);
   });
 });

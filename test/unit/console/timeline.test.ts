@@ -29,7 +29,7 @@ const attempt = (
 describe('the timeline of a delivery', () => {
   const span = { from: START, to: START + 10_000 };
 
-  it('puts attempts where they stand in time, in the lanes of their phases', () => {
+  it('places attempts by time, in the lanes of their phases', () => {
     const times: Times = {
       attempts: [attempt(1, 1000, { durationMs: 500 }), attempt(2, 5000, { outcome: 'delivered' })],
       planned: [{ number: 3, phase: 'post_backoff', dueAt: at(9000) }],
@@ -44,7 +44,7 @@ describe('the timeline of a delivery', () => {
     });
   });
 
-  it('shows when one was due that was made later, and not of one that was on time', () => {
+  it('marks the due time of an attempt that started late, but not of one on time', () => {
     const times: Times = {
       attempts: [attempt(2, 5000, { dueAt: at(2000) }), attempt(3, 8000, { dueAt: at(7999) })],
       planned: [],
@@ -53,7 +53,7 @@ describe('the timeline of a delivery', () => {
     expect(marks.map(({ dueX }) => dueX)).toEqual([200, undefined]);
   });
 
-  it('leaves out what is out of sight, but not a line that leads through', () => {
+  it('leaves out attempts outside of the span, unless the line from their due time is inside', () => {
     const times: Times = {
       attempts: [attempt(1, -5000), attempt(2, 20_000, { dueAt: at(9000) }), attempt(3, 30_000)],
       planned: [],
@@ -61,7 +61,7 @@ describe('the timeline of a delivery', () => {
     expect(timelineLayout(times, span, 1000).marks.map(({ number }) => number)).toEqual([2]);
   });
 
-  it('has room for all of a hundred attempts and what is planned', () => {
+  it('fits a hundred attempts and a planned one', () => {
     const times: Times = {
       attempts: Array.from({ length: 100 }, (_, index) => attempt(index + 1, index * 60_000)),
       planned: [{ number: 101, phase: 'post_backoff', dueAt: at(86_400_000) }],
@@ -72,29 +72,29 @@ describe('the timeline of a delivery', () => {
     expect(spanOf(times, 'made', START).to).toBeLessThan(START + 110 * 60_000);
   });
 
-  it('of nothing is around now', () => {
+  it('is centred on now without attempts', () => {
     expect(spanOf({ attempts: [], planned: [] }, 'all', START)).toEqual({ from: START - 50, to: START + 50 });
   });
 
-  it('is looked at more closely around its middle, and moved', () => {
+  it('zooms around its middle, and moves', () => {
     expect(zoomed(span, 0.5)).toEqual({ from: START + 2500, to: START + 7500 });
     expect(moved(span, -0.5)).toEqual({ from: START - 5000, to: START + 5000 });
   });
 });
 
-describe('the times on an axis', () => {
+describe('timeTicks', () => {
   it.each<[number, number, string[]]>([
     [4000, 5, ['12:00:00', '12:00:01', '12:00:02', '12:00:03', '12:00:04']],
     [3_600_000, 3, ['12:00', '12:30', '13:00']],
     [200, 2, ['00:00.000', '00:00.100', '00:00.200']],
     [86_400_000, 3, ['12:00', '22 Nov', '12:00']],
     [4 * 86_400_000, 4, ['22 Nov', '23 Nov', '24 Nov', '25 Nov']],
-  ])('over %i ms, at most %i or so, are round ones', (length, most, texts) => {
+  ])('over %i ms, about %i ticks at most, are at round times', (length, most, texts) => {
     const ticks = timeTicks({ from: START, to: START + length }, most, 0);
     expect(ticks.map(({ text }) => text)).toEqual(texts);
   });
 
-  it('are round in the zone of the reader', () => {
+  it('are at round times of the given time zone', () => {
     const ticks = timeTicks({ from: START, to: START + 86_400_000 }, 2, 5.5 * 3_600_000);
     expect(ticks).toEqual([
       { at: START + 6.5 * 3_600_000, text: '22 Nov' },
@@ -102,7 +102,7 @@ describe('the times on an axis', () => {
     ]);
   });
 
-  it('are within it, in order, and never too many', () => {
+  it('are within the span, in order, and at most one more than asked for', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 30 * 86_400_000 }),

@@ -7,15 +7,15 @@ const entry = new URL('../../hostile/hostile.ts', import.meta.url).pathname;
 describe('npm run hostile', () => {
   it.each([
     ['a seed that is too large', ['--seed', '4294967296']],
-    ['a timeout that is no number', ['--timeout', 'long']],
-    ['a timeout longer than an attempt may have', ['--timeout', '31']],
-    ['an option it does not know', ['--kinds', '1']],
-    ['a stray word', ['15']],
-  ])('does not understand %s', (_what, args) => {
+    ['a timeout that is not a number', ['--timeout', 'long']],
+    ['a timeout above the maximum of an attempt', ['--timeout', '31']],
+    ['an unknown option', ['--kinds', '1']],
+    ['an extra argument', ['15']],
+  ])('rejects %s', (_what, args) => {
     expect(hostileRequestOf(args)).toBeUndefined();
   });
 
-  it('answers what it does not understand with a usage line and starts nothing', () => {
+  it('prints the usage for invalid arguments and starts nothing', () => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [entry, 'wrong'], { encoding: 'utf8' });
     expect(status).toBe(2);
     expect(stdout).toBe('');

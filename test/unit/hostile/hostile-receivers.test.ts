@@ -6,11 +6,11 @@ import { measureKinds, type KindsResult } from '../../hostile/measure-kinds.ts';
 import { startReceivers } from '../../hostile/run.ts';
 
 const ATTEMPT_TIMEOUT_MS = 4_000;
-/** Together ten, as many as a function has under way. */
+/** Together ten concurrent deliveries, the batch size of the function. */
 const AT_ONCE = 2;
 const SIDE_BY_SIDE = 5;
 
-/** The short form of `npm run hostile`: all kinds, five at a time, in one process of the function. */
+/** A short form of `npm run hostile`: all kinds, five at a time, in one function process. */
 describe('the deliver function at hostile receivers', () => {
   const stack = new AsyncDisposableStack();
   let result: KindsResult;
@@ -30,19 +30,19 @@ describe('the deliver function at hostile receivers', () => {
   const brokenBy = (name: KindName): string[] => result.broken.filter((what) => what.startsWith(`${name}: `));
 
   it.each(kindNames.map((name) => ({ name, what: allKinds[name].what })))(
-    'comes to a named outcome in time, with one request an attempt: $what',
+    'records the expected outcome in time, with one connection per attempt: $what',
     ({ name }) => {
       expect(result.kinds.find(({ kind }) => kind === name)?.attempts).toBeGreaterThanOrEqual(AT_ONCE);
       expect(brokenBy(name)).toEqual([]);
     },
   );
 
-  it('leaves no message to come again, and acknowledges when the slowest attempt is over', () => {
+  it('acknowledges every message, as soon as the slowest attempt is over', () => {
     expect(result.broken).toEqual([]);
     expect(result.invocationMs).toBeLessThan(ATTEMPT_TIMEOUT_MS + bounds.beyondTimeoutMs);
   });
 
-  it('stays within 200 MB of what it needs at rest, whichever of them are at it', () => {
+  it('uses less than 200 MB beyond its idle memory with all kinds of receivers', () => {
     expect(result.memory).toBeLessThan(200 * 1024 * 1024);
   });
 });

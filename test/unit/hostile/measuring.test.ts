@@ -20,20 +20,20 @@ const anAttemptSeen = (overrides: Partial<AttemptSeen>): AttemptSeen => ({
 });
 
 describe('an attempt at a hostile receiver', () => {
-  it('is as it should be with its very outcome, word and detail', () => {
+  it('is correct with the expected outcome, error and detail', () => {
     expect(faultsOf('hang', [anAttemptSeen({})], 2_000)).toEqual([]);
   });
 
   it.each([
     ['another outcome', { outcome: 'delivered', statusCode: 200, error: undefined }],
-    ['another word', { error: 'connection_reset: before an answer' }],
+    ['another error', { error: 'connection_reset: before an answer' }],
     ['another detail', { error: 'timeout: during the TLS handshake' }],
-    ['a status beside it', { statusCode: 200 }],
-  ] as const)('is at fault with %s', (_, overrides) => {
+    ['a status in addition', { statusCode: 200 }],
+  ] as const)('is a fault with %s', (_, overrides) => {
     expect(faultsOf('hang', [anAttemptSeen({}), anAttemptSeen(overrides)], 2_000)).toHaveLength(1);
   });
 
-  it('is at fault with another status', () => {
+  it('is a fault with another status', () => {
     const answered = { outcome: 'failed', error: undefined } as const;
     expect(faultsOf('status_999', [anAttemptSeen({ ...answered, statusCode: 999 })], 2_000)).toEqual([]);
     expect(faultsOf('status_999', [anAttemptSeen({ ...answered, statusCode: 998 })], 2_000)).toEqual([
@@ -41,14 +41,14 @@ describe('an attempt at a hostile receiver', () => {
     ]);
   });
 
-  it('is at fault more than 2 s beyond its timeout', () => {
+  it('is a fault more than 2 s beyond the timeout', () => {
     expect(faultsOf('hang', [anAttemptSeen({ durationMs: 4_000 })], 2_000)).toEqual([]);
     expect(faultsOf('hang', [anAttemptSeen({ durationMs: 4_001 })], 2_000)).toHaveLength(1);
   });
 });
 
 describe('quantiles of latencies', () => {
-  it('are by nearest rank: of 300 deliveries, three may be slower than p99', () => {
+  it('use the nearest rank: of 300 deliveries, three may be slower than p99', () => {
     const all = Array.from({ length: 300 }, (_, index) => ({ waitedMs: index + 1, doneMs: 2 * (index + 1) }));
     expect(latenciesOf(all.toReversed())).toEqual({
       deliveries: 300,
@@ -59,7 +59,7 @@ describe('quantiles of latencies', () => {
 });
 
 describe('the modelled queue', () => {
-  it('gives a free environment up to ten messages, and frees it when all of them have ended', async () => {
+  it('gives a free environment up to ten messages, and frees it when all have finished', async () => {
     const batches: number[] = [];
     const endings: (() => void)[] = [];
     const ended: Invocation[] = [];
@@ -70,7 +70,7 @@ describe('the modelled queue', () => {
     };
     const queue = modelledQueue([environment, environment], (invocation) => ended.push(invocation));
     for (let message = 0; message < 25; message += 1) queue.send('{}');
-    // Messages are visible a turn after they were sent, and handed out a turn after that.
+    // Messages become visible one turn of the event loop after sending, and are received one turn later.
     const aTurn = async () => {
       for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     };
@@ -85,7 +85,7 @@ describe('the modelled queue', () => {
 });
 
 describe('the kinds of hostile receiver', () => {
-  it('are twenty and more, also beside deliveries that are well', () => {
+  it('are more than 60, at least 20 of them in the runs beside healthy deliveries', () => {
     expect(Object.keys(allKinds).length).toBeGreaterThan(60);
     expect(new Set(neighbours).size).toBeGreaterThanOrEqual(20);
   });

@@ -15,7 +15,7 @@ import { FlowPicture, type FlowLinks } from './flow-picture.tsx';
 
 const DAY_MS = 86_400_000;
 
-/** What a queue accepted in a window against what became of it. */
+/** Compares the messages that a queue accepted in a window with the outcomes of their deliveries. */
 export function BooksPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
   const { api } = useConsole();
   const [window, setWindow] = useState<TimeWindow>(() => ({
@@ -40,7 +40,7 @@ export function BooksPage({ queue, query }: { queue: string; query: Query }): JS
   return (
     <>
       <PageHeading
-        title={`Books of ${queue}`}
+        title={`Reconciliation of ${queue}`}
         crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
       />
       <WindowFields window={window} onChange={setWindow} />
@@ -69,22 +69,21 @@ function timeIn(text = ''): number | undefined {
 
 function Report({ books, links }: { books: Books; links: FlowLinks }): JSX.Element {
   return books.accepted === 0 ? (
-    <Empty title="Nothing was accepted in this window">
-      <p>Choose another one above, or publish a message on the queue’s page.</p>
+    <Empty title="No messages accepted in this window">
+      <p>Choose another window above, or publish a message on the queue’s page.</p>
     </Empty>
   ) : (
     <div class="stack">
       <FlowPicture books={books} links={links} />
       {isBalanced(books) ? (
         <p>
-          <span class="tone-delivered">The books balance:</span> every delivery that was asked for is on
-          record.
+          <span class="tone-delivered">Balanced:</span> every matched delivery is recorded.
         </p>
       ) : (
-        <Notice tone="warning" title="The books do not balance yet">
+        <Notice tone="warning" title="Not balanced yet">
           <p>
-            Deliveries that wait for their first attempt are on record nowhere. If it stays so, something is
-            lost.
+            Deliveries that wait for their first attempt are not recorded yet. If the difference remains,
+            deliveries are lost.
           </p>
         </Notice>
       )}

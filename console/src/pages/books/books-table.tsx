@@ -6,20 +6,23 @@ import type { FlowLinks } from './flow-picture.tsx';
 type Row = { name: keyof Books; meaning: string };
 
 const ROWS: readonly Row[] = [
-  { name: 'accepted', meaning: 'messages' },
-  { name: 'duplicates', meaning: 'times that one of them came again' },
-  { name: 'unmatched', meaning: 'messages that no subscription was for' },
-  { name: 'unfinished', meaning: 'messages that were not sent to all subscriptions yet' },
-  { name: 'filtered', meaning: 'times that a subscription did not want one' },
-  { name: 'matched', meaning: 'deliveries that they asked for' },
-  { name: 'delivered', meaning: 'of these, which the subscriber has taken' },
-  { name: 'pending', meaning: 'on record, and not at an end' },
-  { name: 'rejected', meaning: 'which the subscriber has refused' },
-  { name: 'exhausted', meaning: 'whose policy has run out' },
-  { name: 'cancelled', meaning: 'which nobody was there for, or somebody called off' },
+  { name: 'accepted', meaning: 'messages accepted' },
+  { name: 'duplicates', meaning: 'duplicates of these messages' },
+  { name: 'unmatched', meaning: 'messages that matched no subscription' },
+  { name: 'unfinished', meaning: 'messages that are not dispatched to all subscriptions yet' },
+  { name: 'filtered', meaning: 'times that a subscription’s filter excluded a message' },
+  { name: 'matched', meaning: 'deliveries to make: one for each message and matching subscription' },
+  { name: 'delivered', meaning: 'deliveries that the subscriber accepted' },
+  { name: 'pending', meaning: 'recorded deliveries that are not finished' },
+  { name: 'rejected', meaning: 'deliveries that the subscriber rejected' },
+  { name: 'exhausted', meaning: 'deliveries that ran out of retries' },
+  {
+    name: 'cancelled',
+    meaning: 'deliveries cancelled manually, or because the subscription was disabled or gone',
+  },
 ];
 
-/** The same in words. */
+/** The figures of the flow chart as a table. */
 export function BooksTable({ books, links }: { books: Books; links: FlowLinks }): JSX.Element {
   const columns: readonly Column<Row>[] = [
     {
@@ -30,5 +33,5 @@ export function BooksTable({ books, links }: { books: Books; links: FlowLinks })
     { head: 'Count', numeric: true, cell: ({ name }) => books[name].toLocaleString('en') },
     { head: 'What it counts', wide: true, cell: ({ meaning }) => meaning },
   ];
-  return <Table caption="The books in figures" columns={columns} rows={ROWS} keyOf={({ name }) => name} />;
+  return <Table caption="Reconciliation figures" columns={columns} rows={ROWS} keyOf={({ name }) => name} />;
 }

@@ -5,10 +5,10 @@ type Matched = 'matched' | 'filtered' | 'unmatched';
 type End = TerminalStatus | 'pending' | 'missing';
 export type FlowName = 'accepted' | Matched | End;
 
-/** A figure of the books as a bar: `y` from the top, in the units of the picture. */
+/** A figure as a bar: `y` from the top, in the units of the picture. */
 export type FlowNode = { name: FlowName; column: 0 | 1 | 2; count: number; y: number; height: number };
 
-/** Part of one bar that becomes another. `fromY` and `toY` are its upper edges, `thick` how high it is at both ends. */
+/** The part of one bar that flows into another. `fromY` and `toY` are the upper edges, `thick` the height at both ends. */
 export type FlowBand = { from: FlowName; to: FlowName; fromY: number; toY: number; thick: number };
 
 export type Flow = { nodes: readonly FlowNode[]; bands: readonly FlowBand[]; height: number };
@@ -16,15 +16,15 @@ export type Flow = { nodes: readonly FlowNode[]; bands: readonly FlowBand[]; hei
 const MIDDLE = ['matched', 'filtered', 'unmatched'] as const;
 const ENDS = ['delivered', 'pending', ...RECOVERABLE_STATUSES, 'missing'] as const;
 
-/** Room for the two lines of a label, however small the figure is. */
+/** Height of the two lines of a label. */
 const LEAST_ROOM = 34;
-/** A figure that is not 0 can be seen. */
+/** Keeps a small figure visible. */
 const LEAST_THICK = 2;
 
 /**
- * Accepted messages become deliveries that are matched, subscriptions that did not want one, and messages that nobody did;
- * matched ones come to their ends. Bars are to one scale of `room` units in all; what is 0 is left out, but for the first
- * two. `missing` are deliveries that were asked for and are on record nowhere.
+ * Lays out the flow from accepted messages to matched, filtered and unmatched, and from matched to the outcomes. Bars share
+ * a scale of `room` units in total. Figures of 0 are left out, except `matched` and `delivered`. `missing` counts matched
+ * deliveries without a record.
  */
 export function flowLayout(books: Books, room: number): Flow {
   const counts: Record<FlowName, number> = { ...books, missing: missingIn(books) };

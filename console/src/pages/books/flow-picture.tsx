@@ -5,12 +5,12 @@ import { flowLayout, type FlowBand, type FlowName, type FlowNode } from './flow-
 
 const BAR = 10;
 const ROOM = 220;
-/** For the labels to the right of the last bars. */
+/** Width of the labels to the right of the last bars. */
 const LABEL = 112;
 
 export type FlowLinks = Readonly<Record<FlowName, string>>;
 
-/** Where everything that was accepted went. Each figure leads to its list. */
+/** The flow from accepted messages to outcomes. Each figure links to its list. */
 export function FlowPicture({ books, links }: { books: Books; links: FlowLinks }): JSX.Element {
   const { ref, width } = useWidth<HTMLDivElement>();
   const flow = flowLayout(books, ROOM);
@@ -23,7 +23,7 @@ export function FlowPicture({ books, links }: { books: Books; links: FlowLinks }
         width={width}
         height={flow.height + 4}
         role="group"
-        aria-label="What was accepted, and what became of it"
+        aria-label="Flow of accepted messages to their outcomes"
       >
         {flow.bands.map((band) => (
           <path
@@ -60,7 +60,7 @@ const NAMES: Record<FlowName, string> = {
   rejected: 'rejected',
   exhausted: 'exhausted',
   cancelled: 'cancelled',
-  missing: 'not on record',
+  missing: 'not recorded',
 };
 
 function Bar({ node, x, href }: { node: FlowNode; x: number; href: string }): JSX.Element {

@@ -17,7 +17,7 @@ import { hrefTo, type Query } from '../../route.ts';
 
 const A_PAGE = 25;
 
-/** Everything of a queue that is not delivered. */
+/** The recorded deliveries of a queue, except delivered ones, which the API lists only by message. */
 export function DeliveriesPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
   const { api } = useConsole();
   const [most, setMost] = useState(A_PAGE);
@@ -34,10 +34,10 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
   return (
     <>
       <PageHeading
-        title={`Not delivered by ${queue}`}
+        title={`Deliveries of ${queue}`}
         crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
       />
-      <nav class="choices-bar" aria-label="Which deliveries">
+      <nav class="choices-bar" aria-label="Filter by status">
         {[undefined, ...LISTED_STATUSES].map((one) => (
           <a
             key={one ?? 'all'}
@@ -48,17 +48,23 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
           </a>
         ))}
       </nav>
-      <WindowText since={since} until={until} otherwise="The newest messages first." />
+      <WindowText
+        since={since}
+        until={until}
+        otherwise="All except delivered ones, which are listed with their message. Newest message first."
+      />
       {subscription === undefined ? null : <OfOne queue={queue} subscription={subscription} />}
       <div class="section">
         <Loaded live={deliveries} lines={8}>
           {({ items, more }) =>
             items.length === 0 ? (
-              <Empty title="Nothing here: everything was delivered, or is on its way" />
+              <Empty title="No matching deliveries">
+                <p>Deliveries that succeeded are listed with their message.</p>
+              </Empty>
             ) : (
               <>
                 <Table
-                  caption="Deliveries that are not delivered, the newest message first"
+                  caption="Deliveries, newest message first"
                   columns={COLUMNS}
                   rows={items}
                   keyOf={({ messageId, subscriptionId }) => `${messageId} ${subscriptionId}`}
@@ -83,11 +89,11 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
 function OfOne({ queue, subscription }: { queue: string; subscription: string }): JSX.Element {
   return (
     <p>
-      Of the subscription{' '}
+      Only the subscription{' '}
       <a class="id" href={hrefTo({ page: 'subscription', queue, subscription })}>
         {subscription}
       </a>
-      . <a href={hrefTo({ page: 'deliveries', queue, query: {} })}>Show those of all</a>
+      . <a href={hrefTo({ page: 'deliveries', queue, query: {} })}>Show all subscriptions</a>
     </p>
   );
 }
@@ -109,7 +115,7 @@ const COLUMNS: readonly Column<ListedDelivery>[] = [
   { head: 'Status', cell: ({ status, reason }) => <Status of={status} reason={reason} /> },
   { head: 'Attempts', numeric: true, cell: ({ attemptCount }) => attemptCount },
   {
-    head: 'Last answer',
+    head: 'Last response',
     cell: ({ lastAttempt }) => lastAttempt?.statusCode ?? lastAttempt?.error ?? '',
   },
   {

@@ -7,12 +7,12 @@ import { durationText } from '../../parts/time-text.ts';
 
 type Attempt = DeliveryDetail['attempts'][number];
 
-/** The newest first. */
+/** The attempts of a delivery, newest first. */
 export function AttemptTable({ attempts }: { attempts: readonly Attempt[] }): JSX.Element {
   const severalRounds = attempts.some(({ round }) => round > 1);
   return (
     <Table
-      caption="Attempts, the newest first"
+      caption="Attempts, newest first"
       columns={severalRounds ? [ROUND, ...COLUMNS] : COLUMNS}
       rows={attempts.toReversed()}
       keyOf={({ round, number, startedAt }) => `${round} ${number} ${startedAt}`}
@@ -35,7 +35,7 @@ const COLUMNS: readonly Column<Attempt>[] = [
   { head: 'Phase', cell: ({ phase }) => phase.replace('_', ' ') },
   { head: 'Due', cell: ({ dueAt }) => (dueAt === undefined ? '' : <Moment at={dueAt} exact />) },
   {
-    head: 'Made',
+    head: 'Started',
     cell: ({ startedAt, dueAt }) => (
       <>
         <Moment at={startedAt} exact />
@@ -45,15 +45,15 @@ const COLUMNS: readonly Column<Attempt>[] = [
       </>
     ),
   },
-  { head: 'By', cell: ({ by }) => (by === undefined ? '' : MECHANISMS[by]) },
-  { head: 'Took', numeric: true, cell: ({ durationMs }) => durationText(durationMs) },
+  { head: 'Scheduled by', cell: ({ by }) => (by === undefined ? '' : MECHANISMS[by]) },
+  { head: 'Duration', numeric: true, cell: ({ durationMs }) => durationText(durationMs) },
   {
-    head: 'Answer',
+    head: 'Response',
     wide: true,
     cell: ({ statusCode, error, snippet, lost }) => (
       <>
         <strong>{statusCode ?? error ?? ''}</strong>
-        {lost === undefined ? null : <span class="sub">a function died on it {lost} times</span>}
+        {lost === undefined ? null : <span class="sub">started {lost} more times without a result</span>}
         {snippet === undefined || snippet === '' ? null : <code class="snippet">{snippet}</code>}
       </>
     ),
@@ -61,5 +61,5 @@ const COLUMNS: readonly Column<Attempt>[] = [
 ];
 
 function lateText(lateMs: number): string {
-  return lateMs < 1 ? 'on time' : `${durationText(lateMs)} later`;
+  return lateMs < 1 ? 'on time' : `${durationText(lateMs)} late`;
 }

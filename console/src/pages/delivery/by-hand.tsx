@@ -11,7 +11,7 @@ import { useAction } from '../../live/use-action.ts';
 import { Failure } from '../../parts/notice.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 
-/** What can be done with a delivery by hand. */
+/** The buttons that retry and cancel a delivery. */
 export function ByHand({
   address,
   delivery: { status },
@@ -38,7 +38,7 @@ export function ByHand({
       </WorkButton>
       {canBeCancelled ? (
         <WorkButton action={cancel.action} kind="danger" onClick={cancel.run}>
-          Cancel
+          Cancel delivery
         </WorkButton>
       ) : null}
       {[retry.action, cancel.action].map((action, index) =>

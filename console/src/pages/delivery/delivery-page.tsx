@@ -50,10 +50,10 @@ export function DeliveryPage({ address }: { address: DeliveryAddress }): JSX.Ele
 }
 
 const SOURCES = {
-  delivery: 'kept on this delivery since its first failure',
-  subscription: 'the subscription’s',
-  queue: 'the queue’s',
-  defaults: 'the defaults of the deployment',
+  delivery: 'fixed when this delivery first failed',
+  subscription: 'the subscription',
+  queue: 'the queue',
+  defaults: 'the deployment’s defaults',
 } as const;
 
 function Report({ delivery }: { delivery: DeliveryDetail }): JSX.Element {
@@ -72,12 +72,12 @@ function Report({ delivery }: { delivery: DeliveryDetail }): JSX.Element {
                 <span class="muted">
                   {nextAttempt.waitsFor === undefined
                     ? nextAttempt.phase.replace('_', ' ')
-                    : 'waits for its rate limit'}
+                    : 'waiting for the rate limit'}
                 </span>
               </>
             ),
           ],
-          ['Planned after that', planned.length > 1 ? planned.length - 1 : undefined],
+          ['Further planned retries', planned.length > 1 ? planned.length - 1 : undefined],
         ]}
       />
       <Section title="Timeline">
@@ -85,28 +85,29 @@ function Report({ delivery }: { delivery: DeliveryDetail }): JSX.Element {
       </Section>
       <Section title="Attempts">
         {attempts.length === 0 ? (
-          <Empty title="No attempt has come back yet" />
+          <Empty title="No finished attempt yet" />
         ) : (
           <AttemptTable attempts={attempts} />
         )}
       </Section>
       {planned.length === 0 ? null : (
-        <Section title="Planned">
-          <p class="muted">Should every attempt fail at the moment that it is due.</p>
+        <Section title="Planned retries">
+          <p class="muted">The schedule if every attempt starts when it is due and fails at once.</p>
           <PlannedTable planned={planned} />
         </Section>
       )}
       {lateResults.length === 0 ? null : (
         <Section title="Late results">
           <p class="muted">
-            They came when another had taken over the attempt, and are not counted among the attempts.
+            These results arrived after another invocation had taken over the attempt. They are not counted as
+            attempts.
           </p>
           <AttemptTable attempts={lateResults} />
         </Section>
       )}
-      <Section title="Policy">
+      <Section title="Retry policy">
         <p>
-          It is <strong>{SOURCES[policySource]}</strong>.
+          Source: <strong>{SOURCES[policySource]}</strong>.
         </p>
         <PolicyFacts policy={policy} />
       </Section>

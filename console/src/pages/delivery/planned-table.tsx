@@ -13,11 +13,11 @@ export function PlannedTable({ planned }: { planned: readonly Planned[] }): JSX.
     { head: 'Attempt', numeric: true, cell: ({ number }) => number },
     { head: 'Phase', cell: ({ phase }) => phase.replace('_', ' ') },
     { head: 'Due', wide: true, cell: ({ dueAt }) => <Moment at={dueAt} exact /> },
-    { head: 'That is', cell: ({ dueAt }) => relativeText(Date.parse(dueAt), now) },
+    { head: 'From now', cell: ({ dueAt }) => relativeText(Date.parse(dueAt), now) },
   ];
   return (
     <Table
-      caption="Planned attempts, should every one of them fail at once"
+      caption="Planned retries if every attempt fails at once"
       columns={columns}
       rows={planned}
       keyOf={({ number }) => String(number)}

@@ -5,7 +5,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Steps at which people read a clock, in milliseconds. */
+/** Round steps of a time axis, in milliseconds. */
 const STEPS = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
   ...[1, 2, 5, 10, 15, 30].map((count) => count * SECOND),
@@ -14,7 +14,7 @@ const STEPS = [
   ...[1, 2, 5, 10].map((count) => count * DAY),
 ];
 
-/** At most `most` times on an axis, at round times of the zone; `offsetMs` is what the zone is ahead of UTC. */
+/** About `most` ticks at round local times. `offsetMs`: how far local time is ahead of UTC. */
 export function timeTicks(
   { from, to }: { from: number; to: number },
   most: number,
@@ -29,7 +29,7 @@ export function timeTicks(
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** As much of the time as the step can tell apart. `local`: as if the zone were UTC. */
+/** The label of a tick, as precise as the step. `local`: the time shifted into UTC. */
 function tickText(local: number, step: number): string {
   const text = new Date(local).toISOString();
   if (step >= DAY || local % DAY === 0)

@@ -7,7 +7,7 @@ type Phase = Attempt['phase'];
 /** Milliseconds since the epoch. */
 export type Span = { from: number; to: number };
 
-/** Something on the time axis. `x` and widths are CSS pixels within the axis; `lane` counts from the top. */
+/** An attempt on the time axis. `x` and widths are CSS pixels within the axis; `lane` counts from the top. */
 export type Mark = {
   key: string;
   number: number;
@@ -15,20 +15,20 @@ export type Mark = {
   kind: Attempt['outcome'] | 'planned';
   x: number;
   width: number;
-  /** Where it was due, if that is not where it was made. */
+  /** Position of the due time, for an attempt that started late. */
   dueX?: number;
 };
 
 export type Timeline = { lanes: readonly Phase[]; marks: readonly Mark[] };
 
-/** So that an attempt of a few milliseconds can be seen on an axis of days. */
+/** Keeps an attempt of a few milliseconds visible on an axis of days. */
 const LEAST_WIDTH = 7;
 
 export type Times = Pick<DeliveryDetail, 'attempts' | 'planned'>;
 
 /**
- * Where everything stands: time to the right, a lane for each phase that occurs. Attempts that are out of the span are left
- * out, so that hundreds of them cost nothing when one looks closely.
+ * Places attempts on the time axis, in a lane for each phase that occurs. Attempts outside of the span are left out, so that
+ * a closer view of hundreds of attempts renders fewer marks.
  */
 export function timelineLayout({ attempts, planned }: Times, span: Span, width: number): Timeline {
   const lanes = PHASES.filter(
@@ -72,7 +72,7 @@ function madeMark(
   };
 }
 
-/** Which part of the time is looked at. */
+/** The span of all attempts, or of those `made` so far. */
 export function spanOf({ attempts, planned }: Times, part: 'all' | 'made', now: number): Span {
   const made = attempts.flatMap(({ startedAt, durationMs, dueAt = startedAt }) => [
     Date.parse(dueAt),
@@ -84,20 +84,20 @@ export function spanOf({ attempts, planned }: Times, part: 'all' | 'made', now: 
   return widened({ from: Math.min(...times), to: Math.max(...times) });
 }
 
-/** With a little room on both sides, and never so short that nothing could be told apart. */
+/** Adds a margin of 4%, at least 50 ms, on both sides. */
 function widened({ from, to }: Span): Span {
   const room = Math.max(50, (to - from) * 0.04);
   return { from: from - room, to: to + room };
 }
 
-/** `factor` below 1 looks closer. The middle stays where it is. */
+/** Scales a span around its middle; a `factor` below 1 zooms in. */
 export function zoomed({ from, to }: Span, factor: number): Span {
   const half = Math.max(5, ((to - from) / 2) * factor);
   const middle = (from + to) / 2;
   return { from: middle - half, to: middle + half };
 }
 
-/** `share` of the span to the right, or with a negative one to the left. */
+/** Moves a span later by `share` of its length; a negative share moves it earlier. */
 export function moved({ from, to }: Span, share: number): Span {
   const by = (to - from) * share;
   return { from: from + by, to: to + by };

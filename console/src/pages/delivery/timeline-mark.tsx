@@ -3,7 +3,7 @@ import type { Mark } from './timeline-layout.ts';
 
 const HEIGHT = 14;
 
-/** An attempt: as long as it took. A shape of its own for each outcome, beside the colour. */
+/** An attempt, as wide as it was long. Each outcome has a different shape as well as a colour. */
 export function TimelineMark({ mark, y }: { mark: Mark; y: number }): JSX.Element {
   const { number, kind, x, width, dueX } = mark;
   return (

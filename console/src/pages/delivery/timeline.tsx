@@ -7,17 +7,17 @@ import { timeTicks } from './time-ticks.ts';
 import { moved, spanOf, timelineLayout, zoomed, type Span } from './timeline-layout.ts';
 import { TimelineMark } from './timeline-mark.tsx';
 
-/** On narrow screens the name of a lane stands above its marks. */
+/** Height of a lane. On narrow screens the name of a lane is above its marks. */
 const LANE = { wide: 30, narrow: 40 };
 const AXIS = 26;
-/** Beside the lanes, for their names. */
+/** Width of the lane names. */
 const NAMES = 96;
-/** CSS pixels that one time on the axis takes. */
+/** Width of a tick label. */
 const TICK_ROOM = 84;
 
 type Looked = { part: 'all' | 'made' } | { span: Span };
 
-/** Attempts on a real time axis; what is to come is hollow. The table below says the same in words. */
+/** Attempts on a time axis; planned ones are hollow. The tables below contain the same data. */
 export function Timeline({ delivery }: { delivery: DeliveryDetail }): JSX.Element {
   const { ref, width } = useWidth<HTMLDivElement>();
   const now = useNow();
@@ -40,9 +40,9 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }): JSX.Elemen
 
   return (
     <div class="timeline">
-      <div class="actions" role="group" aria-label="What part of the time is shown">
+      <div class="actions" role="group" aria-label="Time range">
         <PartButton text="All" part="all" looked={looked} onLook={setLooked} />
-        <PartButton text="Made so far" part="made" looked={looked} onLook={setLooked} />
+        <PartButton text="Past attempts" part="made" looked={looked} onLook={setLooked} />
         <button
           type="button"
           class="button button-small"
@@ -57,7 +57,7 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }): JSX.Elemen
         <button
           type="button"
           class="button button-small"
-          aria-label="Look closer"
+          aria-label="Zoom in"
           onClick={look(zoomed(span, 0.5))}
         >
           +
@@ -65,7 +65,7 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }): JSX.Elemen
         <button
           type="button"
           class="button button-small"
-          aria-label="See more of the time"
+          aria-label="Zoom out"
           onClick={look(zoomed(span, 2))}
         >
           −
@@ -76,7 +76,7 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }): JSX.Elemen
           width={width}
           height={height}
           role="img"
-          aria-label={`${delivery.attempts.length} attempts made, ${delivery.planned.length} planned. The table below lists them.`}
+          aria-label={`${delivery.attempts.length} attempts, ${delivery.planned.length} planned. The tables below list them.`}
         >
           <g transform={`translate(${names + 6} 0)`}>
             {ticks.map(({ at, text }) => (
@@ -121,7 +121,7 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }): JSX.Elemen
         <li class="tone-planned">
           <span class="swatch swatch-hollow" /> planned
         </li>
-        <li class="muted">A line to the left of an attempt leads to when it was due.</li>
+        <li class="muted">A line to the left of an attempt starts at its due time.</li>
       </ul>
     </div>
   );

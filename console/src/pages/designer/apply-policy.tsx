@@ -15,7 +15,7 @@ import { storePolicy, type PolicyOwner } from './store-policy.ts';
 
 const MOST = 100;
 
-/** Gives a policy to a queue, or to a subscription on it. `onRefused` hears which fields the API does not take. */
+/** Stores a policy on a queue or a subscription. `onRefused` gets the fields that the API rejects. */
 export function ApplyPolicy({
   policy,
   owner,
@@ -76,7 +76,7 @@ export function ApplyPolicy({
           </>
         )}
       </Field>
-      <Field label="Subscription" hint="Of the queue itself, unless one is chosen.">
+      <Field label="Subscription" hint="Choose one to set its policy instead of the queue’s.">
         {(parts) => (
           <select
             {...parts}
@@ -85,7 +85,7 @@ export function ApplyPolicy({
               onOwner(currentTarget.value === '' ? { queue } : { queue, subscription: currentTarget.value });
             }}
           >
-            <option value="">the queue, for all of them</option>
+            <option value="">none: set the queue’s policy</option>
             {(subscriptions.value?.items ?? []).map(({ id, subscriber }) => (
               <option key={id} value={id}>
                 {subscriber}
@@ -97,11 +97,12 @@ export function ApplyPolicy({
       <WorkButton action={action} kind="primary" submit>
         Apply
       </WorkButton>
-      {policy === undefined ? <p class="muted">Not before what is wrong above is put right.</p> : null}
+      {policy === undefined ? <p class="muted">Fix the errors above first.</p> : null}
       {action.state === 'done' ? (
-        <Notice tone="success" title="It is in force">
+        <Notice tone="success" title="Policy applied">
           <p>
-            For deliveries that fail from now on. What is being retried keeps the policy that it began with.
+            It applies to deliveries that first fail from now on. Deliveries that are being retried keep their
+            policy.
           </p>
         </Notice>
       ) : null}

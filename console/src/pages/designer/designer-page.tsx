@@ -15,7 +15,7 @@ import { ScheduleTable } from './schedule-table.tsx';
 import type { PolicyOwner } from './store-policy.ts';
 import { useDesign } from './use-design.ts';
 
-/** A policy by its fields, and what it comes to as it changes. */
+/** Edits the fields of a policy and shows the resulting schedule. */
 export function DesignerPage({ query: { queue = '', subscription } }: { query: Query }): JSX.Element {
   const asked = useMemo(
     (): PolicyOwner => ({ queue, ...(subscription !== undefined && { subscription }) }),
@@ -26,7 +26,7 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
     <>
       <PageHeading title="Policy designer">
         <Beginning text="Example: 10 retries, 5 to 260 s" draft={SNS_EXAMPLE} onBegin={change} />
-        <Beginning text="Back to the defaults" draft={EMPTY_DRAFT} onBegin={change} />
+        <Beginning text="Reset to the defaults" draft={EMPTY_DRAFT} onBegin={change} />
       </PageHeading>
       {loading.state === 'failed' ? <Failure of={loading.failure} /> : null}
       <PolicyControls
@@ -37,17 +37,17 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
         }}
       />
       <WholeFault fault={faults.get('_retry_policy')} />
-      <Section title="What it comes to">
+      <Section title="Schedule">
         <ScheduleSum policy={drawn} stale={!judgement.ok} />
         <ScheduleCharts policy={drawn} />
         <ScheduleTable policy={drawn} />
       </Section>
       <div class="columns">
-        <Section title="As JSON">
-          <p class="muted">For a queue’s metadata, or a subscription’s options.</p>
+        <Section title="JSON">
+          <p class="muted">For the metadata of a queue or the options of a subscription.</p>
           <SourceText text={jsonOf(judgement)} what="the policy" />
         </Section>
-        <Section title="Apply it">
+        <Section title="Apply the policy">
           <Application
             judgement={judgement}
             asked={asked}
@@ -88,7 +88,7 @@ function Beginning({
 }
 
 function WholeFault({ fault }: { fault: string | undefined }): JSX.Element | null {
-  return fault === undefined ? null : <Notice tone="danger" title={`The policy as a whole ${fault}`} />;
+  return fault === undefined ? null : <Notice tone="danger" title={`The policy ${fault}`} />;
 }
 
 function Application({
@@ -104,7 +104,9 @@ function Application({
   const [owner, setOwner] = useState(asked);
   if (info?.deployment === null)
     return (
-      <p class="muted">There is no deployment to apply it to. Everything else here works without one.</p>
+      <p class="muted">
+        There is no deployment to apply the policy to. The rest of this page works without one.
+      </p>
     );
   return (
     <ApplyPolicy

@@ -6,7 +6,7 @@ import {
   type RetryPolicy,
 } from '../../../../shared/domain/retry/policy.ts';
 
-/** What stands in the controls, as text. Empty: left to the defaults. */
+/** The texts in the controls. An empty one means the default. */
 export type Draft = Readonly<Record<keyof RetryPolicy, string>>;
 
 export const EMPTY_DRAFT: Draft = {
@@ -34,7 +34,7 @@ export const SNS_EXAMPLE: Draft = {
   backoff_retries: '10',
 };
 
-/** Of a policy as it is stored. */
+/** The draft of a stored policy. */
 export function draftOf(policy: PartialRetryPolicy): Draft {
   return {
     ...EMPTY_DRAFT,
@@ -47,7 +47,7 @@ export function draftOf(policy: PartialRetryPolicy): Draft {
   };
 }
 
-/** A policy that may be stored, and what it comes to; or what is wrong with it, by field. */
+/** A valid policy as given and with its defaults, or the errors by field. */
 export type Judgement =
   | { ok: true; policy: PartialRetryPolicy; complete: RetryPolicy }
   | { ok: false; faults: ReadonlyMap<string, string> };
@@ -70,7 +70,7 @@ export function faultsOf(fields: readonly { field: string; message: string }[]):
   return new Map(fields.map(({ field, message }) => [fieldOf(field), message]));
 }
 
-/** `options._retry_policy.minimum_delay` and `[0].value.minimum_delay` are both of `minimum_delay`. */
+/** The control of a field path: `options._retry_policy.minimum_delay` and `[0].value.minimum_delay` are `minimum_delay`. */
 function fieldOf(path: string): string {
   const last = path.split('.').at(-1) ?? path;
   return Object.hasOwn(EMPTY_DRAFT, last) ? last : '_retry_policy';
@@ -89,7 +89,7 @@ function valueOf(field: string, text: string): unknown {
   return numberOf(text);
 }
 
-/** What is no number stays text, which the schema refuses with words of its own. */
+/** Text that is not a number stays text, so that the schema reports the error. */
 function numberOf(text: string): number | string {
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }

@@ -31,7 +31,7 @@ type Controls = {
   onChange: (field: keyof RetryPolicy, text: string) => void;
 };
 
-/** A control for each field of a policy. An empty one is left to the defaults, which it shows. */
+/** A control for each field of a policy. An empty control shows the default as its placeholder. */
 export function PolicyControls({ draft, faults, onChange }: Controls): JSX.Element {
   return (
     <div class="phases">
@@ -47,7 +47,7 @@ export function PolicyControls({ draft, faults, onChange }: Controls): JSX.Eleme
         </fieldset>
       ))}
       <fieldset>
-        <legend>Beside the phases</legend>
+        <legend>All phases</legend>
         <ChoiceControl
           field="jitter"
           label="Jitter"
@@ -55,8 +55,8 @@ export function PolicyControls({ draft, faults, onChange }: Controls): JSX.Eleme
           controls={{ draft, faults, onChange }}
         />
         <Field
-          label="Also retried"
-          hint="3xx and 4xx codes, such as 408, 425, 429"
+          label="Also retry on"
+          hint="3xx and 4xx status codes, for example 408, 425, 429"
           fault={faults.get('retry_on_status')}
         >
           {(parts) => (
@@ -79,7 +79,7 @@ export function PolicyControls({ draft, faults, onChange }: Controls): JSX.Eleme
               onChange('ignore_subscription_override', currentTarget.checked ? 'true' : '');
             }}
           />
-          Of a queue: override the policies of its subscriptions
+          Override the policies of subscriptions (queues only)
         </label>
       </fieldset>
     </div>
@@ -110,12 +110,12 @@ function BackoffControls(controls: Controls): JSX.Element {
     <>
       <ChoiceControl
         field="retry_backoff_function"
-        label="Function"
+        label="Backoff function"
         choices={BACKOFF_FUNCTIONS}
         controls={controls}
       />
       {controls.draft.retry_backoff_function === 'capped_exponential' ? (
-        <NumberControl field="backoff_exponent" label="Exponent" controls={controls} />
+        <NumberControl field="backoff_exponent" label="Backoff exponent" controls={controls} />
       ) : null}
     </>
   );

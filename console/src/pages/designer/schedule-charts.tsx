@@ -8,7 +8,7 @@ import { Chart, type ChartOptions } from '../../parts/chart.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { delaysOf, runningTotal } from './schedule-series.ts';
 
-/** Colours are those of tokens.css; the dash tells the lines apart without them. */
+/** Colours are from tokens.css; the dashes distinguish the lines without colour. */
 const LINES: Record<BackoffFunction, { colour: `series-${string}`; dash: number[] }> = {
   linear: { colour: 'series-blue', dash: [] },
   arithmetic: { colour: 'series-green', dash: [8, 3] },
@@ -17,7 +17,7 @@ const LINES: Record<BackoffFunction, { colour: `series-${string}`; dash: number[
   capped_exponential: { colour: 'series-purple', dash: [10, 3, 2, 3] },
 };
 
-/** The delay before each retry, the functions over each other; and when each retry comes. */
+/** Two charts: the delay before each retry for every backoff function, and the time of each retry. */
 export function ScheduleCharts({ policy }: { policy: RetryPolicy }): JSX.Element {
   const chosen = policy.retry_backoff_function;
   const retries = useMemo(() => retrySchedule(policy).map(({ retry }) => retry), [policy]);
@@ -67,7 +67,7 @@ export function ScheduleCharts({ policy }: { policy: RetryPolicy }): JSX.Element
           options={totalChart}
           data={totals}
           height={260}
-          label={`When each of ${retries.length} retries comes. The table below has the figures.`}
+          label={`Time from the first attempt to each of ${retries.length} retries. The table below has the figures.`}
         />
       </figure>
     </div>

@@ -3,7 +3,7 @@ import type { RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { retrySchedule, totalSeconds } from '../../../../shared/domain/retry/schedule.ts';
 import { durationText } from '../../parts/time-text.ts';
 
-/** How many requests a delivery makes at most, and how long that takes. `stale`: not of what stands in the controls. */
+/** How many requests a delivery makes at most, and over which time. `stale`: the controls contain an error. */
 export function ScheduleSum({ policy, stale }: { policy: RetryPolicy; stale: boolean }): JSX.Element {
   const retries = retrySchedule(policy).length;
   return (
@@ -17,7 +17,7 @@ export function ScheduleSum({ policy, stale }: { policy: RetryPolicy; stale: boo
       {policy.jitter === 'none' ? null : (
         <span class="muted"> at most: jitter ({policy.jitter}) makes delays shorter</span>
       )}
-      {stale ? <span class="muted"> as it was before the last change</span> : null}
+      {stale ? <span class="muted"> before the last change, which has errors</span> : null}
     </p>
   );
 }

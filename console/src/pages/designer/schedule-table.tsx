@@ -7,13 +7,13 @@ import { runningTotal } from './schedule-series.ts';
 
 type Row = Retry & { totalSeconds: number };
 
-/** The same in figures. */
+/** The schedule as a table. */
 export function ScheduleTable({ policy }: { policy: RetryPolicy }): JSX.Element {
   const retries = retrySchedule(policy);
   const totals = runningTotal(retries.map(({ delaySeconds }) => delaySeconds));
   return (
     <details>
-      <summary>The schedule in figures</summary>
+      <summary>Schedule as a table</summary>
       <Table
         caption="Retries, their delays, and the time since the first attempt"
         columns={COLUMNS}

@@ -5,12 +5,12 @@ import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema
 import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import type { PageClient } from '../../api/page-client.ts';
 
-/** Whose policy it is: a queue's, or that of a subscription on it. */
+/** The owner of a policy: a queue, or a subscription on it. */
 export type PolicyOwner = { queue: string; subscription?: string };
 
 const withPolicy = z.looseObject({ _retry_policy: retryPolicySchema.exactOptional() });
 
-/** As it is stored now; undefined where there is none, or no such owner. */
+/** The stored policy; undefined where there is none, or where the queue does not exist. */
 export async function storedPolicy(
   api: PageClient,
   { queue, subscription }: PolicyOwner,
@@ -21,7 +21,7 @@ export async function storedPolicy(
   return parsed.success ? parsed.data._retry_policy : undefined;
 }
 
-/** Options are replaced as a whole, so that they are read first; what is redacted in them stays as it was. */
+/** Stores a policy. The API replaces all options of a subscription, so they are read first; it keeps redacted values. */
 export async function storePolicy(
   api: PageClient,
   { queue, subscription }: PolicyOwner,

@@ -12,16 +12,16 @@ const NO_FAULTS: Faults = new Map();
 export type Design = {
   draft: Draft;
   judgement: Judgement;
-  /** What is drawn: while a field is wrong, what it was before. */
+  /** The policy to draw: the last valid one. */
   drawn: RetryPolicy;
-  /** What is wrong here, or else what the API has refused. */
+  /** Errors by field: of the draft, or else those that the API reported. */
   faults: Faults;
   change: (draft: Draft) => void;
   refuse: (faults: Faults) => void;
   loading: Action<void>;
 };
 
-/** A policy in the making; begun with that of its owner, if it has one. */
+/** The state of the designer. It starts with the owner's stored policy, if there is one. */
 export function useDesign(owner: PolicyOwner): Design {
   const { api } = useConsole();
   const [draft, setDraft] = useState<Draft>(EMPTY_DRAFT);

@@ -17,9 +17,9 @@ export function MessageDeliveries({
 }): JSX.Element {
   if (listed.items.length === 0)
     return matched === 0 ? (
-      <Empty title="No subscription wanted this message" />
+      <Empty title="No subscription matched this message" />
     ) : (
-      <Empty title="No delivery is on record yet" />
+      <Empty title="No delivery recorded yet" />
     );
   return (
     <>
@@ -29,7 +29,7 @@ export function MessageDeliveries({
         rows={listed.items}
         keyOf={({ subscriptionId }) => subscriptionId}
       />
-      {listed.more ? <p class="muted">These are the first {listed.items.length}.</p> : null}
+      {listed.more ? <p class="muted">Only the first {listed.items.length} are shown.</p> : null}
     </>
   );
 }
@@ -50,7 +50,7 @@ const COLUMNS: readonly Column<DeliveryView>[] = [
   { head: 'Status', cell: ({ status, reason }) => <Status of={status} reason={reason} /> },
   { head: 'Attempts', numeric: true, cell: ({ attempts }) => attempts.length },
   {
-    head: 'Last answer',
+    head: 'Last response',
     cell: ({ attempts }) => {
       const last = attempts.at(-1);
       return last === undefined

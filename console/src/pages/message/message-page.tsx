@@ -65,14 +65,14 @@ function MessageFacts({ view }: { view: MessageView }): JSX.Element {
         ['Type', view.type],
         ['Accepted', <Moment at={view.acceptedAt} exact />],
         [
-          'For',
+          'Matched',
           `${counted(view.matched, 'subscription', 'subscriptions')}${view.unfinished === true ? ' so far' : ''}`,
         ],
         [
           'Filtered',
           view.filtered === 0 ? undefined : `by ${counted(view.filtered, 'subscription', 'subscriptions')}`,
         ],
-        ['Came again', view.duplicates === 0 ? undefined : counted(view.duplicates, 'time', 'times')],
+        ['Duplicates', view.duplicates === 0 ? undefined : view.duplicates.toLocaleString('en')],
         ['Erased', view.erasedAt === undefined ? undefined : <Moment at={view.erasedAt} />],
       ]}
     />
@@ -81,10 +81,13 @@ function MessageFacts({ view }: { view: MessageView }): JSX.Element {
 
 function NoData({ erased }: { erased: boolean }): JSX.Element {
   return erased ? (
-    <Empty title="Its data was erased" />
+    <Empty title="The data was erased" />
   ) : (
-    <Empty title="Its data is not kept">
-      <p>Data is kept from the first failure on, or of every message with the setting retainMessages=all.</p>
+    <Empty title="The data is not stored">
+      <p>
+        Data is stored from the first failure on. With the setting retainMessages=all it is stored for every
+        message.
+      </p>
     </Empty>
   );
 }

@@ -9,9 +9,7 @@ import { hrefTo } from '../../route.ts';
 const SHOWN_STATUSES = ['delivered', ...OPEN_STATUSES, ...RECOVERABLE_STATUSES] as const;
 
 export function MessageTable({ messages }: { messages: readonly ListedMessage[] }): JSX.Element {
-  return (
-    <Table caption="Messages, the newest first" columns={COLUMNS} rows={messages} keyOf={({ id }) => id} />
-  );
+  return <Table caption="Messages, newest first" columns={COLUMNS} rows={messages} keyOf={({ id }) => id} />;
 }
 
 const COLUMNS: readonly Column<ListedMessage>[] = [
@@ -26,17 +24,17 @@ const COLUMNS: readonly Column<ListedMessage>[] = [
     ),
   },
   { head: 'Type', cell: ({ type }) => type ?? '' },
-  { head: 'For', numeric: true, cell: ({ matched }) => matched },
+  { head: 'Matched', numeric: true, cell: ({ matched }) => matched },
   { head: 'Filtered', numeric: true, cell: ({ filtered }) => filtered },
-  { head: 'Came of it', cell: (message) => <Tally of={message} /> },
+  { head: 'Outcome', cell: (message) => <Tally of={message} /> },
 ];
 
 function Tally({ of: { matched, deliveries, unfinished } }: { of: ListedMessage }): JSX.Element {
-  if (unfinished === true) return <span class="muted">not sent to all yet</span>;
-  if (matched === 0) return <span class="muted">nobody wanted it</span>;
-  if (deliveries === undefined) return <span class="muted">too many to count here</span>;
+  if (unfinished === true) return <span class="muted">still being dispatched</span>;
+  if (matched === 0) return <span class="muted">no match</span>;
+  if (deliveries === undefined) return <span class="muted">too many to count</span>;
   const some = SHOWN_STATUSES.filter((status) => deliveries[status] > 0);
-  if (some.length === 0) return <span class="muted">not on record yet</span>;
+  if (some.length === 0) return <span class="muted">not recorded yet</span>;
   return (
     <span class="tally">
       {some.map((status) => (

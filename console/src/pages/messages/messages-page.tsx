@@ -15,7 +15,7 @@ import { NoMessages } from './no-messages.tsx';
 
 const A_PAGE = 25;
 
-/** Of the books' figures, which messages make one up. Those whose deliveries are not counted here may. */
+/** Filters by the figures of the reconciliation. Messages with too many deliveries to count pass the last two. */
 const CHOICES = {
   all: ['All', () => true],
   matched: ['Matched', ({ matched }: ListedMessage) => matched > 0],
@@ -51,7 +51,7 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }):
         title={`Messages of ${queue}`}
         crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
       />
-      <nav class="choices-bar" aria-label="Which messages">
+      <nav class="choices-bar" aria-label="Filter messages">
         {Object.entries(CHOICES).map(([name, [text]]) => (
           <a
             key={name}
@@ -74,7 +74,7 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }):
               choice === 'all' && since === undefined ? (
                 <NoMessages queue={queue} />
               ) : (
-                <Empty title="No such messages in this window" />
+                <Empty title="No matching messages in this window" />
               )
             ) : (
               <>

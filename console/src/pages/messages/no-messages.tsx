@@ -6,7 +6,10 @@ export function NoMessages({ queue }: { queue: string }): JSX.Element {
   const command = `npm run -s posthaste -- publish ${queue} --data '{"test": true}'`;
   return (
     <Empty title="No messages in the last 24 hours">
-      <p>Producers send to the ingress queue. To see one arrive, publish it on the queue’s page, or by</p>
+      <p>
+        Producers send messages to the ingress queue. To see one arrive, publish a test message on the queue’s
+        page, or run
+      </p>
       <p class="command">
         <code>{command}</code> <CopyButton text={command} what="the command" />
       </p>

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { hrefTo } from '../../route.ts';
 
-/** The short way to one of many. */
+/** Opens a queue by name. */
 export function GoToQueue(): JSX.Element {
   const [name, setName] = useState('');
   return (
@@ -14,10 +14,10 @@ export function GoToQueue(): JSX.Element {
       }}
     >
       <label>
-        <span class="unseen">Name of a queue</span>
+        <span class="unseen">Queue name</span>
         <input
           value={name}
-          placeholder="Go to a queue"
+          placeholder="Go to queue"
           autocomplete="off"
           spellcheck={false}
           onInput={({ currentTarget }) => {

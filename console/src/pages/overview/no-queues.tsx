@@ -8,7 +8,7 @@ import { Empty, Failure } from '../../parts/notice.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 import { hrefTo } from '../../route.ts';
 
-/** A deployment that nobody has used yet: its first queue can be made here. */
+/** Shown for a deployment without queues: creates the first one. */
 export function NoQueues({ onCreated }: { onCreated: () => void }): JSX.Element {
   const { api } = useConsole();
   const [name, setName] = useState('');
@@ -18,9 +18,9 @@ export function NoQueues({ onCreated }: { onCreated: () => void }): JSX.Element 
     location.hash = hrefTo({ page: 'queue', queue });
   });
   return (
-    <Empty title="There are no queues yet">
+    <Empty title="No queues yet">
       <p>
-        A queue is a named channel: producers publish messages to it, and its subscribers get each of them as
+        A queue is a named channel. Producers publish messages to it, and its subscribers get each message as
         an HTTP POST.
       </p>
       <form
@@ -30,7 +30,7 @@ export function NoQueues({ onCreated }: { onCreated: () => void }): JSX.Element 
           if (action.state !== 'running') run(name);
         }}
       >
-        <Field label="Name of the first queue" hint="1 to 64 of A-Z a-z 0-9 _ . -">
+        <Field label="Name of the first queue" hint="1 to 64 characters: A-Z a-z 0-9 _ . -">
           {(parts) => (
             <input
               {...parts}
@@ -46,7 +46,7 @@ export function NoQueues({ onCreated }: { onCreated: () => void }): JSX.Element 
           )}
         </Field>
         <WorkButton action={action} kind="primary" submit>
-          Create it
+          Create queue
         </WorkButton>
         {action.state === 'failed' ? <Failure of={action.failure} /> : null}
       </form>

@@ -30,7 +30,7 @@ export function OverviewPage(): JSX.Element {
     setStandings((before) => new Map(before).set(queue, standing));
   }, []);
 
-  // The shell says so, and there is nothing to ask.
+  // The app already shows the missing deployment.
   if (info?.deployment === null) return <PageHeading title="Overview" />;
   return (
     <>
@@ -48,7 +48,7 @@ export function OverviewPage(): JSX.Element {
                   <QueueWatch key={name} queue={name} onStanding={report} />
                 ))}
                 <p class="muted">
-                  Those that need attention first. Messages and outcomes of the last five minutes.
+                  Queues that need attention come first. Figures are for the last five minutes.
                 </p>
                 <QueueTable names={items.map(({ name }) => name)} standings={standings} />
                 <LoadMore
@@ -68,7 +68,7 @@ export function OverviewPage(): JSX.Element {
   );
 }
 
-/** What fails alike is said once. */
+/** Whether two failures are the same, so that one is shown for both. */
 function isSaidOf(one: unknown, other: unknown): boolean {
   return one !== undefined && other !== undefined && failureWords(one).title === failureWords(other).title;
 }

@@ -5,7 +5,7 @@ import type { Health } from '../../../../cli/api/service.ts';
 import { counted } from '../../parts/counted.ts';
 import type { Listed } from '../../api/listed.ts';
 
-/** What was read of a queue. The books are of the window before `at`; both in milliseconds. */
+/** The data read for one queue. `books` covers the window before `at`; times are milliseconds. */
 export type QueueReading = {
   at: number;
   windowMs: number;
@@ -14,7 +14,7 @@ export type QueueReading = {
   retrying: Listed<ListedDelivery>;
 };
 
-/** How a queue stands. Lateness: how long the retry waits that is furthest past its due time. */
+/** The figures of a queue. `latenessMs`: how overdue the latest retry is. */
 export type QueueStanding = {
   subscriptions: { count: number; more: boolean; failing: number; off: number };
   perMinute: number;
@@ -46,12 +46,12 @@ export function standingOf({ at, windowMs, subscriptions, books, retrying }: Que
   };
 }
 
-/** An attempt that is under way has no time to come. */
+/** 0 for an attempt in progress, which has no next time. */
 function lateness(nextAttemptAt: string | undefined, at: number): number {
   return nextAttemptAt === undefined ? 0 : at - Date.parse(nextAttemptAt);
 }
 
-/** Of several queues together; the lateness is that of the latest. */
+/** The totals of several queues; the lateness is the maximum. */
 export function totalOf(
   standings: readonly QueueStanding[],
 ): Pick<QueueStanding, 'perMinute' | 'delivered' | 'failed' | 'pending' | 'latenessMs'> {
@@ -69,24 +69,24 @@ export function totalOf(
   };
 }
 
-/** About how much waits for its first worker, in the queues of ours that lead there; undefined where it could not be counted. */
+/** About how many SQS messages wait for dispatch or a first attempt; undefined where they could not be counted. */
 export function waitingIn({ queues }: Pick<Health, 'queues'>): number | undefined {
   return queues && (queues['ingress'] ?? 0) + (queues['delivery'] ?? 0);
 }
 
-/** Shorter is no lateness: SQS and the poll that shows it take as long. */
+/** Less counts as on time: SQS and the polling of this page take as long. */
 export const LATE_MS = 5_000;
 
 export type Worry = { weight: number; text: string };
 
-/** What somebody should look at, the worst first. */
+/** What needs attention, worst first. */
 export function worriesOf({ subscriptions, failed, latenessMs }: QueueStanding): Worry[] {
   return [
     ...(subscriptions.off > 0
       ? [
           {
             weight: 4,
-            text: `${counted(subscriptions.off, 'subscription', 'subscriptions')} switched off by failures`,
+            text: `${counted(subscriptions.off, 'subscription', 'subscriptions')} disabled after failures`,
           },
         ]
       : []),
@@ -100,12 +100,12 @@ export function worriesOf({ subscriptions, failed, latenessMs }: QueueStanding):
         ]
       : []),
     ...(failed > 0
-      ? [{ weight: 1, text: `${counted(failed, 'delivery', 'deliveries')} failed for good` }]
+      ? [{ weight: 1, text: `${counted(failed, 'delivery', 'deliveries')} rejected or exhausted` }]
       : []),
   ];
 }
 
-/** Above the names where somebody has to look; by name where there is no difference. */
+/** Sorts by the weight of the worst problem, then by name. */
 export function inOrderOfNeed<Row extends { name: string; worries: readonly Worry[] }>(
   rows: readonly Row[],
 ): Row[] {

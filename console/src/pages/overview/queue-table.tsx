@@ -14,7 +14,7 @@ import {
 
 type Row = { name: string; standing: QueueStanding | undefined; worries: readonly Worry[] };
 
-/** What needs attention stands first. */
+/** The queues, those that need attention first. */
 export function QueueTable({
   names,
   standings,
@@ -28,7 +28,7 @@ export function QueueTable({
   });
   return (
     <Table
-      caption="Queues: those that need attention first. Messages and outcomes of the last five minutes."
+      caption="Queues, those that need attention first. Figures are for the last five minutes."
       columns={COLUMNS}
       rows={inOrderOfNeed(rows)}
       keyOf={({ name }) => name}
@@ -63,7 +63,7 @@ const COLUMNS: readonly Column<Row>[] = [
     numeric: true,
     cell: figure(({ subscriptions }) => `${subscriptions.count}${subscriptions.more ? '+' : ''}`),
   },
-  { head: 'In, a minute', numeric: true, cell: figure(({ perMinute }) => rateText(perMinute)) },
+  { head: 'Messages per minute', numeric: true, cell: figure(({ perMinute }) => rateText(perMinute)) },
   { head: 'Delivered', numeric: true, cell: figure(({ delivered }) => delivered.toLocaleString('en')) },
   {
     head: 'Failed',
@@ -78,10 +78,10 @@ const COLUMNS: readonly Column<Row>[] = [
     cell: figure(({ pending }) => `${pending.count.toLocaleString('en')}${pending.more ? '+' : ''}`),
   },
   {
-    head: 'Late by',
+    head: 'Retries',
     numeric: true,
     cell: figure(({ latenessMs }) =>
-      latenessMs < LATE_MS ? 'on time' : <span class="tone-retrying">{durationText(latenessMs)}</span>,
+      latenessMs < LATE_MS ? 'on time' : <span class="tone-retrying">{durationText(latenessMs)} late</span>,
     ),
   },
 ];

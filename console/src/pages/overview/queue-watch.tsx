@@ -4,7 +4,7 @@ import { useLive } from '../../live/use-live.ts';
 import { readQueue } from './read-queue.ts';
 import { standingOf, type QueueStanding } from './queue-standing.ts';
 
-/** Shows nothing, but keeps looking at a queue and tells how it stands. */
+/** Polls a queue and reports its figures to the parent. Renders nothing. */
 export function QueueWatch({
   queue,
   onStanding,

@@ -6,7 +6,7 @@ import type { PageClient } from '../../api/page-client.ts';
 import { firstOf } from '../../api/listed.ts';
 import type { QueueReading } from './queue-standing.ts';
 
-/** Short, since every message in it is counted for an answer. */
+/** Short, because the API counts every message in the window. */
 export const WINDOW_MS = 5 * 60_000;
 
 /** One page of the API. */

@@ -3,13 +3,13 @@ import type { Health } from '../../../../cli/api/service.ts';
 import type { Live } from '../../live/use-live.ts';
 import { Failure, Notice } from '../../parts/notice.tsx';
 
-/** What lies where nobody takes it, and what cannot be reached. */
+/** The health of the deployment: failed checks, overdue retries and dead letters. */
 export function ServiceHealth({ health }: { health: Live<Health> }): JSX.Element {
   if (health.failure !== undefined) return <Failure of={health.failure} />;
   return (
     <div class="health">
       {health.value === undefined ? (
-        <p class="muted">Asking how the deployment is.</p>
+        <p class="muted">Checking the health of the deployment.</p>
       ) : (
         <Report health={health.value} />
       )}
@@ -21,11 +21,11 @@ function Report({ health }: { health: Health }): JSX.Element {
   const worries = worriesIn(health);
   return worries.length === 0 ? (
     <p class="health-well">
-      <span class="tone-delivered">The service is well.</span> No retry is overdue, and no message lies in a
-      dead-letter queue.
+      <span class="tone-delivered">The service is healthy.</span> No retry is overdue, and the dead-letter
+      queues are empty.
     </p>
   ) : (
-    <Notice tone="warning" title="This needs attention">
+    <Notice tone="warning" title="Needs attention">
       <ul>
         {worries.map((text) => (
           <li key={text}>{text}</li>
@@ -45,8 +45,8 @@ function worriesIn({ checks, queues = {}, overdue = 0 }: Health): string[] {
       .filter(([name, count]) => count > 0 && /undeliverable|deadletters/i.test(name))
       .map(([name, count]) =>
         name === 'undeliverable'
-          ? `${count} messages on the undeliverable queue wait for somebody to take them.`
-          : `${count} messages in the ${inWords(name)}: posthaste redrive shows them and sends them again.`,
+          ? `${count} messages in the undeliverable queue wait for a consumer.`
+          : `${count} ${inWords(name)}: list them and send them again with “posthaste redrive”.`,
       ),
   ];
 }

@@ -9,7 +9,7 @@ import { LATE_MS, rateText, totalOf, waitingIn, type QueueStanding } from './que
 
 type Tile = readonly [name: string, text: ComponentChildren, tone?: string];
 
-/** All queues that are shown, in a few figures. `queues`: undefined until they are known. */
+/** The totals of the queues on this page. `queues`: undefined until they have loaded. */
 export function Totals({
   queues,
   standings,
@@ -49,35 +49,35 @@ function knownOf(
 
 function wholeText(count: number, queues: Listed<unknown> | undefined): string {
   return queues?.more === true
-    ? `Of the ${counted(count, 'queue', 'queues')} below; there are more.`
-    : `Of ${count === 1 ? 'the one queue' : `all ${count.toLocaleString('en')} queues`}.`;
+    ? `Total of the ${counted(count, 'queue', 'queues')} below; there are more.`
+    : `Total of ${count === 1 ? '1 queue' : `all ${count.toLocaleString('en')} queues`}.`;
 }
 
 function soFarText(known: number, count: number | undefined): string {
   return count === undefined
     ? 'Not counted yet.'
-    : `Incomplete: ${known} of ${counted(count, 'queue', 'queues')} so far.`;
+    : `Incomplete: ${known} of ${counted(count, 'queue', 'queues')} counted so far.`;
 }
 
-/** Messages and deliveries that no worker has taken are on no record yet, so they are not among the pending. */
+/** Messages and deliveries that still wait in SQS have no record yet, so `pending` does not include them. */
 function waitingTile({ value, failure }: Live<Health>): Tile {
   return [
-    'Waiting in queues',
+    'Waiting in SQS',
     value === undefined ? (
       failure === undefined ? (
         <Awaited />
       ) : (
-        'not known'
+        'unknown'
       )
     ) : (
-      (waitingIn(value)?.toLocaleString('en') ?? 'not known')
+      (waitingIn(value)?.toLocaleString('en') ?? 'unknown')
     ),
   ];
 }
 
 function tilesOf({ perMinute, delivered, failed, pending, latenessMs }: ReturnType<typeof totalOf>): Tile[] {
   return [
-    ['In, a minute', rateText(perMinute)],
+    ['Messages per minute', rateText(perMinute)],
     ['Delivered in 5 min', delivered.toLocaleString('en')],
     ['Failed in 5 min', failed.toLocaleString('en'), failed > 0 ? 'tone-rejected' : ''],
     ['Pending', `${pending.count.toLocaleString('en')}${pending.more ? '+' : ''}`],

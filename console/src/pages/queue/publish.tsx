@@ -11,14 +11,14 @@ import { hrefTo } from '../../route.ts';
 
 const EXAMPLE = '{\n  "test": true\n}';
 
-/** One message, for whoever wants to see it arrive. */
+/** Publishes one test message to a queue. */
 export function Publish({ queue, onPublished }: { queue: string; onPublished: () => void }): JSX.Element {
   const { api } = useConsole();
   const [type, setType] = useState('');
   const [data, setData] = useState(EXAMPLE);
   const fault = jsonFault(data);
   const { action, run } = useAction(async () => {
-    // The data goes as it was typed: printed anew, its big integers would lose digits.
+    // The data is sent as typed: parsing and printing it would round big integers.
     const head = type === '' ? '' : `"type":${JSON.stringify(type)},`;
     const id = JSON.stringify(crypto.randomUUID());
     const ids = await postMessages(api, queue, { body: `{"messages":[{"id":${id},${head}"body":${data}}]}` });
@@ -33,7 +33,7 @@ export function Publish({ queue, onPublished }: { queue: string; onPublished: ()
         if (fault === undefined && action.state !== 'running') run();
       }}
     >
-      <Field label="Type" hint="May be left out. Subscriptions choose messages by it.">
+      <Field label="Type" hint="Optional. Subscriptions can filter by it.">
         {(parts) => (
           <input
             {...parts}
@@ -48,7 +48,7 @@ export function Publish({ queue, onPublished }: { queue: string; onPublished: ()
         )}
       </Field>
       <JsonField
-        hint="Any JSON. It reaches subscribers as you type it."
+        hint="Any JSON. Subscribers get it exactly as typed."
         rows={5}
         fault={fault}
         value={data}
@@ -62,7 +62,7 @@ export function Publish({ queue, onPublished }: { queue: string; onPublished: ()
       {action.state === 'done' ? (
         <Notice tone="success" title="Published">
           <p>
-            It is on record within a second or so:{' '}
+            It is recorded within about a second:{' '}
             <a class="id" href={hrefTo({ page: 'message', queue, message: action.result })}>
               {action.result}
             </a>

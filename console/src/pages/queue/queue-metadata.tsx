@@ -22,10 +22,10 @@ export function QueueMetadata({
       {parsed.success ? (
         <PolicyFacts policy={completeRetryPolicy(parsed.data._retry_policy, DEFAULT_RETRY_POLICY).policy} />
       ) : (
-        <Facts facts={[['Retry policy', 'none of its own: the defaults of the deployment']]} />
+        <Facts facts={[['Retry policy', 'none: the deployment’s defaults apply']]} />
       )}
       <p>
-        <a href={hrefTo({ page: 'designer', query: { queue } })}>Change the policy in the designer</a>
+        <a href={hrefTo({ page: 'designer', query: { queue } })}>Edit the retry policy</a>
       </p>
       <SourceText text={JSON.stringify(metadata, null, 2)} what="the metadata" />
     </div>

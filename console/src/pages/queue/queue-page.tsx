@@ -50,7 +50,7 @@ export function QueuePage({ queue }: { queue: string }): JSX.Element {
         <Section title="Publish a test message">
           <Publish queue={queue} onPublished={recent.refresh} />
         </Section>
-        <Section title="Metadata and policy">
+        <Section title="Metadata and retry policy">
           <Loaded live={metadata}>{(value) => <QueueMetadata queue={queue} metadata={value} />}</Loaded>
         </Section>
       </div>

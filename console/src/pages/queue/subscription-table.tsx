@@ -29,7 +29,7 @@ export function SubscriptionTable({
         rows={listed.items}
         keyOf={({ id }) => id}
       />
-      {listed.more ? <p class="muted">These are the first {listed.items.length}.</p> : null}
+      {listed.more ? <p class="muted">Only the first {listed.items.length} are shown.</p> : null}
     </>
   );
 }
@@ -56,7 +56,7 @@ function columnsOf(queue: string, recent: readonly Recent[] | undefined): Column
   ];
 }
 
-/** The newest to the right. */
+/** The delivery statuses of one subscription, newest on the right. */
 function sparksOf(recent: readonly Recent[], id: string): Spark[] {
   return recent
     .slice(0, ROOM)
@@ -70,8 +70,8 @@ function sparksOf(recent: readonly Recent[], id: string): Spark[] {
 function NoSubscriptions({ queue }: { queue: string }): JSX.Element {
   const command = `npm run -s posthaste -- subscription create ${queue} https://hooks.example.com/${queue}`;
   return (
-    <Empty title="Nobody subscribes to this queue yet">
-      <p>Until somebody does, its messages are accepted and go nowhere. Subscribe a URL:</p>
+    <Empty title="No subscriptions yet">
+      <p>Without one, messages of this queue are accepted and not delivered. Subscribe a URL with</p>
       <p class="command">
         <code>{command}</code> <CopyButton text={command} what="the command" />
       </p>

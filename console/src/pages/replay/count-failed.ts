@@ -2,7 +2,7 @@ import { listDeliveries, type ListedDelivery } from '../../../../cli/api/deliver
 import { RECOVERABLE_STATUSES, type RecoverableStatus } from '../../../../shared/domain/vocabulary.ts';
 import type { PageClient } from '../../api/page-client.ts';
 
-/** What a replay is asked for. Times in milliseconds since the epoch. */
+/** Which deliveries a recovery replays. Times are milliseconds since the epoch. */
 export type Selection = {
   queue: string;
   since: number;
@@ -11,12 +11,12 @@ export type Selection = {
   status?: RecoverableStatus;
 };
 
-/** Counting goes no further: it reads every record. */
+/** A limit for each status, because counting reads every record. */
 export const MOST_COUNTED = 1000;
 
 export type FailedCount = { by: Readonly<Record<RecoverableStatus, number>>; more: boolean };
 
-/** How many deliveries a replay would look at now. Where no status is asked for, those cancelled by hand are left alone. */
+/** Counts the deliveries that a recovery would replay now. Without a status it excludes manually cancelled ones. */
 export async function countFailed(
   api: PageClient,
   { queue, status, ...selection }: Selection,

@@ -7,6 +7,7 @@ import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction, type Action } from '../../live/use-action.ts';
 import { useLive } from '../../live/use-live.ts';
+import { counted } from '../../parts/counted.ts';
 import { Field } from '../../parts/field.tsx';
 import { Failure, Notice } from '../../parts/notice.tsx';
 import { WindowFields, type TimeWindow } from '../../parts/window-fields.tsx';
@@ -84,7 +85,7 @@ export function ReplayForm({
                 });
               }}
             >
-              <option value="">all of them</option>
+              <option value="">all subscriptions</option>
               {(subscriptions.value?.items ?? []).map(({ id, subscriber }) => (
                 <option key={id} value={id}>
                   {subscriber}
@@ -93,7 +94,7 @@ export function ReplayForm({
             </select>
           )}
         </Field>
-        <Field label="What became of it">
+        <Field label="Status">
           {(parts) => (
             <select
               {...parts}
@@ -104,7 +105,7 @@ export function ReplayForm({
                 });
               }}
             >
-              <option value="">any of the three</option>
+              <option value="">rejected, exhausted or cancelled</option>
               {RECOVERABLE_STATUSES.map((one) => (
                 <option key={one} value={one}>
                   {one}
@@ -116,7 +117,7 @@ export function ReplayForm({
       </div>
       <div class="actions">
         <WorkButton action={count.action} submit>
-          How many?
+          Count matching deliveries
         </WorkButton>
         {count.action.state === 'done' && sumOf(count.action.result.failed) > 0 ? (
           <StartButton
@@ -128,7 +129,7 @@ export function ReplayForm({
       </div>
       {count.action.state === 'done' ? <Counted failed={count.action.result.failed} /> : null}
       {start.action.state === 'done' ? (
-        <Notice tone="success" title="It has begun, and goes on by itself" />
+        <Notice tone="success" title="Recovery started. It continues in the background." />
       ) : null}
       {[count.action, start.action].map((action, index) =>
         action.state === 'failed' ? <Failure key={index} of={action.failure} /> : null,
@@ -159,16 +160,22 @@ function StartButton({
         start.run(selection);
       }}
     >
-      Replay {count.more ? 'them all' : `these ${sumOf(count)}`}
+      Recover {count.more ? 'all' : counted(sumOf(count), 'delivery', 'deliveries')}
     </WorkButton>
   );
 }
 
 function Counted({ failed }: { failed: FailedCount }): JSX.Element {
   return sumOf(failed) === 0 ? (
-    <Notice title="Nothing to replay in this window" />
+    <Notice title="No failed deliveries match" />
   ) : (
-    <Notice title={`${failed.more ? `More than ${MOST_COUNTED}` : sumOf(failed)} deliveries`}>
+    <Notice
+      title={
+        failed.more
+          ? `More than ${MOST_COUNTED} deliveries`
+          : counted(sumOf(failed), 'delivery', 'deliveries')
+      }
+    >
       <p>
         {RECOVERABLE_STATUSES.filter((status) => failed.by[status] > 0)
           .map((status) => `${failed.by[status]}${failed.by[status] === MOST_COUNTED ? '+' : ''} ${status}`)

@@ -19,11 +19,11 @@ export function ReplayList({
 }): JSX.Element {
   return (
     <Table
-      caption="Replays, the newest first"
+      caption="Recoveries, newest first"
       columns={[
         ...COLUMNS,
         {
-          head: 'Stop',
+          head: 'Action',
           cell: ({ id, state }) =>
             state === 'running' ? <Stop queue={queue} id={id} onStopped={onChanged} /> : '',
         },
@@ -43,8 +43,8 @@ const COLUMNS: readonly Column<RecoveryView>[] = [
       <>
         <Moment at={since} /> to <Moment at={until} />
         <span class="sub">
-          {status ?? 'whatever has failed'}
-          {subscription === undefined ? '' : `, of ${subscription}`}
+          {status ?? 'all failed deliveries'}
+          {subscription === undefined ? '' : `, subscription ${subscription}`}
         </span>
       </>
     ),
@@ -62,7 +62,7 @@ const COLUMNS: readonly Column<RecoveryView>[] = [
         .map(([reason, count]) => `${count} ${reason.replaceAll('_', ' ')}`)
         .join(', ') || 'none',
   },
-  { head: 'Moved on', cell: ({ updatedAt }) => <Moment at={updatedAt} /> },
+  { head: 'Updated', cell: ({ updatedAt }) => <Moment at={updatedAt} /> },
 ];
 
 function Stop({ queue, id, onStopped }: { queue: string; id: string; onStopped: () => void }): JSX.Element {

@@ -13,7 +13,7 @@ import { ReplayList } from './replay-list.tsx';
 
 const MOST = 20;
 
-/** Gives what has failed another round, and shows how far that is. */
+/** Starts recoveries of a queue and shows their progress. */
 export function ReplayPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
   const { api } = useConsole();
   const recoveries = useLive(`recoveries/${queue}`, () =>
@@ -22,21 +22,22 @@ export function ReplayPage({ queue, query }: { queue: string; query: Query }): J
   return (
     <>
       <PageHeading
-        title={`Replay of ${queue}`}
+        title={`Recovery of ${queue}`}
         crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
       />
       <p>
-        After an outage: each delivery of a window that was rejected, exhausted or cancelled gets another
-        round of attempts, in the background. What fails while it runs is left to the next replay.
+        Replays failed deliveries after an outage: each rejected, exhausted or cancelled delivery of a time
+        window gets another round of attempts, in the background. Deliveries that fail while a recovery runs
+        are left to the next one.
       </p>
-      <Section title="Start a replay">
+      <Section title="Start a recovery">
         <ReplayForm queue={queue} query={query} onStarted={recoveries.refresh} />
       </Section>
-      <Section title="Replays of this queue">
+      <Section title="Recoveries of this queue">
         <Loaded live={recoveries}>
           {({ items }) =>
             items.length === 0 ? (
-              <Empty title="None yet" />
+              <Empty title="No recoveries yet" />
             ) : (
               <ReplayList queue={queue} recoveries={items} onChanged={recoveries.refresh} />
             )

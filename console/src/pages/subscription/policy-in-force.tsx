@@ -12,14 +12,14 @@ import { PolicyFacts } from '../../parts/policy-facts.tsx';
 import { hrefTo } from '../../route.ts';
 
 const SOURCES: Record<PolicySource, string> = {
-  subscription: 'the subscription’s own policy',
+  subscription: 'the subscription’s policy',
   queue: 'the queue’s policy',
-  defaults: 'the defaults: neither the subscription nor its queue has a policy',
+  defaults: 'the defaults, because neither the subscription nor its queue has a policy',
 };
 
 const withPolicy = z.looseObject({ _retry_policy: retryPolicySchema });
 
-/** What a delivery that fails now would follow. */
+/** The policy for a delivery that first fails now. */
 export function PolicyInForce({
   subscription,
   metadata,
@@ -48,17 +48,15 @@ function Shown({
   return (
     <div class="stack">
       <p>
-        It comes from <strong>{SOURCES[source]}</strong>
+        Source: <strong>{SOURCES[source]}</strong>
         {source === 'queue' && options._retry_policy !== undefined
-          ? ', which overrides the subscription’s own'
+          ? ', which overrides the subscription’s policy'
           : ''}
-        . What it leaves out is shown as the product’s defaults have it; a deployment may have others.
+        . Missing fields are shown with the product’s defaults; the deployment may have other defaults.
       </p>
       <PolicyFacts policy={policy} />
       <p>
-        <a href={hrefTo({ page: 'designer', query: { queue, subscription: id } })}>
-          Change it in the designer
-        </a>
+        <a href={hrefTo({ page: 'designer', query: { queue, subscription: id } })}>Edit the retry policy</a>
       </p>
     </div>
   );

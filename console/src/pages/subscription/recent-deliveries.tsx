@@ -17,12 +17,12 @@ export function RecentDeliveries({
   most: number;
 }): JSX.Element {
   return recent.length === 0 ? (
-    <Empty title={`Nothing for it among the last ${most} messages of its queue`}>
-      <p>Send a test to see how it answers.</p>
+    <Empty title={`No deliveries among the queue’s last ${most} messages`}>
+      <p>Send a test message to see the response.</p>
     </Empty>
   ) : (
     <Table
-      caption={`Its deliveries of the last ${most} messages, the newest first`}
+      caption={`Deliveries among the queue’s last ${most} messages, newest first`}
       columns={COLUMNS}
       rows={recent}
       keyOf={({ delivery }) => delivery.messageId}
@@ -47,14 +47,14 @@ const COLUMNS: readonly Column<RecentDelivery>[] = [
   { head: 'Status', cell: ({ delivery }) => <Status of={delivery.status} reason={delivery.reason} /> },
   { head: 'Attempts', numeric: true, cell: ({ delivery }) => delivery.attempts.length },
   {
-    head: 'Last answer',
+    head: 'Last response',
     cell: ({ delivery }) => {
       const last = delivery.attempts.at(-1);
       return last?.statusCode ?? last?.error ?? '';
     },
   },
   {
-    head: 'Took',
+    head: 'Duration',
     numeric: true,
     cell: ({ delivery }) => {
       const last = delivery.attempts.at(-1);

@@ -7,7 +7,7 @@ import { Empty } from '../../parts/notice.tsx';
 import { axisTime, durationText } from '../../parts/time-text.ts';
 import { quantile, responseTimes } from './response-time-series.ts';
 
-/** How long its answers took, attempt by attempt. */
+/** A chart of the response time of each attempt. */
 export function ResponseTimes({ deliveries }: { deliveries: readonly DeliveryView[] }): JSX.Element {
   const times = useMemo(() => responseTimes(deliveries), [deliveries]);
   const data = useMemo((): [number[], (number | null)[], (number | null)[]] => {
@@ -15,7 +15,7 @@ export function ResponseTimes({ deliveries }: { deliveries: readonly DeliveryVie
       times.map((time) => (time.succeeded === succeeded ? time.durationMs : null));
     return [times.map(({ at }) => at / 1000), of(true), of(false)];
   }, [times]);
-  if (times.length === 0) return <Empty title="No request was made to it lately" />;
+  if (times.length === 0) return <Empty title="No recent requests" />;
   const durations = times.map(({ durationMs }) => durationMs);
   const [median, slow] = [quantile(durations, 0.5), quantile(durations, 0.95)].map(durationText);
   return (
@@ -24,15 +24,15 @@ export function ResponseTimes({ deliveries }: { deliveries: readonly DeliveryVie
         facts={[
           ['Attempts', times.length],
           ['Median', median],
-          ['95 of 100 within', slow],
-          ['Longest', durationText(Math.max(...durations))],
+          ['p95', slow],
+          ['Maximum', durationText(Math.max(...durations))],
         ]}
       />
       <Chart
         options={OPTIONS}
         data={data}
         height={180}
-        label={`Response times of the last ${times.length} attempts: median ${median ?? ''}, 95 of 100 within ${slow ?? ''}`}
+        label={`Response times of the last ${times.length} attempts: median ${median ?? ''}, p95 ${slow ?? ''}`}
       />
       <ul class="legend">
         <li class="tone-delivered">

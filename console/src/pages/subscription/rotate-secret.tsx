@@ -11,10 +11,10 @@ import { Failure, Notice } from '../../parts/notice.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 
 const GRACES = [
-  [86_400, 'a day'],
-  [3_600, 'an hour'],
-  [604_800, 'seven days'],
-  [0, 'not at all: it ends at once'],
+  [86_400, '1 day'],
+  [3_600, '1 hour'],
+  [604_800, '7 days'],
+  [0, 'no time: it expires now'],
 ] as const;
 
 export function RotateSecret({ queue, id }: { queue: string; id: string }): JSX.Element {
@@ -28,11 +28,11 @@ export function RotateSecret({ queue, id }: { queue: string; id: string }): JSX.
           setOpen(true);
         }}
       >
-        Rotate the secret
+        Rotate secret
       </button>
       {open ? (
         <Dialog
-          title="Rotate the secret"
+          title="Rotate secret"
           onClose={() => {
             setOpen(false);
           }}
@@ -52,10 +52,10 @@ function Rotation({ queue, id }: { queue: string; id: string }): JSX.Element {
   return (
     <div class="stack">
       <p>
-        The new secret signs from now on. Until the old one ends, both do, so the receiver can be given the
-        new one meanwhile.
+        Webhooks are signed with the new secret from now on, and also with the old one until it expires. Give
+        the new secret to the receiver in that time.
       </p>
-      <Field label="The old secret goes on signing for">
+      <Field label="Also sign with the old secret for">
         {(parts) => (
           <select
             {...parts}
@@ -75,17 +75,17 @@ function Rotation({ queue, id }: { queue: string; id: string }): JSX.Element {
       {action.state === 'failed' ? <Failure of={action.failure} /> : null}
       <form method="dialog" class="actions">
         <WorkButton action={action} kind="danger" onClick={run}>
-          Rotate it
+          Rotate
         </WorkButton>
         <button type="submit" class="button">
-          Leave it
+          Cancel
         </button>
       </form>
     </div>
   );
 }
 
-/** Kept nowhere but in this dialog: it is gone with it. */
+/** Shows the new secret, which the page keeps only while this dialog is open. */
 function Rotated({
   secret: { secret = '', publicKey, previousExpiresAt },
 }: {
@@ -93,19 +93,19 @@ function Rotated({
 }): JSX.Element {
   return (
     <div class="stack">
-      <Notice tone="success" title="This is the new secret. It is shown this once." />
+      <Notice tone="success" title="This is the new secret. It is not shown again." />
       <p class="command">
         <code class="secret">{publicKey ?? secret}</code>{' '}
         <CopyButton text={publicKey ?? secret} what="the secret" />
       </p>
       {typeof previousExpiresAt === 'string' ? (
         <p>
-          The old one ends at <Moment at={previousExpiresAt} />.
+          The old secret expires at <Moment at={previousExpiresAt} />.
         </p>
       ) : null}
       <form method="dialog" class="actions">
         <button type="submit" class="button button-primary">
-          I have it
+          Done
         </button>
       </form>
     </div>

@@ -11,7 +11,7 @@ import { durationText } from '../../parts/time-text.ts';
 import { WorkButton } from '../../parts/work-button.tsx';
 import { hrefTo } from '../../route.ts';
 
-/** A message to this subscription alone, and what it answers. */
+/** Sends a test message to one subscription and shows the response. */
 export function SendTest({
   queue,
   id,
@@ -38,7 +38,7 @@ export function SendTest({
       }}
     >
       <JsonField
-        hint="Whatever its filter says, it gets this. Signed and recorded like any message."
+        hint="Sent regardless of the subscription’s filter. Signed and recorded like any message."
         rows={4}
         fault={fault}
         value={data}
@@ -65,10 +65,10 @@ function Answer({ delivery }: { delivery: DeliveryView }): JSX.Element {
     >
       <p>
         {last === undefined
-          ? 'The first attempt is still to come. '
-          : `It answered ${last.statusCode ?? last.error ?? ''} after ${durationText(last.durationMs)}. `}
+          ? 'The first attempt has not finished yet. '
+          : `Response: ${last.statusCode ?? last.error ?? ''} after ${durationText(last.durationMs)}. `}
         <a href={hrefTo({ page: 'delivery', queue, message: messageId, subscription: subscriptionId })}>
-          See the delivery
+          Show the delivery
         </a>
       </p>
       {last?.snippet === undefined || last.snippet === '' ? null : <pre class="snippet">{last.snippet}</pre>}

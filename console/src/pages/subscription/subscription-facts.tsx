@@ -21,14 +21,16 @@ export function SubscriptionFacts({ subscription }: { subscription: Subscription
           ['Failures in a row', failing?.failures],
           [
             'Confirmation',
-            confirmation === 'owed' ? 'could not be asked for; give it its URL again' : confirmation,
+            confirmation === 'owed'
+              ? 'the request could not be sent; set the URL again to retry'
+              : confirmation,
           ],
           ['Age', durationText(age * 1000)],
-          ['Lives', ttl === null ? 'until it is deleted' : durationText(ttl * 1000)],
-          ['Own policy', _retry_policy === undefined ? 'no' : 'yes'],
+          ['Expires', ttl === null ? 'never' : `TTL of ${durationText(ttl * 1000)}`],
+          ['Own retry policy', _retry_policy === undefined ? 'no' : 'yes'],
         ]}
       />
-      {hasOthers ? <SourceText text={JSON.stringify(others, null, 2)} what="its options" /> : null}
+      {hasOthers ? <SourceText text={JSON.stringify(others, null, 2)} what="the options" /> : null}
     </div>
   );
 }

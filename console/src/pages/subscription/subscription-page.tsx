@@ -52,10 +52,10 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }): 
         <Loaded live={subscription}>{(view) => <SubscriptionFacts subscription={view} />}</Loaded>
       </div>
       <div class="columns">
-        <Section title="Send a test">
+        <Section title="Send a test message">
           <SendTest queue={queue} id={id} onSent={recent.refresh} />
         </Section>
-        <Section title="Policy in force">
+        <Section title="Effective retry policy">
           {value === undefined ? null : <PolicyInForce subscription={value} metadata={metadata.value} />}
         </Section>
       </div>
@@ -68,7 +68,7 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }): 
         title="Recent deliveries"
         aside={
           <a href={hrefTo({ page: 'deliveries', queue, query: { subscription: id } })}>
-            All that are not delivered
+            All unsuccessful deliveries
           </a>
         }
       >

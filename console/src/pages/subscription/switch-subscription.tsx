@@ -6,7 +6,7 @@ import { useAction } from '../../live/use-action.ts';
 import { Failure } from '../../parts/notice.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 
-/** Enables what is disabled, and the other way round. Both can be taken back. */
+/** The button that enables or disables a subscription. */
 export function SwitchSubscription({
   queue,
   subscription,
