@@ -35,7 +35,7 @@ export function App({ token }: { token: string | undefined }): JSX.Element {
       <QueueNavigation route={route} />
       <main id="content" tabIndex={-1}>
         {failure === undefined ? null : <Failure of={failure} />}
-        {info === undefined ? null : <About info={info} />}
+        {info === undefined ? null : <DeploymentNotice info={info} />}
         {failure === undefined ? <CurrentPage route={route} /> : null}
       </main>
     </ConsoleProvider>
@@ -48,7 +48,7 @@ function toContent(event: Event): void {
   document.getElementById('content')?.focus();
 }
 
-function About({ info }: { info: ConsoleInfo }): JSX.Element | null {
+function DeploymentNotice({ info }: { info: ConsoleInfo }): JSX.Element | null {
   const { problem, version, commandVersion } = info;
   if (problem?.code === 'no_deployment') {
     const { title, detail, advice } = wordsFor(problem);

@@ -21,7 +21,7 @@ const found = (process.env['PATH'] ?? '')
 
 const MISSING = 'no Chromium on this machine: apt-get install chromium';
 
-/** A suite that needs a browser. Without one it is skipped with the reason; in CI, where Chromium is installed, it fails. */
+/** A suite that needs a browser. Without one it is skipped with the reason; in CI, which installs it, it fails. */
 export const inBrowser = (name: string, tests: () => void): void => {
   if (found !== undefined) describe(name, tests);
   else if (process.env['CI'] === undefined) describe.skip(`${name} (${MISSING})`, tests);

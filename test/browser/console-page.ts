@@ -61,7 +61,7 @@ const axeResults = z.object({
   ),
 });
 
-/** The violations that axe finds in the current page: WCAG 2.2 A and AA and best practices, or only the given `rules`. */
+/** The axe violations of the current page: WCAG 2.2 A and AA and best practices, or only the given `rules`. */
 export const axeViolations = async (page: Page, rules?: readonly string[]): Promise<string[]> => {
   // evaluate() uses the debugger, which the Content-Security-Policy does not restrict.
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(`${axe.source}; undefined`);

@@ -18,8 +18,8 @@ export type FaultProxy = Relay & {
 };
 
 /**
- * Starts a proxy between the functions and AWS. A share of the calls fails with status 500 or a closed connection, either
- * before it takes effect or after it, so that only the response is lost.
+ * Starts a proxy between the functions and AWS. A share of the calls fails with status 500 or a closed connection,
+ * either before it takes effect or after it, so that only the response is lost.
  */
 export const startFaultProxy = async (
   target: string,

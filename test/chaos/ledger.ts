@@ -9,7 +9,7 @@ import type { Listener, System } from './deployed-system.ts';
 import type { ReceiversLog } from './subscribers.ts';
 import type { Published } from './traffic.ts';
 
-const SIDE_BY_SIDE = 4;
+const CONCURRENT_READS = 4;
 
 /** Messages to read at a time, to leave the emulator capacity for the functions. */
 const MOST_AT_ONCE = 150;
@@ -56,7 +56,7 @@ export const ledgerOf = (
   return {
     open: async () => {
       const looked = unfinished.slice(0, MOST_AT_ONCE);
-      const found = await inParallel(looked, SIDE_BY_SIDE, async (message) => ({
+      const found = await inParallel(looked, CONCURRENT_READS, async (message) => ({
         message,
         isOver: (await pairsOf(message)).every((pair) => endOf(pair) !== undefined),
       }));
@@ -64,6 +64,6 @@ export const ledgerOf = (
       unfinished = [...unfinished.slice(MOST_AT_ONCE), ...still];
       return unfinished.length;
     },
-    pairs: async () => (await inParallel(messages, SIDE_BY_SIDE, pairsOf)).flat(),
+    pairs: async () => (await inParallel(messages, CONCURRENT_READS, pairsOf)).flat(),
   };
 };

@@ -63,8 +63,8 @@ const patienceMs = ({ messages }: ChaosRequest): number => 600_000 + messages * 
 const LOOK_INTERVAL_MS = 3_000;
 
 /**
- * Deploys the system on a separate local AWS, and sends messages through it while its functions are killed and their calls
- * fail. If the result does not balance, the logs stay until the next run.
+ * Deploys the system on a separate local AWS, and sends messages through it while its functions are killed and their
+ * calls fail. If the result does not balance, the logs stay until the next run.
  */
 export const runChaos = async (
   request: ChaosRequest,
@@ -77,7 +77,14 @@ export const runChaos = async (
   await using stack = new AsyncDisposableStack();
   const { emulator, endpoints } = await startLocalSystem({ folder, settings, signal });
   stack.defer(() => emulator.stop());
-  const pairs = await underFire(stack, { request, system: systemAt(endpoints), folder, faults, say, signal });
+  const pairs = await runWithFaults(stack, {
+    request,
+    system: systemAt(endpoints),
+    folder,
+    faults,
+    say,
+    signal,
+  });
   const books = booksOf(pairs, faults);
   explain(pairs, faults, say);
   await stack.disposeAsync();
@@ -98,7 +105,7 @@ type Run = {
   signal: AbortSignal;
 };
 
-const underFire = async (stack: Stack, run: Run): Promise<NamedPair[]> => {
+const runWithFaults = async (stack: Stack, run: Run): Promise<NamedPair[]> => {
   const { request, system, faults, say, signal } = run;
   const receiver = await startReceiver();
   stack.defer(() => receiver.close());
@@ -115,25 +122,25 @@ const underFire = async (stack: Stack, run: Run): Promise<NamedPair[]> => {
   const ended = AbortSignal.any([calm.signal, signal]);
   proxy.setFaulty(true);
   const killing = killWorkers(run.folder, seededChance(request.seed + 3), faults, ended);
-  const reconciling = reconcileNowAndThen(system, signal, stack);
+  const reconciling = reconcileRepeatedly(system, signal, stack);
   say(`Publishing ${messages.length} messages under fire.`);
   try {
     await publishAll(system, messages, { chance, faults, say, signal });
     say('All are published; the faults go on for a minute.');
-    await watched(run, ledger, Date.now() + FAULTS_AFTER_MS, () => false);
+    await waitUntil(run, ledger, Date.now() + FAULTS_AFTER_MS, () => false);
   } finally {
     proxy.setFaulty(false);
     calm.abort();
     await killing;
   }
   say('The faults are over.');
-  await watched(run, ledger, Date.now() + patienceMs(request), ({ open, queued }) => open + queued === 0);
+  await waitUntil(run, ledger, Date.now() + patienceMs(request), ({ open, queued }) => open + queued === 0);
   await reconciling.stop();
   return ledger.pairs();
 };
 
 /** Invokes reconcile every few seconds instead of every minute, to shorten the run. */
-const reconcileNowAndThen = (system: System, signal: AbortSignal, stack: Stack) => {
+const reconcileRepeatedly = (system: System, signal: AbortSignal, stack: Stack) => {
   const stopping = new AbortController();
   const ended = AbortSignal.any([stopping.signal, signal]);
   const loop = (async () => {
@@ -153,7 +160,7 @@ const reconcileNowAndThen = (system: System, signal: AbortSignal, stack: Stack) 
 type State = { open: number; queued: number };
 
 /** Redrives dead letters and checks the state every few seconds, until `isEnough` or the deadline. */
-const watched = async (
+const waitUntil = async (
   { system, faults, say, signal }: Run,
   ledger: Ledger,
   deadline: number,

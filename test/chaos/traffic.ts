@@ -26,11 +26,11 @@ const SIZES = [
 
 export const messagesFor = (count: number, chance: Chance): Published[] =>
   Array.from({ length: count }, (_, index) => ({
-    queue: drawn(QUEUES, chance).queue,
+    queue: pickByShare(QUEUES, chance).queue,
     messageId: `m${index + 1}`,
   }));
 
-type Circumstances = {
+type PublishContext = {
   chance: Chance;
   faults: FaultLog;
   say: (line: string) => void;
@@ -41,10 +41,10 @@ type Circumstances = {
 export const publishAll = async (
   { sqs, endpoints }: System,
   messages: readonly Published[],
-  { chance, faults, say, signal }: Circumstances,
+  { chance, faults, say, signal }: PublishContext,
 ): Promise<void> => {
   const bodies = messages.map(({ queue, messageId }) =>
-    JSON.stringify({ queue, id: messageId, data: { text: 'x'.repeat(drawn(SIZES, chance).bytes) } }),
+    JSON.stringify({ queue, id: messageId, data: { text: 'x'.repeat(pickByShare(SIZES, chance).bytes) } }),
   );
   const again: string[] = [];
   for (let start = 0; start < bodies.length || again.length > 0; start += BATCH) {
@@ -72,7 +72,7 @@ export const publishAll = async (
   }
 };
 
-const drawn = <T extends { share: number }>(items: readonly T[], chance: Chance): T => {
+const pickByShare = <T extends { share: number }>(items: readonly T[], chance: Chance): T => {
   let left = chance.next();
   for (const item of items) {
     left -= item.share;

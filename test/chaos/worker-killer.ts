@@ -4,14 +4,14 @@ import { isKilled, isWorkerIn, processes, type Process } from '../support/proces
 import type { FaultLog } from './fault-log.ts';
 
 /**
- * Milliseconds between two kills. After a crash the emulator replaces all workers of the function, which takes a second or
- * two on a busy machine. With more frequent kills no delivery would finish.
+ * Milliseconds between two kills. After a crash the emulator replaces all workers of the function, which takes a
+ * second or two on a busy machine. With more frequent kills no delivery would finish.
  */
 const INTERVAL = { least: 2_000, most: 5_000 };
 
 /**
- * Kills a random worker of the functions at random intervals until `signal` aborts. Only descendants of this process that
- * run the emulator's worker script in `folder`, the folder of this run, are killed.
+ * Kills a random worker of the functions at random intervals until `signal` aborts. Only descendants of this process
+ * that run the emulator's worker script in `folder`, the folder of this run, are killed.
  */
 export const killWorkers = async (
   folder: string,

@@ -15,8 +15,8 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { send } from '../support/sqs-messages.ts';
 
 /**
- * Items and messages that version 0.1.0 stored, one queue for each situation. They were recorded on the local AWS by stopping
- * the functions at the right moment. The sealed secrets are left out because their KMS key no longer exists.
+ * Items and messages that version 0.1.0 stored, one queue for each situation. They were recorded on the local AWS by
+ * stopping the functions at the right moment. The sealed secrets are missing because their KMS key no longer exists.
  */
 const situationSchema = z.object({
   recordedAt: z.number(),
@@ -59,8 +59,8 @@ afterAll(async () => {
 });
 
 /**
- * Moves all times by whole hours, because an index is keyed by the hour. The records become one to two hours old, so that
- * every retry is due and every lease has expired.
+ * Moves all times by whole hours, because an index is keyed by the hour. The records become one to two hours old, so
+ * that every retry is due and every lease has expired.
  */
 function shifted(text: string, recordedAt: number): string {
   const shiftMs = Math.floor((Date.now() - recordedAt) / HOUR_MS - 1) * HOUR_MS;

@@ -96,7 +96,7 @@ const exhaustedQueue = async (): Promise<string> => {
   return queue;
 };
 
-/** Creates a queue with slow subscribers, so that kills hit requests. A third of them fails each message once or twice. */
+/** Creates a queue with slow subscribers, so that kills hit requests. A third fails each message once or twice. */
 const subscribed = async (chance: Chance): Promise<string> => {
   const queue = `killed-${randomUUID()}`;
   await putQueue(queue, aBarePolicy({ minimum_delay_retries: 3, minimum_delay: 1, maximum_delay: 1 }));

@@ -4,11 +4,11 @@ import type { AttemptSeen } from './messages.ts';
 
 /** The limits of a run. */
 export const bounds = {
-  /** Milliseconds that an attempt, or an invocation with one attempt per delivery, may take beyond the attempt timeout. */
+  /** Milliseconds that an attempt, or an invocation with one round of attempts, may exceed the timeout by. */
   beyondTimeoutMs: 2_000,
   /** Bytes that the function may use beyond its idle memory. */
   memory: 200 * 1024 * 1024,
-  /** Limit for the p99 of healthy deliveries as a multiple of the control run, with `ofEach` hostile deliveries of each kind. */
+  /** Limits for the p99 of healthy deliveries relative to the control run, with `ofEach` hostile ones of each kind. */
   slowdowns: [
     { ofEach: 3, atMost: 1.5 },
     { ofEach: 20, atMost: 3 },
@@ -16,10 +16,10 @@ export const bounds = {
 } as const;
 
 /** The text of an outcome in the table. */
-export const worded = (result: Pick<AttemptSeen, 'outcome' | 'statusCode' | 'error'>): string =>
+export const outcomeText = (result: Pick<AttemptSeen, 'outcome' | 'statusCode' | 'error'>): string =>
   `${result.outcome} ${result.statusCode ?? result.error ?? ''}`.trim();
 
-export const wordedExpectation = (expected: Expected): string =>
+export const expectedText = (expected: Expected): string =>
   'statusCode' in expected
     ? `${expected.outcome} ${expected.statusCode}`
     : `${expected.outcome} ${expected.error}${expected.detail === undefined ? '' : `: ${expected.detail}`}`;
@@ -45,8 +45,8 @@ export const faultsOf = (
   const unexpected = attempts.filter((attempt) => !isAsExpected(expected, attempt));
   const slow = attempts.filter(({ durationMs }) => durationMs > attemptTimeoutMs + bounds.beyondTimeoutMs);
   return [
-    ...[...new Set(unexpected.map(worded))].map(
-      (what) => `${name}: ${what} in place of ${wordedExpectation(expected)}`,
+    ...[...new Set(unexpected.map(outcomeText))].map(
+      (what) => `${name}: ${what} in place of ${expectedText(expected)}`,
     ),
     ...(slow.length === 0
       ? []

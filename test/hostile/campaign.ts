@@ -12,13 +12,13 @@ import { startReceivers, type Processes } from './run.ts';
 export type HostileRequest = { seed: number; attemptTimeoutMs: number };
 
 /** `slowdown`: the p99 as a multiple of the control run; `atMost`: its limit. */
-export type Beside = NeighboursResult & { slowdown: number; atMost: number };
+export type NeighbourRun = NeighboursResult & { slowdown: number; atMost: number };
 
 export type HostileResult = {
   /** `memory`: the peak in bytes beyond the idle memory of the function. */
   kinds: readonly (KindResult & { memory: number })[];
   model: typeof model & { kinds: readonly string[] };
-  beside: readonly Beside[];
+  beside: readonly NeighbourRun[];
   /** The violated limits, one sentence each. */
   broken: readonly string[];
   seconds: number;
@@ -59,7 +59,7 @@ export const runHostile = async (
   await using stack = new AsyncDisposableStack();
   const processes = { stack, signal };
   const kinds = await everyKind(processes, request, say);
-  const { beside, broken } = await besideHealthy(processes, request, say);
+  const { beside, broken } = await besideHealthyDeliveries(processes, request, say);
   return {
     kinds: kinds.map(({ result }) => result),
     model: { ...model, kinds: neighbours },
@@ -70,12 +70,12 @@ export const runHostile = async (
 };
 
 /** More at once would slow each other down. */
-const SIDE_BY_SIDE = 4;
+const CONCURRENT_KINDS = 4;
 
 const everyKind = async (processes: Processes, { attemptTimeoutMs }: HostileRequest, say: Say) => {
   say(`${kindNames.length} kinds of hostile receiver, ten or twenty deliveries to each, ten at once.`);
   const receivers = await startReceivers(processes, kindNames);
-  const measured = await inParallel(kindNames, SIDE_BY_SIDE, async (name) => {
+  const measured = await inParallel(kindNames, CONCURRENT_KINDS, async (name) => {
     const { kinds, memory, broken } = await measureKinds(processes, receivers, {
       names: [name],
       attemptTimeoutMs,
@@ -86,8 +86,8 @@ const everyKind = async (processes: Processes, { attemptTimeoutMs }: HostileRequ
   return measured.flat();
 };
 
-const besideHealthy = async (processes: Processes, request: HostileRequest, say: Say) => {
-  const beside: Beside[] = [];
+const besideHealthyDeliveries = async (processes: Processes, request: HostileRequest, say: Say) => {
+  const beside: NeighbourRun[] = [];
   for (const { ofEach, atMost } of bounds.slowdowns) {
     say(
       `${model.healthyDeliveries} healthy deliveries beside ${ofEach} of each of ${neighbours.length} kinds.`,
@@ -101,7 +101,7 @@ const besideHealthy = async (processes: Processes, request: HostileRequest, say:
   return { beside, broken: beside.flatMap(brokenBy) };
 };
 
-const brokenBy = ({ ofEach, broken, slowdown, atMost }: Beside): string[] => {
+const brokenBy = ({ ofEach, broken, slowdown, atMost }: NeighbourRun): string[] => {
   const where = `Beside ${ofEach} of each`;
   return [
     ...broken.map((what) => `${where}: ${what}`),

@@ -58,10 +58,10 @@ const neighbourhood = ({ model, beside }: HostileResult, seed: number): string[]
     ],
     beside.map((crowd) => [
       `beside ${crowd.ofEach} of each`,
-      worded(crowd.beside, 'p50'),
-      worded(crowd.beside, 'p99'),
-      worded(crowd.control, 'p50'),
-      worded(crowd.control, 'p99'),
+      quantileText(crowd.beside, 'p50'),
+      quantileText(crowd.beside, 'p99'),
+      quantileText(crowd.control, 'p50'),
+      quantileText(crowd.control, 'p99'),
       crowd.slowdown.toFixed(2),
       crowd.atMost.toFixed(1),
       String(crowd.mostBusy),
@@ -70,7 +70,7 @@ const neighbourhood = ({ model, beside }: HostileResult, seed: number): string[]
   ),
 ];
 
-const worded = ({ done, waited }: Latencies, quantile: 'p50' | 'p99'): string =>
+const quantileText = ({ done, waited }: Latencies, quantile: 'p50' | 'p99'): string =>
   `${done[quantile]} (${waited[quantile]})`;
 
 const table = (head: Row, rows: readonly Row[]): string[] => {

@@ -1,5 +1,5 @@
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
-import { bounds, faultsOf, worded } from './bounds.ts';
+import { bounds, faultsOf, outcomeText } from './bounds.ts';
 import { allKinds, type KindName } from './kinds/all-kinds.ts';
 import { BATCH } from './modelled-queue.ts';
 import {
@@ -42,15 +42,15 @@ export type KindsRequest = {
   sideBySide?: number;
 };
 
-/** After a faster batch a second one follows, which reuses the connections and finds anything the receiver left on them. */
+/** A faster batch is followed by a second one, which finds anything that the receiver left on the connections. */
 const QUICK_MS = 1_000;
 
 /** How long to wait for an attempt beyond its timeout before the run fails. */
 const PATIENCE_MS = 15_000;
 
 /**
- * Sends one function process a batch for each kind, without retries, and returns the outcomes, times and memory with the
- * violated limits.
+ * Sends one function process a batch for each kind, without retries, and returns the outcomes, times and memory with
+ * the violated limits.
  */
 export const measureKinds = async (
   { stack, signal }: Processes,
@@ -81,7 +81,7 @@ export const measureKinds = async (
     return {
       kind: name,
       what: allKinds[name].what,
-      outcomes: [...new Set(attempts.map(worded))],
+      outcomes: [...new Set(attempts.map(outcomeText))],
       attempts: attempts.length,
       longestMs: Math.max(...attempts.map(({ doneMs }) => doneMs)),
       connections: (after[name] ?? 0) - (before[name] ?? 0),

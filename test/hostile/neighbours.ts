@@ -63,8 +63,8 @@ export type NeighboursResult = {
 };
 
 /**
- * Runs healthy deliveries beside hostile ones, in an order that the seed determines. The control run takes place at the same
- * time in separate processes, so that other load on the machine slows both.
+ * Runs healthy deliveries beside hostile ones, in an order that the seed determines. The control run takes place at
+ * the same time in separate processes, so that other load on the machine slows both.
  */
 export const runNeighbours = async (
   processes: Processes,

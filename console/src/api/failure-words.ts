@@ -1,24 +1,24 @@
 import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
 import { UnknownAnswer } from '../../../cli/api/parsed-answer.ts';
-import { ConsoleGone } from './page-client.ts';
+import { ConsoleStopped } from './page-client.ts';
 
 /** What the console shows for a failure: what is wrong, and what to do. */
 export type FailureWords = { title: string; detail: string; advice?: string };
 
 const START_AGAIN =
   'Start the console again with “npm run -s posthaste -- console”, and open the link that it prints.';
-const BY_ITSELF = 'This page retries automatically.';
+const RETRIES_AUTOMATICALLY = 'This page retries automatically.';
 
 /** By error code: those of the console command first, then common codes of the API. */
-const KNOWN: Readonly<Record<string, Omit<FailureWords, 'detail'>>> = {
+const WORDS_BY_CODE: Readonly<Record<string, Omit<FailureWords, 'detail'>>> = {
   token_refused: { title: 'The session of this page has ended', advice: START_AGAIN },
-  unreachable: { title: 'The API cannot be reached', advice: BY_ITSELF },
-  timeout: { title: 'The API did not respond in time', advice: BY_ITSELF },
-  unavailable: { title: 'The API is unavailable', advice: BY_ITSELF },
-  too_many_requests: { title: 'The API is busy', advice: BY_ITSELF },
+  unreachable: { title: 'The API cannot be reached', advice: RETRIES_AUTOMATICALLY },
+  timeout: { title: 'The API did not respond in time', advice: RETRIES_AUTOMATICALLY },
+  unavailable: { title: 'The API is unavailable', advice: RETRIES_AUTOMATICALLY },
+  too_many_requests: { title: 'The API is busy', advice: RETRIES_AUTOMATICALLY },
   credentials_expired: {
     title: 'Your credentials have expired',
-    advice: `Renew them in the terminal where you started the console, for example with “aws sso login”. ${BY_ITSELF}`,
+    advice: `Renew them in the terminal where you started the console, for example with “aws sso login”. ${RETRIES_AUTOMATICALLY}`,
   },
   no_credentials: {
     title: 'No AWS credentials found',
@@ -47,7 +47,7 @@ const KNOWN: Readonly<Record<string, Omit<FailureWords, 'detail'>>> = {
 
 export function failureWords(failure: unknown): FailureWords {
   if (failure instanceof ApiRefusal) return refusalWords(failure);
-  if (failure instanceof ConsoleGone)
+  if (failure instanceof ConsoleStopped)
     return {
       title: 'The console has stopped',
       detail: 'The command that serves this page does not respond.',
@@ -76,7 +76,7 @@ export function wordsFor(
   { code, message }: { code: string; message: string },
   otherwise = 'Something is wrong',
 ): FailureWords {
-  const known = Object.hasOwn(KNOWN, code) ? KNOWN[code] : undefined;
+  const known = Object.hasOwn(WORDS_BY_CODE, code) ? WORDS_BY_CODE[code] : undefined;
   return { ...(known ?? { title: otherwise }), detail: sentence(message) };
 }
 
@@ -86,7 +86,7 @@ function sentence(text: string): string {
 }
 
 /** Whether a retry can succeed: not after a refused session token, nor for something that does not exist. */
-export function mayPass(failure: unknown): boolean {
+export function isTransient(failure: unknown): boolean {
   return !(
     failure instanceof ApiRefusal &&
     (failure.code === 'token_refused' || failure.code === 'not_found')

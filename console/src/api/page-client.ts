@@ -2,16 +2,16 @@ import { ApiRefusal, isAnswer } from '../../../cli/api/api-refusal.ts';
 import { searchOf, type ApiAnswer, type ApiClient, type ApiRequest } from '../../../cli/api/api-request.ts';
 import { parsedAnswer } from '../../../cli/api/parsed-answer.ts';
 import { consoleInfoSchema, type ConsoleInfo } from '../../../shared/wire/views/console.ts';
-import { atMost } from './at-most.ts';
+import { limitConcurrency } from './limit-concurrency.ts';
 
 /** Longer than the command waits for the API, so that the command's timeout error arrives first. */
 const TIMEOUT_MS = 40_000;
 
 /** A browser opens six connections to a host. Requests beyond that wait here, where they can be aborted. */
-const SIDE_BY_SIDE = 6;
+const MAX_CONCURRENT = 6;
 
 /** The command that served the page no longer responds. */
-export class ConsoleGone extends Error {
+export class ConsoleStopped extends Error {
   override readonly name = 'ConsoleGone';
 
   constructor(cause: unknown) {
@@ -23,7 +23,7 @@ export type PageClient = ApiClient & { info: (signal: AbortSignal) => Promise<Co
 
 /** Calls the administration API through the command that serves this page; the command signs the requests. */
 export function pageClient(token: string | undefined): PageClient {
-  const slots = atMost(SIDE_BY_SIDE);
+  const slots = limitConcurrency(MAX_CONCURRENT);
   const ask = (prefix: string, request: ApiRequest): Promise<ApiAnswer> =>
     slots(() => once(prefix, request, token), request.signal);
   const send = (request: ApiRequest): Promise<ApiAnswer> => ask('/api', request);
@@ -66,6 +66,6 @@ async function answerTo(url: string, init: RequestInit): Promise<ApiAnswer> {
     return { status: response.status, text: await response.text(), headers: response.headers };
   } catch (cause) {
     if (cause instanceof DOMException && cause.name === 'AbortError') throw cause;
-    throw new ConsoleGone(cause);
+    throw new ConsoleStopped(cause);
   }
 }

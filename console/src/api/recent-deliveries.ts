@@ -4,32 +4,32 @@ import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import type { PageClient } from './page-client.ts';
 
 /** A message and its deliveries, at most `MOST_DELIVERIES` of them. */
-export type Recent = { message: ListedMessage; deliveries: DeliveryView[] };
+export type RecentMessage = { message: ListedMessage; deliveries: DeliveryView[] };
 
 const MOST_DELIVERIES = 100;
 
 /** Finished deliveries change only on a manual retry or a recovery, so they are read again after a minute. */
 const FRESH_MS = 60_000;
 
-type Kept = { at: number; standing: string; deliveries: DeliveryView[] };
+type CachedDeliveries = { at: number; counts: string; deliveries: DeliveryView[] };
 
 /** Returns a reader of the newest messages with their deliveries. It caches messages whose deliveries are finished. */
 export function recentReader(api: PageClient, queue: string) {
-  const kept = new Map<string, Kept>();
+  const cache = new Map<string, CachedDeliveries>();
 
   const deliveriesOf = async (message: ListedMessage, signal: AbortSignal): Promise<DeliveryView[]> => {
-    const standing = JSON.stringify([message.deliveries, message.duplicates]);
-    const before = kept.get(message.id);
-    if (before?.standing === standing && Date.now() - before.at < FRESH_MS) return before.deliveries;
+    const counts = JSON.stringify([message.deliveries, message.duplicates]);
+    const before = cache.get(message.id);
+    if (before?.counts === counts && Date.now() - before.at < FRESH_MS) return before.deliveries;
     const deliveries: DeliveryView[] = [];
     const address = { queue, messageId: message.id };
     for await (const delivery of deliveriesOfMessage(api, address, { most: MOST_DELIVERIES, signal }))
       deliveries.push(delivery);
-    if (isOver(message)) kept.set(message.id, { at: Date.now(), standing, deliveries });
+    if (isFinished(message)) cache.set(message.id, { at: Date.now(), counts, deliveries });
     return deliveries;
   };
 
-  return async (most: number, signal: AbortSignal): Promise<Recent[]> => {
+  return async (most: number, signal: AbortSignal): Promise<RecentMessage[]> => {
     const messages: ListedMessage[] = [];
     for await (const message of listMessages(api, queue, { most, signal })) messages.push(message);
     return Promise.all(
@@ -38,7 +38,7 @@ export function recentReader(api: PageClient, queue: string) {
   };
 }
 
-function isOver({ matched, deliveries, unfinished }: ListedMessage): boolean {
+function isFinished({ matched, deliveries, unfinished }: ListedMessage): boolean {
   if (deliveries === undefined || unfinished === true) return false;
   const { pending, retrying, ...ends } = deliveries;
   return pending + retrying === 0 && Object.values(ends).reduce((sum, count) => sum + count, 0) >= matched;

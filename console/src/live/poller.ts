@@ -6,54 +6,60 @@ export type Poller = {
   stop: () => void;
 };
 
-type Polling = {
+type PollerOptions = {
   interval: PollInterval;
   /** Resolves to whether anything changed. */
-  look: (signal: AbortSignal) => Promise<boolean>;
-  failed: (failure: unknown) => void;
+  poll: (signal: AbortSignal) => Promise<boolean>;
+  onFailure: (failure: unknown) => void;
   /** Whether polling goes on after this failure. */
-  mayPass: (failure: unknown) => boolean;
+  isTransient: (failure: unknown) => boolean;
   /** Polling pauses while this holds; `wake` resumes it. */
   isHidden: () => boolean;
 };
 
 /** Polls at the poll interval, one request at a time, until it is stopped. */
-export function startPoller({ interval: start, look, failed, mayPass, isHidden }: Polling): Poller {
+export function startPoller({
+  interval: start,
+  poll,
+  onFailure,
+  isTransient,
+  isHidden,
+}: PollerOptions): Poller {
   const stopped = new AbortController();
   const { signal } = stopped;
   let interval = start;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let looking = false;
+  let polling = false;
 
-  const again = (): void => {
-    timer = setTimeout(turn, interval.wait * 1000);
+  const schedule = (): void => {
+    timer = setTimeout(run, interval.wait * 1000);
   };
-  const found = (isNew: boolean): void => {
+  const succeed = (isNew: boolean): void => {
     interval = isNew ? interval.afterMessage() : interval.afterEmpty();
-    again();
+    schedule();
   };
-  const foundNothing = (failure: unknown): void => {
-    failed(failure);
+  const fail = (failure: unknown): void => {
+    onFailure(failure);
     interval = interval.afterEmpty();
-    if (mayPass(failure)) again();
+    if (isTransient(failure)) schedule();
   };
-  const turn = (): void => {
-    if (looking || signal.aborted || isHidden()) return;
-    looking = true;
-    const ended =
-      <Outcome>(take: (outcome: Outcome) => void) =>
+  const run = (): void => {
+    if (polling || signal.aborted || isHidden()) return;
+    polling = true;
+    const settled =
+      <Outcome>(handle: (outcome: Outcome) => void) =>
       (outcome: Outcome): void => {
-        looking = false;
-        if (!signal.aborted) take(outcome);
+        polling = false;
+        if (!signal.aborted) handle(outcome);
       };
-    look(signal).then(ended(found), ended(foundNothing));
+    poll(signal).then(settled(succeed), settled(fail));
   };
-  turn();
+  run();
   return {
     wake: () => {
       clearTimeout(timer);
       interval = start;
-      turn();
+      run();
     },
     stop: () => {
       stopped.abort();

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
-import { mayPass } from '../api/failure-words.ts';
+import { isTransient } from '../api/failure-words.ts';
 import { useConsole } from './console-context.tsx';
 import { startPoller } from './poller.ts';
 
@@ -13,13 +13,13 @@ export type Live<Value> = {
 };
 
 /** Used until the console info has loaded. */
-const UNTIL_TOLD = { floorSeconds: 1, ceilingSeconds: 10, exponent: 2 };
+const DEFAULT_POLL_INTERVAL = { floorSeconds: 1, ceilingSeconds: 10, exponent: 2 };
 
 const NOTHING = { value: undefined, failure: undefined };
 
 /**
- * Loads a value and reloads it at the poll interval (docs/retry-policy.md#the-poll-interval): soon after a change, less and less often without one,
- * and not while the page is hidden. `key` identifies the value: another key starts afresh.
+ * Loads a value and reloads it at the poll interval (docs/retry-policy.md#the-poll-interval): soon after a change, less
+ * often without one, and not while the page is hidden. `key` identifies the value: another key starts afresh.
  */
 export function useLive<Value>(key: string, load: (signal: AbortSignal) => Promise<Value>): Live<Value> {
   const { info } = useConsole();
@@ -27,23 +27,27 @@ export function useLive<Value>(key: string, load: (signal: AbortSignal) => Promi
   const latest = useRef(load);
   latest.current = load;
   const wake = useRef<() => void>(() => undefined);
-  const { floorSeconds: floor, ceilingSeconds: ceiling, exponent } = info?.pollInterval ?? UNTIL_TOLD;
+  const {
+    floorSeconds: floor,
+    ceilingSeconds: ceiling,
+    exponent,
+  } = info?.pollInterval ?? DEFAULT_POLL_INTERVAL;
 
   useEffect(() => {
     let known: string | undefined;
     const poller = startPoller({
       interval: pollInterval({ floor, ceiling, exponent }),
-      look: async (signal) => {
+      poll: async (signal) => {
         const value = await latest.current(signal);
         const before = known;
         known = JSON.stringify(value);
         if (!signal.aborted) setShown({ key, value, failure: undefined });
         return known !== before;
       },
-      failed: (failure) => {
+      onFailure: (failure) => {
         setShown((before) => ({ key, value: before?.key === key ? before.value : undefined, failure }));
       },
-      mayPass,
+      isTransient,
       isHidden: () => document.hidden,
     });
     const onVisible = (): void => {

@@ -50,11 +50,11 @@ export function CurrentPage({ route }: { route: Route }): JSX.Element {
     case 'designer':
       return <DesignerPage key={hrefTo(route)} query={route.query} />;
     case 'unknown':
-      return <Unknown />;
+      return <NotFound />;
   }
 }
 
-function Unknown(): JSX.Element {
+function NotFound(): JSX.Element {
   return (
     <>
       <PageHeading title="Page not found" />

@@ -3,8 +3,8 @@ import type { Live } from '../live/use-live.ts';
 import { Failure } from './notice.tsx';
 
 /**
- * Shows a polled value, below the failure if the last poll failed. Until it loads, a skeleton of `lines` lines reserves the
- * space, so that the layout does not shift.
+ * Shows a polled value, below the failure if the last poll failed. Until it loads, a skeleton of `lines` lines
+ * reserves the space, so that the layout does not shift.
  */
 export function Loaded<Value>({
   live,

@@ -2,13 +2,13 @@ import type { JSX } from 'preact';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 
 /** `none`: the message did not match the subscription, or its delivery is not recorded yet. */
-export type Spark = DeliveryView['status'] | 'none';
+export type SparkStatus = DeliveryView['status'] | 'none';
 
 const WIDTH = 6;
 const HEIGHT = 20;
 
 /** Bar heights, so that statuses differ by more than colour. */
-const HEIGHTS: Record<Spark, number> = {
+const HEIGHTS: Record<SparkStatus, number> = {
   delivered: 18,
   pending: 8,
   retrying: 11,
@@ -18,12 +18,12 @@ const HEIGHTS: Record<Spark, number> = {
   none: 2,
 };
 
-function isDownward(spark: Spark): boolean {
+function isDownward(spark: SparkStatus): boolean {
   return spark === 'rejected' || spark === 'exhausted';
 }
 
 /** The outcomes of the last messages, newest on the right. */
-export function Sparkline({ sparks, room }: { sparks: readonly Spark[]; room: number }): JSX.Element {
+export function Sparkline({ sparks, room }: { sparks: readonly SparkStatus[]; room: number }): JSX.Element {
   return (
     <svg
       class="sparkline"
@@ -52,7 +52,7 @@ export function Sparkline({ sparks, room }: { sparks: readonly Spark[]; room: nu
   );
 }
 
-function summaryOf(sparks: readonly Spark[]): string {
+function summaryOf(sparks: readonly SparkStatus[]): string {
   const counts = Object.entries(Object.groupBy(sparks, (spark) => spark)).filter(
     ([spark]) => spark !== 'none',
   );

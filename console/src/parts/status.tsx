@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 
-type Standing = DeliveryView['status'] | DeliveryView['attempts'][number]['outcome'] | 'planned';
+type ShownStatus = DeliveryView['status'] | DeliveryView['attempts'][number]['outcome'] | 'planned';
 
 /** A shape for each status, so that colour is not the only difference. */
-const SHAPES: Record<Standing, string> = {
+const SHAPES: Record<ShownStatus, string> = {
   delivered: 'M3 8.5 6.5 12 13 4.5',
   failed: 'M8 3v6M8 12.4v.2',
   retrying: 'M12.7 6.2A5 5 0 1 0 13 9M13 3v3.4H9.6',
@@ -15,7 +15,7 @@ const SHAPES: Record<Standing, string> = {
   planned: 'M8 4.5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7',
 };
 
-export function Glyph({ of }: { of: Standing }): JSX.Element {
+export function Glyph({ of }: { of: ShownStatus }): JSX.Element {
   return (
     <svg class="glyph" viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
       <path d={SHAPES[of]} />
@@ -23,7 +23,7 @@ export function Glyph({ of }: { of: Standing }): JSX.Element {
   );
 }
 
-export function Status({ of, reason }: { of: Standing; reason?: string | undefined }): JSX.Element {
+export function Status({ of, reason }: { of: ShownStatus; reason?: string | undefined }): JSX.Element {
   return (
     <span class={`status tone-${of}`}>
       <Glyph of={of} />

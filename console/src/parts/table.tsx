@@ -10,8 +10,8 @@ export type Column<Row> = {
 };
 
 /**
- * A table; on a narrow screen a list of cards, each cell with the head of its column. The roles are explicit because CSS
- * that changes the display of a table removes them for screen readers.
+ * A table; on a narrow screen a list of cards, each cell with the head of its column. The roles are explicit because
+ * CSS that changes the display of a table removes them for screen readers.
  */
 export function Table<Row>({
   caption,

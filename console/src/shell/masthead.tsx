@@ -3,7 +3,7 @@ import type { ConsoleInfo } from '../../../shared/wire/views/console.ts';
 import { ThemeSwitch } from '../parts/theme-switch.tsx';
 import { hrefTo, type Route } from '../route.ts';
 
-const ROOMS = [
+const PAGES = [
   ['overview', 'Overview', hrefTo({ page: 'overview' })],
   ['replay', 'Recovery', hrefTo({ page: 'replay', query: {} })],
   ['books', 'Reconciliation', hrefTo({ page: 'books', query: {} })],
@@ -20,14 +20,14 @@ export function Masthead({ info, route }: { info: ConsoleInfo | undefined; route
         Posthaste
       </a>
       <nav class="rooms" aria-label="Console">
-        {ROOMS.map(([page, text, href]) => (
+        {PAGES.map(([page, text, href]) => (
           <a key={page} href={href} aria-current={isIn(page, route) ? 'page' : undefined}>
             {text}
           </a>
         ))}
       </nav>
       <div class="whereabouts">
-        <Whereabouts info={info} />
+        <DeploymentName info={info} />
         <ThemeSwitch />
       </div>
     </header>
@@ -38,7 +38,7 @@ function isIn(room: string, route: Route): boolean {
   return route.page === room && !('queue' in route);
 }
 
-function Whereabouts({ info }: { info: ConsoleInfo | undefined }): JSX.Element | null {
+function DeploymentName({ info }: { info: ConsoleInfo | undefined }): JSX.Element | null {
   if (info === undefined) return null;
   const { deployment, region, isLocal } = info;
   if (deployment === null) return <span class="place">no deployment</span>;

@@ -44,8 +44,8 @@ const behindProxy = async (chances: Chances) => {
   const options = { endpoint: proxy.origin, region, credentials };
   const [documents, scheduler] = [dynamoClient(options), schedulerClient(options)];
   const calls = {
-    ours: () => documents.get({ TableName: 'table', Key: { pk: 'p' } }),
-    SDK: () => scheduler.send(new ListSchedulesCommand({})),
+    DynamoDB: () => documents.get({ TableName: 'table', Key: { pk: 'p' } }),
+    scheduler: () => scheduler.send(new ListSchedulesCommand({})),
   };
   return { calls, faults, arrived: () => stub.requests.length, proxy };
 };
@@ -53,7 +53,7 @@ const behindProxy = async (chances: Chances) => {
 const failed = ({ counts }: ReturnType<typeof faultLog>): number =>
   Object.values(counts()).reduce((sum, count) => sum + count, 0);
 
-describe.each(['ours', 'SDK'] as const)('a call through the fault proxy, by client %s', (client) => {
+describe.each(['DynamoDB', 'scheduler'] as const)('a call through the fault proxy,client: %s', (client) => {
   it.each([
     [0, 1],
     [1, 1],

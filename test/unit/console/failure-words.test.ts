@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { failureWords, mayPass } from '../../../console/src/api/failure-words.ts';
-import { ConsoleGone } from '../../../console/src/api/page-client.ts';
+import { failureWords, isTransient } from '../../../console/src/api/failure-words.ts';
+import { ConsoleStopped } from '../../../console/src/api/page-client.ts';
 import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
 import { UnknownAnswer } from '../../../cli/api/parsed-answer.ts';
 import { consoleFailureCodes } from '../../../shared/wire/views/console.ts';
@@ -29,12 +29,12 @@ describe('failureWords', () => {
     const unknown = new UnknownAnswer({ method: 'GET', path: '/v2/queues' }, 'queues.0.name');
     expect(failureWords(unknown)).toMatchObject({ title: 'The deployment runs a different version' });
     expect(failureWords(unknown).detail).toContain('queues.0.name');
-    expect(failureWords(new ConsoleGone('')).title).toBe('The console has stopped');
+    expect(failureWords(new ConsoleStopped('')).title).toBe('The console has stopped');
     expect(failureWords(new RangeError('so many')).detail).toBe('so many');
   });
 
   it('stops polling after a refused session token, but not while the API is unreachable', () => {
-    expect(mayPass(refusal('unreachable'))).toBe(true);
-    expect(mayPass(refusal('token_refused'))).toBe(false);
+    expect(isTransient(refusal('unreachable'))).toBe(true);
+    expect(isTransient(refusal('token_refused'))).toBe(false);
   });
 });

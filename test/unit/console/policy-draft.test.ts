@@ -4,7 +4,7 @@ import {
   draftOf,
   EMPTY_DRAFT,
   faultsOf,
-  judge,
+  validateDraft,
   SNS_EXAMPLE,
   type Draft,
 } from '../../../console/src/pages/designer/draft.ts';
@@ -12,17 +12,17 @@ import { delaysOf, runningTotal } from '../../../console/src/pages/designer/sche
 import { backoffDelays } from '../../../shared/domain/retry/schedule.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 
-const judged = (fields: Partial<Draft>) => judge({ ...EMPTY_DRAFT, ...fields });
+const validated = (fields: Partial<Draft>) => validateDraft({ ...EMPTY_DRAFT, ...fields });
 
 const faultIn = (fields: Partial<Draft>): [string, string][] => {
-  const judgement = judged(fields);
-  return judgement.ok ? [] : [...judgement.faults];
+  const validation = validated(fields);
+  return validation.ok ? [] : [...validation.faults];
 };
 
 describe('a policy draft', () => {
   it('uses the default for an empty field', () => {
-    expect(judged({})).toEqual({ ok: true, policy: {}, complete: DEFAULT_RETRY_POLICY });
-    expect(judged({ minimum_delay: ' 7 ' })).toMatchObject({ ok: true, policy: { minimum_delay: 7 } });
+    expect(validated({})).toEqual({ ok: true, policy: {}, complete: DEFAULT_RETRY_POLICY });
+    expect(validated({ minimum_delay: ' 7 ' })).toMatchObject({ ok: true, policy: { minimum_delay: 7 } });
   });
 
   it('accepts every field', () => {
@@ -39,7 +39,10 @@ describe('a policy draft', () => {
       jitter: 'equal',
       retry_on_status: [408, 429],
     } as const;
-    expect(judge(draftOf({ ...policy, retry_on_status: [408, 429] }))).toMatchObject({ ok: true, policy });
+    expect(validateDraft(draftOf({ ...policy, retry_on_status: [408, 429] }))).toMatchObject({
+      ok: true,
+      policy,
+    });
   });
 
   it.each<[Partial<Draft>, string]>([
@@ -69,15 +72,15 @@ describe('a policy draft', () => {
 
 describe('the schedule of the designer', () => {
   it('matches the example of the SNS documentation: 10 retries, from 5 to 260 s', () => {
-    const judgement = judge(SNS_EXAMPLE);
-    if (!judgement.ok) throw new Error('the example is not a valid policy');
+    const validation = validateDraft(SNS_EXAMPLE);
+    if (!validation.ok) throw new Error('the example is not a valid policy');
     for (const name of BACKOFF_FUNCTIONS) {
       const backoff = { minimum: 5, maximum: 260, retries: 10, exponent: 2 };
-      const delays = delaysOf(judgement.complete, name);
+      const delays = delaysOf(validation.complete, name);
       expect(delays).toEqual(backoffDelays({ function: name, ...backoff }));
       expect(delays[0]).toBe(5);
     }
-    expect(delaysOf(judgement.complete, 'linear')[9]).toBe(260);
+    expect(delaysOf(validation.complete, 'linear')[9]).toBe(260);
   });
 
   it('adds up the delays', () => {

@@ -10,24 +10,24 @@ afterEach(() => {
 });
 
 const polling = (answers: (boolean | Error)[]) => {
-  const looks: number[] = [];
+  const polls: number[] = [];
   const failures: unknown[] = [];
   let hidden = false;
   const begun = Date.now();
   const poller = startPoller({
     interval: pollInterval({ floor: 1, ceiling: 8, exponent: 2 }),
-    look: () => {
-      looks.push((Date.now() - begun) / 1000);
+    poll: () => {
+      polls.push((Date.now() - begun) / 1000);
       const answer = answers.shift() ?? false;
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
     },
-    failed: (failure) => failures.push(failure),
-    mayPass: (failure) => failure instanceof RangeError,
+    onFailure: (failure) => failures.push(failure),
+    isTransient: (failure) => failure instanceof RangeError,
     isHidden: () => hidden,
   });
   return {
     ...poller,
-    looks,
+    polls,
     failures,
     hide: (next: boolean) => {
       hidden = next;
@@ -37,38 +37,38 @@ const polling = (answers: (boolean | Error)[]) => {
 
 describe('startPoller', () => {
   it('polls less and less often without changes, and often again after a change', async () => {
-    const { looks } = polling([true, false, false, false, true]);
+    const { polls } = polling([true, false, false, false, true]);
     await vi.advanceTimersByTimeAsync(20_000);
-    expect(looks).toEqual([0, 1, 3, 7, 15, 16, 18]);
+    expect(polls).toEqual([0, 1, 3, 7, 15, 16, 18]);
   });
 
   it('polls at once when it is woken, and never twice at the same time', async () => {
-    const { looks, wake } = polling([]);
+    const { polls, wake } = polling([]);
     await vi.advanceTimersByTimeAsync(4000);
     wake();
     wake();
     await vi.advanceTimersByTimeAsync(2000);
-    expect(looks).toEqual([0, 2, 4, 6]);
+    expect(polls).toEqual([0, 2, 4, 6]);
   });
 
   it('reports a failure and continues, unless the failure is permanent', async () => {
     const passing = new RangeError('busy');
     const lasting = new Error('not the page');
-    const { looks, failures } = polling([passing, lasting]);
+    const { polls, failures } = polling([passing, lasting]);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(failures).toEqual([passing, lasting]);
-    expect(looks).toEqual([0, 2]);
+    expect(polls).toEqual([0, 2]);
   });
 
   it('does not poll while the page is hidden, nor after it was stopped', async () => {
-    const { looks, hide, wake, stop } = polling([]);
+    const { polls, hide, wake, stop } = polling([]);
     hide(true);
     await vi.advanceTimersByTimeAsync(30_000);
-    expect(looks).toEqual([0]);
+    expect(polls).toEqual([0]);
     hide(false);
     wake();
     stop();
     await vi.advanceTimersByTimeAsync(30_000);
-    expect(looks).toEqual([0, 30]);
+    expect(polls).toEqual([0, 30]);
   });
 });

@@ -18,7 +18,7 @@ const ROWS: readonly Row[] = [
   { name: 'exhausted', meaning: 'deliveries that ran out of retries' },
   {
     name: 'cancelled',
-    meaning: 'deliveries cancelled manually, or because the subscription was disabled or gone',
+    meaning: 'deliveries cancelled manually, or because the subscription was no longer active',
   },
 ];
 

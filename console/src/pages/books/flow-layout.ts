@@ -8,7 +8,7 @@ export type FlowName = 'accepted' | Matched | End;
 /** A figure as a bar: `y` from the top, in the units of the picture. */
 export type FlowNode = { name: FlowName; column: 0 | 1 | 2; count: number; y: number; height: number };
 
-/** The part of one bar that flows into another. `fromY` and `toY` are the upper edges, `thick` the height at both ends. */
+/** The flow from one bar to another. `fromY` and `toY` are the upper edges, `thick` is the height at both ends. */
 export type FlowBand = { from: FlowName; to: FlowName; fromY: number; toY: number; thick: number };
 
 export type Flow = { nodes: readonly FlowNode[]; bands: readonly FlowBand[]; height: number };
@@ -17,25 +17,25 @@ const MIDDLE = ['matched', 'filtered', 'unmatched'] as const;
 const ENDS = ['delivered', 'pending', ...RECOVERABLE_STATUSES, 'missing'] as const;
 
 /** Height of the two lines of a label. */
-const LEAST_ROOM = 34;
+const MIN_ROW_HEIGHT = 34;
 /** Keeps a small figure visible. */
-const LEAST_THICK = 2;
+const MIN_THICKNESS = 2;
 
 /**
- * Lays out the flow from accepted messages to matched, filtered and unmatched, and from matched to the outcomes. Bars share
- * a scale of `room` units in total. Figures of 0 are left out, except `matched` and `delivered`. `missing` counts matched
- * deliveries without a record.
+ * Lays out the flow from accepted to matched, filtered and unmatched, and from matched to the outcomes. Bars share a
+ * scale of `room` units in total. Figures of 0 are left out, except `matched` and `delivered`. `missing` counts
+ * matched deliveries without a record.
  */
 export function flowLayout(books: Books, room: number): Flow {
   const counts: Record<FlowName, number> = { ...books, missing: missingIn(books) };
   const whole = Math.max(1, counts.matched + counts.filtered + counts.unmatched);
-  const thick = (count: number): number => (count <= 0 ? 0 : Math.max(LEAST_THICK, (count / whole) * room));
+  const thick = (count: number): number => (count <= 0 ? 0 : Math.max(MIN_THICKNESS, (count / whole) * room));
   const column = (names: readonly FlowName[], number: 1 | 2): FlowNode[] => {
     let y = 0;
     return names.map((name) => {
       const height = thick(counts[name]);
       const node: FlowNode = { name, column: number, count: counts[name], y, height };
-      y += Math.max(LEAST_ROOM, height + 10);
+      y += Math.max(MIN_ROW_HEIGHT, height + 10);
       return node;
     });
   };
@@ -59,7 +59,7 @@ export function flowLayout(books: Books, room: number): Flow {
   return {
     nodes,
     bands: [...bandsFrom(first, middle), ...(matched === undefined ? [] : bandsFrom(matched, ends))],
-    height: Math.max(...nodes.map(({ y, height }) => y + Math.max(LEAST_ROOM, height))),
+    height: Math.max(...nodes.map(({ y, height }) => y + Math.max(MIN_ROW_HEIGHT, height))),
   };
 }
 

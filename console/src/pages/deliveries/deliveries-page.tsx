@@ -15,12 +15,12 @@ import { Table, type Column } from '../../parts/table.tsx';
 import { WindowText } from '../../parts/window-text.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 
-const A_PAGE = 25;
+const PAGE_SIZE = 25;
 
 /** The recorded deliveries of a queue, except delivered ones, which the API lists only by message. */
 export function DeliveriesPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
   const { api } = useConsole();
-  const [most, setMost] = useState(A_PAGE);
+  const [most, setMost] = useState(PAGE_SIZE);
   const { status, subscription, since, until } = query;
   const deliveries = useLive(`deliveries/${queue}/${JSON.stringify(query)}/${most}`, (signal) => {
     const filter = {
@@ -53,7 +53,7 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
         until={until}
         otherwise="All except delivered ones, which are listed with their message. Newest message first."
       />
-      {subscription === undefined ? null : <OfOne queue={queue} subscription={subscription} />}
+      {subscription === undefined ? null : <SubscriptionFilter queue={queue} subscription={subscription} />}
       <div class="section">
         <Loaded live={deliveries} lines={8}>
           {({ items, more }) =>
@@ -72,7 +72,7 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
                 <LoadMore
                   more={more}
                   onMore={() => {
-                    setMost(most + A_PAGE);
+                    setMost(most + PAGE_SIZE);
                   }}
                 >
                   Show more deliveries
@@ -86,7 +86,7 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
   );
 }
 
-function OfOne({ queue, subscription }: { queue: string; subscription: string }): JSX.Element {
+function SubscriptionFilter({ queue, subscription }: { queue: string; subscription: string }): JSX.Element {
   return (
     <p>
       Only the subscription{' '}

@@ -12,7 +12,7 @@ import { Section } from '../../parts/section.tsx';
 import { Status } from '../../parts/status.tsx';
 import { hrefTo } from '../../route.ts';
 import { AttemptTable } from './attempt-table.tsx';
-import { ByHand } from './by-hand.tsx';
+import { DeliveryActions } from './delivery-actions.tsx';
 import { PlannedTable } from './planned-table.tsx';
 import { Timeline } from './timeline.tsx';
 
@@ -33,7 +33,7 @@ export function DeliveryPage({ address }: { address: DeliveryAddress }): JSX.Ele
         ]}
       >
         {delivery.value === undefined ? null : (
-          <ByHand address={address} delivery={delivery.value} onDone={delivery.refresh} />
+          <DeliveryActions address={address} delivery={delivery.value} onDone={delivery.refresh} />
         )}
       </PageHeading>
       <p>

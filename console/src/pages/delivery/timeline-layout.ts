@@ -22,13 +22,13 @@ export type Mark = {
 export type Timeline = { lanes: readonly Phase[]; marks: readonly Mark[] };
 
 /** Keeps an attempt of a few milliseconds visible on an axis of days. */
-const LEAST_WIDTH = 7;
+const MIN_MARK_WIDTH = 7;
 
 export type Times = Pick<DeliveryDetail, 'attempts' | 'planned'>;
 
 /**
- * Places attempts on the time axis, in a lane for each phase that occurs. Attempts outside of the span are left out, so that
- * a closer view of hundreds of attempts renders fewer marks.
+ * Places attempts on the time axis, in a lane for each phase that occurs. Attempts outside of the span are left out,
+ * so that a closer view of hundreds of attempts renders fewer marks.
  */
 export function timelineLayout({ attempts, planned }: Times, span: Span, width: number): Timeline {
   const lanes = PHASES.filter(
@@ -39,14 +39,14 @@ export function timelineLayout({ attempts, planned }: Times, span: Span, width: 
   const scale = width / Math.max(1, span.to - span.from);
   const place = (time: number): number => (time - span.from) * scale;
   const marks = [
-    ...attempts.map((attempt) => madeMark(attempt, { place, scale, lanes })),
+    ...attempts.map((attempt) => attemptMark(attempt, { place, scale, lanes })),
     ...planned.map(({ number, phase, dueAt }): Mark => ({
       key: `planned-${number}`,
       number,
       lane: lanes.indexOf(phase),
       kind: 'planned',
       x: place(Date.parse(dueAt)),
-      width: LEAST_WIDTH,
+      width: MIN_MARK_WIDTH,
     })),
   ];
   return {
@@ -55,7 +55,7 @@ export function timelineLayout({ attempts, planned }: Times, span: Span, width: 
   };
 }
 
-function madeMark(
+function attemptMark(
   { number, round, phase, startedAt, dueAt, durationMs, outcome }: Attempt,
   { place, scale, lanes }: { place: (time: number) => number; scale: number; lanes: readonly Phase[] },
 ): Mark {
@@ -67,7 +67,7 @@ function madeMark(
     lane: lanes.indexOf(phase),
     kind: outcome,
     x,
-    width: Math.max(LEAST_WIDTH, durationMs * scale),
+    width: Math.max(MIN_MARK_WIDTH, durationMs * scale),
     ...(dueX !== undefined && x - dueX > 2 && { dueX }),
   };
 }
@@ -80,12 +80,12 @@ export function spanOf({ attempts, planned }: Times, part: 'all' | 'made', now: 
     Date.parse(startedAt) + durationMs,
   ]);
   const times = part === 'made' ? made : [...made, ...planned.map(({ dueAt }) => Date.parse(dueAt))];
-  if (times.length === 0) return widened({ from: now, to: now });
-  return widened({ from: Math.min(...times), to: Math.max(...times) });
+  if (times.length === 0) return withMargin({ from: now, to: now });
+  return withMargin({ from: Math.min(...times), to: Math.max(...times) });
 }
 
 /** Adds a margin of 4%, at least 50 ms, on both sides. */
-function widened({ from, to }: Span): Span {
+function withMargin({ from, to }: Span): Span {
   const room = Math.max(50, (to - from) * 0.04);
   return { from: from - room, to: to + room };
 }

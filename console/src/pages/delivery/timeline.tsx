@@ -13,16 +13,16 @@ const AXIS = 26;
 /** Width of the lane names. */
 const NAMES = 96;
 /** Width of a tick label. */
-const TICK_ROOM = 84;
+const TICK_WIDTH = 84;
 
-type Looked = { part: 'all' | 'made' } | { span: Span };
+type View = { part: 'all' | 'made' } | { span: Span };
 
 /** Attempts on a time axis; planned ones are hollow. The tables below contain the same data. */
 export function Timeline({ delivery }: { delivery: DeliveryDetail }): JSX.Element {
   const { ref, width } = useWidth<HTMLDivElement>();
   const now = useNow();
-  const [looked, setLooked] = useState<Looked>({ part: 'all' });
-  const span = 'span' in looked ? looked.span : spanOf(delivery, looked.part, now);
+  const [view, setView] = useState<View>({ part: 'all' });
+  const span = 'span' in view ? view.span : spanOf(delivery, view.part, now);
   const isNarrow = width < 560;
   const [names, laneHeight] = isNarrow ? [0, LANE.narrow] : [NAMES, LANE.wide];
   const room = Math.max(1, width - names - 12);
@@ -31,18 +31,18 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }): JSX.Elemen
   const height = lanes.length * laneHeight + AXIS;
   const ticks = timeTicks(
     span,
-    Math.max(2, Math.floor(room / TICK_ROOM)),
+    Math.max(2, Math.floor(room / TICK_WIDTH)),
     -new Date(span.from).getTimezoneOffset() * 60_000,
   );
   const look = (next: Span) => () => {
-    setLooked({ span: next });
+    setView({ span: next });
   };
 
   return (
     <div class="timeline">
       <div class="actions" role="group" aria-label="Time range">
-        <PartButton text="All" part="all" looked={looked} onLook={setLooked} />
-        <PartButton text="Past attempts" part="made" looked={looked} onLook={setLooked} />
+        <PartButton text="All" part="all" view={view} onView={setView} />
+        <PartButton text="Past attempts" part="made" view={view} onView={setView} />
         <button
           type="button"
           class="button button-small"
@@ -130,21 +130,21 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }): JSX.Elemen
 function PartButton({
   text,
   part,
-  looked,
-  onLook,
+  view,
+  onView,
 }: {
   text: string;
   part: 'all' | 'made';
-  looked: Looked;
-  onLook: (looked: Looked) => void;
+  view: View;
+  onView: (view: View) => void;
 }): JSX.Element {
   return (
     <button
       type="button"
       class="button button-small"
-      aria-pressed={'part' in looked && looked.part === part}
+      aria-pressed={'part' in view && view.part === part}
       onClick={() => {
-        onLook({ part });
+        onView({ part });
       }}
     >
       {text}

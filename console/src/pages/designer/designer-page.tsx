@@ -7,7 +7,7 @@ import { Section } from '../../parts/section.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import type { Query } from '../../route.ts';
 import { ApplyPolicy } from './apply-policy.tsx';
-import { EMPTY_DRAFT, faultsOf, SNS_EXAMPLE, type Draft, type Judgement } from './draft.ts';
+import { EMPTY_DRAFT, faultsOf, SNS_EXAMPLE, type Draft, type Validation } from './draft.ts';
 import { PolicyControls } from './policy-controls.tsx';
 import { ScheduleCharts } from './schedule-charts.tsx';
 import { ScheduleSum } from './schedule-sum.tsx';
@@ -21,12 +21,12 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
     (): PolicyOwner => ({ queue, ...(subscription !== undefined && { subscription }) }),
     [queue, subscription],
   );
-  const { draft, judgement, drawn, faults, change, refuse, loading } = useDesign(asked);
+  const { draft, validation, drawn, faults, change, refuse, loading } = useDesign(asked);
   return (
     <>
       <PageHeading title="Policy designer">
-        <Beginning text="Example: 10 retries, 5 to 260 s" draft={SNS_EXAMPLE} onBegin={change} />
-        <Beginning text="Reset to the defaults" draft={EMPTY_DRAFT} onBegin={change} />
+        <PresetButton text="Example: 10 retries, 5 to 260 s" draft={SNS_EXAMPLE} onBegin={change} />
+        <PresetButton text="Reset to the defaults" draft={EMPTY_DRAFT} onBegin={change} />
       </PageHeading>
       {loading.state === 'failed' ? <Failure of={loading.failure} /> : null}
       <PolicyControls
@@ -36,20 +36,20 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
           change({ ...draft, [field]: text });
         }}
       />
-      <WholeFault fault={faults.get('_retry_policy')} />
+      <PolicyFault fault={faults.get('_retry_policy')} />
       <Section title="Schedule">
-        <ScheduleSum policy={drawn} stale={!judgement.ok} />
+        <ScheduleSum policy={drawn} stale={!validation.ok} />
         <ScheduleCharts policy={drawn} />
         <ScheduleTable policy={drawn} />
       </Section>
       <div class="columns">
         <Section title="JSON">
           <p class="muted">For the metadata of a queue or the options of a subscription.</p>
-          <SourceText text={jsonOf(judgement)} what="the policy" />
+          <SourceText text={jsonOf(validation)} what="the policy" />
         </Section>
         <Section title="Apply the policy">
-          <Application
-            judgement={judgement}
+          <ApplySection
+            validation={validation}
             asked={asked}
             onRefused={(fields) => {
               refuse(faultsOf(fields));
@@ -61,11 +61,11 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
   );
 }
 
-function jsonOf(judgement: Judgement): string {
-  return judgement.ok ? JSON.stringify({ _retry_policy: judgement.policy }, null, 2) : '–';
+function jsonOf(validation: Validation): string {
+  return validation.ok ? JSON.stringify({ _retry_policy: validation.policy }, null, 2) : '–';
 }
 
-function Beginning({
+function PresetButton({
   text,
   draft,
   onBegin,
@@ -87,16 +87,16 @@ function Beginning({
   );
 }
 
-function WholeFault({ fault }: { fault: string | undefined }): JSX.Element | null {
+function PolicyFault({ fault }: { fault: string | undefined }): JSX.Element | null {
   return fault === undefined ? null : <Notice tone="danger" title={`The policy ${fault}`} />;
 }
 
-function Application({
-  judgement,
+function ApplySection({
+  validation,
   asked,
   onRefused,
 }: {
-  judgement: Judgement;
+  validation: Validation;
   asked: PolicyOwner;
   onRefused: (fields: readonly { field: string; message: string }[]) => void;
 }): JSX.Element {
@@ -110,7 +110,7 @@ function Application({
     );
   return (
     <ApplyPolicy
-      policy={judgement.ok ? judgement.policy : undefined}
+      policy={validation.ok ? validation.policy : undefined}
       owner={owner}
       onOwner={setOwner}
       onRefused={onRefused}

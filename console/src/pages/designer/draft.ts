@@ -48,11 +48,11 @@ export function draftOf(policy: PartialRetryPolicy): Draft {
 }
 
 /** A valid policy as given and with its defaults, or the errors by field. */
-export type Judgement =
+export type Validation =
   | { ok: true; policy: PartialRetryPolicy; complete: RetryPolicy }
   | { ok: false; faults: ReadonlyMap<string, string> };
 
-export function judge(draft: Draft): Judgement {
+export function validateDraft(draft: Draft): Validation {
   const given = Object.entries(draft).filter(([, text]) => text.trim() !== '');
   const parsed = parseRetryPolicy(
     Object.fromEntries(given.map(([field, text]) => [field, valueOf(field, text.trim())])),
@@ -70,7 +70,7 @@ export function faultsOf(fields: readonly { field: string; message: string }[]):
   return new Map(fields.map(({ field, message }) => [fieldOf(field), message]));
 }
 
-/** The control of a field path: `options._retry_policy.minimum_delay` and `[0].value.minimum_delay` are `minimum_delay`. */
+/** The control of a field path: `options._retry_policy.jitter` and `[0].value.jitter` both mean `jitter`. */
 function fieldOf(path: string): string {
   const last = path.split('.').at(-1) ?? path;
   return Object.hasOwn(EMPTY_DRAFT, last) ? last : '_retry_policy';

@@ -21,7 +21,7 @@ export async function storedPolicy(
   return parsed.success ? parsed.data._retry_policy : undefined;
 }
 
-/** Stores a policy. The API replaces all options of a subscription, so they are read first; it keeps redacted values. */
+/** Stores a policy. The API replaces all options of a subscription, so this reads them first; redacted ones stay. */
 export async function storePolicy(
   api: PageClient,
   { queue, subscription }: PolicyOwner,

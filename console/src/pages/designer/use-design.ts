@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction, type Action } from '../../live/use-action.ts';
-import { draftOf, EMPTY_DRAFT, judge, type Draft, type Judgement } from './draft.ts';
+import { draftOf, EMPTY_DRAFT, validateDraft, type Draft, type Validation } from './draft.ts';
 import { storedPolicy, type PolicyOwner } from './store-policy.ts';
 
 type Faults = ReadonlyMap<string, string>;
@@ -11,7 +11,7 @@ const NO_FAULTS: Faults = new Map();
 
 export type Design = {
   draft: Draft;
-  judgement: Judgement;
+  validation: Validation;
   /** The policy to draw: the last valid one. */
   drawn: RetryPolicy;
   /** Errors by field: of the draft, or else those that the API reported. */
@@ -26,9 +26,9 @@ export function useDesign(owner: PolicyOwner): Design {
   const { api } = useConsole();
   const [draft, setDraft] = useState<Draft>(EMPTY_DRAFT);
   const [refused, refuse] = useState(NO_FAULTS);
-  const judgement = useMemo(() => judge(draft), [draft]);
+  const validation = useMemo(() => validateDraft(draft), [draft]);
   const drawn = useRef<RetryPolicy>(DEFAULT_RETRY_POLICY);
-  if (judgement.ok) drawn.current = judgement.complete;
+  if (validation.ok) drawn.current = validation.complete;
   const change = (next: Draft): void => {
     refuse(NO_FAULTS);
     setDraft(next);
@@ -41,6 +41,6 @@ export function useDesign(owner: PolicyOwner): Design {
   useEffect(() => {
     if (queue !== '') run();
   }, [queue, subscription, run]);
-  const faults = judgement.ok ? refused : judgement.faults;
-  return { draft, judgement, drawn: drawn.current, faults, change, refuse, loading: action };
+  const faults = validation.ok ? refused : validation.faults;
+  return { draft, validation, drawn: drawn.current, faults, change, refuse, loading: action };
 }

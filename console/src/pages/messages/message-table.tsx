@@ -26,10 +26,10 @@ const COLUMNS: readonly Column<ListedMessage>[] = [
   { head: 'Type', cell: ({ type }) => type ?? '' },
   { head: 'Matched', numeric: true, cell: ({ matched }) => matched },
   { head: 'Filtered', numeric: true, cell: ({ filtered }) => filtered },
-  { head: 'Outcome', cell: (message) => <Tally of={message} /> },
+  { head: 'Outcome', cell: (message) => <OutcomeCounts of={message} /> },
 ];
 
-function Tally({ of: { matched, deliveries, unfinished } }: { of: ListedMessage }): JSX.Element {
+function OutcomeCounts({ of: { matched, deliveries, unfinished } }: { of: ListedMessage }): JSX.Element {
   if (unfinished === true) return <span class="muted">still being dispatched</span>;
   if (matched === 0) return <span class="muted">no match</span>;
   if (deliveries === undefined) return <span class="muted">too many to count</span>;

@@ -13,7 +13,7 @@ import { hrefTo, type Query } from '../../route.ts';
 import { MessageTable } from './message-table.tsx';
 import { NoMessages } from './no-messages.tsx';
 
-const A_PAGE = 25;
+const PAGE_SIZE = 25;
 
 /** Filters by the figures of the reconciliation. Messages with too many deliveries to count pass the last two. */
 const CHOICES = {
@@ -38,7 +38,7 @@ function isChoice(text: string): text is keyof typeof CHOICES {
 
 export function MessagesPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
   const { api } = useConsole();
-  const [most, setMost] = useState(A_PAGE);
+  const [most, setMost] = useState(PAGE_SIZE);
   const { since, until, show = 'all' } = query;
   const choice = isChoice(show) ? show : 'all';
   const messages = useLive(`messages/${queue}/${choice}/${most}/${since ?? ''}/${until ?? ''}`, (signal) => {
@@ -82,7 +82,7 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }):
                 <LoadMore
                   more={more}
                   onMore={() => {
-                    setMost(most + A_PAGE);
+                    setMost(most + PAGE_SIZE);
                   }}
                 >
                   Show more messages

@@ -13,21 +13,21 @@ import { Section } from '../../parts/section.tsx';
 import { GoToQueue } from './go-to-queue.tsx';
 import { NoQueues } from './no-queues.tsx';
 import { QueueTable } from './queue-table.tsx';
-import type { QueueStanding } from './queue-standing.ts';
+import type { QueueFigures } from './queue-figures.ts';
 import { ServiceHealth } from './service-health.tsx';
 import { Totals } from './totals.tsx';
 import { QueueWatch } from './queue-watch.tsx';
 
-const A_PAGE = 25;
+const PAGE_SIZE = 25;
 
 export function OverviewPage(): JSX.Element {
   const { api, info } = useConsole();
-  const [most, setMost] = useState(A_PAGE);
+  const [most, setMost] = useState(PAGE_SIZE);
   const queues = useLive(`queues/${most}`, () => firstOf(listQueues(api, most + 1), most));
   const health = useLive('health', (signal) => readHealth(api, signal));
-  const [standings, setStandings] = useState<ReadonlyMap<string, QueueStanding>>(new Map());
-  const report = useCallback((queue: string, standing: QueueStanding) => {
-    setStandings((before) => new Map(before).set(queue, standing));
+  const [figuresByQueue, setFiguresByQueue] = useState<ReadonlyMap<string, QueueFigures>>(new Map());
+  const report = useCallback((queue: string, figures: QueueFigures) => {
+    setFiguresByQueue((before) => new Map(before).set(queue, figures));
   }, []);
 
   // The app already shows the missing deployment.
@@ -35,8 +35,8 @@ export function OverviewPage(): JSX.Element {
   return (
     <>
       <PageHeading title="Overview" />
-      {isSaidOf(queues.failure, health.failure) ? null : <ServiceHealth health={health} />}
-      <Totals queues={queues.value} standings={standings} health={health} />
+      {isSameFailure(queues.failure, health.failure) ? null : <ServiceHealth health={health} />}
+      <Totals queues={queues.value} figuresByQueue={figuresByQueue} health={health} />
       <Section title="Queues" aside={<GoToQueue />}>
         <Loaded live={queues} lines={8}>
           {({ items, more }) =>
@@ -45,16 +45,17 @@ export function OverviewPage(): JSX.Element {
             ) : (
               <>
                 {items.map(({ name }) => (
-                  <QueueWatch key={name} queue={name} onStanding={report} />
+                  <QueueWatch key={name} queue={name} onFigures={report} />
                 ))}
                 <p class="muted">
-                  Queues that need attention come first. Figures are for the last five minutes.
+                  Queues that need attention come first. Messages, delivered and failed cover the last five
+                  minutes.
                 </p>
-                <QueueTable names={items.map(({ name }) => name)} standings={standings} />
+                <QueueTable names={items.map(({ name }) => name)} figuresByQueue={figuresByQueue} />
                 <LoadMore
                   more={more}
                   onMore={() => {
-                    setMost(most + A_PAGE);
+                    setMost(most + PAGE_SIZE);
                   }}
                 >
                   Show more queues
@@ -69,6 +70,6 @@ export function OverviewPage(): JSX.Element {
 }
 
 /** Whether two failures are the same, so that one is shown for both. */
-function isSaidOf(one: unknown, other: unknown): boolean {
+function isSameFailure(one: unknown, other: unknown): boolean {
   return one !== undefined && other !== undefined && failureWords(one).title === failureWords(other).title;
 }

@@ -1,56 +1,57 @@
 import type { JSX } from 'preact';
-import { Awaited } from '../../parts/awaited.tsx';
+import { LoadingFigure } from '../../parts/loading-figure.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
 import {
-  inOrderOfNeed,
+  byUrgency,
   LATE_MS,
   rateText,
-  worriesOf,
-  type QueueStanding,
-  type Worry,
-} from './queue-standing.ts';
+  warningsOf,
+  type QueueFigures,
+  type Warning,
+} from './queue-figures.ts';
 
-type Row = { name: string; standing: QueueStanding | undefined; worries: readonly Worry[] };
+type Row = { name: string; figures: QueueFigures | undefined; warnings: readonly Warning[] };
 
 /** The queues, those that need attention first. */
 export function QueueTable({
   names,
-  standings,
+  figuresByQueue,
 }: {
   names: readonly string[];
-  standings: ReadonlyMap<string, QueueStanding>;
+  figuresByQueue: ReadonlyMap<string, QueueFigures>;
 }): JSX.Element {
   const rows = names.map((name): Row => {
-    const standing = standings.get(name);
-    return { name, standing, worries: standing === undefined ? [] : worriesOf(standing) };
+    const figures = figuresByQueue.get(name);
+    return { name, figures, warnings: figures === undefined ? [] : warningsOf(figures) };
   });
   return (
     <Table
-      caption="Queues, those that need attention first. Figures are for the last five minutes."
+      caption="Queues, those that need attention first. Messages, delivered and failed cover the last five minutes."
       columns={COLUMNS}
-      rows={inOrderOfNeed(rows)}
+      rows={byUrgency(rows)}
       keyOf={({ name }) => name}
-      rowClass={({ worries }) => (worries.length > 0 ? 'row-worry' : undefined)}
+      rowClass={({ warnings }) => (warnings.length > 0 ? 'row-worry' : undefined)}
     />
   );
 }
 
-function figure(text: (standing: QueueStanding) => JSX.Element | string) {
-  return ({ standing }: Row): JSX.Element | string => (standing === undefined ? <Awaited /> : text(standing));
+function figure(text: (figures: QueueFigures) => JSX.Element | string) {
+  return ({ figures }: Row): JSX.Element | string =>
+    figures === undefined ? <LoadingFigure /> : text(figures);
 }
 
 const COLUMNS: readonly Column<Row>[] = [
   {
     head: 'Queue',
     wide: true,
-    cell: ({ name, worries }) => (
+    cell: ({ name, warnings }) => (
       <>
         <a class="strong" href={hrefTo({ page: 'queue', queue: name })}>
           {name}
         </a>
-        {worries.map(({ text }) => (
+        {warnings.map(({ text }) => (
           <span key={text} class="worry">
             {text}
           </span>

@@ -4,7 +4,7 @@ import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
 import { EMPTY_BOOKS, type Books, sumOfBooks } from '../../../../shared/domain/message/books.ts';
 import type { PageClient } from '../../api/page-client.ts';
 import { firstOf } from '../../api/listed.ts';
-import type { QueueReading } from './queue-standing.ts';
+import type { QueueReading } from './queue-figures.ts';
 
 /** Short, because the API counts every message in the window. */
 export const WINDOW_MS = 5 * 60_000;

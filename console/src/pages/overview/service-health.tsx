@@ -18,8 +18,8 @@ export function ServiceHealth({ health }: { health: Live<Health> }): JSX.Element
 }
 
 function Report({ health }: { health: Health }): JSX.Element {
-  const worries = worriesIn(health);
-  return worries.length === 0 ? (
+  const warnings = warningsIn(health);
+  return warnings.length === 0 ? (
     <p class="health-well">
       <span class="tone-delivered">The service is healthy.</span> No retry is overdue, and the dead-letter
       queues are empty.
@@ -27,7 +27,7 @@ function Report({ health }: { health: Health }): JSX.Element {
   ) : (
     <Notice tone="warning" title="Needs attention">
       <ul>
-        {worries.map((text) => (
+        {warnings.map((text) => (
           <li key={text}>{text}</li>
         ))}
       </ul>
@@ -35,7 +35,7 @@ function Report({ health }: { health: Health }): JSX.Element {
   );
 }
 
-function worriesIn({ checks, queues = {}, overdue = 0 }: Health): string[] {
+function warningsIn({ checks, queues = {}, overdue = 0 }: Health): string[] {
   return [
     ...Object.entries(checks)
       .filter(([, state]) => state === 'failing')
@@ -53,5 +53,5 @@ function worriesIn({ checks, queues = {}, overdue = 0 }: Health): string[] {
 
 /** ingressDeadLetters: ingress dead letters */
 function inWords(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return name.replaceAll(/[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`);
 }

@@ -2,27 +2,27 @@ import type { ComponentChildren, JSX } from 'preact';
 import type { Health } from '../../../../cli/api/service.ts';
 import type { Listed } from '../../api/listed.ts';
 import type { Live } from '../../live/use-live.ts';
-import { Awaited } from '../../parts/awaited.tsx';
+import { LoadingFigure } from '../../parts/loading-figure.tsx';
 import { counted } from '../../parts/counted.ts';
 import { durationText } from '../../parts/time-text.ts';
-import { LATE_MS, rateText, totalOf, waitingIn, type QueueStanding } from './queue-standing.ts';
+import { LATE_MS, rateText, totalOf, waitingIn, type QueueFigures } from './queue-figures.ts';
 
 type Tile = readonly [name: string, text: ComponentChildren, tone?: string];
 
 /** The totals of the queues on this page. `queues`: undefined until they have loaded. */
 export function Totals({
   queues,
-  standings,
+  figuresByQueue,
   health,
 }: {
   queues: Listed<{ name: string }> | undefined;
-  standings: ReadonlyMap<string, QueueStanding>;
+  figuresByQueue: ReadonlyMap<string, QueueFigures>;
   health: Live<Health>;
 }): JSX.Element {
   const names = queues?.items.map(({ name }) => name);
-  const known = knownOf(names, standings);
+  const known = knownOf(names, figuresByQueue);
   const isWhole = known.length === names?.length;
-  const tiles = isWhole || known.length > 0 ? tilesOf(totalOf(known)) : AWAITED;
+  const tiles = isWhole || known.length > 0 ? tilesOf(totalOf(known)) : LOADING_TILES;
   return (
     <div class="totals">
       <dl class={isWhole ? 'tiles' : 'tiles tiles-incomplete'}>
@@ -42,9 +42,9 @@ export function Totals({
 
 function knownOf(
   names: readonly string[] | undefined,
-  standings: ReadonlyMap<string, QueueStanding>,
-): QueueStanding[] {
-  return (names ?? []).flatMap((name) => standings.get(name) ?? []);
+  figuresByQueue: ReadonlyMap<string, QueueFigures>,
+): QueueFigures[] {
+  return (names ?? []).flatMap((name) => figuresByQueue.get(name) ?? []);
 }
 
 function wholeText(count: number, queues: Listed<unknown> | undefined): string {
@@ -65,7 +65,7 @@ function waitingTile({ value, failure }: Live<Health>): Tile {
     'Waiting in SQS',
     value === undefined ? (
       failure === undefined ? (
-        <Awaited />
+        <LoadingFigure />
       ) : (
         'unknown'
       )
@@ -87,4 +87,4 @@ function tilesOf({ perMinute, delivered, failed, pending, latenessMs }: ReturnTy
   ];
 }
 
-const AWAITED = tilesOf(totalOf([])).map(([name]): Tile => [name, <Awaited />]);
+const LOADING_TILES = tilesOf(totalOf([])).map(([name]): Tile => [name, <LoadingFigure />]);

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Listed } from '../../api/listed.ts';
-import type { Recent } from '../../api/recent-deliveries.ts';
+import type { RecentMessage } from '../../api/recent-deliveries.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Empty } from '../../parts/notice.tsx';
-import { Sparkline, type Spark } from '../../parts/sparkline.tsx';
+import { Sparkline, type SparkStatus } from '../../parts/sparkline.tsx';
 import { SubscriptionState } from '../../parts/subscription-state.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { hrefTo } from '../../route.ts';
@@ -18,7 +18,7 @@ export function SubscriptionTable({
 }: {
   queue: string;
   listed: Listed<SubscriptionView>;
-  recent: readonly Recent[] | undefined;
+  recent: readonly RecentMessage[] | undefined;
 }): JSX.Element {
   if (listed.items.length === 0) return <NoSubscriptions queue={queue} />;
   return (
@@ -34,7 +34,7 @@ export function SubscriptionTable({
   );
 }
 
-function columnsOf(queue: string, recent: readonly Recent[] | undefined): Column<SubscriptionView>[] {
+function columnsOf(queue: string, recent: readonly RecentMessage[] | undefined): Column<SubscriptionView>[] {
   return [
     {
       head: 'Subscriber',
@@ -57,7 +57,7 @@ function columnsOf(queue: string, recent: readonly Recent[] | undefined): Column
 }
 
 /** The delivery statuses of one subscription, newest on the right. */
-function sparksOf(recent: readonly Recent[], id: string): Spark[] {
+function sparksOf(recent: readonly RecentMessage[], id: string): SparkStatus[] {
   return recent
     .slice(0, ROOM)
     .map(

@@ -51,7 +51,7 @@ export function ReplayForm({
     count.reset();
     onStarted();
   });
-  const again = (change: () => void): void => {
+  const changeFilter = (change: () => void): void => {
     change();
     count.reset();
     start.reset();
@@ -68,7 +68,7 @@ export function ReplayForm({
       <WindowFields
         window={window}
         onChange={(next) => {
-          again(() => {
+          changeFilter(() => {
             setWindow(next);
           });
         }}
@@ -80,7 +80,7 @@ export function ReplayForm({
               {...parts}
               value={subscription}
               onChange={({ currentTarget }) => {
-                again(() => {
+                changeFilter(() => {
                   setSubscription(currentTarget.value);
                 });
               }}
@@ -100,12 +100,12 @@ export function ReplayForm({
               {...parts}
               value={status ?? ''}
               onChange={({ currentTarget }) => {
-                again(() => {
+                changeFilter(() => {
                   setStatus(RECOVERABLE_STATUSES.find((one) => one === currentTarget.value));
                 });
               }}
             >
-              <option value="">rejected, exhausted or cancelled</option>
+              <option value="">all failed deliveries</option>
               {RECOVERABLE_STATUSES.map((one) => (
                 <option key={one} value={one}>
                   {one}
@@ -127,7 +127,7 @@ export function ReplayForm({
           />
         ) : null}
       </div>
-      {count.action.state === 'done' ? <Counted failed={count.action.result.failed} /> : null}
+      {count.action.state === 'done' ? <CountResult failed={count.action.result.failed} /> : null}
       {start.action.state === 'done' ? (
         <Notice tone="success" title="Recovery started. It continues in the background." />
       ) : null}
@@ -165,7 +165,7 @@ function StartButton({
   );
 }
 
-function Counted({ failed }: { failed: FailedCount }): JSX.Element {
+function CountResult({ failed }: { failed: FailedCount }): JSX.Element {
   return sumOf(failed) === 0 ? (
     <Notice title="No failed deliveries match" />
   ) : (

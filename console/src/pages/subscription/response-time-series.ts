@@ -15,7 +15,7 @@ export function responseTimes(deliveries: readonly Pick<DeliveryView, 'attempts'
     .sort((one, other) => one.at - other.at);
 }
 
-/** The nearest-rank quantile: the smallest value with at least `share` of all values at or below it. 0 without values. */
+/** The nearest-rank quantile: the smallest value with at least `share` of the values at or below it. Default 0. */
 export function quantile(values: readonly number[], share: number): number {
   return values.toSorted((one, other) => one - other)[Math.max(0, Math.ceil(share * values.length) - 1)] ?? 0;
 }

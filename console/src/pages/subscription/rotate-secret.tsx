@@ -37,18 +37,18 @@ export function RotateSecret({ queue, id }: { queue: string; id: string }): JSX.
             setOpen(false);
           }}
         >
-          <Rotation queue={queue} id={id} />
+          <RotateForm queue={queue} id={id} />
         </Dialog>
       ) : null}
     </>
   );
 }
 
-function Rotation({ queue, id }: { queue: string; id: string }): JSX.Element {
+function RotateForm({ queue, id }: { queue: string; id: string }): JSX.Element {
   const { api } = useConsole();
   const [grace, setGrace] = useState('86400');
   const { action, run } = useAction(() => rotateSecret(api, queue, id, { graceSeconds: Number(grace) }));
-  if (action.state === 'done') return <Rotated secret={action.result} />;
+  if (action.state === 'done') return <NewSecret secret={action.result} />;
   return (
     <div class="stack">
       <p>
@@ -86,7 +86,7 @@ function Rotation({ queue, id }: { queue: string; id: string }): JSX.Element {
 }
 
 /** Shows the new secret, which the page keeps only while this dialog is open. */
-function Rotated({
+function NewSecret({
   secret: { secret = '', publicKey, previousExpiresAt },
 }: {
   secret: RotatedSecret;

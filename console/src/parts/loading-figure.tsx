@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 
 /** Placeholder for a figure that is loading. */
-export function Awaited(): JSX.Element {
+export function LoadingFigure(): JSX.Element {
   return (
     <span class="awaited">
       <span class="unseen">loading</span>

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { atMost } from '../../../console/src/api/at-most.ts';
+import { limitConcurrency } from '../../../console/src/api/limit-concurrency.ts';
 
-describe('atMost', () => {
+describe('limitConcurrency', () => {
   it('runs no more than the given number of tasks at once, and starts them in order', async () => {
-    const slots = atMost(2);
+    const slots = limitConcurrency(2);
     const begun: number[] = [];
     const ends: (() => void)[] = [];
     let most = 0;
@@ -28,7 +28,7 @@ describe('atMost', () => {
   });
 
   it('frees the slot of a failed task, and does not start an aborted one', async () => {
-    const slots = atMost(1);
+    const slots = limitConcurrency(1);
     const given = new AbortController();
     given.abort();
     const failing = slots(() => Promise.reject(new Error('no')));

@@ -1,5 +1,5 @@
-/** Runs at most `count` pieces of work at once, first come first served. Work aborted while it waits is not started. */
-export function atMost(count: number) {
+/** Returns a runner for at most `count` tasks at once, in order. Tasks aborted while they wait are not started. */
+export function limitConcurrency(count: number) {
   let free = count;
   const waiting: (() => void)[] = [];
   const turn = async (): Promise<void> => {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import {
-  inOrderOfNeed,
+  byUrgency,
   rateText,
-  standingOf,
+  figuresOf,
   totalOf,
   waitingIn,
-  worriesOf,
+  warningsOf,
   type QueueReading,
-} from '../../../console/src/pages/overview/queue-standing.ts';
+} from '../../../console/src/pages/overview/queue-figures.ts';
 import { EMPTY_BOOKS } from '../../../shared/domain/message/books.ts';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
@@ -48,12 +48,12 @@ describe('waitingIn', () => {
 describe('the figures of a queue', () => {
   it('are messages per minute, delivered, and failed as rejected plus exhausted', () => {
     const books = { ...EMPTY_BOOKS, accepted: 50, delivered: 40, rejected: 3, exhausted: 2 };
-    expect(standingOf(reading({ books }))).toMatchObject({ perMinute: 10, delivered: 40, failed: 5 });
+    expect(figuresOf(reading({ books }))).toMatchObject({ perMinute: 10, delivered: 40, failed: 5 });
   });
 
   it('count as pending the deliveries of the window and older ones that are being retried', () => {
     const items = [retrying(NOW - MINUTE), retrying(NOW - 6 * MINUTE), retrying(NOW - 60 * MINUTE)];
-    const { pending } = standingOf(
+    const { pending } = figuresOf(
       reading({ books: { ...EMPTY_BOOKS, pending: 4 }, retrying: { items, more: true } }),
     );
     expect(pending).toEqual({ count: 6, more: true });
@@ -66,8 +66,8 @@ describe('the figures of a queue', () => {
       retrying(NOW),
       retrying(NOW, NOW - 9000),
     ];
-    expect(standingOf(reading({ retrying: { items, more: false } })).latenessMs).toBe(30_000);
-    expect(standingOf(reading({ retrying: { items: items.slice(0, 1), more: false } })).latenessMs).toBe(0);
+    expect(figuresOf(reading({ retrying: { items, more: false } })).latenessMs).toBe(30_000);
+    expect(figuresOf(reading({ retrying: { items: items.slice(0, 1), more: false } })).latenessMs).toBe(0);
   });
 
   it('report failing subscriptions, but not those that an operator disabled', () => {
@@ -77,27 +77,27 @@ describe('the figures of a queue', () => {
       aSubscription({ disabled: { reason: 'gone', at: NOW }, failing: { since: NOW, failures: 3 } }),
       aSubscription({ disabled: { reason: 'manual', at: NOW } }),
     ].map((subscription) => subscriptionView(subscription, NOW));
-    const standing = standingOf(reading({ subscriptions: { items: views, more: false } }));
-    expect(standing.subscriptions).toEqual({ count: 4, more: false, failing: 1, off: 1 });
-    expect(worriesOf(standing).map(({ text }) => text)).toEqual([
+    const figures = figuresOf(reading({ subscriptions: { items: views, more: false } }));
+    expect(figures.subscriptions).toEqual({ count: 4, more: false, failing: 1, off: 1 });
+    expect(warningsOf(figures).map(({ text }) => text)).toEqual([
       '1 subscription disabled after failures',
       '1 subscription is failing',
     ]);
-    expect(worriesOf(standingOf(reading()))).toEqual([]);
+    expect(warningsOf(figuresOf(reading()))).toEqual([]);
   });
 
   it('sort queues by the worst problem, then by name', () => {
     const row = (name: string, weight?: number) => ({
       name,
-      worries: weight === undefined ? [] : [{ weight, text: '' }],
+      warnings: weight === undefined ? [] : [{ weight, text: '' }],
     });
     const rows = [row('b'), row('a'), row('z', 1), row('y', 4), row('x', 1)];
-    expect(inOrderOfNeed(rows).map(({ name }) => name)).toEqual(['y', 'x', 'z', 'a', 'b']);
+    expect(byUrgency(rows).map(({ name }) => name)).toEqual(['y', 'x', 'z', 'a', 'b']);
   });
 
   it('add up over queues', () => {
-    const one = standingOf(reading({ books: { ...EMPTY_BOOKS, accepted: 5, pending: 1 } }));
-    const late = standingOf(reading({ retrying: { items: [retrying(NOW, NOW - 7000)], more: false } }));
+    const one = figuresOf(reading({ books: { ...EMPTY_BOOKS, accepted: 5, pending: 1 } }));
+    const late = figuresOf(reading({ retrying: { items: [retrying(NOW, NOW - 7000)], more: false } }));
     expect(totalOf([one, late])).toMatchObject({
       perMinute: 1,
       pending: { count: 1, more: false },

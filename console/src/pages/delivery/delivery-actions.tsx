@@ -12,7 +12,7 @@ import { Failure } from '../../parts/notice.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 
 /** The buttons that retry and cancel a delivery. */
-export function ByHand({
+export function DeliveryActions({
   address,
   delivery: { status },
   onDone,

@@ -15,7 +15,7 @@ export type QueueReading = {
 };
 
 /** The figures of a queue. `latenessMs`: how overdue the latest retry is. */
-export type QueueStanding = {
+export type QueueFigures = {
   subscriptions: { count: number; more: boolean; failing: number; off: number };
   perMinute: number;
   delivered: number;
@@ -27,7 +27,7 @@ export type QueueStanding = {
 
 const MINUTE_MS = 60_000;
 
-export function standingOf({ at, windowMs, subscriptions, books, retrying }: QueueReading): QueueStanding {
+export function figuresOf({ at, windowMs, subscriptions, books, retrying }: QueueReading): QueueFigures {
   const { items } = subscriptions;
   const older = retrying.items.filter(({ acceptedAt }) => Date.parse(acceptedAt) < at - windowMs);
   return {
@@ -53,19 +53,19 @@ function lateness(nextAttemptAt: string | undefined, at: number): number {
 
 /** The totals of several queues; the lateness is the maximum. */
 export function totalOf(
-  standings: readonly QueueStanding[],
-): Pick<QueueStanding, 'perMinute' | 'delivered' | 'failed' | 'pending' | 'latenessMs'> {
-  const sum = (figure: (standing: QueueStanding) => number): number =>
-    standings.reduce((total, standing) => total + figure(standing), 0);
+  all: readonly QueueFigures[],
+): Pick<QueueFigures, 'perMinute' | 'delivered' | 'failed' | 'pending' | 'latenessMs'> {
+  const sum = (figure: (figures: QueueFigures) => number): number =>
+    all.reduce((total, figures) => total + figure(figures), 0);
   return {
     perMinute: sum(({ perMinute }) => perMinute),
     delivered: sum(({ delivered }) => delivered),
     failed: sum(({ failed }) => failed),
     pending: {
       count: sum(({ pending }) => pending.count),
-      more: standings.some(({ pending }) => pending.more),
+      more: all.some(({ pending }) => pending.more),
     },
-    latenessMs: Math.max(0, ...standings.map(({ latenessMs }) => latenessMs)),
+    latenessMs: Math.max(0, ...all.map(({ latenessMs }) => latenessMs)),
   };
 }
 
@@ -77,10 +77,10 @@ export function waitingIn({ queues }: Pick<Health, 'queues'>): number | undefine
 /** Less counts as on time: SQS and the polling of this page take as long. */
 export const LATE_MS = 5_000;
 
-export type Worry = { weight: number; text: string };
+export type Warning = { weight: number; text: string };
 
 /** What needs attention, worst first. */
-export function worriesOf({ subscriptions, failed, latenessMs }: QueueStanding): Worry[] {
+export function warningsOf({ subscriptions, failed, latenessMs }: QueueFigures): Warning[] {
   return [
     ...(subscriptions.off > 0
       ? [
@@ -106,14 +106,14 @@ export function worriesOf({ subscriptions, failed, latenessMs }: QueueStanding):
 }
 
 /** Sorts by the weight of the worst problem, then by name. */
-export function inOrderOfNeed<Row extends { name: string; worries: readonly Worry[] }>(
+export function byUrgency<Row extends { name: string; warnings: readonly Warning[] }>(
   rows: readonly Row[],
 ): Row[] {
   return rows.toSorted((one, other) => weightOf(other) - weightOf(one) || (one.name < other.name ? -1 : 1));
 }
 
-function weightOf({ worries }: { worries: readonly Worry[] }): number {
-  return worries[0]?.weight ?? 0;
+function weightOf({ warnings }: { warnings: readonly Warning[] }): number {
+  return warnings[0]?.weight ?? 0;
 }
 
 /** 0, 0.4, 12, 1,250 */
