@@ -1,9 +1,9 @@
-/** A call that waits for others like it. */
+/** A call that waits for the shared request. */
 type Waiting<Result> = { resolve: (result: Result) => void; reject: (error: unknown) => void };
 
 /**
- * Makes one call of those that come within `gatherMs` under the same key: `call` gets how many they are, and answers with as
- * many results, handed out in the order in which they came. Where it throws, each of them does.
+ * Combines calls: all calls with the same key within `gatherMs` share one `call`, which gets their number. `call`
+ * returns as many results, in the order of the callers. An error of `call` rejects every one of them.
  */
 export function gathered<Asked, Result>(
   gatherMs: number,

@@ -1,4 +1,4 @@
-/** Works on every item, at most `limit` at once; results in the order of the items. Rejects as soon as one does. */
+/** Results of `work` in the order of the items, at most `limit` items at a time. Rejects with the first error. */
 export async function inParallel<Item, Result>(
   items: readonly Item[],
   limit: number,

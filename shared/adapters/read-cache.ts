@@ -4,25 +4,28 @@ type Entry<Value> = { value: Value; readAt: number; weight: number };
 
 type ReadCacheOptions<Value> = {
   clock: Pick<Clock, 'now'>;
-  /** Milliseconds that an answer may be old. 0: every read is made. */
+  /** Maximum age of a cached answer in milliseconds. 0 disables the cache. */
   maxAgeMs: number;
-  /** What all entries may weigh together; the oldest go first. */
+  /** Limit on the total weight of all entries. The oldest entries are evicted first. */
   maxWeight: number;
-  /** 0: not to be kept. */
+  /** 0 means: do not cache this value. */
   weightOf: (value: Value) => number;
 };
 
 type ReadCache<Value> = {
-  /** From the cache, or by the read, which those who ask meanwhile share. */
+  /** The cached value, or the result of `read`. Concurrent callers share one read. */
   cached(name: string, read: () => Promise<Value | undefined>): Promise<Value | undefined>;
-  /** By a read that begins after it was asked for, and that all share who ask before; its answer is what the cache holds from then on. */
+  /**
+   * The result of a read that starts after this call. Callers that ask before it starts share it. The result
+   * replaces the cached value.
+   */
   fresh(name: string, read: () => Promise<Value | undefined>): Promise<Value | undefined>;
   forget(name: string): void;
-  /** All whose names begin so. */
+  /** Forgets all entries whose names start with the prefix. */
   forgetAll(prefix: string): void;
 };
 
-/** Answers of a while ago, shared by all who ask. `undefined` – nothing there – is never kept, and drops what was. */
+/** A cache of read results. `undefined` (not found) is never cached, and removes an earlier entry. */
 export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Value> {
   const entries = new Map<string, Entry<Value>>();
   const underWay = new Map<string, Promise<Value | undefined>>();
@@ -34,7 +37,7 @@ export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Va
     entries.delete(name);
   };
 
-  /** Inserted anew, so that a Map's order is the order of age. */
+  /** Reinserts the entry, so that the Map's order is the order of age. */
   const keep = (name: string, value: Value, readAt: number): void => {
     const weight = options.weightOf(value);
     if (weight === 0 || weight > options.maxWeight) return;
@@ -49,14 +52,17 @@ export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Va
   const readNow: ReadCache<Value>['fresh'] = async (name, read) => {
     const readAt = options.clock.now();
     const value = await read();
-    // A slow read does not replace the answer of one that began after it.
+    // A slow read must not replace the result of a read that started later.
     if ((entries.get(name)?.readAt ?? readAt) > readAt) return value;
     forget(name);
     if (value !== undefined) keep(name, value, readAt);
     return value;
   };
 
-  /** The messages of a batch are handled in step, and ask for the same one after the other: the read begins behind them. */
+  /**
+   * Messages of a batch are handled in step and ask one after the other. The read is deferred by one microtask so
+   * that they share it.
+   */
   const fresh: ReadCache<Value>['fresh'] = (name, read) => {
     const awaited = aboutToBegin.get(name);
     if (awaited !== undefined) return awaited;
@@ -90,18 +96,18 @@ export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Va
   };
 }
 
-/** Of V8 with 64-bit pointers, rounded up: what a string, an object or a property takes beside its content. */
+/** Overhead in bytes of a string, an object or a property in V8 with 64-bit pointers, rounded up. */
 const STRING = 32;
 const OBJECT = 64;
 const PROPERTY = 16;
 const NUMBER = 16;
 
-/** Two bytes a character, as V8 keeps any text that has one beyond Latin-1. */
+/** Two bytes a character: V8 stores a string this way if it has any character beyond Latin-1. */
 const CHARACTER = 2;
 
 /**
- * About how many bytes a value that was read from JSON takes in memory, rather too many than too few. Without recursion:
- * what users nest may be deeper than the stack.
+ * Estimated heap size in bytes of a value that was parsed from JSON, rather too high than too low. Iterative,
+ * because user data may be nested deeper than the stack allows.
  */
 export function heapBytesOf(value: unknown): number {
   const open = [value];

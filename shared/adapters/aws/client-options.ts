@@ -3,13 +3,18 @@ import { NO_DEADLINE, type CallDeadline } from '../lambda/invocation-deadline.ts
 import { RequestsUntilDeadline } from './requests.ts';
 import { failureNoteFor, MAX_ATTEMPTS, RetriesUntilDeadline } from './retries.ts';
 
-/** The invocation that a client's calls belong to. A caller outside a function has none. The journal gets failed requests. */
+/**
+ * The invocation that a client's calls belong to: its deadline, and the journal for failed requests. Both are
+ * absent outside a function.
+ */
 export type Invocation = { deadline?: CallDeadline | undefined; journal?: Journal | undefined };
 
-/** The SDK's own options are for callers outside AWS: in a function the SDK finds them in the environment. */
+/**
+ * Options of a client. Callers outside AWS pass the SDK's options; in a function the SDK reads the environment.
+ */
 export type ClientOptions<Config> = Config & Invocation;
 
-/** For every client: a request has a timeout, and requests and retries end before the invocation does. */
+/** Options for every client: requests time out, and requests and retries end before the invocation does. */
 export function clientOptions(awsService: string, { deadline = NO_DEADLINE, journal }: Invocation) {
   return {
     maxAttempts: MAX_ATTEMPTS,
@@ -20,10 +25,13 @@ export function clientOptions(awsService: string, { deadline = NO_DEADLINE, jour
 
 type Client = { middlewareStack: { remove: (name: string) => boolean } };
 
-/** Names in the SDK. Recursion detection stays: it sends the trace id, by which SQS and X-Ray link a message to its sender. */
+/**
+ * Names in the SDK. Recursion detection stays: it sends the trace id, by which SQS and X-Ray link a message to
+ * its sender.
+ */
 const UNUSED_MIDDLEWARE = ['loggerMiddleware', 'getUserAgentMiddleware'];
 
-/** A client without the middleware that these calls do not need, which saves a tenth of their CPU time. */
+/** The client without middleware that these calls do not need, which saves a tenth of their CPU time. */
 export function slim<Slimmed extends Client>(client: Slimmed): Slimmed {
   for (const name of UNUSED_MIDDLEWARE) client.middlewareStack.remove(name);
   return client;

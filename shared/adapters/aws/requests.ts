@@ -3,26 +3,30 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { MOST_ATTEMPTS_AT_ONCE } from '../../domain/delivery/fan-out.ts';
 import { OutOfTimeError, requestMs, type CallDeadline } from '../lambda/invocation-deadline.ts';
 
-/** In milliseconds. A service that does not connect within this is asked again on another connection. */
+/** A request that has not connected by then is retried on another connection. */
 const CONNECTION_TIMEOUT_MS = 1_000;
 
-/** In milliseconds; far above what these services take for the at most 1 MiB that we send and read. */
+/** Far above what these services take for the at most 1 MiB of a request or response. */
 const REQUEST_TIMEOUT_MS = 3_000;
 
 /**
- * A full batch finds a connection for each of its calls: a call that waits for one counts the wait as time to connect, and is
- * given up. The SDK's own bound is 50. Of the connections, 50 are kept when there is nothing to do.
+ * Enough connections for all calls of a full batch: waiting for one counts as connect time and ends in a timeout.
+ * The SDK's default is 50. At most 50 idle connections are kept.
  */
 const CONNECTIONS = { keepAlive: true, maxSockets: MOST_ATTEMPTS_AT_ONCE, maxFreeSockets: 50 };
 
 type Handle = NodeHttpHandler['handle'];
 
-/** What the client is given to read: S3's wants a stream, the others take bytes, which cost them less. */
+/**
+ * How the response body is passed to the client: S3's client needs a stream; the others read bytes, which is
+ * cheaper.
+ */
 export type AnswerForm = 'stream' | 'bytes';
 
 /**
- * Requests that end: with a whole answer, or with an error that the SDK repeats. By default it waits without end, and its
- * own timeout is over once the headers are there; reading the body here makes a broken one a reason to repeat as well.
+ * Requests that always end, with a complete response or with an error that the SDK retries. The SDK has no
+ * timeout by default, and its timeout ends with the headers. Reading the body here makes a broken body retryable
+ * too.
  */
 export class RequestsUntilDeadline extends NodeHttpHandler {
   readonly #deadline: CallDeadline;
@@ -53,13 +57,13 @@ export class RequestsUntilDeadline extends NodeHttpHandler {
   }
 }
 
-/** What has arrived whole. By events: an iterator, and `stream/consumers`, take several times the processor. */
+/** The complete body. Uses events, because an iterator or `stream/consumers` takes several times the CPU. */
 function wholeBody(body: Readable, timeoutMs: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const timer = setTimeout(() => {
       body.destroy(
-        Object.assign(new Error('The answer did not arrive whole in time.'), { name: 'TimeoutError' }),
+        Object.assign(new Error('The response was not complete in time.'), { name: 'TimeoutError' }),
       );
     }, timeoutMs);
     body.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -70,7 +74,11 @@ function wholeBody(body: Readable, timeoutMs: number): Promise<Buffer> {
     body.once('close', () => {
       clearTimeout(timer);
       if (!body.readableEnded)
-        reject(Object.assign(new Error('The answer broke off.'), { code: 'ECONNRESET' }));
+        reject(
+          Object.assign(new Error('The connection closed before the response was complete.'), {
+            code: 'ECONNRESET',
+          }),
+        );
     });
   });
 }

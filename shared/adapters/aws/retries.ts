@@ -2,7 +2,7 @@ import { StandardRetryStrategy } from '@smithy/core/retry';
 import type { Journal } from '../../ports/journal.ts';
 import { hasTimeAfter, OutOfTimeError, type CallDeadline } from '../lambda/invocation-deadline.ts';
 
-/** The request itself and two repeats. */
+/** The first request and two retries. */
 export const MAX_ATTEMPTS = 3;
 
 type RefreshRetryToken = StandardRetryStrategy['refreshRetryTokenForRetry'];
@@ -10,8 +10,8 @@ type RetryToken = Parameters<RefreshRetryToken>[0];
 type RetryErrorInfo = Parameters<RefreshRetryToken>[1];
 
 /**
- * The SDK's own rules of what is repeated (throttling, 500, 502 to 504, timeouts, broken connections) and how often, up to
- * the deadline: no repeat is begun that could not end before it, and the caller gets the error of the last request.
+ * The SDK's retry rules (throttling, 500, 502 to 504, timeouts, broken connections), limited by the deadline: no
+ * retry starts that could not end before it. The caller then gets the error of the last request.
  */
 export class RetriesUntilDeadline extends StandardRetryStrategy {
   readonly #deadline: CallDeadline;
@@ -23,7 +23,7 @@ export class RetriesUntilDeadline extends StandardRetryStrategy {
     this.#note = note;
   }
 
-  /** The SDK asks after every request that failed, and takes whatever is thrown for a no. */
+  /** The SDK calls this after every failed request and treats any exception as "do not retry". */
   override async refreshRetryTokenForRetry(token: RetryToken, given: RetryErrorInfo): Promise<RetryToken> {
     const failed = withConflictsTransient(given);
     try {
@@ -45,7 +45,7 @@ export class RetriesUntilDeadline extends StandardRetryStrategy {
 
 type FailureNote = (failed: RetryErrorInfo, repeated: boolean) => void;
 
-/** Notes failures that are worth a repeat; an answer that refuses a request for what it says is no failure. */
+/** Journals failures that are worth a retry. A response that rejects the request's content is not one. */
 export function failureNoteFor(journal: Journal | undefined, awsService: string): FailureNote {
   return ({ errorType, error }, repeated) => {
     const throttled = errorType === 'THROTTLING';
@@ -55,7 +55,7 @@ export function failureNoteFor(journal: Journal | undefined, awsService: string)
   };
 }
 
-/** "Full jitter": evenly drawn up to a bound that doubles with each repeat. Milliseconds. */
+/** Full jitter: uniform up to a bound that doubles with each retry. Milliseconds. */
 function backoffUntil(deadline: CallDeadline) {
   let base = 0;
   return {
@@ -70,15 +70,14 @@ function backoffUntil(deadline: CallDeadline) {
   };
 }
 
-/** What else can be repeated, though the SDK takes it for a fault of the caller, or knows it by the model of a service. */
 const CONFLICTS: ReadonlySet<string> = new Set([
   'TransactionConflictException',
   'ReplicatedWriteConflictException',
 ]);
 
 /**
- * A write that meets a transaction on the same item is refused, and can be repeated ("Transaction conflict handling in
- * DynamoDB", DynamoDB developer guide). The SDK takes it for a fault of the caller.
+ * A write that meets a transaction on the same item is refused and can be retried ("Transaction conflict handling
+ * in DynamoDB", DynamoDB developer guide). The SDK classifies it as an error of the caller.
  */
 function withConflictsTransient(failed: RetryErrorInfo): RetryErrorInfo {
   return CONFLICTS.has(failed.error?.name ?? '') ? { ...failed, errorType: 'TRANSIENT' } : failed;

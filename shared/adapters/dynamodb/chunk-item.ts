@@ -12,15 +12,15 @@ import { chunkItemKeyOf, chunkKeyOf } from './delivery-keys.ts';
 import { expression, type Expression } from './writes.ts';
 import { decoded, decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
 
-/** Nothing is on record of a member yet. */
+/** Stored code of a member without a result. */
 const PENDING = 0;
 
-/** A member's delivery has a record of its own. */
+/** Stored code of a member whose delivery has a separate record. */
 const OWN = 1;
 
 const number = z.number();
 
-/** A success as a list, since the names of its fields would be most of it. */
+/** A success as a list, because the names of its fields would take most of the space. */
 const successSchema = z
   .tuple([number, number, z.union([number, z.null()])])
   .rest(z.string())
@@ -41,7 +41,7 @@ const standingSchema = z.union([
 
 const chunkSchema = z.object({
   acceptedAt: number.exactOptional(),
-  /** By subscription. */
+  /** By subscription id. */
   members: z.record(z.string(), standingSchema).exactOptional(),
   early: z.set(z.string()).exactOptional(),
   lease: z.object({ owner: z.string(), until: number }).exactOptional(),
@@ -52,7 +52,7 @@ const chunkSchema = z.object({
 const keySchema = z.object({ pk: z.string(), sk: z.string() }).transform((item, context) => {
   const key = chunkKeyOf(item);
   if (key !== undefined) return key;
-  context.addIssue({ code: 'custom', path: ['sk'], message: 'is no key of a chunk' });
+  context.addIssue({ code: 'custom', path: ['sk'], message: 'is not the key of a chunk' });
   return z.NEVER;
 });
 
@@ -70,7 +70,7 @@ export function chunkOfItem(item: unknown): Chunk {
   };
 }
 
-/** Where a member stands, as the item says it. */
+/** The state of a member in stored form. */
 export function standingItemOf(standing: MemberState): unknown {
   if (standing === 'pending') return PENDING;
   if (standing === 'own') return OWN;
@@ -78,7 +78,7 @@ export function standingItemOf(standing: MemberState): unknown {
   return [startedAt, durationMs, statusCode, ...(snippet === undefined ? [] : [snippet])];
 }
 
-/** A chunk's transition as an update; it answers with the item that refused it. */
+/** A chunk's transition as an update. A refusal returns the current item. */
 export function chunkUpdateOf({ key, expect, change }: ChunkTransition) {
   const to = expression();
   return {
@@ -90,7 +90,7 @@ export function chunkUpdateOf({ key, expect, change }: ChunkTransition) {
   };
 }
 
-/** Domain `chunkHolds`, said in DynamoDB's language. A comparison with an attribute that is missing is false. */
+/** Domain `chunkHolds` as a condition expression. A comparison with a missing attribute is false. */
 function conditionOf(expect: ChunkExpectation, to: Expression): string {
   switch (expect.kind) {
     case 'unclaimed':
@@ -113,7 +113,10 @@ function isPending(subscriptionId: string, to: Expression): string {
   return `${to.name('members', subscriptionId)} = ${to.value(standingItemOf('pending'))}`;
 }
 
-/** Domain `applyToChunk`, but that `expiresAt` may move by what clocks differ. */
+/**
+ * Domain `applyToChunk` as an update expression, except that `expiresAt` may move by the difference between
+ * clocks.
+ */
 function updateOf(change: ChunkChange, to: Expression): string {
   const { claim, standings = [], early, lease, updatedAt, expiresAt } = change;
   const fields = {

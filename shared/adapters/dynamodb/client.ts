@@ -2,7 +2,7 @@ import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynam
 import { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { clientOptions, slim, type ClientOptions } from '../aws/client-options.ts';
 
-/** DynamoDB with plain values. A field that is undefined is not written. */
+/** A DynamoDB client for plain values. Undefined fields are not written. */
 export function dynamoClient({
   deadline,
   journal,
@@ -17,10 +17,10 @@ export function dynamoClient({
   return DynamoDBDocument.from(slim(client), { marshallOptions: { removeUndefinedValues: true } });
 }
 
-/** Where the SDK's errors keep items: of a failed condition, and of a cancelled transaction. */
+/** Properties of SDK errors that hold items: of a failed condition, and of a cancelled transaction. */
 const ITEMS = ['Item', 'CancellationReasons'];
 
-/** Items hold secrets and payloads: code that prints an error's properties must not find them. */
+/** Items hold secrets and payloads, so code that prints an error's properties must not find them. */
 function hideItemsOfErrors(client: DynamoDBClient): void {
   client.middlewareStack.add(
     (next) => async (args) => {

@@ -14,15 +14,16 @@ import type { DynamoDBDocument, QueryCommandInput, QueryCommandOutput } from '@a
 import { randomBytes } from 'node:crypto';
 
 /**
- * Which write made an item what it is. The client sends a request again whose answer was lost; the copy is refused by what
- * the first one wrote, and without this mark the holder of a lease would think that somebody else has it.
+ * Attribute with the token of the write that produced an item. The SDK repeats a request whose response was lost,
+ * and the copy is refused because of the first write. The token shows that; otherwise the lease holder would
+ * believe that another invocation holds the lease.
  */
 const MARK = 'w';
 
 type Creation = Extract<Transition, { create: Delivery }>;
 type Revision = Exclude<Transition, Creation>;
 
-/** Marks that nobody else writes on the same item: the process by chance, and its writes by number. Chance is dear. */
+/** Unique write tokens: a random prefix per process plus a counter, because randomBytes per write is slow. */
 function markMaker(): () => string {
   const maker = randomBytes(6).toString('base64url');
   let made = 0;
@@ -32,7 +33,7 @@ function markMaker(): () => string {
   };
 }
 
-/** The deliveries table. Errors of AWS pass through, but for a condition that did not hold, which is an answer. */
+/** The deliveries table. AWS errors pass through, except failed conditions, which are results. */
 export function dynamoDeliveries(client: DynamoDBDocument, tableName: string): Deliveries {
   const newMark = markMaker();
   return {
@@ -68,9 +69,9 @@ async function created(
 }
 
 /**
- * One request. DynamoDB has no maximum in an update, so that `expiresAt` never moves back is a part of the condition; a
- * record that was refused only because it lives longer than the change says is written once more, its expiry left alone.
- * Whoever computes a change from the record as read never comes to that.
+ * Updates a record, usually by one request. An update expression has no maximum, so the condition includes that
+ * `expiresAt` does not decrease. A record refused only for that is written again without `expiresAt`. Callers
+ * that computed the change from the latest read never hit this path.
  */
 async function revised(
   client: DynamoDBDocument,
@@ -117,7 +118,7 @@ function updateRequest(tableName: string, { key, expect, change }: Revision, ren
   } as const;
 }
 
-/** A condition that did not hold answers with the record that refused it, unless that is our own write, sent twice. */
+/** The result of a conditional write. A refusal by our own write, sent twice, counts as written. */
 async function answered(mark: string, write: () => Promise<Delivery>): Promise<WriteResult> {
   const result = await conditional(write());
   if (result.kind === 'written') return { kind: 'written', delivery: result.output };
@@ -131,8 +132,8 @@ type LastKey = QueryCommandOutput['LastEvaluatedKey'];
 type Cursor = { shard: number; from?: LastKey };
 
 /**
- * The oldest of every shard. Shards share the limit evenly; what some do not use goes to the others in a further turn. The
- * surplus of rounding up is cut off the youngest, whatever shard they are in.
+ * The oldest overdue deliveries of all shards. Shards share the limit evenly; shares not used go to the other
+ * shards in a further turn. If rounding up yields too many, the youngest are cut off.
  */
 async function overdueDeliveries(
   client: DynamoDBDocument,
@@ -172,7 +173,7 @@ function overdueQuery(
   };
 }
 
-/** The index carries keys only. */
+/** The index projects keys only. */
 const overdueSchema = z.object({ overdueAt: z.number() });
 
 function overdueOf(item: unknown): OverdueDelivery {
@@ -204,7 +205,7 @@ export function dynamoChunks(client: DynamoDBDocument, tableName: string): Pick<
   };
 }
 
-/** A delivery's way from its chunk to a record of its own: one transaction. */
+/** Moves a delivery from its chunk to a separate record, in one transaction. */
 export function dynamoTakeOut(
   client: DynamoDBDocument,
   tableName: string,

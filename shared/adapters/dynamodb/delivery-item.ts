@@ -61,7 +61,7 @@ const outcomeCodes = { delivered: 'd', failed: 'f', rejected: 'r' } as const sat
   string
 >;
 
-/** The word that a code stands for; an unknown code stays, and the schema behind it says so. */
+/** The word for a stored code. An unknown code stays, so that the schema after it rejects it. */
 function wordFor(codes: Readonly<Record<string, string>>) {
   return (code: unknown): unknown => Object.entries(codes).find(([, known]) => known === code)?.[0] ?? code;
 }
@@ -82,7 +82,10 @@ const attemptFields = {
   subscriptionChangedAt: z.number().exactOptional(),
 } satisfies Record<keyof Attempt, z.ZodType>;
 
-/** About 60 bytes without texts, so that the whole default policy fits into a kilobyte or two. */
+/**
+ * An attempt in stored form, about 60 bytes without texts: the whole default policy then takes one or two
+ * kilobytes.
+ */
 export function attemptItemOf({ round, ...attempt }: Attempt): Record<string, unknown> {
   return withShortNames(names, {
     ...attempt,
@@ -112,7 +115,7 @@ const policyNames = {
   retry_on_status: 'on',
 } as const satisfies Record<keyof RetryPolicy, string>;
 
-/** The policy of a round, on its delivery. */
+/** The policy of a round, as stored on its delivery. */
 export function policyItemOf(policy: RetryPolicy): Record<string, unknown> {
   return withShortNames(policyNames, policy);
 }
@@ -122,7 +125,7 @@ const policyItemSchema = z
   .transform((item) => withLongNames(policyNames, item))
   .pipe(completePolicySchema);
 
-/** A field that has its usual value (round 1, nothing lost, nothing owed) is not written at all. */
+/** A field with its default value (round 1, nothing lost, no pending steps) is not written. */
 const fields = {
   acceptedAt: z.number(),
   status: z.enum(STATUSES),
@@ -151,13 +154,13 @@ const fields = {
   expiresAt: z.number(),
 } satisfies Record<Exclude<keyof Delivery, 'key'>, z.ZodType>;
 
-/** The keys of an item, as every index carries them. */
+/** The key attributes of an item, which every index projects. */
 export const deliveryItemKeySchema = z
   .object({ pk: z.string(), sk: z.string() })
   .transform((item, context) => {
     const key = deliveryKeyOf(item);
     if (key !== undefined) return key;
-    context.addIssue({ code: 'custom', path: ['pk'], message: 'is no key of a delivery' });
+    context.addIssue({ code: 'custom', path: ['pk'], message: 'is not the key of a delivery' });
     return z.NEVER;
   });
 
@@ -171,7 +174,7 @@ export function deliveryOf(item: unknown): Delivery {
   };
 }
 
-/** The whole item of a new record. */
+/** The complete item of a new record. */
 export function deliveryItemOf(delivery: Delivery): Record<string, unknown> {
   return {
     ...itemKeyOf(delivery.key),
@@ -209,7 +212,7 @@ function withoutUsual(values: Fields): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values).filter(([name, value]) => !isUsual(name, value)));
 }
 
-/** Whether a field is left out of the item because reading it without gives the same. */
+/** Whether a field is omitted from the item because reading it yields this default. */
 export function isUsual(name: string, value: unknown): boolean {
   if (value === undefined) return true;
   switch (name) {

@@ -5,20 +5,20 @@ import type { ChunkKey, DeliveryKey, NextAttempt } from '../../domain/delivery/d
 import type { MessageKey } from '../../domain/message/message.ts';
 
 /**
- * One key of an index takes 1,000 writes a second, and a throttled index throttles its table. A queue and the whole
- * deployment may see more failures than that, one subscription rarely sees more than four times as many.
+ * One key of an index takes 1,000 writes a second, and a throttled index throttles its table. A queue or the
+ * whole deployment may see more failures than that; one subscription rarely sees more than four times as many.
  */
 export const shards = { byQueue: 8, bySubscription: 4, byHour: 8, overdue: 8 } as const;
 
 const DELIVERY = 'DELIVERY#';
 
-/** Before `DELIVERY#` in the order of the keys, so that one query reads the chunks of a bucket first. */
+/** Sorts before `DELIVERY#`, so that one query reads the chunks of a bucket first. */
 const CHUNK = 'CHUNK#';
 
-/** The sort key of the MESSAGE item, in bucket 0. */
+/** The sort key of the MESSAGE item, which is in bucket 0. */
 export const MESSAGE = 'MESSAGE';
 
-/** Neither queue names nor message ids hold a `#`. */
+/** Unambiguous, because queue names and message ids contain no `#`. */
 export function partitionOf({ queue, messageId }: MessageKey, bucket: number): string {
   return `${queue}#${messageId}#${bucket}`;
 }
@@ -41,14 +41,17 @@ export function chunkItemKeyOf(key: ChunkKey): Record<'pk' | 'sk', string> {
   };
 }
 
-/** The way back. Undefined: no key of a chunk. */
+/** The chunk that an item key belongs to. Undefined: not the key of a chunk. */
 export function chunkKeyOf({ pk, sk }: ItemKey): ChunkKey | undefined {
   const place = partitionParts(pk);
   const chunk = sk.startsWith(CHUNK) ? sk.slice(CHUNK.length) : '';
   return place === undefined || !isNumber(chunk) ? undefined : { ...place, chunk: Number(chunk) };
 }
 
-/** Where it is kept up to when the slots of a subscription are given out. No bucket is called so: it is no key of a message. */
+/**
+ * The item that records how far the slots of a subscription are reserved. Not the key of a message, because no
+ * bucket is called `slots`.
+ */
 export function slotsItemKey({
   queue,
   subscriptionId,
@@ -61,14 +64,14 @@ export function slotsItemKey({
 
 type ItemKey = { pk: string; sk: string };
 
-/** The way back, since the indexes carry keys only. Undefined: no key of a delivery. */
+/** The delivery that an item key belongs to; indexes project keys only. Undefined: not the key of a delivery. */
 export function deliveryKeyOf({ pk, sk }: ItemKey): DeliveryKey | undefined {
   const place = partitionParts(pk);
   if (place === undefined || !sk.startsWith(DELIVERY)) return undefined;
   return { ...place, subscriptionId: sk.slice(DELIVERY.length) };
 }
 
-/** Undefined: no key of a message. */
+/** Undefined: not the key of a message. */
 export function messageKeyOf({ pk, sk }: ItemKey): MessageKey | undefined {
   const place = partitionParts(pk);
   if (place?.bucket !== 0 || sk !== MESSAGE) return undefined;
@@ -86,22 +89,22 @@ function isNumber(text: string): boolean {
   return /^\d+$/.test(text);
 }
 
-/** 13 digits, which last until November 2286. */
+/** 13 digits, enough until November 2286. */
 export const LAST_TIME = 9_999_999_999_999;
 
-/** Times in keys sort as text. One that does not fit is the first or the last that does. */
+/** A time as text that sorts in order of time. Times out of range become the first or the last in range. */
 export function sortableTime(time: number): string {
   return String(Math.min(Math.max(time, 0), LAST_TIME)).padStart(13, '0');
 }
 
-/** Immutable, so written at creation; without the partition keys beside it the item is in neither index. */
+/** Immutable, so it is written at creation. Without the partition keys the item is in neither index. */
 export function notDeliveredSortOf(key: DeliveryKey, acceptedAt: number): string {
   return `${sortableTime(acceptedAt)}#${key.messageId}#${key.subscriptionId}`;
 }
 
 /**
- * A delivery is listed from its first failure, its waiting for a slot, or an end other than `delivered`, on; a success at once
- * touches no index.
+ * Whether a delivery is in the listing indexes: after its first failure, while it waits for a slot, or after an
+ * end other than `delivered`. An immediate success writes to no index.
  */
 export function isListed({
   status,
@@ -154,7 +157,7 @@ function identityOf({ messageId, subscriptionId }: DeliveryKey): string {
   return `${messageId}#${subscriptionId}`;
 }
 
-/** 0 ≤ shard < count, even over whatever ids look like. */
+/** 0 ≤ shard < count, evenly distributed for any format of ids. */
 export function shardOf(text: string, count: number): number {
   return hash('sha256', text, 'buffer').readUInt32BE(0) % count;
 }

@@ -23,7 +23,7 @@ import { type Direction, listingOf, mergedPage, pageUpTo, placeAsked, timeOfPlac
 import { pageOfMessage, tallyOfMessage } from './message-deliveries.ts';
 import { decoded, UnreadableRecordError } from './record.ts';
 
-/** The indexes of the deliveries table. Errors of AWS pass through. */
+/** Listings of deliveries by the indexes of the deliveries table. AWS errors pass through. */
 export function dynamoDeliveryListings(
   client: DynamoDBDocument,
   tableName: string,
@@ -56,7 +56,7 @@ export function dynamoDeliveryListings(
   };
 }
 
-/** Every shard of the index that serves the selection. */
+/** One part for every shard of the index that serves the selection. */
 function partsOf(
   { queue, subscriptionId, status, since = 0, until = Infinity }: DeliverySelection,
   direction: Direction,
@@ -94,7 +94,10 @@ function listedOf(entry: unknown): ListedDelivery {
   };
 }
 
-/** Up to 100 records; strongly consistent. @throws ItemsNotReadError */
+/**
+ * Up to 100 records; strongly consistent.
+ * @throws ItemsNotReadError
+ */
 export async function recordsOf(
   client: DynamoDBDocument,
   tableName: string,
@@ -110,7 +113,7 @@ export async function recordsOf(
 
 type Read = { delivery: Delivery } | { key: DeliveryKey; error: UnreadableRecordError };
 
-/** One record that nobody can read must not keep the others back. */
+/** An unreadable record must not fail the whole batch. */
 function readOf(item: unknown): Read {
   try {
     return { delivery: deliveryOf(item) };

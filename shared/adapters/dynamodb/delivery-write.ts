@@ -5,12 +5,12 @@ import { attemptItemOf, isUsual, policyItemOf } from './delivery-item.ts';
 import { isListed, listingPartitionsOf, overduePartitionOf } from './delivery-keys.ts';
 import type { Expression } from './writes.ts';
 
-/** Of a record that is there already; `absent` is a condition of PutItem. */
+/** Conditions on an existing record; `absent` is a condition of PutItem. */
 type StandingExpectation = Exclude<Expectation, { kind: 'absent' }>;
 
 /**
- * Domain `holds`, said in DynamoDB's language. Attempts are counted by `size`, so that there is no counter beside the list
- * that could say something else. A comparison with an attribute that is missing is false, but for `<>`.
+ * Domain `holds` as a condition expression. Attempts are counted by `size`: a separate counter could disagree
+ * with the list. A comparison with a missing attribute is false, except `<>`.
  */
 export function conditionOf(expect: StandingExpectation, to: Expression): string {
   switch (expect.kind) {
@@ -54,7 +54,7 @@ function over(expect: Extract<StandingExpectation, { kind: 'over' }>, to: Expres
   return [
     equal(['status'], expect.status, to),
     `size(${to.name('attempts')}) = ${to.value(expect.recorded)}`,
-    // The first round is not written.
+    // The default round, 1, is not stored.
     expect.round === 1 ? `attribute_not_exists(${to.name('round')})` : equal(['round'], expect.round, to),
     `attribute_not_exists(${to.name('owed')})`,
   ].join(' AND ');
@@ -76,10 +76,12 @@ function equal(path: readonly string[], value: unknown, to: Expression): string 
   return `${to.name(...path)} = ${to.value(value)}`;
 }
 
-/** Attributes as they are to be; `null` removes one. What is not named stays. */
+/** Attributes and their new values; `null` removes one. Attributes not named stay. */
 type Assignments = Record<string, unknown>;
 
-/** Domain `apply`, but for `expiresAt`, as an update expression. `more` are attributes of the adapter's own. */
+/**
+ * Domain `apply`, except `expiresAt`, as an update expression. `more` are attributes that only the adapter uses.
+ */
 export function updateOf(
   key: DeliveryKey,
   change: DeliveryChange,

@@ -17,8 +17,9 @@ import { lastOf, listingOf, pageOf } from './pages.ts';
 import { decoded } from './record.ts';
 
 /**
- * The buckets of a message one after the other, so that a page takes few requests however many there are. The chunks of a
- * bucket are read whole and first: a delivery that leaves its chunk in between is found by its own record, which alone is true.
+ * A page of a message's deliveries, bucket by bucket, so that it takes few requests however many buckets there
+ * are. The chunks of a bucket are read completely and first: a delivery that leaves its chunk in between is found
+ * by its separate record, which takes precedence.
  */
 export async function pageOfMessage(
   client: DynamoDBDocument,
@@ -43,7 +44,10 @@ export async function pageOfMessage(
   return pageOf(listing, found, request.limit, placeInMessage);
 }
 
-/** Cut to as many as own records were asked for, it leaves out none of them: what comes of the chunks lies between. */
+/**
+ * Deliveries of chunks and of separate records, sorted by subscription. Cutting the result to the number of
+ * records requested loses none of them.
+ */
 function inOneOrder(
   chunks: readonly Chunk[],
   own: readonly Delivery[],
@@ -62,7 +66,7 @@ function deliveriesIn(chunk: Chunk): Delivery[] {
   return [...(chunk.members?.keys() ?? [])].flatMap((id) => deliveryIn(chunk, id) ?? []);
 }
 
-/** Where a delivery comes among those of its message. */
+/** The position of a delivery in the listing of its message. */
 export function placeInMessage({ key }: Delivery): string {
   return `${key.bucket}#${key.subscriptionId}`;
 }
@@ -81,7 +85,10 @@ const statusSchema = z.object({
   status: z.enum(STATUSES),
 });
 
-/** Bucket by bucket and nothing but who stands how, so that a fan-out of any size takes no memory. */
+/**
+ * Counts deliveries by status, one bucket at a time and reading statuses only, so that memory stays bounded for
+ * any fan-out.
+ */
 export async function tallyOfMessage(
   client: DynamoDBDocument,
   tableName: string,

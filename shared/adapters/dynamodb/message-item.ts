@@ -7,7 +7,7 @@ import type { MessageRecord } from '../../ports/messages.ts';
 import { byHourPartition, MESSAGE, partitionOf, shardOf, shards, sortableTime } from './delivery-keys.ts';
 import { decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
 
-/** A message kept on its own record: queue and id are the record's. */
+/** A message stored inline; queue and id are in the record's key. */
 const keptMessageSchema = z.object({
   originalId: z.string().exactOptional(),
   type: z.string().exactOptional(),
@@ -16,7 +16,7 @@ const keptMessageSchema = z.object({
   expiresAt: z.number().exactOptional(),
 } satisfies Record<Exclude<keyof Message, 'queue' | 'id'>, z.ZodType>);
 
-/** What is left of a body that was erased stands in its place, so that none is kept there again. */
+/** Replaces an erased body, so that no body is stored there again. */
 const erasedSchema = z.object({ erasedAt: z.number() });
 
 const bodySchema = z.union([
@@ -25,7 +25,10 @@ const bodySchema = z.union([
   erasedSchema,
 ]);
 
-/** After, listedAt, firstBucket, buckets, chunks. In few bytes, because a record is read with every failure of its deliveries. */
+/**
+ * After, listedAt, firstBucket, buckets, chunks. A compact list, because the record is read with every failure of
+ * its deliveries.
+ */
 const partSchema = z.tuple([z.string(), z.number(), z.number(), z.number()], z.number());
 
 type PartItem = z.output<typeof partSchema>;
@@ -86,7 +89,7 @@ function fieldsOf(
   return { body: { kind: 'inline', message: { queue: key.queue, id: key.messageId, ...body.message } } };
 }
 
-/** Nothing undefined is in what the schema gives, and nothing that the record says anyway. */
+/** The stored form of a body, without undefined values and without what the record already contains. */
 export function bodyItemOf(body: BodyLocation): Record<string, unknown> {
   switch (body.kind) {
     case 'stored':
@@ -100,7 +103,7 @@ export function erasedBodyItem(at: number): z.input<typeof erasedSchema> {
   return { erasedAt: at };
 }
 
-// Made once: zod compiles a schema at its first use, which costs more than all else that is done for a message.
+// Created once: zod compiles a schema at its first use, which costs more than all other work on a message.
 const writtenSchema = recordSchema.omit({ body: true, parts: true });
 
 export function messageItemOf({ key, body, parts, ...record }: MessageRecord): Record<string, unknown> {

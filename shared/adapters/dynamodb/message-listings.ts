@@ -18,10 +18,10 @@ import { decoded } from './record.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 
-/** The hours that one page looks through at most: 1 + 2 + 4 + 8 + 16 + 32, eight queries each. */
+/** The most hours that one page looks through: 1 + 2 + 4 + 8 + 16 + 32, with eight queries each. */
 const MOST_HOURS = 63;
 
-/** The index by hour. Errors of AWS pass through. */
+/** Listings of messages by the index by hour. AWS errors pass through. */
 export function dynamoMessageListings(client: DynamoDBDocument, tableName: string): MessageListings {
   const listed = async (
     direction: Direction,
@@ -32,7 +32,7 @@ export function dynamoMessageListings(client: DynamoDBDocument, tableName: strin
     const after = placeAsked(listing, request);
     const items: ListedMessage[] = [];
     let left = hoursOf(window, direction, after);
-    // One hour at a time where there is something in it; twice as many at once after each time that there is nothing.
+    // One hour at a time while messages are found; after an empty step the number of hours doubles.
     for (let atOnce = 1, looked = 0; !isOver(left) && looked < MOST_HOURS && items.length < request.limit;) {
       const { hours, rest } = taken(left, direction, Math.min(atOnce, MOST_HOURS - looked));
       const parts = partsOf(client, tableName, { window, after, direction, hours });
@@ -52,14 +52,14 @@ export function dynamoMessageListings(client: DynamoDBDocument, tableName: strin
   };
 }
 
-/** Counted from 1970, without `end`. */
+/** Hours since 1970; `end` is exclusive. */
 type Hours = { first: number; end: number };
 
 function isOver({ first, end }: Hours): boolean {
   return first >= end;
 }
 
-/** Those of the window that a page has to look at which goes on after a place. */
+/** The hours of the window that remain after a position. */
 function hoursOf({ since, until }: MessageWindow, direction: Direction, after: string | undefined): Hours {
   const hours = {
     first: Math.floor(Math.max(since, 0) / HOUR_MS),
@@ -72,7 +72,7 @@ function hoursOf({ since, until }: MessageWindow, direction: Direction, after: s
     : { ...hours, end: Math.min(hours.end, hour + 1) };
 }
 
-/** The next hours in the direction of the listing, and what is left then. */
+/** The next hours in the direction of the listing, and the rest. */
 function taken({ first, end }: Hours, direction: Direction, count: number): { hours: Hours; rest: Hours } {
   const border = direction === 'ascending' ? Math.min(first + count, end) : Math.max(end - count, first);
   const earlier = { first, end: border };
@@ -80,7 +80,7 @@ function taken({ first, end }: Hours, direction: Direction, count: number): { ho
   return direction === 'ascending' ? { hours: earlier, rest: later } : { hours: later, rest: earlier };
 }
 
-/** The place between the hours that were looked at and those that are left. */
+/** The position between the hours already listed and the remaining ones. */
 function borderOf({ first, end }: Hours, direction: Direction): string {
   return sortableTime((direction === 'ascending' ? first : end) * HOUR_MS);
 }
@@ -117,7 +117,7 @@ const entrySchema = z
   .transform((entry, context): ListedMessage => {
     const key = messageKeyOf(entry);
     if (key !== undefined) return { key, acceptedAt: timeOfPlace(entry[deliveryIndexes.byHour.sort]) };
-    context.addIssue({ code: 'custom', path: ['pk'], message: 'is no key of a message' });
+    context.addIssue({ code: 'custom', path: ['pk'], message: 'is not the key of a message' });
     return z.NEVER;
   });
 

@@ -34,7 +34,7 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
       return replaced === undefined ? await accept(record, sentAt) : { kind: 'accepted', record: anew };
     }
     const counted = await ifConditionHolds(client.update(countDuplicate(tableName, record.key)));
-    // The record was forgotten between the two requests, so this is a first time again.
+    // The record expired between the two requests, so the message counts as new.
     if (counted === undefined) return await accept(record, sentAt);
     return { kind: 'duplicate', record: messageRecordOf(record.key, counted.Attributes) };
   };
@@ -59,8 +59,8 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
     },
     find,
     keepBody: async ({ key, acceptedAt }, body, expiresAt) => {
-      // To whole days, so that the many deliveries of one message do not all write it for the sake of a millisecond: a
-      // read costs a tenth, and they share one key. A record that is gone cannot keep anything.
+      // Rounded up to whole days, so that the many deliveries of a message do not all update the record for a few
+      // milliseconds: a read costs a tenth, and they share one key. An expired record cannot store a body.
       const until = Math.ceil(expiresAt / DAY_MS) * DAY_MS;
       const current = await find(key);
       if (current?.acceptedAt !== acceptedAt) return 'forgotten';
@@ -68,13 +68,13 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
       if (isTaken && current.expiresAt >= until) return keepingOf(current, acceptedAt);
       const kept = { key, acceptedAt, body, expiresAt: Math.max(until, current.expiresAt) };
       const written = await ifConditionHolds(client.update(keep(tableName, kept)));
-      // Refused: it is gone, or somebody kept or erased the body meanwhile, and for longer.
+      // Refused: the record is gone, or a concurrent write stored or erased the body, with a later expiry.
       const found = written === undefined ? await find(key) : messageRecordOf(key, written.Attributes);
       return keepingOf(found, acceptedAt);
     },
     eraseBody: async (key, at) => {
       const erased = await ifConditionHolds(client.update(erase(tableName, key, at)));
-      // Refused: gone, or erased before.
+      // Refused: the record is gone, or the body was already erased.
       return erased === undefined ? find(key) : messageRecordOf(key, erased.Attributes);
     },
   };

@@ -5,10 +5,13 @@ import { createHash } from 'node:crypto';
 
 const markerSchema = z.tuple([z.string(), z.string().min(1).max(256)]);
 
-/** The listing of all queues; that of a queue's subscriptions goes by the queue's name, which holds no `#`. */
+/**
+ * Name of the listing of all queues. The listing of a queue's subscriptions uses the queue's name, which contains
+ * no `#`.
+ */
 export const QUEUE_LISTING = '#queues';
 
-/** An opaque marker: a digest that only the listing's own markers have, and the last item that was given. */
+/** An opaque marker: a digest that is valid for this listing only, and the last item returned. */
 function markerOf(listing: string, last: string): string {
   return Buffer.from(JSON.stringify([digestOf(listing, last), last])).toString('base64url');
 }
@@ -21,8 +24,8 @@ function digestOf(listing: string, last: string): string {
 }
 
 /**
- * The item after which a page begins; undefined for the first page. A marker holds no more than a name in its own
- * listing, so that a forged one reaches nothing that the listing would not show anyway.
+ * The item after which a page starts; undefined for the first page. A marker contains only a name in its listing,
+ * so a forged one reveals nothing that the listing would not show.
  * @throws InvalidMarkerError
  */
 export function lastOf(listing: string, { marker }: PageRequest): string | undefined {
@@ -30,7 +33,7 @@ export function lastOf(listing: string, { marker }: PageRequest): string | undef
   const parsed = markerSchema.safeParse(parsedJson(Buffer.from(marker, 'base64url').toString()));
   if (!parsed.success) throw new InvalidMarkerError();
   const [, last] = parsed.data;
-  // Decoding base64url skips what it does not know; only the exact text that we would give out is taken.
+  // Decoding base64url ignores unknown characters; only the exact text that we issued is accepted.
   if (markerOf(listing, last) !== marker) throw new InvalidMarkerError();
   return last;
 }
@@ -43,7 +46,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** The page out of one item more than it may hold: the surplus one says that there is a next page. */
+/** A page from one item more than its limit: the extra item shows that there is a next page. */
 export function pageOf<T>(
   listing: string,
   found: readonly T[],
@@ -57,12 +60,12 @@ export function pageOf<T>(
     : { items };
 }
 
-/** A time, and behind it the ids that tell apart what has the same time. */
+/** A time, followed by ids that distinguish items of the same time. */
 const PLACE = /^\d{13}(?:#[A-Za-z0-9_-]{1,64}){0,2}$/;
 
 /**
- * A listing and what was selected from it, as the markers of its pages know it: a marker means nothing in any other. The
- * `#` keeps it apart from the listings that go by the name of a queue.
+ * The name of a listing with its selection. Markers are valid for this name only. The `#` distinguishes it from
+ * listings named after a queue.
  */
 export function listingOf(kind: string, selection: object): string {
   const sorted = Object.entries(selection)
@@ -72,7 +75,10 @@ export function listingOf(kind: string, selection: object): string {
   return `#${kind}#${digest}`;
 }
 
-/** The place after which a page begins; undefined for the first. @throws InvalidMarkerError */
+/**
+ * The position after which a page starts; undefined for the first page.
+ * @throws InvalidMarkerError
+ */
 export function placeAsked(listing: string, request: PageRequest): string | undefined {
   const place = lastOf(listing, request);
   if (place !== undefined && !PLACE.test(place)) throw new InvalidMarkerError();
@@ -84,44 +90,51 @@ export function timeOfPlace(place: string): number {
   return Number(place.slice(0, 13));
 }
 
-/** A page that goes on after `place`, or is the last. */
+/** A page that continues after `place`, or the last page if there is none. */
 export function pageUpTo<T>(listing: string, items: readonly T[], place: string | undefined): Page<T> {
   return place === undefined ? { items } : { items, marker: markerOf(listing, place) };
 }
 
-/** An item and its place in a listing: places are compared as text, and no two are the same. */
+/** An item and its position in a listing. Positions are unique and compared as text. */
 export type Placed<Item> = { place: string; item: Item };
 
 /** `descending`: the greatest place first. */
 export type Direction = 'ascending' | 'descending';
 
-/** Reads on in a part of a listing, in the listing's direction, past at most `most` entries. */
+/** Reads the next entries of a part of a listing, in the listing's direction, at most `most` of them. */
 export type ReadPart<Item> = (most: number) => Promise<PartPage<Item>>;
 
-/** `found` may be fewer than were read past. `rest`: how far it came, and how it goes on; absent at the end of the part. */
+/**
+ * `found` may be fewer than were read. `rest`: the position reached, and how to continue; absent at the end of
+ * the part.
+ */
 type PartPage<Item> = { found: readonly Placed<Item>[]; rest?: Rest<Item> };
 
 type Rest<Item> = { readTo: string; read: ReadPart<Item> };
 
-/** `readTo`: all up to this place have been given, and there may be more. Absent at the end of the listing. */
+/**
+ * `readTo`: the page covers all items up to this position, and there may be more. Absent at the end of the
+ * listing.
+ */
 type MergedPage<Item> = { found: readonly Placed<Item>[]; readTo?: string };
 
-/** Queries side by side; well within the SDK's 50 sockets. */
+/** Concurrent queries; well within the SDK's 50 sockets. */
 const SIDE_BY_SIDE = 32;
 
 /**
- * How often a part is read on for one page. Usually once; more where nearly everything is filtered out, and then each time
- * four times as far.
+ * The most reads of one part for one page. Usually one; more if the filter drops nearly everything, and then each
+ * read covers four times as many entries.
  */
 const MOST_TURNS = 5;
 const GROWTH = 4;
 
-/** The entries that one read passes at most. Those of our indexes have some 300 bytes, and DynamoDB stops at 1 MB anyway. */
+/** The most entries of one read. Entries of these indexes have about 300 bytes, and DynamoDB stops at 1 MB. */
 const MOST_ENTRIES = 1_000;
 
 /**
- * The next `limit` items of a listing whose parts, such as the shards of an index, are each in order. Never more than five
- * reads of each part: where these do not fill the page, it ends at the last place that all parts have come to.
+ * The next `limit` items of a listing whose parts, such as the shards of an index, are each sorted. Each part is
+ * read at most five times; if that does not fill the page, it ends at the last position that all parts have
+ * reached.
  */
 export async function mergedPage<Item>(
   parts: readonly ReadPart<Item>[],
@@ -137,7 +150,7 @@ export async function mergedPage<Item>(
     const pages = await inParallel(reads, SIDE_BY_SIDE, (read) => read(most));
     found = [...found, ...pages.flatMap((page) => page.found)]
       .sort((one, other) => (isBefore(one.place, other.place) ? -1 : 1))
-      // One more than the page holds tells that there is a next page, and how far the parts have to be read for this one.
+      // One more than the limit shows that there is a next page, and how far the parts must be read for this one.
       .slice(0, limit + 1);
     const surplus = found[limit];
     behind = pages
@@ -154,12 +167,12 @@ export async function mergedPage<Item>(
     : { found };
 }
 
-/** Whether one place comes before another. */
+/** Compares positions: whether the first comes before the second. */
 export function placesIn(direction: Direction) {
   return (one: string, other: string): boolean => (direction === 'ascending' ? one < other : one > other);
 }
 
-/** Twice an even share and a few more: chance spreads entries over shards unevenly. */
+/** Twice an even share plus a few, because entries are distributed over shards unevenly. */
 function entriesToRead(limit: number, parts: number, turn: number): number {
   return Math.min(MOST_ENTRIES, (2 * Math.ceil((limit + 1) / parts) + 4) * GROWTH ** turn);
 }

@@ -7,7 +7,7 @@ import type { DynamoDBDocument, QueryCommandInput, QueryCommandOutput } from '@a
 
 type Item = Record<string, unknown>;
 
-/** The answers to a query, one for each request, as they are asked for. */
+/** The responses to a query, one per request, fetched as they are consumed. */
 export async function* answersOf(
   client: DynamoDBDocument,
   query: QueryCommandInput,
@@ -20,19 +20,19 @@ export async function* answersOf(
   } while (ExclusiveStartKey !== undefined);
 }
 
-/** The pages of a query, one request each, read as they are asked for. */
+/** The pages of a query, one per request, fetched as they are consumed. */
 export async function* pagesOf(client: DynamoDBDocument, query: QueryCommandInput): AsyncGenerator<Item[]> {
   for await (const { Items = [] } of answersOf(client, query)) yield Items;
 }
 
-/** The items of a query, pages followed until `atMost` are found or there are no more. */
+/** The items of a query, following pages until `atMost` are found or there are no more. */
 export async function queriedItems(
   client: DynamoDBDocument,
   query: Omit<QueryCommandInput, 'Limit'>,
   atMost = Infinity,
 ): Promise<Item[]> {
   const items: Item[] = [];
-  // A limit counts what a filter leaves out as well: many requests for a few items.
+  // A Limit counts entries that the filter drops too: many requests for few items.
   const limit = Number.isFinite(atMost) && query.FilterExpression === undefined ? { Limit: atMost } : {};
   for await (const page of pagesOf(client, { ...query, ...limit })) {
     items.push(...page);
@@ -41,10 +41,10 @@ export async function queriedItems(
   return items.slice(0, atMost);
 }
 
-/** What reading again takes of time and chance: `random` is uniform in [0, 1). */
+/** Waits and randomness for repeated reads: `random` is uniform in [0, 1). */
 export type BatchReading = Pacing & { random: () => number };
 
-/** DynamoDB left some of a batch unread however often it was asked: it is throttled. Transient. */
+/** DynamoDB left part of a batch unread after all retries, because it is throttled. Transient. */
 class ItemsNotReadError extends Error {
   override readonly name = 'ItemsNotReadError';
   readonly unread: number;
@@ -55,13 +55,14 @@ class ItemsNotReadError extends Error {
   }
 }
 
-/** How often items are asked for before they are given up, and the upper bound of the first wait, which doubles. */
+/** How often items are requested before giving up, and the upper bound of the first wait, which doubles. */
 const MAX_ROUNDS = 5;
 const FIRST_WAIT_MS = 50;
 
 /**
- * Up to 100 items by their different keys, in any order; strongly consistent. What DynamoDB leaves unread is asked for again, if
- * there is time. @throws ItemsNotReadError
+ * Up to 100 items by distinct keys, in any order; strongly consistent. Keys that DynamoDB leaves unread are
+ * requested again while there is time.
+ * @throws ItemsNotReadError
  */
 export async function itemsByKey(
   client: DynamoDBDocument,
@@ -96,20 +97,20 @@ async function readOnce(
   return { found: Responses[tableName] ?? [], unread: UnprocessedKeys[tableName]?.Keys ?? [] };
 }
 
-/** One partition of an index, and which places of it: those from `first` to `last`, both included, but for `after`. */
+/** A range of one index partition: positions from `first` to `last`, both inclusive, after `after`. */
 export type IndexPart = {
   index: { readonly name: string; readonly partition: string; readonly sort: string };
   partition: string;
   first: string;
   last: string;
   direction: Direction;
-  /** Where the page before ended. */
+  /** The last position of the page before. */
   after?: string | undefined;
   /** Only entries with this status. */
   status?: string | undefined;
 };
 
-/** Reads a partition of an index by Query, each read one request; none where the range is empty. */
+/** Reads a partition of an index by Query, one request per read; no request if the range is empty. */
 export function readIndexPart<Item>(
   client: DynamoDBDocument,
   tableName: string,
@@ -132,7 +133,7 @@ export function readIndexPart<Item>(
         Limit: most,
       });
       const found = Items.map((entry) => ({ place: placeIn(entry), item: itemOf(entry) }))
-        // BETWEEN includes both its ends.
+        // BETWEEN includes both ends.
         .filter(({ place }) => part.after === undefined || isBefore(part.after, place));
       return LastEvaluatedKey === undefined
         ? { found }

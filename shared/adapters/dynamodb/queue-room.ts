@@ -8,15 +8,16 @@ import { pausesOf, type RegistryTable, THERE } from './subscription-writes.ts';
 import { conditional, ifNoConflict } from './writes.ts';
 import { TransactionConflictException } from '@aws-sdk/client-dynamodb';
 
-/** A full queue is read whole no more often than this, however many ask for room. */
+/** A full queue is recounted at most this often, however many callers ask for room. */
 const COUNT_AGAIN_AFTER_MS = 60_000;
 
 type Room = { queue: string; more: Amount; most: Amount };
 
 /**
- * Takes room on a queue's item. What is taken there is an upper bound: nobody gives room back, and a subscription that ends by its
- * `ttl` could not. Where the bound leaves no room, and on a queue that was made before there was one, what is stored is counted,
- * ended and deleted subscriptions too as long as they are stored. A queue that is not there has room: whoever adds to it finds out.
+ * Reserves room on a queue's item; false if the queue is full. The reserved amount is an upper bound: nothing is
+ * given back, because a subscription that expires by `ttl` could not. If the bound leaves no room or does not
+ * exist yet, the stored subscriptions are counted, including ended and deleted ones. A missing queue has room;
+ * the write that follows fails.
  */
 export async function takeRoom(table: RegistryTable, room: Room): Promise<boolean> {
   const taken = await withRetriedWrites(() => take(table, room), pausesOf(table));
@@ -33,7 +34,7 @@ async function take(table: RegistryTable, room: Room): Promise<boolean | 'again'
     await count(table, room.queue, { subscriptions: bound.roomSubscriptions, bytes: bound.roomBytes });
     return 'again';
   }
-  // Somebody else is still counting a queue that had no bound.
+  // Another caller is still counting a queue that had no bound.
   return 'roomBytes' in result.item ? false : 'again';
 }
 
@@ -43,7 +44,7 @@ const boundSchema = z.object({
   roomCountedAt: z.number().default(-Infinity),
 });
 
-/** What does not grow is not asked about. */
+/** Amounts that do not grow are not checked. */
 function takingOf({ tableName }: RegistryTable, { queue, more, most }: Room) {
   const grown = [
     ...(more.subscriptions > 0 ? ['roomSubscriptions <= :leftSubscriptions'] : []),
@@ -64,15 +65,15 @@ function takingOf({ tableName }: RegistryTable, { queue, more, most }: Room) {
   };
 }
 
-/** A transaction had the queue's item just then. */
+/** A transaction held the queue's item at that moment; the update is retried. */
 function passingConflict(error: unknown): 'again' {
   if (error instanceof TransactionConflictException) return 'again';
   throw error;
 }
 
 /**
- * Sets the bound to what is stored, if nobody else has just done so or is about to. What others take meanwhile stays taken: the
- * bound is moved by the difference, not set.
+ * Sets the bound to the stored amount, unless another caller has just done so or is doing it. The bound is
+ * changed by the difference, so that concurrent reservations remain counted.
  */
 async function count(table: RegistryTable, queue: string, bound: Amount): Promise<void> {
   const { client, tableName, clock } = table;

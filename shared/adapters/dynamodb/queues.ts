@@ -33,7 +33,8 @@ import {
 } from './subscription-item.ts';
 
 /**
- * An update, since the count of subscriptions and `createdAt` of an existing queue stay.
+ * Creates or replaces a queue. Uses an update, because the count of subscriptions and `createdAt` of an existing
+ * queue stay.
  * @throws QueueBeingDeletedError
  */
 export async function putQueue(table: RegistryTable, queue: Queue): ReturnType<Registry['putQueue']> {
@@ -74,8 +75,8 @@ export async function ensureQueue(table: RegistryTable, queue: Queue): Promise<v
 }
 
 /**
- * Writes a queue. Where one of that name is being deleted, the write is refused, and made again once nothing is left of it.
- * @throws QueueBeingDeletedError where that takes too long
+ * Writes a queue. If a queue of that name is being deleted, removes the rest of it first and then writes again.
+ * @throws QueueBeingDeletedError if the removal takes too long
  */
 async function onceRemoved<Written>(
   table: RegistryTable,
@@ -91,7 +92,7 @@ async function onceRemoved<Written>(
   return again;
 }
 
-/** From this write on there is no such queue for anybody. Its item stays until nothing else is left of it. */
+/** Hides a queue from all callers. Its item stays until everything else of it is removed. */
 export async function deleteQueue(
   { client, tableName }: RegistryTable,
   name: string,
@@ -109,9 +110,9 @@ export async function deleteQueue(
 }
 
 /**
- * Removes the subscriptions of a deleted queue a page at a time, and its own item last. Each page goes in a transaction that
- * checks that the queue is still this deleted one, and that the subscriptions are as they were read: the claim of one whose
- * subscriber was changed meanwhile is another than the one read, and would stay for ever.
+ * Removes the subscriptions of a deleted queue page by page, and the queue's item last. Each page is a
+ * transaction that checks that the queue is still the deleted one and that each subscription has the subscriber
+ * that was read: otherwise the claim on a changed subscriber would remain forever. False: out of time.
  */
 export async function removeDeletedQueue(
   table: RegistryTable,
@@ -144,12 +145,13 @@ function subscriptionItems({ client, tableName }: RegistryTable, queue: string):
   );
 }
 
-/** What a deletion needs of a subscription: not even an item that cannot be read otherwise stays. */
+/** The fields that a deletion needs, so that items that are otherwise unreadable are removed too. */
 const removable = z.object({ pk: z.string(), sk: z.string(), subscriber: z.string() });
 
 function deletionsOf({ tableName }: RegistryTable, queue: string, items: readonly unknown[]) {
   const subscriptions = items.map((item) => removable.parse(item));
-  // One that expired and its successor share a subscriber, and a transaction takes an item once.
+  // An expired subscription and its successor share a subscriber, and a transaction may contain an item only
+  // once.
   const claims = new Map(
     subscriptions
       .map(({ subscriber }) => subscriberItemKey({ queue, subscriber }))
@@ -183,7 +185,7 @@ export async function changeQueue(
     const after = change(before);
     const edits = editsOf(item, queueAttributesOf(before), queueAttributesOf(after));
     if (edits.length === 0) return { kind: 'left', current: before };
-    // All of the metadata as read, and of this life of the queue: a patch says what it says of the whole.
+    // All metadata as read, and the same incarnation of the queue: a patch applies to the metadata as a whole.
     const guards = { createdAt: item['createdAt'], metadata: item['metadata'], deletedAt: undefined };
     const write = client.update({ ...at, ...updateOf(edits, guards) });
     return (await ifNoConflict(write)) === undefined ? 'again' : { kind: 'changed', before, after };

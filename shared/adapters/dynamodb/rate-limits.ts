@@ -20,19 +20,22 @@ import { conditional, expression, type Expression, ifConditionHolds } from './wr
 import { decoded, RECORD_VERSION, ttlOf } from './record.ts';
 import type { DynamoDBDocument, UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 
-/** Milliseconds within which the deliveries of one batch ask, since they are claimed side by side. */
+/**
+ * Milliseconds in which requests for slots are combined, since the deliveries of a batch are claimed
+ * concurrently.
+ */
 const GATHER_MS = 10;
 
-/** Each refusal tells which way to go next. */
+/** The most tries of a reservation. Each refusal returns the line, which decides the next write. */
 const RESERVATION_TRIES = 6;
 
-/** Lines of which it is remembered that they stand, which saves a refused write; a hint only. */
+/** Lines known to be standing, to avoid a refused write; a hint only. */
 const MOST_REMEMBERED = 10_000;
 
-/** Messages of one batch that expire within these milliseconds of each other ask together. */
+/** Milliseconds; deliveries of a batch that expire this close to each other reserve slots together. */
 const EXPIRING_TOGETHER_MS = 10_000;
 
-/** Slots that are wanted for later are asked for together where their times lie within these milliseconds. */
+/** Milliseconds; slots for later are reserved together if their times are this close. */
 const STARTING_TOGETHER_MS = 1_000;
 
 type Asked = {
@@ -43,9 +46,9 @@ type Asked = {
 };
 
 /**
- * One item of the deliveries table for each subscription that limits its rate: up to when its slots are given out. Deliveries
- * of a batch reserve theirs by one conditional update. A line that stands is lengthened by an addition, so that any number of
- * functions at once get slots without a conflict; one that does not begins now.
+ * One item of the deliveries table for each rate-limited subscription: the time up to which its slots are
+ * reserved. The deliveries of a batch reserve theirs by one conditional update. A standing line is extended by an
+ * addition, so that concurrent functions get slots without a conflict; otherwise a new line begins now.
  */
 export function dynamoRateLimits(
   client: DynamoDBDocument,
@@ -87,7 +90,9 @@ export function dynamoRateLimits(
 type Wanted = Asked & { count: number; now: number; first: Way };
 type Way = 'lengthen' | 'begin';
 
-/** The slots that were wanted, or where there are none what there is instead; and the end of the line after it. */
+/**
+ * The reserved slots, or the substitute for each of them if there are none, and the end of the line afterwards.
+ */
 type Reservation = { reservedUpTo: number; slots: readonly Slot[] };
 
 async function reservation(
@@ -118,7 +123,7 @@ async function reservation(
   return reserved;
 }
 
-/** A conditional write, and the slots that it reserved in the line as it is after it. */
+/** A conditional write, and the slots that it reserves in the line after it. */
 type LineWrite = { request: UpdateCommandInput; slotsIn: (line: Line) => readonly Slot[] };
 
 function writeFor(tableName: string, wanted: Wanted, found: FoundSlots): LineWrite {
@@ -139,7 +144,8 @@ const writes: Record<Way, (tableName: string, wanted: Wanted) => LineWrite> = {
         TableName: tableName,
         Key: slotsItemKey(limited),
         UpdateExpression: `SET ${end} = ${end} + ${to.value(count * limit.intervalMs)}, ${lifetimeOf(to, now)}`,
-        // Domain `isStanding`, not before it is wanted, room for more, and no slots before the end.
+        // Domain `isStanding`, starts no earlier than wanted, has room for more, and no slots left before its
+        // end.
         ConditionExpression: `${to.name('epoch')} = ${to.value(limit.epoch)} AND ${end} > ${to.value(now)} AND ${end} >= ${to.value(from)} AND ${end} <= ${to.value(latestEnd(now, until))} AND attribute_not_exists(${to.name('left')})`,
         ...ANSWER,
         ...to.attributes(),
@@ -168,7 +174,7 @@ function atTheEnd(count: number, limit: RateLimit): LineWrite['slotsIn'] {
   return ({ reservedUpTo }) => slotsFrom(reservedUpTo - count * limit.intervalMs, count, limit);
 }
 
-/** Takes the slots that were left in a line as it was read. */
+/** Takes slots that were left free in a line as it was read. */
 function fill(
   tableName: string,
   { limited, limit, now }: Wanted,
@@ -191,7 +197,7 @@ function fill(
   };
 }
 
-/** Puts a slot among those that were left, as long as its line stands. */
+/** Returns a slot to the free slots of its line while the line stands. */
 function leavingOf(
   tableName: string,
   limited: RateLimitedKey,
@@ -211,7 +217,7 @@ function leavingOf(
 
 const ANSWER = { ReturnValues: 'ALL_NEW', ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const;
 
-/** Longer than any line, so that one is never forgotten while it stands. */
+/** Longer than any line, so that TTL never removes a standing one. */
 function lifetimeOf(to: Expression, now: number): string {
   return `${to.name(ttlAttribute)} = ${to.value(ttlOf(latestEnd(now) + DAY_MS))}`;
 }

@@ -3,10 +3,10 @@ import * as z from 'zod';
 /** Written on every record. */
 export const RECORD_VERSION = 1;
 
-/** What a reader understands: the version it writes and, once there is one, the version before. 1 is the first. */
+/** The versions that can be read: the current one and, once there is one, the version before. 1 is the first. */
 const readable = z.object({ v: z.literal(RECORD_VERSION) });
 
-/** An item of our tables that is not what this version of the code, or the one before, wrote. */
+/** An item that neither this version of the code nor the one before wrote. */
 export class UnreadableRecordError extends Error {
   override readonly name = 'UnreadableRecordError';
 
@@ -23,27 +23,33 @@ function nameOf(item: unknown): string {
   return parsed.success ? `${parsed.data.pk} ${parsed.data.sk}` : 'without keys';
 }
 
-/** Attributes that the schema does not name are left out: a newer version may have added them. @throws UnreadableRecordError */
+/**
+ * Decodes an item. Attributes that the schema does not name are dropped: a newer version may have added them.
+ * @throws UnreadableRecordError
+ */
 export function decoded<Schema extends z.ZodType>(schema: Schema, item: unknown): z.output<Schema> {
   const parsed = schema.safeParse(item);
   if (!parsed.success) throw new UnreadableRecordError(item, parsed.error);
   return parsed.data;
 }
 
-/** As `decoded`, for a whole record, which carries its version. @throws UnreadableRecordError */
+/**
+ * As `decoded`, for a complete record, which carries its version.
+ * @throws UnreadableRecordError
+ */
 export function decodedRecord<Schema extends z.ZodType>(schema: Schema, item: unknown): z.output<Schema> {
   decoded(readable, item);
   return decoded(schema, item);
 }
 
-/** Seconds for DynamoDB's TTL, never before the time itself. */
+/** DynamoDB TTL in seconds, rounded up so that it is never before `expiresAt`. */
 export function ttlOf(expiresAt: number): number {
   return Math.ceil(expiresAt / 1000);
 }
 
 /**
- * What an item repeats, such as its attempts, is kept under short names: DynamoDB charges by the kilobyte of the whole item.
- * Left out: what is undefined, and what the table of names does not have.
+ * Stores repeated structures, such as attempts, under short names, because DynamoDB charges by the kilobyte of
+ * the whole item. Drops undefined values and names that are not in the table.
  */
 export function withShortNames(
   names: Readonly<Record<string, string>>,
@@ -57,7 +63,7 @@ export function withShortNames(
   );
 }
 
-/** The way back. Names that the table does not have are left out. */
+/** Inverse of `withShortNames`. Names that are not in the table are dropped. */
 export function withLongNames(
   names: Readonly<Record<string, string>>,
   item: Readonly<Record<string, unknown>>,

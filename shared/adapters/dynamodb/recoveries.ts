@@ -11,7 +11,10 @@ import { queriedItems } from './queries.ts';
 import { decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { randomBytes } from 'node:crypto';
 
-/** Tells our own write, sent again because its answer was lost, from somebody else's (dynamo-deliveries.ts). */
+/**
+ * Attribute with the token of the last write: distinguishes our own write, repeated because its response was
+ * lost, from a concurrent one (see deliveries.ts).
+ */
 const MARK = 'w';
 
 /** The recoveries of a queue, in the deliveries table. */
@@ -85,7 +88,7 @@ async function answered(
   return refused(error, item === undefined ? undefined : recoveryOf(item));
 }
 
-/** No other key of the table begins so: those of messages hold two `#`. */
+/** No other key of the table starts like this: those of messages contain two `#`. */
 const JOB = 'JOB#';
 const RECOVERY = 'RECOVERY#';
 
@@ -102,7 +105,7 @@ function recoveryKeyOf(queue: string, id: string): Record<'pk' | 'sk', string> {
   };
 }
 
-/** The queue is the recovery's. */
+/** Without the queue, which is that of the recovery. */
 const deliveryKeys = z
   .array(z.object({ messageId: z.string(), subscriptionId: z.string(), bucket: z.number() }))
   .default([]);

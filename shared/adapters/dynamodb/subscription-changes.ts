@@ -19,7 +19,7 @@ import {
 type Write = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 type ChangeResult = Awaited<ReturnType<Registry['changeSubscription']>>;
 
-/** A subscription as it is in the table, and as the domain sees it. */
+/** A subscription as a table item and as a domain value. */
 type Found = { item: Record<string, unknown>; subscription: Subscription };
 
 export async function changeSubscription(
@@ -40,7 +40,10 @@ export async function changeSubscription(
   return changed;
 }
 
-/** The mark and the end of the claim, in one transaction: whoever subscribes next never meets half of it. */
+/**
+ * Marks a subscription deleted and releases its claim in one transaction, so that the next subscribe never sees
+ * one without the other.
+ */
 export async function markDeleted(
   table: RegistryTable,
   target: SubscriptionAt,
@@ -67,7 +70,7 @@ async function mark(table: RegistryTable, found: Found, now: number): Promise<Su
   const result = await transacted(client, clock, [update, releaseOf(table, before)]);
   if (result.kind === 'written') return after;
   if (result.writes[0]?.failed === true) return 'again';
-  // It had expired, and its subscriber is another subscription's by now.
+  // It had expired, and another subscription now holds its subscriber.
   const written = await ifNoConflict(client.update(update.Update));
   return written === undefined ? 'again' : after;
 }
@@ -116,7 +119,7 @@ async function writeChange(
   return (await releaseSubscriber(table, after, refusal.subscriptionId)) ? 'again' : refusal;
 }
 
-/** Whatever deliver noted since the read goes the way of what it had noted before: the change is made again. */
+/** A concurrent health write by deliver fails this condition; the change is recomputed. */
 const HEALTH = ['disabled', 'failing'] as const;
 
 function afterRefusal([update, claim]: readonly RefusedWrite[]): ChangeResult | 'again' {
@@ -125,10 +128,10 @@ function afterRefusal([update, claim]: readonly RefusedWrite[]): ChangeResult | 
     : 'again';
 }
 
-/** What a claim is made of. A change of the claim goes by these as they were read. */
+/** The attributes that a claim depends on. A change of the claim requires them as they were read. */
 const CLAIMED = ['subscriber', 'expiresAt'] as const;
 
-/** The new claim first, whose failure is a conflict. */
+/** The new claim is the first write; its failure is a conflict. */
 function claimsFor(
   table: RegistryTable,
   before: Subscription,
@@ -171,7 +174,7 @@ function updateOfSubscription(
     Update: {
       TableName: tableName,
       Key: subscriptionItemKey(subscription.queue, subscription.id),
-      // Gone or marked for deletion by now: nothing that an edit could bring back.
+      // The condition fails if the subscription is gone or marked deleted, so that an edit cannot restore it.
       ...updateOf(edits, { id: item['id'], deletedAt: undefined, ...pick(item, guards) }),
     },
   };

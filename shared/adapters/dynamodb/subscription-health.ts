@@ -8,7 +8,7 @@ import { subscriptionItemKey, subscriptionOf } from './subscription-item.ts';
 
 export type SubscriptionPlace = { tableName: string; queue: string; subscriptionId: string };
 
-/** What deliver writes to a subscription; each is one conditional request, with the item in its answer either way. */
+/** Writes a change of a subscription's health by one conditional request, which returns the item either way. */
 export function changeHealth(
   client: DynamoDBDocument,
   place: SubscriptionPlace,
@@ -22,7 +22,7 @@ export function changeHealth(
   });
 }
 
-/** Answers with what it is disabled for then; undefined: it is not, or it is gone. */
+/** Disables a subscription and returns the reason now in force. Undefined: it is not disabled, or it is gone. */
 export async function disable(
   client: DynamoDBDocument,
   place: SubscriptionPlace,
@@ -62,7 +62,7 @@ async function updated(
   return { kind: 'refused', current: item === undefined ? undefined : subscriptionOf(item) };
 }
 
-/** Domain `allows`, said in DynamoDB's language. A comparison with an attribute that is missing is false. */
+/** Domain `allows` as conditions. A comparison with a missing attribute is false. */
 function decisionOf(change: HealthChange, to: Expression): string[] {
   switch (change.kind) {
     case 'begin':
@@ -113,7 +113,7 @@ function failuresIn(to: Expression): string {
   return to.name('failing', 'failures');
 }
 
-/** Domain `changedBy`, as an update expression. */
+/** Domain `changedBy` as an update expression. */
 function updateOf(change: HealthChange, to: Expression): string {
   const set = (values: Record<string, unknown>): string => {
     const sets = Object.entries(values).map(([name, value]) => `${to.name(name)} = ${to.value(value)}`);

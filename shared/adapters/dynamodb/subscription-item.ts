@@ -19,7 +19,7 @@ const META = 'META';
 export const subscriptionPrefix = 'SUB#';
 export const subscriberPrefix = 'URL#';
 
-/** The one partition of the index that lists the queues. */
+/** The single partition of the index that lists the queues. */
 export const QUEUES = 'QUEUES';
 
 export function queuePartition(queue: string): string {
@@ -35,7 +35,7 @@ export function subscriptionItemKey(queue: string, id: string): ItemKey {
   };
 }
 
-/** What makes a subscriber unique on its queue. */
+/** Key of the claim that keeps a subscriber unique on its queue. */
 export function subscriberItemKey({
   queue,
   subscriber,
@@ -48,7 +48,7 @@ export function subscriberItemKey({
 
 const itemSchema = z.record(z.string(), z.unknown());
 
-/** An item with all that is in it. */
+/** An item with all of its attributes. */
 export function itemOf(item: unknown): Record<string, unknown> {
   return itemSchema.parse(item);
 }
@@ -57,17 +57,17 @@ const queueItemSchema = z.object({ sk: z.literal(META) });
 
 const deletedQueueSchema = z.object({ deletedAt: z.number() });
 
-/** Of a queue's own item: whether the queue was deleted, and only waits for its subscriptions to be removed. */
+/** Whether a queue item belongs to a deleted queue, which stays until its subscriptions are removed. */
 export function isDeletedQueue(item: unknown): boolean {
   return deletedQueueSchema.safeParse(item).success;
 }
 
-/** A queue's own item sorts ahead of its subscriptions. */
+/** Whether an item is the queue item, which sorts before the subscriptions of the queue. */
 export function isQueueItem(item: unknown): boolean {
   return queueItemSchema.safeParse(item).success;
 }
 
-/** What users gave is kept as JSON: their keys may be empty, their numbers beyond DynamoDB's, their nesting deep. */
+/** User input is stored as JSON: keys may be empty, numbers exceed DynamoDB's range, nesting be deep. */
 export const json = z.string().transform((text, context): unknown => {
   try {
     return JSON.parse(text);
@@ -89,7 +89,7 @@ export function queueOf(item: unknown): Queue {
   return decodedRecord(queueSchema, item);
 }
 
-/** Beside the keys. All that a replacement overwrites, but for `createdAt`. */
+/** The attributes besides the keys that a replacement overwrites: all except `createdAt`. */
 export function queueAttributesOf(queue: Queue): Record<string, unknown> {
   return {
     v: RECORD_VERSION,
@@ -101,7 +101,7 @@ export function queueAttributesOf(queue: Queue): Record<string, unknown> {
   };
 }
 
-/** The whole item of a new queue. */
+/** The complete item of a new queue. */
 export function queueItemOf(queue: Queue): Record<string, unknown> {
   return {
     ...queueItemKey(queue.name),
@@ -110,7 +110,7 @@ export function queueItemOf(queue: Queue): Record<string, unknown> {
   };
 }
 
-/** Options of a later version go through untouched. */
+/** Options of a later version are kept unchanged. */
 export const optionsSchema = z.looseObject({
   _retry_policy: partialPolicySchema.exactOptional(),
   post_headers: z.record(z.string(), z.string()).exactOptional(),
@@ -166,7 +166,7 @@ export function subscriptionOf(item: unknown): Subscription {
   return { ...subscription, ...(lifetime === undefined ? {} : { ttl: lifetime }) };
 }
 
-/** The user's `ttl` is the attribute `lifetime`: `ttl` is DynamoDB's, and a point in time. */
+/** The user's `ttl` is stored as `lifetime`, because the attribute `ttl` is DynamoDB's and a point in time. */
 export function subscriptionItemOf({
   ttl,
   options,
@@ -196,7 +196,10 @@ export function subscriberItemOf(subscription: Subscription): Record<string, unk
 
 const holderSchema = z.object({ subscriptionId: z.string() });
 
-/** Whose subscriber it is. @throws UnreadableRecordError */
+/**
+ * The subscription that holds a claim.
+ * @throws UnreadableRecordError
+ */
 export function holderOf(item: unknown): string {
   return decodedRecord(holderSchema, item).subscriptionId;
 }

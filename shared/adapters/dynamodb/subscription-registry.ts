@@ -25,7 +25,10 @@ import {
   subscriptionPrefix,
 } from './subscription-item.ts';
 
-/** The subscriptions table as administration sees it. Errors of AWS pass through, but for what is an answer. */
+/**
+ * The subscriptions table for administration. AWS errors pass through, except failed conditions, which are
+ * results.
+ */
 export function dynamoRegistry(client: DynamoDBDocument, tableName: string, clock: Clock & Pacing): Registry {
   const table: RegistryTable = { client, tableName, clock };
 
@@ -104,7 +107,7 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
   };
 }
 
-/** Their claims by one request, and then the queue with those that hold them by another. */
+/** Reads the claims by one request, then the queue and the subscriptions that hold them by another. */
 async function findBySubscribers(
   { client, tableName, clock }: RegistryTable,
   queue: string,
@@ -130,7 +133,10 @@ async function findBySubscribers(
 
 const keySchema = z.object({ sk: z.string() });
 
-/** All queues, or those whose name contains a text. A name cannot be filtered by as the index's key, but by its copy. */
+/**
+ * Queries all queues, or those whose name contains a text. The filter uses the copy `name`, because the index key
+ * cannot be filtered.
+ */
 function queryOfQueues(tableName: string, part: string | undefined): QueryCommandInput {
   const { name, partition } = subscriptionIndexes.queues;
   const all = {

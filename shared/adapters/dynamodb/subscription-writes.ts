@@ -14,7 +14,10 @@ import {
 import { ifConditionHolds, transacted } from './writes.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 
-/** What a write to the subscriptions table needs; the clock paces tries that met another transaction. */
+/**
+ * What a write to the subscriptions table needs; the clock paces retries after a conflict with another
+ * transaction.
+ */
 export type RegistryTable = {
   client: DynamoDBDocument;
   tableName: string;
@@ -23,21 +26,22 @@ export type RegistryTable = {
 
 const FIRST_PAUSE_MS = 5;
 
-/** How often, and how long after another, a change is tried that others come before. */
+/** Number of tries, and the jittered pause between them, for changes that lose against concurrent ones. */
 export function pausesOf({ clock }: RegistryTable) {
   return { tries: 8, pause: (tried: number) => clock.sleep(Math.random() * FIRST_PAUSE_MS * 2 ** tried) };
 }
 
-/** Of a queue that there is, or of one that there never was. */
+/** The queue exists, or never existed. */
 export const NOT_DELETED = 'attribute_not_exists(deletedAt)';
 
-/** Of a queue that there is. */
+/** The queue exists. */
 export const THERE = `attribute_exists(${primaryKey.partition}) AND ${NOT_DELETED}`;
 const ABSENT = `attribute_not_exists(${primaryKey.partition})`;
 
 /**
- * A claim whose holder is gone is nobody's, and is freed once: should another come first then, that is a conflict. A transaction
- * writes all or nothing, so those that a conflict refuses are left out of the next one.
+ * Adds subscriptions. A claim whose subscription is gone is released once; if another subscription takes it
+ * first, that is a conflict. A transaction writes all or nothing, so subscriptions with conflicts are left out of
+ * the next one.
  */
 export async function addSubscriptions(
   table: RegistryTable,
@@ -57,12 +61,13 @@ export async function addSubscriptions(
   return subscriptions.map(({ id }) => conflicts.get(id) ?? { kind: 'added' });
 }
 
-/** A subscription whose subscriber another one has. */
+/** A subscription whose subscriber is claimed by another one. */
 type RefusedClaim = { subscription: Subscription; holder: string };
 
 /**
- * One transaction: the subscriptions, each with its claim on its subscriber (unless another's is in force), and a count on their
- * queue, which tells a deletion by an earlier version that there is more to delete. None is written where one is refused.
+ * One transaction: the subscriptions, a claim for each on its subscriber (unless another claim is in force), and
+ * a counter on the queue, by which a deletion by an earlier version notices new subscriptions. If one is refused,
+ * none is written.
  */
 async function add(
   { client, tableName, clock }: RegistryTable,
@@ -83,7 +88,7 @@ async function add(
       Put: {
         TableName: tableName,
         Item: subscriberItemOf(subscription),
-        // TTL may leave an expired claim for days. Whoever comes after it takes it over.
+        // TTL may leave an expired claim in the table for days; the next subscription takes it over.
         ConditionExpression: `${ABSENT} OR expiresAt <= :now`,
         ExpressionAttributeValues: { ':now': subscription.createdAt },
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
@@ -104,7 +109,7 @@ async function add(
   return refused;
 }
 
-/** Its claim on the subscriber went when it was marked. */
+/** Removes a marked subscription. Its claim was released when it was marked. */
 export async function removeMarked(
   { client, tableName }: RegistryTable,
   queue: string,
@@ -119,8 +124,8 @@ export async function removeMarked(
 }
 
 /**
- * Frees a subscriber from the claim of a subscription that is not there any more, however that came about. One transaction
- * makes sure of both: that the holder is still absent, and that the claim is still its own. False: the claim stays.
+ * Releases the claim of a subscription that no longer exists. One transaction checks that the holder is still
+ * absent and still has the claim. False: the claim stays.
  */
 export async function releaseSubscriber(
   { client, tableName, clock }: RegistryTable,

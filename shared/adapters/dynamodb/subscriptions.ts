@@ -24,12 +24,12 @@ import {
 import { expression } from './writes.ts';
 import type { DynamoDBDocument, QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 
-/** Bytes that each cache may hold: by bytes, since options and metadata may have a few characters or 64 KiB. */
+/** Limit of each cache in bytes, since options and metadata may have a few characters or 64 KiB. */
 const MAX_CACHED = 64 * 1024 * 1024;
 
 /**
- * The subscriptions table as dispatch and deliver see it. Every read is strongly consistent; `cached` answers may be
- * `cacheSeconds` old, and are shared, so they are for reading only.
+ * The subscriptions table for dispatch and deliver. Every read is strongly consistent. `cached` values may be
+ * `cacheSeconds` old; they are shared, so callers must not modify them.
  */
 export function dynamoSubscriptions(
   client: DynamoDBDocument,
@@ -56,7 +56,8 @@ export function dynamoSubscriptions(
       ),
     find: async (queue, subscriptionId, freshness) => {
       const [foundQueue, subscription] = await Promise.all([
-        // Not at every retry of the queue: one item takes 3,000 such reads a second (docs/cost-and-performance.md#ceilings).
+        // Cached even for a fresh subscription: one item takes 3,000 such reads a second
+        // (docs/cost-and-performance.md#ceilings).
         queues.cached(queue, () => readQueue(client, tableName, queue)),
         subscriptions[freshness](nameOf(queue, subscriptionId), () =>
           readSubscription(client, tableName, queue, subscriptionId),
@@ -72,7 +73,7 @@ export function dynamoSubscriptions(
     },
     changeHealth: async (queue, subscriptionId, change) => {
       const result = await changeHealth(client, { tableName, queue, subscriptionId }, change);
-      // Written or refused, what is cached is older.
+      // The cached values are outdated whether the change was written or refused.
       pages.forgetAll(nameOf(queue, ''));
       subscriptions.forget(nameOf(queue, subscriptionId));
       return result;
@@ -104,7 +105,10 @@ async function readSubscription(
   return Item === undefined ? undefined : subscriptionOf(Item);
 }
 
-/** What decides whether a message goes to a subscription: the rest of an item, such as its secrets, is more than half of it. */
+/**
+ * The fields that decide whether a message goes to a subscription. The rest of an item, such as its secrets, is
+ * more than half of it.
+ */
 const listedSchema = subscriptionSchema
   .pick({
     id: true,
@@ -155,7 +159,7 @@ function listingOf() {
 type PageOfQueue = { tableName: string; queue: string; after: string };
 
 /**
- * One Query: DynamoDB answers with up to 1 MB of items, counted before their attributes are chosen.
+ * One Query: DynamoDB returns up to 1 MB of items, counted before the projection.
  * @throws UnreadableRecordError
  */
 async function readPage(
@@ -167,7 +171,7 @@ async function readPage(
   const query = { TableName: tableName, ConsistentRead: true, ...listing };
   const { Items = [], LastEvaluatedKey: more } = await client.query({
     ...query,
-    // The queue and its subscriptions lie side by side, ahead of the items that make subscribers unique.
+    // The queue item and its subscriptions are adjacent and sort before the subscriber claims.
     KeyConditionExpression: `${primaryKey.partition} = :queue AND ${primaryKey.sort} < :subscribers`,
     ExpressionAttributeValues: { ':queue': queuePartition(queue), ':subscribers': subscriberPrefix },
     ExclusiveStartKey: after === '' ? undefined : subscriptionItemKey(queue, after),
@@ -179,8 +183,8 @@ async function readPage(
 }
 
 /**
- * Read after the subscriptions: if it is the queue that a message was accepted by, they were that queue's. By Query, because
- * dispatch may read the table in no other way.
+ * Reads the queue after its subscriptions: if it is the queue that accepted the message, the subscriptions
+ * belonged to it. Uses Query, because dispatch has no other permission on the table.
  */
 async function readQueueOf(
   client: DynamoDBDocument,

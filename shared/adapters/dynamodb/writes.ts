@@ -8,9 +8,12 @@ import type { DynamoDBDocument, TransactWriteCommandInput } from '@aws-sdk/lib-d
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { isDeepStrictEqual } from 'node:util';
 
-/** The names and values of one request's expressions. Every name goes in by reference, since `status` and `owner` are reserved. */
+/**
+ * The names and values of a request's expressions. Every name is a reference, since `status` and `owner` are
+ * reserved.
+ */
 export type Expression = {
-  /** A path's reference: `name('lease', 'owner')` is `#lease.#owner`. */
+  /** The reference for a path: `name('lease', 'owner')` is `#lease.#owner`. */
   name(...path: readonly string[]): string;
   value(value: unknown): string;
   attributes(): {
@@ -19,7 +22,10 @@ export type Expression = {
   };
 };
 
-/** Letters, digits and `_` ("Expression attribute names", DynamoDB developer guide); ids of subscriptions hold others. */
+/**
+ * Letters, digits and `_` ("Expression attribute names", DynamoDB developer guide); subscription ids contain
+ * other characters.
+ */
 const REFERENCE = /^[A-Za-z0-9][A-Za-z0-9_]*$/;
 
 export function expression(): Expression {
@@ -42,10 +48,10 @@ export function expression(): Expression {
   };
 }
 
-/** One attribute of an item: as it lies in the table, and as it shall be. Undefined: not there. */
+/** An attribute of an item: its value in the table, and its new value. Undefined: absent. */
 export type ItemEdit = { name: string; from: unknown; to: unknown };
 
-/** What makes of the one form of an item the other, by `item`, the very item of the table. */
+/** The edits between two stored forms. The old values are from `item`, the item as it is in the table. */
 export function editsOf(
   item: Record<string, unknown>,
   before: Record<string, unknown>,
@@ -56,7 +62,7 @@ export function editsOf(
     .map((name) => ({ name, from: item[name], to: after[name] }));
 }
 
-/** An update that makes the edits where each attribute is as it was, and the guards are as they are said to be. */
+/** An update with these edits, on condition that each attribute has its old value and the guards hold. */
 export function updateOf(edits: readonly ItemEdit[], guards: Record<string, unknown>) {
   const to = expression();
   const expected = { ...guards, ...Object.fromEntries(edits.map(({ name, from }) => [name, from])) };
@@ -82,12 +88,14 @@ export function updateOf(edits: readonly ItemEdit[], guards: Record<string, unkn
   };
 }
 
-/** What a conditional write came to. `item` is the one that refused it, where there is one and the write asks for it. */
+/**
+ * The result of a conditional write. `item` is the item that refused it, if it exists and the write asks for it.
+ */
 type Conditional<Output> =
   | { kind: 'written'; output: Output }
   | { kind: 'refused'; item: Record<string, unknown> | undefined; error: Error };
 
-/** A condition that did not hold is a result; every other error passes through. */
+/** Turns a failed condition into a result; every other error passes through. */
 export async function conditional<Output>(write: Promise<Output>): Promise<Conditional<Output>> {
   try {
     return { kind: 'written', output: await write };
@@ -98,13 +106,15 @@ export async function conditional<Output>(write: Promise<Output>): Promise<Condi
   }
 }
 
-/** What a conditional write answered; undefined where its condition did not hold. Every other error passes through. */
+/**
+ * The response of a conditional write, or undefined if its condition failed. Every other error passes through.
+ */
 export async function ifConditionHolds<Output>(write: Promise<Output>): Promise<Output | undefined> {
   const result = await conditional(write);
   return result.kind === 'written' ? result.output : undefined;
 }
 
-/** As `ifConditionHolds`; a transaction that had the item just then counts as a change of it. */
+/** As `ifConditionHolds`; a conflict with a transaction on the item also counts as a failed condition. */
 export async function ifNoConflict<Output>(write: Promise<Output>): Promise<Output | undefined> {
   try {
     return await ifConditionHolds(write);
@@ -114,7 +124,10 @@ export async function ifNoConflict<Output>(write: Promise<Output>): Promise<Outp
   }
 }
 
-/** For every write of the transaction in order: whether its condition failed, and the item that it failed on, if asked for. */
+/**
+ * For each write of the transaction in order: whether its condition failed, and the item it failed on, if
+ * requested.
+ */
 export type RefusedWrite = { failed: boolean; item: unknown };
 
 type TransactionResult =
@@ -123,7 +136,7 @@ type TransactionResult =
 const MAX_TRIES = 8;
 const FIRST_PAUSE_MS = 25;
 
-/** Of an item in a cancelled transaction: it had another one just now, or was throttled. The SDK repeats neither. */
+/** Transient reasons of a cancelled transaction: a conflict or throttling. The SDK retries neither. */
 const PASSING: ReadonlySet<string> = new Set([
   'TransactionConflict',
   'ThrottlingError',
@@ -131,8 +144,8 @@ const PASSING: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Writes all or nothing. Where an item could not be had just now, it is tried anew after a pause, eight times in all and as
- * long as there is time. Errors pass through, but for a condition that did not hold.
+ * Writes all or nothing. Retries transient cancellations after a pause, at most eight tries in all and while
+ * there is time. Errors pass through, except failed conditions, which are results.
  */
 export async function transacted(
   client: DynamoDBDocument,

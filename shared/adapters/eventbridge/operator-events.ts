@@ -7,18 +7,18 @@ import type { OperatorEvents } from '../../ports/journal.ts';
 import { operatorEventMessage } from '../../wire/events/operator-event.ts';
 import { clientOptions, type ClientOptions } from '../aws/client-options.ts';
 
-/** The bus took the request but not the event. Transient as a rule: the bus is throttled, or fails. */
+/** The bus accepted the request but not the event. Usually transient: the bus is throttled or failing. */
 export class EventRefusedError extends Error {
   override readonly name = 'EventRefusedError';
 
   constructor(type: string, code = 'no reason given') {
-    super(`The event bus did not take ${type}: ${code}.`);
+    super(`The event bus did not accept ${type}: ${code}.`);
   }
 }
 
 export type EventBusSettings = { busName: string; deployment: string };
 
-/** The deployment's event bus. Who gets an event is decided by the rules that operators put on it. */
+/** The deployment's event bus. The operators' rules on it decide who gets an event. */
 export function eventBridgeOperatorEvents(
   eventBridge: EventBridgeClient,
   { busName, deployment }: EventBusSettings,

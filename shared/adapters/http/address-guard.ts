@@ -7,24 +7,24 @@ import {
 } from '../../domain/subscription/subscriber-url.ts';
 import { isIP } from 'node:net';
 
-/** Where subscribers may be. */
+/** Where subscribers may be located. */
 export type AllowedPlaces = {
-  /** CIDR ranges that subscribers may be at though they are not global unicast. */
+  /** CIDR ranges that are allowed although they are not global unicast. */
   allowedAddresses: readonly string[];
-  /** Ports and ranges of ports, such as `443` and `8000-9000`. Default any. */
+  /** Ports and port ranges, such as `443` and `8000-9000`. Default: any. */
   allowedPorts?: readonly string[];
-  /** Host and port of Lambda's runtime API, at which requests are answered without a signature. Never allowed. */
+  /** Host and port of Lambda's runtime API, which answers requests without a signature. Never allowed. */
   runtimeApi?: string | undefined;
 };
 
 /** Whether a connection may be made. */
 export type AddressGuard = {
   allowsPort: (port: number) => boolean;
-  /** The port counts as well. Anything that is not an IP address is not allowed. */
+  /** Whether an address and port are allowed. Anything that is not an IP address is not. */
   allows: (address: string, port: number) => boolean;
 };
 
-/** A range of `allowedAddresses` that cannot be read. */
+/** An entry of `allowedAddresses` that is not a valid range. */
 export class InvalidAddressRange extends Error {
   override readonly name = 'InvalidAddressRange';
 
@@ -36,7 +36,7 @@ export class InvalidAddressRange extends Error {
   }
 }
 
-/** An entry of `allowedPorts` that cannot be read. */
+/** An entry of `allowedPorts` that is not a valid port or range. */
 export class InvalidPortRange extends Error {
   override readonly name = 'InvalidPortRange';
 
@@ -49,7 +49,7 @@ export class InvalidPortRange extends Error {
 }
 
 /**
- * Allows global unicast addresses, and those of the given ranges but for what is never allowed (see address-kind).
+ * Allows global unicast addresses and the given ranges, except addresses that are never allowed.
  * @throws InvalidAddressRange
  * @throws InvalidPortRange
  */
@@ -77,10 +77,10 @@ export function addressGuard(places: AllowedPlaces): AddressGuard {
 }
 
 /**
- * What is wrong with a subscriber's URL as far as it can be told without a DNS look-up: its form, a forbidden port, or
- * a forbidden address in it. A sentence without subject; undefined if nothing is. Names are checked when they are resolved.
- * @throws InvalidAddressRange
- * @throws InvalidPortRange
+ * The fault of a subscriber URL that can be found without DNS: its form, a forbidden port, or a forbidden literal
+ * address. A predicate without subject; undefined if there is none. Host names are checked when they are
+ * resolved.
+ * @throws InvalidAddressRange, InvalidPortRange
  */
 export function subscriberUrlFault(text: string, places: AllowedPlaces): string | undefined {
   const parsed = parseSubscriberUrl(text);
@@ -95,20 +95,20 @@ export function subscriberUrlFault(text: string, places: AllowedPlaces): string 
   return 'must not lead to a private or reserved address';
 }
 
-/** The port that a URL stands for, written in it or not. */
+/** The port of a URL, explicit or default. */
 export function portOf({ port, protocol }: Pick<URL, 'port' | 'protocol'>): number {
   if (port !== '') return Number(port);
   return protocol === 'https:' ? 443 : 80;
 }
 
-/** The address in a URL's host, if it is one: the URL parser has brought every spelling of it into one form. */
+/** The address in a URL's host, if it is one. The URL parser has normalised every spelling of it. */
 function literalAddressOf(hostname: string): string | undefined {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   if (isIP(bare) !== 0) return bare;
   return isLocalhost(bare) ? '127.0.0.1' : undefined;
 }
 
-/** Names that stand for loopback and are never asked of DNS (RFC 6761 §6.3). */
+/** Names that mean loopback and are never looked up in DNS (RFC 6761 §6.3). */
 export function isLocalhost(hostname: string): boolean {
   return /(^|\.)localhost\.?$/.test(hostname);
 }
@@ -126,29 +126,32 @@ function portRangeOf(text: string): PortRange {
 }
 
 /**
- * Every loopback address at its port leads to a runtime API on loopback. Where it has a name in place of an address,
- * its port is taken for it at every address that is not public.
+ * Matches the runtime API. If it is on loopback, every loopback address at its port matches. If it is given by
+ * name, its port matches at every address that is not public.
  */
 function runtimeApiAt(runtimeApi: string | undefined): (address: Address, port: number) => boolean {
   if (runtimeApi === undefined) return () => false;
   const url = new URL(`http://${runtimeApi}`);
-  const own = addressOf(literalAddressOf(url.hostname) ?? '');
+  const api = addressOf(literalAddressOf(url.hostname) ?? '');
   return (address, port) => {
     if (port !== portOf(url)) return false;
-    if (own === undefined) return !isGlobalUnicast(address);
-    return isLoopback(own) ? isLoopback(address) : own.toString() === address.toString();
+    if (api === undefined) return !isGlobalUnicast(address);
+    return isLoopback(api) ? isLoopback(address) : api.toString() === address.toString();
   };
 }
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type AddressRange = [Address, number];
 
-/** Only the one canonical way to write IPv4, which is what resolvers and the URL parser give. The zone is no part of it. */
+/**
+ * Parses an IP address. IPv4 only in its canonical form, which resolvers and the URL parser produce. The zone is
+ * ignored.
+ */
 function addressOf(text: string): Address | undefined {
   return isIP(text) === 0 ? undefined : ipaddr.parse(text.replace(/%.*$/, ''));
 }
 
-/** A CIDR range whose address is in canonical form; undefined for anything else. */
+/** A CIDR range with an address in canonical form; undefined for anything else. */
 function rangeOf(text: string): AddressRange | undefined {
   const [address = '', bits] = text.split('/');
   const isRange = isIP(address) !== 0 && bits !== undefined && ipaddr.isValidCIDR(text);
@@ -169,9 +172,9 @@ function isGlobalUnicast(address: Address): boolean {
 }
 
 /**
- * What no setting opens: the link-local addresses, at which AWS serves metadata, credentials and tracing to whoever is on
- * the machine; the range at which it serves the same over IPv6; another name for this machine; and the forms that only
- * wrap an IPv4 address, which is allowed or not by itself.
+ * Addresses that no setting can allow: link-local addresses, where AWS serves metadata, credentials and tracing;
+ * the range where it serves the same over IPv6; other names for this machine; and forms that wrap an IPv4
+ * address, which is checked directly.
  */
 function isNeverAllowed(address: Address): boolean {
   return (
@@ -182,8 +185,8 @@ function isNeverAllowed(address: Address): boolean {
 }
 
 /**
- * The IPv4 address that a NAT64 gateway with the well-known prefix connects to (RFC 6052 §2.4). DNS64 makes up such
- * addresses for hosts that have IPv4 only, so that this one form has a use.
+ * The IPv4 address that a NAT64 gateway with the well-known prefix connects to (RFC 6052 §2.4). DNS64 synthesises
+ * such addresses for IPv4-only hosts, so this form is useful.
  */
 function translatedOf(address: Address): ipaddr.IPv4 | undefined {
   return address instanceof ipaddr.IPv6 && contains(NAT64, address)
@@ -192,15 +195,15 @@ function translatedOf(address: Address): ipaddr.IPv4 | undefined {
 }
 
 /**
- * The only part of IPv6 given out for global unicast (IANA; RFC 4291 §2.4). What lies outside carries IPv4 inside
- * (compatible ::/96, mapped, SIIT, NAT64), is site-local, or is not assigned at all.
+ * The only part of IPv6 assigned to global unicast (IANA; RFC 4291 §2.4). Addresses outside embed IPv4
+ * (compatible ::/96, mapped, SIIT, NAT64), are site-local, or are not assigned.
  */
 const GLOBAL_UNICAST_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
 const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 const COMPATIBLE = ipaddr.IPv6.parseCIDR('::/96');
 
-/** In the words of ipaddr.js; `rfc6145` is SIIT. */
+/** Range names of ipaddr.js; `rfc6145` is SIIT. */
 const NEVER_ALLOWED: ReadonlySet<string> = new Set([
   'unspecified',
   'linkLocal',
@@ -213,7 +216,7 @@ const NEVER_ALLOWED: ReadonlySet<string> = new Set([
 const NEVER_ALLOWED_RANGES = [
   // Metadata at ::254, credentials of EKS pods at ::23, DNS at ::253, time at ::123 (EC2 and EKS user guides).
   ipaddr.IPv6.parseCIDR('fd00:ec2::/32'),
-  // Local NAT64: where in it the IPv4 address stands is up to the gateway (RFC 8215).
+  // Local NAT64: the gateway decides where in the address the IPv4 address is (RFC 8215).
   ipaddr.IPv6.parseCIDR('64:ff9b:1::/48'),
 ];
 
@@ -222,10 +225,13 @@ function isCompatible(address: ipaddr.IPv6): boolean {
 }
 
 const ISATAP_MARK = 0x5efe;
-/** The universal and group bits of an interface identifier, which ISATAP leaves open. */
+/** The universal and group bits of an interface identifier, which ISATAP does not fix. */
 const ISATAP_FLAGS = 0x0300;
 
-/** ISATAP puts an IPv4 address behind any prefix: …:0000:5efe:a.b.c.d (RFC 5214 §6.1). */
+/**
+ * Whether an address is ISATAP, which embeds an IPv4 address behind any prefix: …:0000:5efe:a.b.c.d (RFC 5214
+ * §6.1).
+ */
 function isIsatap(address: ipaddr.IPv6): boolean {
   return ((address.parts[4] ?? 0) & ~ISATAP_FLAGS) === 0 && address.parts[5] === ISATAP_MARK;
 }

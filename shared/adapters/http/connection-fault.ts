@@ -1,10 +1,10 @@
 import type { ConnectionFault } from '../../domain/vocabulary.ts';
 import { RequestNotSentError } from '../../ports/subscriber.ts';
 
-/** How far a connection had come. */
+/** The stage that a connection has reached. */
 export type ConnectionStage = 'resolving' | 'connecting' | 'securing' | 'connected';
 
-/** The address guard refused at least one of the addresses that a name stands for. */
+/** The address guard refused at least one address of the host name. */
 export class ForbiddenAddress extends Error {
   override readonly name = 'ForbiddenAddress';
   constructor() {
@@ -12,7 +12,7 @@ export class ForbiddenAddress extends Error {
   }
 }
 
-/** A name without an address, or no answer from DNS. */
+/** The name has no address, or DNS did not answer. */
 export class NameNotResolved extends Error {
   override readonly name = 'NameNotResolved';
   constructor(cause: unknown) {
@@ -21,12 +21,12 @@ export class NameNotResolved extends Error {
 }
 
 /**
- * What the system answers when this process or its machine is out of descriptors, buffers or memory. EADDRNOTAVAIL is not
- * among them: it is also the answer to a function without IPv6 that connects to a subscriber with nothing else.
+ * System error codes when this process or machine is out of descriptors, buffers or memory. EADDRNOTAVAIL is not
+ * included: a function without IPv6 also gets it from a subscriber that has only IPv6.
  */
 const OUR_CODES: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
-/** The lack of ours that made a look-up or a connection fail, if one did. */
+/** The error to throw if a look-up or connection failed for lack of a local resource; otherwise undefined. */
 export function requestNotSentError(error: unknown): RequestNotSentError | undefined {
   if (error instanceof RequestNotSentError) return error;
   const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
@@ -37,8 +37,8 @@ export function requestNotSentError(error: unknown): RequestNotSentError | undef
 type Fault = { error: ConnectionFault; detail: string };
 
 /**
- * Names what went wrong before an answer. Details are made of our own words and of error codes, never of error
- * messages: those hold addresses.
+ * Names the fault that occurred before a response. Details consist of our texts and of error codes, never of
+ * error messages, because those contain addresses.
  */
 export function faultOf(error: unknown, stage: ConnectionStage): Fault {
   if (error instanceof NameNotResolved) return { error: 'dns_failed', detail: codeOf(error.cause) };
@@ -58,12 +58,15 @@ const DURING: Record<ConnectionStage, string> = {
   connected: 'before an answer',
 };
 
-/** The fault of a deadline that passed before any answer. */
+/** The fault when a deadline passes before any response. */
 export function timeoutFault(stage: ConnectionStage): Fault {
   return { error: 'timeout', detail: DURING[stage] };
 }
 
-/** Several addresses were tried. One that answered by a refusal says more than one that has no route. */
+/**
+ * The most informative fault after several addresses were tried: a refused connection says more than a missing
+ * route.
+ */
 function mostTelling(failures: readonly unknown[], stage: ConnectionStage): Fault {
   const faults = failures.map((error) => faultOf(error, stage));
   return (
@@ -89,7 +92,7 @@ function socketFault(code: string, error: unknown, stage: ConnectionStage): Faul
   }
 }
 
-/** Node's code for a connection that the far end closed is that of a reset one. */
+/** Node reports a connection closed by the peer with the code of a reset. */
 function isHangUp(error: unknown): boolean {
   return error instanceof Error && error.message === 'socket hang up';
 }
@@ -105,14 +108,14 @@ const TLS_DETAILS: ReadonlyMap<string, string> = new Map([
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'certificate issuer unknown'],
 ]);
 
-/** With TLS 1.3 a server's alert may come after our side of the handshake, hence the prefixes. */
+/** With TLS 1.3 a server's alert may arrive after our side of the handshake, hence the prefixes. */
 function tlsFault(code: string, stage: ConnectionStage): Fault | undefined {
   return stage === 'securing' || /^ERR_(SSL|TLS)_/.test(code)
     ? { error: 'tls_failed', detail: TLS_DETAILS.get(code) ?? code }
     : undefined;
 }
 
-/** Codes of Node's parser. */
+/** Maps the codes of Node's HTTP parser. */
 function parserFault(code: string): Fault | undefined {
   if (!code.startsWith('HPE_')) return undefined;
   return { error: 'invalid_response', detail: code === 'HPE_HEADER_OVERFLOW' ? code : 'not HTTP/1.1' };

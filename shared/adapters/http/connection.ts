@@ -13,13 +13,14 @@ import type { Resolve } from './resolver.ts';
 
 export type Connector = { guard: AddressGuard; resolve: Resolve; secureContext: SecureContext };
 
-/** Follows a connection that is being made: `reached` is told each stage, `signal` gives it up at any of them. */
+/** Controls a connection attempt: `reached` is called at each stage, `signal` aborts it at any stage. */
 export type Connecting = { signal: AbortSignal; reached: (stage: ConnectionStage) => void };
 
 /**
- * Connects to the host of a URL. A name is resolved once, every address of it is checked, and the connection is made to the
- * addresses checked: there is no second look-up between check and connection that could answer otherwise.
- * @throws ForbiddenAddress, NameNotResolved, RequestNotSentError, the socket's error, or another error as soon as the signal aborts
+ * Connects to the host of a URL. A name is resolved once, all of its addresses are checked, and only these
+ * addresses are used: a second look-up between check and connection could return others.
+ * @throws ForbiddenAddress, NameNotResolved, RequestNotSentError, the socket's error, or another error as soon as
+ * the signal aborts
  */
 export async function connect(url: URL, connector: Connector, connecting: Connecting): Promise<Socket> {
   const { guard, resolve, secureContext } = connector;
@@ -29,7 +30,7 @@ export async function connect(url: URL, connector: Connector, connecting: Connec
   connecting.reached('resolving');
   if (!guard.allowsPort(port)) throw new ForbiddenAddress();
   const addresses = await addressesOf(hostname, resolve, connecting.signal);
-  // One forbidden address among allowed ones is an attempt to get in by chance.
+  // A single forbidden address among allowed ones suggests an attempt to reach it by chance.
   if (!addresses.every(({ address }) => guard.allows(address, port))) throw new ForbiddenAddress();
   connecting.signal.throwIfAborted();
   connecting.reached('connecting');
@@ -53,18 +54,20 @@ async function addressesOf(
   return addresses;
 }
 
-/** Addresses of one name that are tried. A name may have thousands, which would make as many connections of one attempt. */
+/**
+ * The most addresses of a name that are tried. A name may have thousands, each of which would cost a connection.
+ */
 const MAX_TRIED = 8;
 
 /**
- * Milliseconds after which an address that does not answer is given up for the next one of its name. Node's own 250 are
- * too few for a subscriber on the other side of the world, or for a lost SYN, which is sent again after 1 s (RFC 6298 §2).
+ * Milliseconds before an address that does not answer is abandoned for the next one. Node's default of 250 is too
+ * short for a distant subscriber, or for a lost SYN, which is sent again after 1 s (RFC 6298 §2).
  */
 const NEXT_ADDRESS_MS = 1_500;
 
 type Target = { hostname: string; port: number; addresses: readonly LookupAddress[] };
 
-/** Node does not call `lookup` for a literal address: it connects to the literal, which was checked as it is. */
+/** For a literal address Node does not call `lookup`: it connects to the literal, which was already checked. */
 function optionsFor({ hostname, port, addresses }: Target) {
   return {
     host: hostname,
@@ -103,7 +106,7 @@ function established(
   return new Promise((resolve, reject) => {
     const giveUp = (): void => {
       socket.destroy();
-      reject(new Error('The connection was given up.'));
+      reject(new Error('The connection attempt was aborted.'));
     };
     signal.addEventListener('abort', giveUp, { once: true });
     if (ready === 'secureConnect') {
@@ -114,11 +117,12 @@ function established(
     socket.once(ready, () => {
       signal.removeEventListener('abort', giveUp);
       reached('connected');
-      // For TLS as well, where it is no option of the connection.
+      // Also needed for TLS, which has no such connection option.
       socket.setNoDelay(true);
       resolve(socket);
     });
-    // Stays for the life of the socket: an idle one may fail, and an error without a listener would end the process.
+    // Stays for the socket's lifetime: an idle socket may fail, and an error without a listener would stop the
+    // process.
     socket.on('error', (error) => {
       signal.removeEventListener('abort', giveUp);
       reject(error);

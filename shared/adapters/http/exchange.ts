@@ -12,40 +12,42 @@ import { faultOf, timeoutFault } from './connection-fault.ts';
 import { REUSABLE_FOR_MS } from './idle-connections.ts';
 import { readReply, sizeOf } from './reply-reading.ts';
 
-/** Of what comes in. Lines are what a parser takes time and memory for. */
+/** An amount of incoming data. Lines matter because each costs the parser time and memory. */
 export type Amount = { readonly bytes: number; readonly lines: number };
 
 export type ExchangeLimits = {
-  /** What may come in before there is a status; asked again with every piece. */
+  /** The most that may arrive before the status; evaluated for every piece. */
   beforeStatus: () => Amount;
   /** Aborts at the deadline of the attempt. */
   signal: AbortSignal;
 };
 
 /**
- * Milliseconds for the body once the status is known. The body is good for the snippet and for the reuse of the
- * connection only, so that a dripping one is not worth the rest of the deadline.
+ * Milliseconds for the body after the status. The body serves only the snippet and the reuse of the connection,
+ * so a slow one is not worth the rest of the deadline.
  */
 const BODY_MS = 5_000;
 
 /**
- * Bytes, for all that comes in on the connection: also for what is neither a header nor body, and has no end (blank lines
- * before the status, extensions of chunks, trailers).
+ * Limit in bytes on everything received on the connection, including data that is neither header nor body and
+ * could be endless (blank lines before the status, chunk extensions, trailers).
  */
 export const MAX_RECEIVED = 384 * 1024;
 
-/** Bytes. Above `MAX_RECEIVED`, so that headers of any length have a status (see reply-reading). */
+/** Bytes. Above `MAX_RECEIVED`, so that the status is read however long the headers are (see reply-reading). */
 const MAX_PARSED_HEADERS = 512 * 1024;
 
-/** Informational answers (RFC 9110 §15.2) before the one that counts. Servers send one or two; each takes our processor. */
+/**
+ * Most informational responses (RFC 9110 §15.2) before the final one. Servers send one or two; each costs CPU.
+ */
 const MAX_INFORMATIONAL = 100;
 
 const FLOODED: Reply = { kind: 'unanswered', error: 'invalid_response', detail: 'no end before an answer' };
 
 /**
- * One request on a connection, and its answer. The first thing that ends it decides; what comes later finds it ended.
- * `isReusable`: the connection may carry another request; else it is destroyed.
- * @throws for a header that cannot be put on the wire
+ * Sends one request on a connection and returns the reply. The first event that ends the exchange decides; later
+ * ones are ignored. `isReusable`: the connection may carry another request; otherwise it is destroyed.
+ * @throws for a header that cannot be sent
  */
 export function exchange(
   socket: Socket,
@@ -84,7 +86,7 @@ export function exchange(
     const endBy = (unanswered: Reply): void => {
       end(reading.reply() ?? unanswered);
     };
-    /** Nothing more is waited for: what has come of an answer is the answer. */
+    /** Stops waiting: the part of the response that has arrived is the reply. */
     const cutShort = (): void => {
       endBy({ kind: 'unanswered', ...timeoutFault('connected') });
     };
@@ -111,18 +113,18 @@ export function exchange(
       response.on('data', (chunk: Buffer) => {
         if (reading.add(chunk) === 'dropped') cutShort();
       });
-      // From now on pieces are delivered as they are parsed: an error in the same packet would discard what is buffered.
+      // From now on data is delivered as it is parsed: an error in the same packet would discard buffered data.
       response.read(0);
       response.once('end', () => {
         const reply = reading.reply();
-        // A request that was not read to its end stays in our memory; closing the connection lets go of it.
+        // A request that was not fully read stays in memory; closing the connection frees it.
         if (reply !== undefined) end(reply, isReusable && outgoing.writableFinished);
       });
     };
 
     limits.signal.addEventListener('abort', cutShort, { once: true });
     outgoing.once('socket', () => {
-      // After the parser's listener, so that it is known whether there is a status.
+      // After the parser's listener, so that the status is already known.
       socket.on('data', meter);
     });
     outgoing.on('information', () => {
@@ -171,7 +173,7 @@ function isOver(amount: Amount, most: Amount): boolean {
   return amount.bytes > most.bytes || amount.lines > most.lines;
 }
 
-/** Whether the server keeps the connection for longer than we keep it idle. */
+/** Whether the server keeps the connection open longer than we keep it idle. */
 function keepsAlive({ headers, httpVersion }: IncomingMessage): boolean {
   const announced = /timeout=(\d+)/i.exec(String(headers['keep-alive']))?.[1];
   if (announced !== undefined && Number(announced) * 1000 <= REUSABLE_FOR_MS) return false;

@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 
-/** What the hosts file says (hosts(5)), read again when it has changed. */
+/** The entries of the hosts file (hosts(5)), reread after it changes. */
 export function hostsIn(file: string): () => ReadonlyMap<string, readonly LookupAddress[]> {
   let hosts = new Map<string, LookupAddress[]>();
   let readAt: number | undefined;

@@ -2,22 +2,22 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
- * Milliseconds. A server may close a connection while the function is frozen between two invocations; 2 s is less than
- * the usual keep-alive of servers (Apache and Node 5 s), so that a request is not sent into a closed connection.
+ * Milliseconds. A server may close a connection while the function is frozen between invocations. 2 s is below
+ * the usual keep-alive of servers (Apache and Node 5 s), so that no request is sent into a closed connection.
  */
 export const REUSABLE_FOR_MS = 2_000;
 const MAX_IDLE = 100;
 
-/** Connections that had a whole answer and may carry the next request to their origin. */
+/** Connections that received a complete response and may carry the next request to their origin. */
 export type IdleConnections = {
-  /** One that is still open, if there is one. It is the caller's from then on. */
+  /** An open connection, if there is one. The caller owns it from then on. */
   take: (origin: string) => Promise<Socket | undefined>;
   put: (origin: string, socket: Socket) => void;
 };
 
 /**
- * Reads the clock, `now` in milliseconds, and sets no timers: these stand still while the function is frozen. That is why
- * Node's own agent, which expires connections by timers, does not serve here.
+ * A pool that reads the clock, `now` in milliseconds, and sets no timers, because timers stop while the function
+ * is frozen. Node's agent expires connections by timers, so it cannot be used here.
  */
 export function idleConnections(now: () => number): IdleConnections {
   const idle = new Map<Socket, { origin: string; since: number }>();
@@ -29,7 +29,7 @@ export function idleConnections(now: () => number): IdleConnections {
   function forget(this: Socket): void {
     remove(this);
   }
-  /** Nothing was asked: what a server sends now would be taken for the answer to the next request. */
+  /** No request is pending: data that arrives now would be taken for the response to the next request. */
   function destroyOnData(this: Socket): void {
     this.destroy();
   }
@@ -54,7 +54,7 @@ export function idleConnections(now: () => number): IdleConnections {
       dropExpired();
       for (let socket = newestOf(origin); socket !== undefined; socket = newestOf(origin)) {
         idle.delete(socket);
-        // A server's close may have arrived without having been read; it is after one turn of the event loop.
+        // A close by the server may have arrived but not been read; after one turn of the event loop it has.
         await nextTurn();
         remove(socket);
         if (socket.readyState === 'open') return socket.ref();

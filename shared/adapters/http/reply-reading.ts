@@ -1,20 +1,20 @@
 import { isAscii } from 'node:buffer';
 import type { Reply } from '../../domain/delivery/outcome.ts';
 
-/** As they came: names and values in turn. */
+/** Names and values alternate, as received. */
 type RawHeaders = readonly string[];
 
-/** What is kept of an answer while it comes in. */
+/** Collects a response while it arrives. */
 export type ReplyReading = {
-  /** The final status and its headers. `dropped`: they are too long, nothing more is wanted of this answer. */
+  /** Sets the final status and headers. `dropped`: the headers are too long, and the rest is not needed. */
   start: (statusCode: number, headers: RawHeaders) => 'going_on' | 'dropped';
-  /** A piece of the body. `dropped`: it is too long, nothing more is wanted of this answer. */
+  /** Adds a piece of the body. `dropped`: the body is too long, and the rest is not needed. */
   add: (chunk: Buffer) => 'going_on' | 'dropped';
-  /** The answer as far as it has come; undefined as long as there is no status. */
+  /** The response so far; undefined until there is a status. */
   reply: () => Reply | undefined;
 };
 
-/** Bytes. A body, or headers, beyond it are dropped; the status counts all the same. */
+/** Bytes. Longer headers or bodies are dropped; the status still counts. */
 const MAX_HEADERS = 16 * 1024;
 const MAX_BODY = 64 * 1024;
 const MAX_SNIPPET = 256;
@@ -36,7 +36,7 @@ export function readReply(): ReplyReading {
     add: (chunk) => {
       bodyBytes += chunk.length;
       const wanted = MAX_SNIPPET - beginning.length;
-      // A copy: the chunk is a view of a buffer that the parser uses again.
+      // A copy: the chunk is a view of a buffer that the parser reuses.
       if (wanted > 0) beginning = Buffer.concat([beginning, chunk.subarray(0, wanted)]);
       return bodyBytes > MAX_BODY ? 'dropped' : 'going_on';
     },
@@ -48,12 +48,12 @@ export function readReply(): ReplyReading {
   };
 }
 
-/** Control characters, and those that turn the direction of what is printed after them. */
+/** Control characters, and those that change the direction of the text after them. */
 const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 /**
- * At most 256 bytes of printable UTF-8, cut between characters. Bytes that are no UTF-8 become U+FFFD, which takes
- * three, so that the text is cut once more after it was cleaned.
+ * At most 256 bytes of printable UTF-8, cut between characters. Invalid bytes become U+FFFD, which takes three
+ * bytes, so the text is cut again after cleaning.
  */
 export function snippetOf(bytes: Uint8Array): string {
   if (bytes.length === 0) return '';
@@ -63,20 +63,20 @@ export function snippetOf(bytes: Uint8Array): string {
   return clean.slice(0, read);
 }
 
-/** Most answers are ASCII, for which no decoder has to be made. */
+/** Most responses are ASCII, which needs no decoder. */
 function textOf(bytes: Uint8Array): string {
   return isAscii(bytes)
     ? Buffer.from(bytes).toString('latin1')
-    : // `stream` leaves a character off that the cut has left incomplete.
+    : // `stream` omits a character that the cut left incomplete.
       new TextDecoder().decode(bytes, { stream: true });
 }
 
-/** Header text has one character for each byte on the wire; 4 for ": " and the line's end. */
+/** Header text has one character for each byte received; 4 more bytes are ": " and the line end. */
 export function sizeOf(headers: RawHeaders): number {
   return headers.reduce((total, text) => total + text.length + 2, 0);
 }
 
-/** The first, if there are several. */
+/** The first value, if there are several. */
 function retryAfterOf(headers: RawHeaders): string | undefined {
   const name = headers.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === 'retry-after');
   const value = name < 0 ? '' : (headers[name + 1]?.trim() ?? '');

@@ -8,7 +8,7 @@ import { hostsIn } from './hosts-file.ts';
 
 /**
  * All addresses of a name. Rejects as soon as the signal aborts.
- * @throws RequestNotSentError where the look-up failed for something that we lack
+ * @throws RequestNotSentError if the look-up failed for lack of a local resource
  */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<readonly LookupAddress[]>;
 
@@ -19,47 +19,46 @@ export type NameResolverOptions = {
   hostsFile?: string;
 };
 
-/** Look-ups under way at once. Each takes one descriptor, in place of the connection that its attempts do not have yet. */
+/** Most concurrent look-ups. Each uses a descriptor; its attempts have no connection yet. */
 const MOST_LOOKUPS = 256;
 
-/** Look-ups under way at once of names that did not answer lately. */
+/** Most concurrent look-ups of mute names. */
 const MOST_MUTE_LOOKUPS = 32;
 
-/** Milliseconds without an answer after which a name counts as mute. An attempt that gives up earlier says nothing about the name. */
+/** Milliseconds without an answer after which a name is mute. Attempts that end earlier do not count. */
 const MUTE_AFTER_MS = 3_000;
 
-/** Milliseconds for which a name that did not answer counts as mute. */
+/** Milliseconds for which a name stays mute. */
 const MUTE_FOR_MS = 60_000;
 
 /** Names remembered as mute; the oldest is forgotten first. */
 const MOST_MUTE_NAMES = 1_000;
 
-/** A question is sent again after 1.5 s (0.25 s where c-ares knows the server to be quick), then twice as late each time: for over 5 s. */
+/** Questions repeat after 1.5 s (0.25 s if c-ares knows the server to be fast), doubling, for over 5 s. */
 const QUESTIONS = { timeout: 1_500, tries: 6 };
 
 /**
- * Milliseconds that a family may take once the other one has answered: the "Resolution Delay" of RFC 8305 §3, which recommends 50
- * where a person waits for the page. IPv4 gets time for a second
- * question (2 s, since Node looks once a second), because a function without IPv6 needs its addresses.
+ * Milliseconds to wait for the second family after the first has answered: the "Resolution Delay" of RFC 8305 §3,
+ * which recommends 50 for interactive use. IPv4 gets time for a second question (2 s, since Node checks once a
+ * second), because a function without IPv6 needs its addresses.
  */
 const GRACE_MS = { ipv4: 2_500, ipv6: 250 };
 
-/** A name that never exists, so that resolvers answer at once and in a few bytes (RFC 6761 §6.4). */
+/** A name that never exists, so that resolvers answer at once and briefly (RFC 6761 §6.4). */
 const NO_NAME = 'invalid';
 
 /**
- * Resolves names by the hosts file and by DNS, without threads. `dns.lookup` holds one of libuv's threads for up to 10 s for
- * each name with mute servers, and all other look-ups of the process wait for a thread, those of AWS endpoints too.
+ * Resolves names by the hosts file and by DNS, without threads. `dns.lookup` occupies one of libuv's threads for up to
+ * 10 s for each name with mute servers, and delays all other look-ups of the process, including those of AWS endpoints.
  *
- * - Attempts to one host share the look-up that is under way. Nothing else is kept: the next attempt asks again.
+ * - Attempts to one host share a look-up in progress. Results are not cached: the next attempt asks again.
  * - A look-up is cancelled as soon as no attempt waits for it.
- * - One family is enough: the other one is not waited for longer than `GRACE_MS`.
- * - The number of look-ups under way is bounded. Names that did not answer lately have places of their own, so they never
- *   take those of other names.
+ * - One family is enough: the other is awaited no longer than `GRACE_MS`.
+ * - Concurrent look-ups are limited. Mute names have a separate limit, so they never delay other names.
  * - The host of a URL is a full name: the search domains of /etc/resolv.conf are not applied.
  *
- * Rejects with the codes of `dns.lookup`: ENOTFOUND where the name has no address, EAI_AGAIN where DNS fails or does not answer.
- * @throws RequestNotSentError where no name server can be reached, or where no place came free before the signal aborted
+ * Rejects with the codes of `dns.lookup`: ENOTFOUND if the name has no address, EAI_AGAIN if DNS fails or does not answer.
+ * @throws RequestNotSentError if no name server can be reached, or the signal aborts before the look-up could start
  */
 export function nameResolver({ servers, hostsFile = '/etc/hosts' }: NameResolverOptions = {}): Resolve {
   const hosts = hostsIn(hostsFile);
@@ -70,8 +69,8 @@ export function nameResolver({ servers, hostsFile = '/etc/hosts' }: NameResolver
   const muteLane = new Lane(MOST_MUTE_LOOKUPS);
 
   const begin = (name: string): SharedLookup => {
-    // A resolver for each look-up, because `cancel` ends all its questions. It is used again if it was answered; a new one reads
-    // /etc/resolv.conf, where the name servers may have changed.
+    // One resolver per look-up, because `cancel` ends all of its questions. It is reused only after an answer; a
+    // new one reads /etc/resolv.conf, where the name servers may have changed.
     const resolver = idle.pop() ?? new Resolver(QUESTIONS);
     if (servers !== undefined) resolver.setServers(servers);
     let askedAt: number | undefined;
@@ -80,7 +79,7 @@ export function nameResolver({ servers, hostsFile = '/etc/hosts' }: NameResolver
       if (askedAt !== undefined && Date.now() - askedAt >= MUTE_AFTER_MS) muteNames.add(name);
     };
     const ask = async (): Promise<readonly LookupAddress[]> => {
-      if (isOver) throw new Error('No attempt waits for the look-up any more.');
+      if (isOver) throw new Error('The look-up was abandoned before it started.');
       askedAt = Date.now();
       const { addresses, failures } = await askAgainIfRefused(resolver, name, () => isOver);
       isOver = true;
@@ -117,7 +116,7 @@ export function nameResolver({ servers, hostsFile = '/etc/hosts' }: NameResolver
       const giveUp = (): void => {
         leave();
         if (lookup.waiting === 0) lookup.abandon();
-        reject(lookup.isAsked() ? new Error('The look-up was given up.') : new RequestNotSentError(NO_PLACE));
+        reject(lookup.isAsked() ? new Error('The look-up was aborted.') : new RequestNotSentError(NO_PLACE));
       };
       signal.addEventListener('abort', giveUp, { once: true });
       lookup.answer
@@ -132,10 +131,10 @@ export function nameResolver({ servers, hostsFile = '/etc/hosts' }: NameResolver
 
 const NO_PLACE = 'too many names are being looked up';
 
-/** A look-up under way, and how many attempts wait for it. */
+/** A look-up in progress, and how many attempts wait for it. */
 type SharedLookup = {
   answer: Promise<readonly LookupAddress[]>;
-  /** False while it waits for a place. */
+  /** False while it waits for a free place. */
   isAsked: () => boolean;
   abandon: () => void;
   waiting: number;
@@ -144,9 +143,9 @@ type SharedLookup = {
 type Answer = { addresses: LookupAddress[]; failures: string[] };
 
 /**
- * c-ares says ECONNREFUSED where it could not open a socket, where every name server refused, and also where the answer for one
- * name is too long for UDP and the name server takes no TCP. So it is asked again, together with a name that has a short answer:
- * the fault is ours only if that is refused as well.
+ * c-ares reports ECONNREFUSED if it could not open a socket, if every name server refused, and also if the answer
+ * is too long for UDP and the name server has no TCP. So it asks again, together with a name that has a short
+ * answer: only if that is refused too is the fault local.
  */
 async function askAgainIfRefused(resolver: Resolver, name: string, isOver: () => boolean): Promise<Answer> {
   const answer = await askDns(resolver, name);
@@ -165,7 +164,10 @@ async function reachesServer(resolver: Resolver): Promise<boolean> {
   }
 }
 
-/** A, then AAAA, in turn: where one family has no route, the first address of the other is tried second. */
+/**
+ * Asks for A and AAAA and alternates the results: if one family has no route, the first address of the other is
+ * tried second.
+ */
 async function askDns(resolver: Resolver, name: string): Promise<Answer> {
   let grace: NodeJS.Timeout | undefined;
   const thenWait = async (question: Promise<string[]>, graceOfOther: number): Promise<string[]> => {
@@ -191,10 +193,10 @@ async function askDns(resolver: Resolver, name: string): Promise<Answer> {
   };
 }
 
-/** Codes of c-ares where no name server answered. */
+/** c-ares codes: no name server answered. */
 const NO_ANSWER: ReadonlySet<string> = new Set(['ETIMEOUT', 'ECANCELLED', 'ECONNREFUSED']);
 
-/** Codes of c-ares for a name that has no address, or cannot have one. */
+/** c-ares codes: the name has no address, or cannot have one. */
 const NO_ADDRESS: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
 function lookupError(failures: readonly string[]): Error {
@@ -202,7 +204,7 @@ function lookupError(failures: readonly string[]): Error {
   return Object.assign(new Error('The look-up failed.'), { code });
 }
 
-/** A bounded number of places. Work that finds none waits in the order in which it came. */
+/** A limit on concurrent work. Excess work waits in order of arrival. */
 class Lane {
   #free: number;
   readonly #waiting: (() => void)[] = [];

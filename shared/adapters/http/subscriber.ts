@@ -18,11 +18,11 @@ import { type IdleConnections, idleConnections } from './idle-connections.ts';
 import { nameResolver, type Resolve } from './resolver.ts';
 
 export type HttpSubscriberOptions = AllowedPlaces & {
-  /** PEM texts of certificate authorities that are trusted beside the public ones. Default none. */
+  /** PEM certificates of authorities that are trusted besides the public ones. Default: none. */
   trustedCertificates?: readonly string[];
   /** Default: a `nameResolver`. */
   resolve?: Resolve;
-  /** Milliseconds since the epoch. Default: the system's clock. */
+  /** Milliseconds since the epoch. Default: the system clock. */
   now?: () => number;
 };
 
@@ -30,13 +30,15 @@ export type HttpSubscriberOptions = AllowedPlaces & {
 const CONNECT_MS = 5_000;
 
 /**
- * For all attempts under way together, before their statuses. A line of headers takes some 3 µs and 400 bytes as it is parsed, however
- * short it is. Of ten attempts under way each has 400 KB and 12,000 lines of this, of a hundred 40 KB and 1,200.
+ * Shared by all concurrent attempts before their statuses. Parsing a header line takes about 3 µs and 400 bytes,
+ * however short it is. With ten concurrent attempts each may receive 400 KB and 12,000 lines, with a hundred 40
+ * KB and 1,200.
  */
 const MOST_BEFORE_STATUS: Amount = { bytes: 4 * 1024 * 1024, lines: 120_000 };
 
 /**
- * Posts to subscribers over HTTP/1.1. Whatever the far end does, `post` ends with a reply within `timeoutMs`.
+ * Posts to subscribers over HTTP/1.1. `post` returns a reply within `timeoutMs`, even if the subscriber
+ * misbehaves.
  * @throws InvalidAddressRange
  * @throws InvalidPortRange
  */

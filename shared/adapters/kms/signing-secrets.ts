@@ -11,32 +11,35 @@ import {
 import { clientOptions, type ClientOptions, slim } from '../aws/client-options.ts';
 import { readCache } from '../read-cache.ts';
 
-/** How long after KMS was told to refuse a function may still open what it opened before. */
+/** How long a function may use a decrypted secret from memory, also after KMS started to refuse. Milliseconds. */
 const OPENED_AGE_MS = 60 * 60 * 1000;
 
-/** 32 bytes each, sealed some hundreds: a few megabytes at the most. */
+/** 32 bytes each and some hundreds in sealed form: a few megabytes at most. */
 const MAX_OPENED = 10_000;
 
 /** Version of the sealed text: `1.<data key, encrypted by KMS>.<secret, encrypted under it>`, both base64url. */
 const VERSION = '1';
 
-/** A sealed secret that this version of the code did not write, or that somebody changed. Never says what it holds. */
+/**
+ * A sealed secret that this version did not write, or that was tampered with. The message never contains the
+ * secret.
+ */
 class UnreadableSecretError extends Error {
   override readonly name = 'UnreadableSecretError';
 }
 
-/** KMS answered without a key. */
+/** The KMS response contained no key. */
 class NoKeyError extends Error {
   override readonly name = 'NoKeyError';
 
   constructor() {
-    super('KMS answered without a key.');
+    super('The KMS response contains no key.');
   }
 }
 
 /**
- * Each secret under a data key of its own, which KMS makes and encrypts with the owner as encryption context. Needs
- * kms:GenerateDataKey only: what was sealed cannot be opened here. Errors of AWS pass through.
+ * Encrypts each secret under a separate data key from KMS, with the owner as encryption context. Needs only
+ * kms:GenerateDataKey: it can encrypt, but not decrypt. AWS errors pass through.
  */
 export function kmsSecretSealer(kms: KMSClient, keyArn: string): SecretSealer {
   return {
@@ -55,7 +58,10 @@ export function kmsSecretSealer(kms: KMSClient, keyArn: string): SecretSealer {
   };
 }
 
-/** Needs kms:Decrypt. A secret is opened once in an hour; concurrent askers share the request. */
+/**
+ * Decrypts secrets. Needs kms:Decrypt. A secret is decrypted at most once an hour; concurrent callers share the
+ * request.
+ */
 export function kmsSecretOpener(
   kms: KMSClient,
   options: { keyArn: string; clock: Pick<Clock, 'now'> },
@@ -83,7 +89,7 @@ export function kmsSecretOpener(
     const { dataKey, box } = partsOf(sealed);
     const key = await decrypted(owner, dataKey);
     const secret = parseSecret(openBox(key, box, boundTo(owner)));
-    if (secret === undefined) throw new UnreadableSecretError('What was sealed is no signing secret');
+    if (secret === undefined) throw new UnreadableSecretError('The decrypted text is not a signing secret');
     return secret;
   };
 
@@ -92,7 +98,7 @@ export function kmsSecretOpener(
       try {
         const name = `${boundTo(owner)} ${sealed}`;
         const secret = await secrets.cached(name, () => opened(owner, sealed));
-        if (secret === undefined) throw new UnreadableSecretError('Nothing was opened');
+        if (secret === undefined) throw new UnreadableSecretError('The cache returned no secret');
         return secret;
       } catch (cause) {
         throw new UnopenedSecretError(owner, { cause });
@@ -101,12 +107,15 @@ export function kmsSecretOpener(
   };
 }
 
-/** In the clear in CloudTrail, and what a key policy can ask for. */
+/** Visible in CloudTrail, and usable as a condition in a key policy. */
 function contextOf({ queue, subscriptionId }: SecretOwner) {
   return { queue, subscription: subscriptionId };
 }
 
-/** Beside the context that KMS asks for: what is in the box stays bound to its owner wherever its data key is known. */
+/**
+ * Additional data for AES-GCM, besides the KMS context: a box stays bound to its owner even if its data key
+ * leaks.
+ */
 function boundTo({ queue, subscriptionId }: SecretOwner): string {
   return JSON.stringify([queue, subscriptionId]);
 }
@@ -114,7 +123,7 @@ function boundTo({ queue, subscriptionId }: SecretOwner): string {
 function partsOf(sealed: string): { dataKey: string; box: Buffer } {
   const [version, dataKey, box, ...rest] = sealed.split('.');
   if (version !== VERSION || dataKey === undefined || box === undefined || rest.length > 0) {
-    throw new UnreadableSecretError('The sealed secret is of no version that is known here');
+    throw new UnreadableSecretError('The sealed secret has an unknown version');
   }
   return { dataKey, box: Buffer.from(box, 'base64url') };
 }
@@ -125,18 +134,21 @@ function base64url(bytes: Uint8Array): string {
 
 const CIPHER = 'aes-256-gcm';
 
-/** Bytes; the nonce and the tag that AES-GCM is made for (NIST SP 800-38D §5.2.1). */
+/** Bytes; the sizes of nonce and tag recommended for AES-GCM (NIST SP 800-38D §5.2.1). */
 const NONCE = 12;
 const TAG = 16;
 
-/** Encrypts under a 256-bit key, bound to `context`: opened with another one, the box is refused. */
+/** Encrypts under a 256-bit key, bound to `context`: a different context cannot open it. */
 export function sealBox(key: Uint8Array, text: string, context: string): Buffer {
   const nonce = randomBytes(NONCE);
   const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG }).setAAD(Buffer.from(context));
   return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** @throws where the box, its key or its context is not the one that it was sealed with. */
+/**
+ * Decrypts.
+ * @throws if the box, its key or its context is not the one it was sealed with
+ */
 function openBox(key: Uint8Array, box: Buffer, context: string): string {
   const decipher = createDecipheriv(CIPHER, key, box.subarray(0, NONCE), { authTagLength: TAG })
     .setAAD(Buffer.from(context))

@@ -1,22 +1,25 @@
 import { systemClock } from '../system-clock.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What a function keeps of its time after its last call, in milliseconds: to answer which messages failed, and to log. */
+/** Milliseconds reserved after the last call, to report failed messages and to log. */
 const ENDING_MS = 1_000;
 
-/** Too short a time to begin a repeat in, in milliseconds: AWS's services answer within tens, rarely hundreds. */
+/**
+ * Milliseconds below which no retry starts. AWS services usually answer within tens of milliseconds, rarely
+ * hundreds.
+ */
 const LEAST_REQUEST_MS = 500;
 
-/** How long calls to AWS may go on, in milliseconds from now; 0 or less: no more may be begun. */
+/** How much longer AWS calls may take, in milliseconds from now. At 0 or less no call may start. */
 export type CallDeadline = { remainingMs: () => number };
 
-/** For callers outside a function, whom nobody stops. */
+/** For callers outside a function, which have no time limit. */
 export const NO_DEADLINE: CallDeadline = { remainingMs: () => Infinity };
 
-/** What repeating a call takes: waits, and an end to them. Without a deadline there is none but the bounds of the repeats. */
+/** How to wait between retries, and until when. Without a deadline only the number of retries is limited. */
 export type Pacing = { sleep: (milliseconds: number) => Promise<void>; deadline?: CallDeadline };
 
-/** The function's time is up before this call. It was not made. */
+/** The invocation has no time left for a call. The call was not made. */
 export class OutOfTimeError extends Error {
   override readonly name = 'OutOfTimeError';
 
@@ -25,14 +28,14 @@ export class OutOfTimeError extends Error {
   }
 }
 
-/** Whether a call can be repeated once `waitMs` have passed. */
+/** Whether a call can be retried after `waitMs`. */
 export function hasTimeAfter(waitMs: number, { remainingMs } = NO_DEADLINE): boolean {
   return remainingMs() - waitMs >= LEAST_REQUEST_MS;
 }
 
 /**
- * How long a single request may take, of `limitMs` at most. While there is time for a repeat, half of what remains is
- * kept for it: where a request hangs, another one usually does not.
+ * Timeout of a single request in milliseconds, at most `limitMs`. While there is time for a retry, half of the
+ * remaining time is reserved for it: if one request hangs, another usually does not.
  */
 export function requestMs({ remainingMs }: CallDeadline, limitMs: number): number {
   const remaining = remainingMs();
@@ -42,15 +45,15 @@ export function requestMs({ remainingMs }: CallDeadline, limitMs: number): numbe
 type LambdaContext = { getRemainingTimeInMillis: () => number };
 
 type InvocationDeadline = CallDeadline & {
-  /** A Lambda handler whose calls to AWS end before its invocation does. */
+  /** Wraps a Lambda handler, so that its AWS calls end before its invocation does. */
   timed: <Event, Context extends LambdaContext, Result>(
     handler: (event: Event, context: Context) => Promise<Result>,
   ) => (event: Event, context: Context) => Promise<Result>;
 };
 
 /**
- * The deadline of whichever invocation asks. A function makes one at its cold start and hands it to its clients, which
- * outlive its invocations.
+ * The deadline of the invocation that asks. A function creates one at cold start and passes it to its clients,
+ * which outlive invocations.
  */
 export function invocationDeadline(): InvocationDeadline {
   const invocation = new AsyncLocalStorage<LambdaContext>();
@@ -60,7 +63,7 @@ export function invocationDeadline(): InvocationDeadline {
   };
 }
 
-/** What sending and reading again takes of time and chance, in a function. */
+/** Waits, randomness and deadline for retries in a function. */
 export function pacingOf(deadline: CallDeadline) {
   return {
     sleep: (milliseconds: number) => systemClock.sleep(milliseconds),

@@ -6,8 +6,8 @@ import type { Payloads, ReferencedData } from '../../ports/bodies.ts';
 import type { WakeUps } from '../../ports/wake-ups.ts';
 
 /**
- * Ports that only rare paths need. Their adapters and the clients under them are in files of their own, which are loaded by
- * the first call: a start does not wait for them.
+ * Ports that only rare paths need. Their adapters and clients are in separate bundle files, loaded by the first
+ * call, so that they do not delay the cold start.
  */
 
 function once<Adapter>(load: () => Promise<Adapter>): () => Promise<Adapter> {

@@ -5,16 +5,15 @@ import type { LambdaJournal } from '../log/journal.ts';
 
 export type RecordHandling = {
   handleRecord: (record: SQSRecord, context: Context) => Promise<void>;
-  /** Has SQS bring a record back, which failed with this error, sooner than after the visibility timeout. */
+  /** Makes a record that failed with this error visible again before its visibility timeout ends. */
   returnSooner: (record: SQSRecord, error: unknown) => Promise<void>;
-  /** Ids for the log of what a record is about, as far as it can be read. */
+  /** Ids for the log, as far as the record can be read. */
   idsOf?: (record: SQSRecord) => Record<string, string>;
 };
 
 /**
- * A Lambda handler for a queue: the records of a batch side by side, each acknowledged by itself. A record whose
- * function throws comes again after a short delay; the fault is in the log with the record's id, and with the ids
- * of what it is about.
+ * A Lambda handler for a queue: handles the records of a batch concurrently and acknowledges each separately. A
+ * failed record returns after a short delay; the fault is logged with the ids of the record.
  */
 export function sqsHandler(
   journal: Omit<LambdaJournal, 'auditLogger'>,
@@ -30,7 +29,7 @@ export function sqsHandler(
         await handleRecord(record, context);
       } catch (error) {
         if (!(error instanceof UnfinishedError)) noteFault(error, record);
-        // At once, not at the end of the batch, which may have an attempt that takes long.
+        // At once rather than at the end of the batch, which may include a slow attempt.
         await returnSooner(record, error).catch((cause: unknown) => {
           noteFault(cause, record);
         });
@@ -38,7 +37,8 @@ export function sqsHandler(
       }
     };
     try {
-      // A batch that fails whole is reported like any other: an error of the function would pause the mapping.
+      // If the whole batch fails, it is reported like any other: an error of the function would make Lambda pause
+      // the mapping.
       return await processPartialResponse(event, noted, processor, {
         context,
         throwOnFullBatchFailure: false,

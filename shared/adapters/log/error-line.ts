@@ -1,31 +1,33 @@
 import * as z from 'zod';
 import { sourcePositions } from './source-positions.ts';
 
-/** An error as a log line has it: named facts and where it came from, nothing of what was being worked on. */
+/**
+ * An error as it appears in a log line: selected fields and its origin, never the data that was being processed.
+ */
 export type ErrorLine = {
   name: string;
   message: string;
-  /** Node's or the SDK's word for it, such as ECONNRESET. */
+  /** Code from Node or the SDK, such as ECONNRESET. */
   code?: string;
-  /** Of an answer of AWS. */
+  /** HTTP status of an AWS response. */
   httpStatus?: number;
   awsRequestId?: string;
   stack?: string;
   cause?: ErrorLine;
-  /** The first of those that an AggregateError holds. */
+  /** The first errors of an AggregateError. */
   errors?: readonly ErrorLine[];
 };
 
-/** In characters; what is longer quotes something as a rule. */
+/** In characters. Longer messages usually quote data. */
 const MOST_MESSAGE = 1_000;
 const MOST_FRAMES = 12;
 const MOST_ERRORS = 3;
 const MOST_CAUSES = 4;
 
 /**
- * What of an error may be logged. Its other properties stay out: DynamoDB's refusals bring the item that refused, the SDK's
- * the response, Node's the URL that it could not read. The message of JSON.parse quotes what it could not read, so that
- * stays out as well.
+ * The part of an error that may be logged. Other properties are left out: DynamoDB's conditional failures carry
+ * the item, SDK errors the response, Node's URL errors the URL. Messages of SyntaxError are replaced, because
+ * JSON.parse quotes its input.
  */
 export function errorLineOf(thrown: unknown, causes = 0): ErrorLine {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
@@ -64,10 +66,10 @@ function factsOf(error: Error): Pick<ErrorLine, 'code' | 'httpStatus' | 'awsRequ
   };
 }
 
-/** In a function this is a file of its bundle, as all of its code is. */
+/** The folder of this module. In a function it is the folder of the bundle, which contains all of its code. */
 const inSources = sourcePositions(new URL('.', import.meta.url).href);
 
-/** Without the lines before them, which repeat the message. */
+/** The `at` lines only: the lines before them repeat the message. */
 function framesOf({ stack = '' }: Error): Pick<ErrorLine, 'stack'> {
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
   return frames.length === 0 ? {} : { stack: inSources(frames.slice(0, MOST_FRAMES).join('\n')) };

@@ -3,7 +3,10 @@ import { lineOf } from './journal-lines.ts';
 
 type AttemptMade = Extract<Fact, { fact: 'attempt_made' }>;
 
-/** What attempts have in common, the line that the first of them would have, and what each has for itself. */
+/**
+ * The fields that attempts share, the line that the first attempt would have alone, and the values of each
+ * attempt.
+ */
 type Group = {
   shared: Record<string, unknown>;
   alone: Record<string, unknown>;
@@ -11,22 +14,22 @@ type Group = {
 };
 
 export type FirstSuccesses = {
-  /** Keeps one back for the line of its message. */
+  /** Holds an attempt back for the combined line of its message. */
   add(made: AttemptMade): void;
-  /** Writes all that were kept back. Whoever dies before loses them; the records have them. */
+  /** Writes all attempts held back. A crash before this loses them in the log; the delivery records have them. */
   flush(): void;
 };
 
 /**
- * Attempts on one line, each with five values. Logs Insights wants no more than 200 fields in a line that it is to parse, and
+ * Maximum attempts on one line, each with five values. Logs Insights parses at most 200 fields of a line and
  * flattens lists into fields ("parse" in the CloudWatch Logs user guide).
  */
 export const MOST_ON_A_LINE = 30;
 
 /**
- * First successes of a message on one line: what they share once, and of each `[subscriptionId, statusCode, durationMs,
- * startedAt, latenessMs]`, without names because these would be most of it; `dueAt` is `startedAt` − `latenessMs`. One that
- * shares its line with no other has the line of any attempt.
+ * Writes first successes of a message on one line: the shared fields once, then for each attempt
+ * `[subscriptionId, statusCode, durationMs, startedAt, latenessMs]`. `dueAt` is `startedAt` − `latenessMs`. A
+ * single attempt gets the usual line of an attempt.
  */
 export function firstSuccesses(
   write: (message: string, line: Record<string, unknown>) => void,

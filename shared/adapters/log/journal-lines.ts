@@ -8,7 +8,10 @@ import { errorLineOf } from './error-line.ts';
 
 export type Level = 'debug' | 'info' | 'warn' | 'error';
 
-/** Warnings are what an operator should look at, though nothing of ours threw. Errors: something did, and the step went on without it. */
+/**
+ * A warning is something an operator should look at. An error means that an exception was caught and the step
+ * continued without the failed part.
+ */
 const LEVELS: Record<Fact['fact'], Level> = {
   message_accepted: 'info',
   message_refused: 'warn',
@@ -22,14 +25,14 @@ const LEVELS: Record<Fact['fact'], Level> = {
   delivery_cancelled: 'info',
   retried_by_hand: 'info',
   lease_lost: 'warn',
-  // The line of the attempt says when the next one is due, and by which mechanism.
+  // The attempt's line shows when the next attempt is due, and by which mechanism.
   wake_up_set: 'debug',
   wake_up_dropped: 'info',
   schedule_refused: 'warn',
   time_given_back: 'info',
   dead_lettered: 'warn',
   reconciled: 'warn',
-  // Every minute. What it found has lines of its own.
+  // Runs every minute. Its findings have separate lines.
   reconcile_ran: 'debug',
   operation_continued: 'info',
   operation_dropped: 'warn',
@@ -46,14 +49,14 @@ const LEVELS: Record<Fact['fact'], Level> = {
 
 export function levelOf(fact: Fact): Level {
   if (fact.fact === 'aws_call_failed' && fact.throttled) return 'warn';
-  // Its producer believes that it published something else.
+  // The producer believes that it published a different message.
   if (fact.fact === 'message_accepted' && isDropped(fact)) return 'warn';
   return LEVELS[fact.fact];
 }
 
 /**
- * The message whose success this fact tells of, so that it may be sampled; undefined: it is logged in any case. Of a message
- * that gets through at the first try that is all there is. What follows a failure, be it a success, belongs to its story.
+ * The message whose first-try success this fact reports, so that it can be sampled. Undefined: the fact is always
+ * logged. A success after a failure is always logged, because it completes the history of the failure.
  */
 export function successOf(fact: Fact): MessageKey | undefined {
   if (fact.fact === 'message_accepted') return isDropped(fact) ? undefined : fact.message;
@@ -65,12 +68,17 @@ function isPlainSuccess({ outcome, number, lost = 0 }: Attempt): boolean {
   return outcome === 'delivered' && number === 1 && lost === 0;
 }
 
-/** Whether a message is among the `rate` (0 to 1) of all. By its key, so that every function says the same of it. */
+/**
+ * Whether a message is in the sample (`rate` 0 to 1). Derived from its key, so that every function decides alike.
+ */
 export function isSampled({ queue, messageId }: MessageKey, rate: number): boolean {
   return rate >= 1 || hash('sha256', `${queue}/${messageId}`, 'buffer').readUInt32BE() < rate * 2 ** 32;
 }
 
-/** A fact as the keys of a log line, its ids on top. Snippets stay out: a subscriber may answer with what it was sent. */
+/**
+ * A fact as the keys of a log line, ids at the top level. Response snippets are left out: a subscriber may echo
+ * what it was sent.
+ */
 export function lineOf(fact: Fact): Record<string, unknown> {
   switch (fact.fact) {
     case 'attempt_made': {
@@ -145,7 +153,7 @@ function attemptOf({ number, ...attempt }: Attempt) {
   return { ...attempt, attempt: number, snippet: undefined };
 }
 
-/** A repeat that sends nothing, which its producer may not expect. */
+/** A duplicate that is not sent. Its producer may not expect this. */
 function isDropped({ differs, late }: { differs?: true; late?: true }): boolean {
   return differs === true || late === true;
 }

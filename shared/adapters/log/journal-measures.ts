@@ -8,7 +8,7 @@ export type Measure = { name: MetricName; value: number };
 
 type AttemptMade = Extract<Fact, { fact: 'attempt_made' }>;
 
-/** What CloudWatch counts of a fact; ids are never dimensions: every set of dimensions is paid for. */
+/** The metrics of a fact. Ids are never dimensions: CloudWatch charges for every set of dimensions. */
 export function measuresOf(fact: Fact): readonly Measure[] {
   switch (fact.fact) {
     case 'message_accepted':
@@ -101,7 +101,10 @@ function attemptOf({ attempt, status, latenessMs }: AttemptMade): readonly Measu
   ];
 }
 
-/** The clocks of SQS and of the function differ by a little, so a message may seem to be attempted before it was sent. */
+/**
+ * Never negative: the clocks of SQS and of the function differ a little, so an attempt may seem to precede its
+ * message.
+ */
 function punctualityOf({ number }: Attempt, latenessMs: number): Measure {
   return {
     name: number === 1 ? metricNames.firstAttemptAge : metricNames.retryLateness,

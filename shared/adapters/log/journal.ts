@@ -15,24 +15,30 @@ import { isSampled, levelOf, lineOf, successOf, type Level } from './journal-lin
 import { measuresOf, one, type Measure } from './journal-measures.ts';
 
 export type LambdaJournal = Journal & {
-  /** A fault of ours: something was thrown that the record's function did not expect. `ids` say at what. */
+  /** Logs an unexpected exception. `ids` name the delivery or message it happened at. */
   fault(error: unknown, ids: Record<string, string>): void;
-  /** Writes what was kept back of this invocation: first successes, and metrics. Every handler calls it once, at the end, whatever happened. */
+  /**
+   * Writes the first successes and metrics held back during this invocation. Every handler calls it once at the
+   * end, also after an error.
+   */
   flush(): void;
-  /** Writes whatever the level is: the audit trail is no matter of verbosity. */
+  /** Logs at any log level, because the audit trail must not depend on verbosity. */
   auditLogger: Logger;
 };
 
-/** What all functions are told about their log. */
+/** Log settings of a function. */
 export type LogSettings = {
   deployment: string;
   version: string;
   logLevel: Level;
-  /** How many of the messages that get through at the first try are logged, 0 to 1. */
+  /** Share of first-try successes that are logged, 0 to 1. */
   logSuccessSampling: number;
 };
 
-/** `service` is the function: dispatch, deliver, reconcile, operate or api. */
+/**
+ * A journal that writes to CloudWatch Logs and metrics. `service` is the function: dispatch, deliver, reconcile,
+ * operate or api.
+ */
 export function powertoolsJournal(service: string, settings: LogSettings): LambdaJournal {
   const logger = loggerAt(settings.logLevel, service, settings);
   const tally = metricTally(service, settings.deployment);
@@ -69,7 +75,10 @@ function loggerAt(level: Level, serviceName: string, { deployment, version }: Lo
   });
 }
 
-/** Of what Powertools says of a function what helps to read a line: the rest is the same on all of them, and paid for by the byte. */
+/**
+ * Keeps only those Powertools attributes that help to read a line. The others are the same on every line, and
+ * CloudWatch charges by the byte.
+ */
 class LineFormatter extends LogFormatter {
   override formatAttributes(given: UnformattedAttributes, more: LogAttributes): LogItem {
     const { logLevel, message, timestamp, serviceName, xRayTraceId } = given;
@@ -87,13 +96,13 @@ class LineFormatter extends LogFormatter {
 const LEVELS = { debug: 'DEBUG', info: 'INFO', warn: 'WARN', error: 'ERROR' } as const;
 
 /**
- * What an invocation measured. Counts are added up, so that a metric is one value a line however much happened; of durations
- * every value matters. Powertools begins another line where one would hold more than 100 values of a metric, which is the
- * most that CloudWatch reads ("Specification: Embedded metric format").
+ * The metrics of an invocation. Counts are summed to one value a metric; of durations every value is kept.
+ * Powertools starts another line after 100 values of a metric, the most that CloudWatch reads ("Specification:
+ * Embedded metric format").
  */
 function metricTally(service: string, deployment: string) {
   const metrics = new Metrics({ namespace: metricNamespace, serviceName: service });
-  // Powertools adds the dimension `service`; every further set of dimensions is another metric to pay for.
+  // Powertools adds the dimension `service`. Every set of dimensions is billed as a separate metric.
   metrics.clearDefaultDimensions();
   metrics.setDefaultDimensions({ [metricDimension]: deployment });
   const counts = new Map<MetricName, number>();

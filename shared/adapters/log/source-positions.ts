@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import * as z from 'zod';
 
-/** The same frames of a stack, with lines of the sources where they had lines of a bundle. */
+/** The same stack frames, with bundle positions replaced by source positions. */
 export type SourcePositions = (frames: string) => string;
 
 /**
- * Looks positions up in the maps that lie beside the files of a bundle, `<file>.map`. A map is read at the first fault in its
- * file and then kept: some 70 ms of processor and 25 MB of heap for 1 MB of bundle, which a start without faults does not
- * pay. Nothing else is ever read, whatever a stack says: the message of an error is in it, which may be anybody's.
- * @param folder URL of the folder of the bundle, as frames have it, with a slash at its end
+ * Looks positions up in the source maps `<file>.map` beside the bundle's files. A map is read at the first fault
+ * in its file and kept: about 70 ms CPU and 25 MB heap for 1 MB of bundle. No other file is ever read, since a
+ * stack includes an error message that an outsider may control.
+ * @param folder URL of the bundle's folder as it appears in frames, with a trailing slash
  */
 export function sourcePositions(folder: string): SourcePositions {
   const maps = new Map<string, SourceMap | 'none'>();
@@ -36,12 +36,12 @@ function mapOf(file: string): SourceMap | undefined {
     const map = mapSchema.parse(JSON.parse(readFileSync(new URL(`${file}.map`), 'utf8')));
     return new SourceMap({ ...map, file: '', sourceRoot: '', sourcesContent: [] });
   } catch {
-    // A fault is to be told of, whatever is wrong with a map.
+    // The fault must be logged even if its source map is missing or broken.
     return undefined;
   }
 }
 
-/** Counted from 0. */
+/** Lines and columns are counted from 0. */
 const entrySchema = z.object({
   generatedLine: z.number(),
   originalSource: z.string(),
@@ -49,17 +49,17 @@ const entrySchema = z.object({
   originalColumn: z.number(),
 });
 
-/** A file of a bundle, and line and column, counted from 1. Sources that run as they are end in `.ts`. */
+/** A bundle file with line and column, counted from 1. Unbundled sources end in `.ts` and do not match. */
 const FRAME = /^([\w-]{1,100}\.mjs):(\d+):(\d+)/;
 
-/** Undefined: not known. */
+/** Undefined: no position is known. */
 function positioned(text: string, mapFor: (file: string) => SourceMap | 'none'): string | undefined {
   const [place = '', file = '', line, column] = FRAME.exec(text) ?? [];
   if (file === '') return undefined;
   const map = mapFor(file);
   if (map === 'none') return undefined;
   const { success, data: entry } = entrySchema.safeParse(map.findEntry(Number(line) - 1, Number(column) - 1));
-  // A line that no mapping is for is given the last one of the lines before it.
+  // For a line without mappings, `findEntry` returns the last mapping of an earlier line.
   if (!success || entry.generatedLine !== Number(line) - 1) return undefined;
   const source = entry.originalSource.replace(/^(\.\.\/)+/, '');
   return `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}${text.slice(place.length)}`;

@@ -11,9 +11,9 @@ import { decodeMessage, encodeMessage } from '../../wire/jobs/message-body.ts';
 import type { Payloads } from '../../ports/bodies.ts';
 
 /**
- * The payload bucket. Needs s3:ListBucket beside s3:GetObject: without it S3 answers 403 for a key that is not there
- * (GetObject, S3 API reference), which is an error here and not an absence.
- * @throws UnreadableMessageError from `get` for an object that is not ours; else what the SDK throws.
+ * The payload bucket. Needs s3:ListBucket besides s3:GetObject: without it S3 answers 403 for a missing key
+ * (GetObject, S3 API reference), which counts as an error here.
+ * @throws UnreadableMessageError from `get` for an object in another format
  */
 export function s3Payloads(s3: S3Client, bucket: string): Payloads {
   return {
@@ -43,14 +43,14 @@ export function s3Payloads(s3: S3Client, bucket: string): Payloads {
         { client: s3 },
         { Bucket: bucket, Prefix },
       )) {
-        // As a rule one: a second is there only where two messages came under one id.
+        // Usually one object. There are two only if two different messages had the same id.
         for (const { Key } of Contents) if (Key !== undefined) await removed(s3, bucket, Key);
       }
     },
   };
 }
 
-/** S3 answers alike whether there was such an object or not. */
+/** S3 returns the same response whether the object existed or not. */
 async function removed(s3: S3Client, bucket: string, payloadKey: string): Promise<void> {
   await s3.send(new DeleteObjectCommand({ Bucket: bucket, Key: payloadKey }));
 }

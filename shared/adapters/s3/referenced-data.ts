@@ -4,7 +4,7 @@ import { MAX_REFERENCED_BYTES } from '../../domain/message/data-reference.ts';
 import { parseJson, wholeSource } from '../../wire/json-slice.ts';
 import type { ReadDataResult, ReferencedData } from '../../ports/bodies.ts';
 
-/** The answers of S3 that no repeat changes ("Error responses", S3 API reference). All others may pass. */
+/** S3 errors that no retry changes ("Error responses", S3 API reference). All others may be transient. */
 const LASTING = new Map<string, DataReferenceFault>([
   ['NoSuchBucket', 'data_ref_missing'],
   ['NoSuchKey', 'data_ref_missing'],
@@ -13,11 +13,11 @@ const LASTING = new Map<string, DataReferenceFault>([
   ['MethodNotAllowed', 'data_ref_missing'],
   ['AccessDenied', 'data_ref_denied'],
   ['AllAccessDisabled', 'data_ref_denied'],
-  // In an archive, in another region, and no id of a version at all.
+  // In an archive, in another region, or not a valid version id.
   ['InvalidObjectState', 'data_ref_denied'],
   ['PermanentRedirect', 'data_ref_denied'],
   ['InvalidArgument', 'data_ref_denied'],
-  // Nothing to take a range of: the object is empty.
+  // No range can be read because the object is empty.
   ['InvalidRange', 'data_ref_not_json'],
 ]);
 
@@ -29,9 +29,9 @@ export function s3ReferencedData(s3: S3Client): ReferencedData {
         Bucket: bucket,
         Key: key,
         ...(versionId === undefined ? {} : { VersionId: versionId }),
-        // A bucket's name can be taken by somebody else once it is deleted.
+        // Bucket names can be taken by another account once the bucket is deleted.
         ExpectedBucketOwner: owner,
-        // One byte more than there may be shows what is too large, and is all that is ever loaded of it.
+        // One byte more than the limit shows that the object is too large; no more is ever loaded.
         Range: `bytes=0-${MAX_REFERENCED_BYTES}`,
       });
       try {
@@ -55,7 +55,7 @@ function readingOf(bytes: Uint8Array): ReadDataResult {
     : { ok: true, data: wholeSource(json) };
 }
 
-/** Strictly UTF-8, a byte order mark being no part of JSON (RFC 8259 §8.1); undefined for anything else. */
+/** Strict UTF-8 without a byte order mark (RFC 8259 §8.1); undefined for anything else. */
 function textOf(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

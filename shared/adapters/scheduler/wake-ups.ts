@@ -17,17 +17,20 @@ import { clientOptions, type ClientOptions } from '../aws/client-options.ts';
 
 export type ScheduleSettings = {
   group: string;
-  /** Taken by Scheduler to send to the two queues. */
+  /** The role that Scheduler assumes to send to the two queues. */
   roleArn: string;
   retryQueueUrl: string;
-  /** Where Scheduler puts a wake-up that it could not send. */
+  /** The queue for wake-ups that Scheduler could not send. */
   deadLetterArn: string;
 };
 
-/** Scheduler's own retries when SQS refuses the wake-up. Beyond this, reconcile has long woken the delivery. */
+/** Scheduler's retries when SQS refuses the wake-up. After an hour, reconcile has long woken the delivery. */
 const TARGET_RETRIES = { MaximumEventAgeInSeconds: 3_600, MaximumRetryAttempts: 30 };
 
-/** Takes back what `schedulerWakeUps` set. @throws what the SDK throws for a request that will never be taken. */
+/**
+ * Deletes schedules made by `schedulerWakeUps`.
+ * @throws SDK errors for requests that no retry can make succeed
+ */
 export function schedulerRemoval(
   scheduler: SchedulerClient,
   { group }: Pick<ScheduleSettings, 'group'>,
@@ -48,7 +51,7 @@ export function schedulerRemoval(
 
 /**
  * Wake-ups by one-shot schedules of EventBridge Scheduler, which delete themselves.
- * @throws what the SDK throws for a request that will never be taken: not valid, not permitted, no such group.
+ * @throws SDK errors for requests that no retry can make succeed: invalid, not permitted, no such group
  */
 export function schedulerWakeUps(
   scheduler: SchedulerClient,
@@ -60,7 +63,7 @@ export function schedulerWakeUps(
         await scheduler.send(new CreateScheduleCommand(scheduleOf(name, at, wakeUp, settings)));
         return 'scheduled';
       } catch (error) {
-        // The name stands for this very wake-up, so somebody has set it already.
+        // The name identifies this wake-up, so another request has already created it.
         if (error instanceof ConflictException) return 'scheduled';
         if (isRefusal(error)) return 'refused';
         throw error;
@@ -95,25 +98,28 @@ function scheduleOf(
 }
 
 /**
- * The request that Scheduler makes of SQS. Its own target for SQS takes no group for a standard queue; its target for any call does
- * (EventBridge Scheduler user guide, "Using universal targets"), and so the wake-ups of one subscription stay one group of the
- * retry queue, as those that we send ourselves.
+ * The SQS request that Scheduler makes. Its templated SQS target takes no message group for a standard queue; its
+ * universal target does (EventBridge Scheduler user guide, "Using universal targets"). So all wake-ups of a
+ * subscription are in one group.
  */
 function sendingOf(wakeUp: WakeUp, { retryQueueUrl }: ScheduleSettings) {
   return { QueueUrl: retryQueueUrl, MessageBody: encodeWakeUp(wakeUp), MessageGroupId: groupOf(wakeUp) };
 }
 
-/** Rounded up, so that it is no nearer than the caller made sure of: `yyyy-mm-ddThh:mm:ss`. */
+/** `yyyy-mm-ddThh:mm:ss`, rounded up so that the wake-up is never early. */
 function wholeSecond(at: number): string {
   return new Date(Math.ceil(at / 1000) * 1000).toISOString().slice(0, 19);
 }
 
 const REFUSALS: ReadonlySet<string> = new Set(['ThrottlingException', 'ServiceQuotaExceededException']);
 
-/** Errors of Node's sockets and resolver, by `code`: no answer came. */
+/** Codes of socket and DNS errors in Node: there was no response. */
 const UNREACHED = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
 
-/** Not to be had now, as opposed to never. A schedule that came about all the same only wakes a delivery once more. */
+/**
+ * Whether the request failed for now, as opposed to permanently. If the schedule was created all the same, it
+ * only wakes the delivery once more.
+ */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const status = statusOf(error);
@@ -122,7 +128,7 @@ function isRefusal(error: unknown): boolean {
     : status >= 500 || status === 429 || REFUSALS.has(error.name);
 }
 
-/** The SDK marks every error that an answer led to, also where the answer was not the service's own and cannot be read. */
+/** HTTP status of the response, if there was one. The SDK sets it even if it cannot parse the response. */
 function statusOf(error: Error): number | undefined {
   return answered.safeParse(error).data?.$metadata.httpStatusCode;
 }

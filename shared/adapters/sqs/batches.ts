@@ -4,14 +4,14 @@ import { inParallel } from '../in-parallel.ts';
 import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
 import { sqsMessage, type OutgoingMessage } from './message.ts';
 
-/** A queue, and what sending to it needs of time and chance: `random` is uniform in [0, 1). */
+/** A queue, with the time limit and randomness that sending needs: `random` is uniform in [0, 1). */
 export type BatchTarget = Pacing & { sqs: SQS; queueUrl: string; random: () => number };
 
-/** Some messages of a call could not be sent. The others were. */
+/** Some messages of a call could not be sent. All others were sent. */
 export class MessagesNotSentError extends Error {
   override readonly name = 'MessagesNotSentError';
   readonly unsent: number;
-  /** SQS's codes for the messages, each once; errors of whole requests by their name. */
+  /** SQS's error codes, each once; a failed request contributes the name of its error. */
   readonly codes: readonly string[];
   constructor(queueUrl: string, unsent: readonly Unsent[], of: number) {
     const queue = queueUrl.slice(queueUrl.lastIndexOf('/') + 1);
@@ -24,27 +24,32 @@ export class MessagesNotSentError extends Error {
   }
 }
 
-/** Amazon SQS message quotas; the bytes are those of a whole batch, and of a message alone. */
+/** Amazon SQS message quotas. The byte limit applies to a batch as a whole and to a single message. */
 const MAX_ENTRIES = 10;
 const MAX_BYTES = 1024 * 1024;
 
-/** Requests side by side: enough to be quick, and 100 records of one invocation together stay within a client's 500 connections. */
+/**
+ * Concurrent requests of one call: 100 records of an invocation together stay within a client's 500 connections.
+ */
 const SIDE_BY_SIDE = 5;
 
-/** How often a message is sent before it is given up, and the upper bound of the first wait, which doubles. */
+/** How often a message is sent before giving up, and the upper bound of the first wait, which doubles. */
 const MAX_ROUNDS = 4;
 const FIRST_WAIT_MS = 100;
 
 type Entry = SendMessageBatchRequestEntry & { Id: string };
 type Failure = { code: string; again: boolean; cause?: unknown };
 
-/** A message that could not be sent, by its place among those that were to be, and why. */
+/** A message that could not be sent: its index among the messages of the call, and the reason. */
 export type Unsent = { index: number; code: string; cause?: unknown };
 
-/** Hears once of each message, as soon as it is known, by its place: that it was sent, or why not. */
+/** Called once for each message by index, as soon as its result is known: sent, or the reason why not. */
 type Settle = (index: number, unsent?: Unsent) => void;
 
-/** Sends one message. Errors of the client pass through. @throws MessagesNotSentError where SQS does not confirm it */
+/**
+ * Sends one message. AWS errors pass through.
+ * @throws MessagesNotSentError if SQS does not confirm it
+ */
 export async function sendMessage(
   { sqs, queueUrl }: Pick<BatchTarget, 'sqs' | 'queueUrl'>,
   message: OutgoingMessage,
@@ -54,7 +59,10 @@ export async function sendMessage(
     throw new MessagesNotSentError(queueUrl, [{ index: 0, code: 'NotConfirmed' }], 1);
 }
 
-/** Sends messages as `sendEach` does. @throws MessagesNotSentError */
+/**
+ * Sends messages as `sendEach` does.
+ * @throws MessagesNotSentError
+ */
 export async function sendInBatches(
   target: BatchTarget,
   messages: readonly OutgoingMessage[],
@@ -67,9 +75,9 @@ export async function sendInBatches(
 }
 
 /**
- * Sends messages in batches. Entries that SQS failed for a reason of its own, or did not confirm, are sent again, in new
- * batches, after a jittered wait if there is time; entries that it will never take (SenderFault), and requests that the
- * client has repeated already, are not.
+ * Sends messages in batches. Entries that SQS failed for an internal reason or did not confirm are sent again in
+ * new batches, after a jittered wait if there is time. Entries with SenderFault, and requests that the client has
+ * already retried, are not.
  */
 export async function sendEach(
   target: BatchTarget,
@@ -134,7 +142,7 @@ function batchesOf(entries: readonly Entry[]): Entry[][] {
   return batches.filter(({ length }) => length > 0);
 }
 
-/** Name, type and value of attributes count as well (SQS developer guide, "Message attribute components"). */
+/** The name, type and value of attributes count too (SQS developer guide, "Message attribute components"). */
 function bytesOf({ MessageBody = '', MessageAttributes = {} }: Entry): number {
   return Object.entries(MessageAttributes).reduce(
     (sum, [name, { DataType = '', StringValue = '', BinaryValue }]) =>

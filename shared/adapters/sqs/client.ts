@@ -5,9 +5,9 @@ export function sqsClient({ deadline, journal, ...config }: ClientOptions<SQSCli
   return slim(
     new SQS({
       ...clientOptions('sqs', { deadline, journal }),
-      // TLS protects what is sent already.
+      // TLS already protects the content.
       md5: false,
-      // The local AWS names its queues by a host that is not always the one that it is reached by.
+      // The local AWS names its queues by a host that may differ from the endpoint.
       useQueueUrlAsEndpoint: false,
       ...config,
     }),

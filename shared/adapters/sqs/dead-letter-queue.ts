@@ -22,7 +22,7 @@ type DeadLetterSource = {
   sleep: (milliseconds: number) => Promise<void>;
 };
 
-/** Letters that stay on their queue though they were to be removed. */
+/** Dead letters that were sent back but could not be deleted from their queue. */
 class LettersNotRemovedError extends Error {
   override readonly name = 'LettersNotRemovedError';
 
@@ -33,17 +33,17 @@ class LettersNotRemovedError extends Error {
   }
 }
 
-/** Most messages of one request (Amazon SQS message quotas). */
+/** Maximum messages of one request (Amazon SQS message quotas). */
 const MOST_ENTRIES = 10;
 const SIDE_BY_SIDE = 5;
 
-/** Seconds. Far above what it takes to send fifty letters, every request of it repeated. */
+/** Visibility timeout in seconds: far above the time to send 50 dead letters with every request retried. */
 const HELD_FOR = 300;
 
-/** Seconds. A request that waits asks all of SQS's servers, one that does not a sample of them. */
+/** Seconds. Long polling asks all SQS servers, short polling only a sample of them. */
 const LONG_POLL = 1;
 
-/** How often a change is asked for before it is given up; the first wait, which doubles, in milliseconds. */
+/** How often a change is requested before giving up; the first wait in milliseconds, which doubles. */
 const MOST_ROUNDS = 3;
 const FIRST_WAIT_MS = 100;
 
@@ -58,7 +58,7 @@ export function sqsDeadLetterQueue(source: DeadLetterSource): DeadLetterQueue {
       if (failed.length > 0) throw new LettersNotRemovedError(source.queueUrl, failed);
     },
     release: async (letters) => {
-      // What still fails comes back by itself: it is no longer held, or not for much longer.
+      // Entries that still fail become visible again when their visibility timeout ends.
       await changeAll(source, letters, release);
     },
     count: async () => {
@@ -110,7 +110,7 @@ const release: Change = async ({ sqs, queueUrl }, entries) =>
     }),
   );
 
-/** What SQS failed in the end. A fault of its own is asked for again; what it calls ours is not. */
+/** The entries that failed in the end. Failures inside SQS are retried; those with SenderFault are not. */
 async function changeAll(
   source: DeadLetterSource,
   letters: readonly ReceivedDeadLetter[],
@@ -158,7 +158,7 @@ const message = z.object({
   MessageAttributes: z.record(z.string(), attribute).default({}),
 });
 
-/** A dead letter as SQS hands it out, all of its attributes asked for. */
+/** A dead letter from an SQS message that was received with all of its attributes. */
 function parseSqsLetter(received: Message): DeadLetter {
   const { MessageId, ReceiptHandle, Body, Attributes, MessageAttributes } = message.parse(received);
   return {

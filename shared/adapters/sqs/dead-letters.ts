@@ -10,8 +10,8 @@ import type { SQS } from '@aws-sdk/client-sqs';
 import { sendMessage } from './batches.ts';
 
 /**
- * A dead-letter queue that we send to ourselves. The body goes as it came; `reason` says why, and the id that a redrive
- * has to send along is that of the first life, which one already redriven carries itself.
+ * A dead-letter queue that the functions send to. The body is unchanged; `reason` says why. The id attribute is
+ * the id of the first time the message was sent, which a message that was already redriven carries.
  */
 export function sqsDeadLetters(sqs: SQS, queueUrl: string): DeadLetters {
   return {
@@ -25,8 +25,8 @@ export function sqsDeadLetters(sqs: SQS, queueUrl: string): DeadLetters {
 type UndeliverablesSettings = { queueUrl: string; payloadBucket: string };
 
 /**
- * The undeliverable queue. Its size decides what a notice holds, not how the message travelled: the data, or where the
- * message is once the whole would be over 256 KB. Safe to repeat.
+ * The undeliverable queue. A notice contains the data, or the S3 location of the message if the whole notice
+ * would exceed 256 KB; how the message arrived does not matter. Safe to repeat.
  */
 export function sqsUndeliverables(
   sqs: SQS,

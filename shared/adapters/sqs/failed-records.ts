@@ -2,13 +2,13 @@ import type { SQS } from '@aws-sdk/client-sqs';
 import { returnDelaySeconds, UnfinishedError } from '../../domain/receives.ts';
 import type { RecordHandling } from '../lambda/sqs-handler.ts';
 
-/** `queueUrls`: of the queues that the function consumes. `random` is uniform in [0, 1). */
+/** `queueUrls`: the queues that the function consumes. `random` is uniform in [0, 1). */
 type Returning = { sqs: SQS; queueUrls: readonly string[]; random: () => number };
 
 /**
- * Makes a message that the function failed visible again after a delay that grows with its receives, and an unfinished one at once. Lambda leaves the messages
- * of `batchItemFailures` alone: they would come after the visibility timeout (Lambda developer guide, "Handling errors for an
- * SQS event source in Lambda").
+ * Makes a failed message visible again after a delay that grows with its receives, and an unfinished one at once.
+ * Lambda does not change the visibility of messages in `batchItemFailures`, so they would return only after the
+ * visibility timeout (Lambda developer guide, "Handling errors for an SQS event source in Lambda").
  */
 export function returningSooner({ sqs, queueUrls, random }: Returning): RecordHandling['returnSooner'] {
   return async ({ eventSourceARN, receiptHandle, attributes }, error) => {

@@ -2,13 +2,16 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { MessagesNotSentError, sendEach, sendInBatches, type BatchTarget, type Unsent } from './batches.ts';
 import type { OutgoingMessage } from './message.ts';
 
-/** As many fill a request of their own (Amazon SQS message quotas). */
+/** Messages that fill a request alone (Amazon SQS message quotas). */
 const FULL_REQUEST = 10;
 
-/** In milliseconds. Longer than SQS takes as a rule, so that only what is stuck, or tried again, is not waited for. */
+/** In milliseconds. Longer than SQS usually takes, so that only a stuck or retried request is not waited for. */
 const MOST_WAIT_MS = 50;
 
-/** @throws MessagesNotSentError of these messages alone */
+/**
+ * Sends messages.
+ * @throws MessagesNotSentError for these messages only
+ */
 export type Send = (messages: readonly OutgoingMessage[]) => Promise<void>;
 
 type Waiting = {
@@ -18,15 +21,15 @@ type Waiting = {
 };
 
 /**
- * Sends to one queue. What comes while a request is under way goes with the next, together with all else that came
- * meanwhile: ten messages of one invocation take about two. SQS charges by request, and each takes as much of the processor
- * as a POST or two. Each is told of its own messages, as soon as SQS has answered for these.
+ * Sends to one queue. Messages that arrive during a request go together with the next one, so that ten messages
+ * of an invocation take about two requests. SQS charges by request, and each costs as much CPU as one or two
+ * POSTs. Each caller gets the result of its messages as soon as SQS has answered for them.
  */
 export function joinedSends(target: BatchTarget): Send {
   let waiting: Waiting[] = [];
   let underWay = 0;
   let timer: NodeJS.Timeout | undefined;
-  // Whatever comes next is of the invocation that asked last, and has its deadline.
+  // The next request uses the context, and so the deadline, of the invocation that asked last.
   let ofLastInvocation = AsyncLocalStorage.snapshot();
 
   const sendWaiting = (): void => {
@@ -70,7 +73,7 @@ async function sendTogether(target: BatchTarget, together: readonly Waiting[]): 
   }
 }
 
-/** Takes what became of each message of one who waits, and tells it all once it has heard of the last. */
+/** Collects the results of a caller's messages and settles its promise after the last one. */
 function settling({ queueUrl }: BatchTarget, { messages, resolve, reject }: Waiting) {
   const failed: Unsent[] = [];
   let outstanding = messages.length;

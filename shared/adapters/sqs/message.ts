@@ -1,17 +1,17 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { MAX_DELAY_SECONDS } from '../../domain/retry/wake-up-plan.ts';
 
-/** A message on its way to an SQS queue. The body is JSON. */
+/** A message to be sent to an SQS queue. The body is JSON. */
 export type OutgoingMessage = {
   body: string;
-  /** Text becomes a `String`. */
+  /** Plain strings become attributes of type `String`. */
   attributes?: Record<string, string | MessageAttributeValue>;
   delaySeconds?: number;
-  /** Fair queues: whose share of the queue this message counts to ("Amazon SQS fair queues", SQS developer guide). */
+  /** Message group for fair queues ("Amazon SQS fair queues", SQS developer guide). */
   group?: string;
 };
 
-/** The parts of an SQS request that make a message, the same for one and for an entry of a batch. */
+/** The SQS request fields of a message, the same for SendMessage and for a batch entry. */
 export function sqsMessage({ body, attributes, delaySeconds, group }: OutgoingMessage) {
   return {
     MessageBody: sqsText(body),
@@ -21,7 +21,7 @@ export function sqsMessage({ body, attributes, delaySeconds, group }: OutgoingMe
   };
 }
 
-/** Rounded up, because a message is never early, to what SQS takes: 0 to 900 s. */
+/** Rounded up, so that a message is never early, and limited to what SQS takes: 0 to 900 s. */
 function wholeDelay(seconds: number): number {
   return Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.ceil(seconds)));
 }
@@ -38,8 +38,8 @@ function attributeValues(
 }
 
 /**
- * SQS takes neither U+FFFE nor U+FFFF (SendMessageBatch, SQS API reference). JSON allows them inside strings, where the
- * escape means the same.
+ * SQS rejects U+FFFE and U+FFFF (SendMessageBatch, SQS API reference). In a JSON string their escapes mean the
+ * same.
  */
 function sqsText(json: string): string {
   return json.replaceAll('\ufffe', '\\ufffe').replaceAll('\uffff', '\\uffff');

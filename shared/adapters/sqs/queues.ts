@@ -21,7 +21,10 @@ import { type BatchTarget, sendInBatches, sendMessage } from './batches.ts';
 import { joinedSends } from './joined-sends.ts';
 import type { MessageAttributeValue, QueueAttributeName } from '@aws-sdk/client-sqs';
 
-/** The delivery queue. Whoever has many jobs there waits longer, and not the others: a subscription, or a queue with all its subscriptions. */
+/**
+ * The delivery queue. Jobs are grouped by subscription, or by queue for all its subscriptions, so that a large
+ * backlog of one does not delay the others (SQS fair queues).
+ */
 export function sqsDeliveryQueue(target: BatchTarget): DeliveryQueue {
   const send = joinedSends(target);
   return {
@@ -30,14 +33,17 @@ export function sqsDeliveryQueue(target: BatchTarget): DeliveryQueue {
   };
 }
 
-/** The ingress queue, as one who publishes sees it. */
+/** The ingress queue, for publishers. */
 export function sqsIngress(target: BatchTarget): Ingress {
   return {
     publish: (messages) => sendInBatches(target, messages),
   };
 }
 
-/** The operation queue. Errors of AWS pass through: the order may not have been sent. Grouped, so that one queue's orders do not hold up the others'. */
+/**
+ * The operation queue. AWS errors pass through; the operation may or may not have been sent. Grouped by queue, so
+ * that the operations of one queue do not delay those of others.
+ */
 export function sqsOperations(sqs: SQS, queueUrl: string): Operations {
   return {
     send: async (operation, delaySeconds = 0) => {
@@ -49,7 +55,7 @@ export function sqsOperations(sqs: SQS, queueUrl: string): Operations {
 
 /**
  * Wake-ups by DelaySeconds on the retry queue.
- * @throws MessagesNotSentError: the wake-up may not have been sent
+ * @throws MessagesNotSentError if SQS did not confirm the wake-up; it may have been sent all the same
  */
 export function sqsWakeUps(retryQueue: BatchTarget): Pick<WakeUps, 'sendDelayed'> {
   const send = joinedSends(retryQueue);
@@ -59,7 +65,7 @@ export function sqsWakeUps(retryQueue: BatchTarget): Pick<WakeUps, 'sendDelayed'
   };
 }
 
-/** The queues that our functions consume, by name. Attributes go back with the types that they came with. */
+/** The queues that the functions consume, by name. Attributes keep the types they were received with. */
 export function sqsWorkQueues(
   target: Omit<BatchTarget, 'queueUrl'>,
   urls: Readonly<Record<WorkQueueName, string>>,
@@ -99,7 +105,7 @@ const COUNTS = [
   'ApproximateNumberOfMessagesNotVisible',
 ] as const satisfies readonly QueueAttributeName[];
 
-/** `queueUrls` by the names that the answer uses. */
+/** Approximate depths of queues, under the names of `queueUrls`. */
 export function sqsQueueDepths(sqs: SQS, queueUrls: Readonly<Record<string, string>>): QueueDepths {
   return {
     approximate: async () => {

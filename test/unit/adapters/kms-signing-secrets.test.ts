@@ -138,7 +138,7 @@ describe('sealing a secret', () => {
 
   it('to which KMS gives no key is an error', async () => {
     oddAnswer = { KeyId: KEY_ARN, CiphertextBlob: 'AA==' };
-    await expect(secrets().seal(OWNER, secret)).rejects.toThrow('KMS answered without a key');
+    await expect(secrets().seal(OWNER, secret)).rejects.toThrow('The KMS response contains no key');
   });
 });
 
