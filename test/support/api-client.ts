@@ -42,7 +42,7 @@ export const putQueue = (queue: string, policy?: PartialRetryPolicy): Promise<un
 export const deleteSubscription = (queue: string, subscriptionId: string): Promise<unknown> =>
   succeeded('DELETE', `/v2/queues/${queue}/subscriptions/${subscriptionId}`);
 
-/** Subscribes, and answers with the subscription's id. */
+/** Subscribes, and returns the subscription's id. */
 export const subscribe = async (
   queue: string,
   subscriber: string,
@@ -54,7 +54,7 @@ export const subscribe = async (
 
 const IMPORTED_AT_ONCE = 500;
 
-/** Many subscriptions by few calls: imports. */
+/** Creates many subscriptions by a few import calls. */
 export const subscribeAll = async (queue: string, subscribers: readonly string[]): Promise<void> => {
   const path = `/v2/queues/${queue}/import`;
   for (let start = 0; start < subscribers.length; start += IMPORTED_AT_ONCE) {
@@ -67,7 +67,7 @@ export const subscribeAll = async (queue: string, subscribers: readonly string[]
   }
 };
 
-/** What is recorded of a message; undefined before it was dispatched. */
+/** The deliveries on record for a message; undefined before it is dispatched. */
 export const deliveriesOf = async (queue: string, messageId: string): Promise<DeliveryView[] | undefined> => {
   const found: DeliveryView[] = [];
   let path: string | undefined = `/v2/queues/${queue}/messages/${messageId}/deliveries?limit=100`;
@@ -88,7 +88,7 @@ const deliveriesPage = z.object({
 
 export const isOver = ({ status }: DeliveryView): boolean => status !== 'pending' && status !== 'retrying';
 
-/** The deliveries of a message once `count` of them are over. */
+/** The deliveries of a message once `count` of them have ended. */
 export const finishedDeliveries = (
   queue: string,
   messageId: string,

@@ -21,19 +21,19 @@ const documentSchema = z.looseObject({
 
 type Exchange = {
   method: string;
-  /** As it was asked for, query and all. */
+  /** As requested, including the query. */
   path: string;
-  /** What was sent, parsed, if it was JSON. */
+  /** The JSON request body, parsed. */
   sent?: unknown;
   response: Response;
-  /** Of the answer. */
+  /** The response body. */
   text: string;
 };
 
-/** Where in the document something stands: the steps of a JSON pointer. */
+/** A position in the document, as the steps of a JSON pointer. */
 type Place = readonly string[];
 
-/** Holds exchanges against an OpenAPI document: names what of them it does not say. */
+/** Checks exchanges against an OpenAPI document, and names everything in them that it does not describe. */
 export const apiDescription = (document: unknown): ((exchange: Exchange) => string[]) => {
   const { paths, components } = documentSchema.parse(document);
   const faultsAt = validatorOf(document);
@@ -63,14 +63,14 @@ export const apiDescription = (document: unknown): ((exchange: Exchange) => stri
     described: z.infer<typeof content> | undefined,
     { response, text }: Pick<Exchange, 'response' | 'text'>,
   ): string[] => {
-    if (described === undefined) return text === '' ? [] : [`a body where none is described: ${text}`];
+    if (described === undefined) return text === '' ? [] : [`an unexpected body: ${text}`];
     const [mediaType = ''] = response.headers.get('content-type')?.split(';') ?? [];
     if (described[mediaType] === undefined) return [`content type "${mediaType}" is not described`];
     const value: unknown = mediaType.endsWith('json') ? JSON.parse(text) : text;
     return faultsAt([...place, 'content', mediaType, 'schema'], value);
   };
 
-  /** Of a body that was taken. */
+  /** Faults of a request body that was accepted. */
   const requestFaults = (
     place: Place,
     { requestBody }: z.infer<typeof operationSchema>,
@@ -80,7 +80,7 @@ export const apiDescription = (document: unknown): ((exchange: Exchange) => stri
       .filter((mediaType) => mediaType.endsWith('json'))
       .flatMap((mediaType) => faultsAt([...place, 'requestBody', 'content', mediaType, 'schema'], sent));
 
-  /** Where there is nothing, only the refusal is described. */
+  /** For an undescribed path or method, only the refusal is described. */
   const refusalFaults = (expected: number, { response, text }: Exchange): string[] =>
     response.status === expected
       ? faultsAt(['components', 'schemas', 'Error'], JSON.parse(text))
@@ -119,6 +119,6 @@ const validatorOf = (document: unknown): ((place: Place, value: unknown) => stri
   };
 };
 
-/** A step of a JSON pointer in a URL's fragment (RFC 6901 §6). */
+/** A step of a JSON pointer in a URL fragment (RFC 6901 §6). */
 const escaped = (step: string): string =>
   encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'));

@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 
 export type StubRequest = { method: string; path: string; headers: IncomingHttpHeaders; body: string };
 /**
- * `pieces`: the bytes of each that the body is sent in. `afterMs`: when the answer begins.
- * `hang_up`: no answer at all; `cut_off`: the connection breaks in the middle of one; `stall`: it stops there.
+ * `pieces`: bytes of each piece that the body is sent in. `afterMs`: delay of the answer. `hang_up`: no answer;
+ * `cut_off`: the connection breaks in the middle of an answer; `stall`: the answer stops there.
  */
 export type StubAnswer =
   | { status?: number; headers?: Record<string, string>; body?: string; pieces?: number; afterMs?: number }
@@ -17,32 +17,35 @@ export type StubAnswer =
   | 'stall';
 
 export type AwsStub = {
-  /** Options for a client that talks to the stub, the SDK's or one of ours. */
+  /** Options for an SDK client, or for one of the project's clients, that talks to the stub. */
   config: {
     endpoint: string;
     region: string;
     credentials: { accessKeyId: string; secretAccessKey: string };
     maxAttempts: number;
   };
-  /** Those that were kept. */
+  /** The requests kept so far. */
   requests: StubRequest[];
-  /** How many were made to it so far. */
+  /** Number of connections accepted so far. */
   connections: () => number;
-  /** How many of them are open. */
+  /** Number of open connections. */
   openConnections: () => Promise<number>;
-  /** It goes on listening. */
+  /** Closes the connections; the stub keeps listening. */
   closeConnections: () => void;
   close: () => Promise<void>;
 };
 
 type StubOptions = {
-  /** Its certificate for 127.0.0.1, where it is called by TLS. */
+  /** Certificate for 127.0.0.1, to be called by TLS. */
   tls?: { cert: string; key: string } | undefined;
   /** @default true */
   keepsRequests?: boolean;
 };
 
-/** A service on loopback that answers as told: the client's own serialisation and error handling are part of the test. */
+/**
+ * A service on loopback with scripted answers, so that the client's serialisation and error handling are tested
+ * too.
+ */
 export const awsStub = async (
   answer: (request: StubRequest, index: number) => StubAnswer,
   { tls, keepsRequests = true }: StubOptions = {},

@@ -7,7 +7,7 @@ export const aPolicy = (overrides: Partial<RetryPolicy> = {}): RetryPolicy => ({
   ...overrides,
 });
 
-/** No retries; the rest of the policy is the deployment's. */
+/** No retries; the other fields are the deployment's defaults. */
 export const NO_RETRIES = {
   retries_with_no_delay: 0,
   minimum_delay_retries: 0,
@@ -15,7 +15,7 @@ export const NO_RETRIES = {
   maximum_delay_retries: 0,
 };
 
-/** No retries but those a test asks for. */
+/** A policy with only the retries that a test asks for. */
 export const aBarePolicy = (overrides: Partial<RetryPolicy> = {}): RetryPolicy =>
   aPolicy({ ...NO_RETRIES, ...overrides });
 

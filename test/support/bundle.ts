@@ -7,18 +7,18 @@ export const functionNames = ['dispatch', 'deliver', 'reconcile', 'operate', 'ap
 
 export type FunctionName = (typeof functionNames)[number];
 
-/** Made otherwise than as in a deployment. */
+/** Differences from the deployed bundle. */
 type Substitutes = Pick<BuildOptions, 'alias' | 'define' | 'external' | 'splitting'>;
 
 /** In bytes. */
 export type BundleSize = {
-  /** What is loaded at a start. */
+  /** Code loaded at a cold start. */
   start: number;
-  /** With what is loaded when it is needed. */
+  /** All code, including what is loaded on demand. */
   whole: number;
 };
 
-/** Makes the bundle of a function as its deployment does; its first file is `outfile`, the others lie beside it. */
+/** Bundles a function as its deployment does. The first file is `outfile`; the others are in the same folder. */
 export const bundle = async (
   entry: URL,
   outfile: string,
@@ -39,7 +39,7 @@ export const bundle = async (
 const sizeOf = ({ outputs }: Metafile, first: string): BundleSize => {
   const code = Object.entries(outputs).filter(([file]) => file.endsWith('.mjs'));
   const atStart = new Set(code.map(([file]) => file).filter((file) => basename(file) === first));
-  // What is added meanwhile is gone through as well.
+  // The loop also visits files added during iteration.
   for (const file of atStart)
     for (const { path, kind } of outputs[file]?.imports ?? [])
       if (kind === 'import-statement' && path in outputs) atStart.add(path);

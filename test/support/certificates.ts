@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { isIP } from 'node:net';
 
-/** X.509 certificates made for one test run, so that no key is kept anywhere and none ever expires by itself. */
+/** X.509 certificates generated for one test run, so that no key is stored and no certificate expires. */
 type Authority = {
   cert: string;
   issue: (request: CertificateRequest) => { cert: string; key: string };
@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000;
 export const certificateAuthority = (commonName: string): Authority => {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const issuer = nameOf(commonName);
-  const own = certificate({
+  const root = certificate({
     issuer,
     subject: issuer,
     publicKey: keys.publicKey,
@@ -29,7 +29,7 @@ export const certificateAuthority = (commonName: string): Authority => {
     extensions: [extension(OID.basicConstraints, sequence(TRUE))],
   });
   return {
-    cert: own,
+    cert: root,
     issue: (request) => {
       const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
       const cert = certificate({

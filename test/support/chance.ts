@@ -1,8 +1,8 @@
-/** Chance that a seed decides: the same seed gives the same sequence on every machine. */
+/** Randomness from a seed: the same seed gives the same sequence on every machine. */
 export type Chance = {
   /** Uniform in [0, 1). */
   next(): number;
-  /** A whole number from `least` to `most`, both included. */
+  /** An integer from `least` to `most`, both inclusive. */
   int(least: number, most: number): number;
   happens(probability: number): boolean;
   pick<T>(items: readonly T[]): T;
@@ -30,12 +30,12 @@ export const seededChance = (seed: number): Chance => {
 };
 
 /**
- * Uniform in [0, 1), by a seed and a name alone. What happens at one place does not depend on what happened at others, so
- * a fault can be taken out of a run and the rest of it stays much as it was.
+ * Uniform in [0, 1), from a seed and a name alone. It does not depend on other draws, so removing a fault from a
+ * run leaves the rest much the same.
  */
 export const chanceAt = (seed: number, name: string): number => hash(seed, name) / RANGE;
 
-/** FNV-1a with a closing mix. */
+/** FNV-1a with a final mix. */
 const hash = (seed: number, name: string): number => {
   let value = (0x811c9dc5 ^ seed) >>> 0;
   for (let index = 0; index < name.length; index += 1) {
@@ -44,7 +44,7 @@ const hash = (seed: number, name: string): number => {
   return mixed(value >>> 0);
 };
 
-/** The finaliser of MurmurHash3: every bit of the input moves every bit of the output. */
+/** The finaliser of MurmurHash3: every input bit affects every output bit. */
 const mixed = (value: number): number => {
   let bits = value;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);

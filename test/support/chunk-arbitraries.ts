@@ -11,7 +11,7 @@ import type { ChunkKey, Lease } from '../../shared/domain/delivery/delivery.ts';
 import { RETENTION_MS } from './chunk-builders.ts';
 import { SOME_TIME } from './delivery-builders.ts';
 
-/** What an id of a subscription may look like: `-` and `_` in front, digits alone, words that DynamoDB reserves. */
+/** Unusual subscription ids: a leading `-` or `_`, digits only, words reserved by DynamoDB. */
 const IDS = ['a', '-b', '_c', '0', '12', '9d-_', 'status', 'members', 'b6e1e5b2-3b66-4a43-9f2b-0a8c9a1d7e55'];
 
 const id = fc.constantFrom(...IDS);
@@ -32,7 +32,9 @@ const lease: fc.Arbitrary<Lease> = fc.record(
   { noNullPrototype: true },
 );
 
-/** What somebody does to a chunk: as it is where that `fits`, or as they believe it to be. */
+/**
+ * One write to a chunk. If it `fits`, it matches the chunk's actual state; otherwise a wrong assumption about it.
+ */
 export type ChunkStep = {
   kind: 'claim' | 'record' | 'break_up' | 'take_out' | 'take_out_early';
   fits: boolean;
@@ -60,7 +62,7 @@ export const arbitraryStep: fc.Arbitrary<ChunkStep> = fc.record(
 
 type Believed = { key: ChunkKey; current: Chunk | undefined; now: number };
 
-/** What is written in that step, at a time that grows from step to step, as clocks do. */
+/** The transition of a step, at a time that increases with every step. */
 export const transitionOf = (step: ChunkStep, believed: Believed): ChunkTransition => {
   const { key, current, now } = believed;
   const at = { now, retentionMs: RETENTION_MS };
@@ -78,7 +80,7 @@ export const transitionOf = (step: ChunkStep, believed: Believed): ChunkTransiti
   }
 };
 
-/** At least one is recorded; who has a record of their own has no success in it. */
+/** Records at least one success; members with separate records have no success in it. */
 const recordOf = (step: ChunkStep, { key, current, now }: Believed): ChunkTransition => {
   const ids = step.ids.filter((one) => !step.fits || current?.members?.get(one) === 'pending');
   const successes = new Map((ids.length === 0 ? [firstOf(step)] : ids).map((one) => [one, step.success]));
@@ -87,7 +89,7 @@ const recordOf = (step: ChunkStep, { key, current, now }: Believed): ChunkTransi
   return recordSuccesses(key, owner, { successes, own, ends: step.ends }, { now, retentionMs: RETENTION_MS });
 };
 
-/** Whom taking out concerns. */
+/** The member that a take-out is about. */
 export const firstOf = ({ ids: [first = 'a'] }: ChunkStep): string => first;
 
 const leaseSeen = ({ fits, lease: other }: ChunkStep, current: Chunk | undefined): Lease =>

@@ -5,7 +5,7 @@ import { SOME_TIME } from './delivery-builders.ts';
 
 export const RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** Of a message that no other test has. */
+/** The key of a message that no other test uses. */
 export const aChunkKey = (overrides: Partial<ChunkKey> = {}): ChunkKey => ({
   queue: 'orders.eu-1',
   messageId: randomUUID(),
@@ -23,7 +23,7 @@ export const aFirstSuccess = (overrides: Partial<FirstSuccess> = {}): FirstSucce
 
 export const HOLDER = { owner: 'holder', until: SOME_TIME + 25_000 };
 
-/** Claimed by `holder`, who is at it. */
+/** Claimed by `holder`, who is working on it. */
 export const aChunk = (overrides: Partial<Chunk> = {}): Chunk => ({
   key: aChunkKey(),
   acceptedAt: SOME_TIME,

@@ -12,7 +12,7 @@ const defaults = rows.map(({ variable, default: value }): [string, string] => [
   typeof value === 'string' ? value : JSON.stringify(value ?? ''),
 ]);
 
-/** Every variable there is, as infra sets them. */
+/** All environment variables, as infra sets them. */
 export const completeEnvironment: Record<string, string> = {
   ...Object.fromEntries(defaults),
   [variables.version]: '1.2.3',

@@ -15,7 +15,7 @@ const alarm = z.object({
   properties: z.object({ title: z.string(), alarms: z.array(z.string()) }),
 });
 
-/** A row of `metrics`: namespace, name, dimensions by name and value, and how it is shown. */
+/** A row of `metrics`: namespace, name, dimension names and values, and rendering options. */
 const metricRow = z
   .array(z.union([z.string(), z.looseObject({ label: z.string().optional() })]))
   .transform((parts) => {
@@ -53,7 +53,7 @@ const joined = z.object({ 'Fn::Join': z.tuple([z.literal(''), z.array(z.unknown(
 
 const output = z.object({ 'Fn::GetStackOutput': z.object({ OutputName: z.string() }) });
 
-/** The logical id or the name of an output that a reference leads to. */
+/** The logical id or output name that a reference points to. */
 function referred(reference: unknown): string {
   const found = output.safeParse(reference);
   if (found.success) return found.data['Fn::GetStackOutput'].OutputName;
@@ -62,8 +62,8 @@ function referred(reference: unknown): string {
 }
 
 /**
- * The widgets of a dashboard in a template, with references by the name that `nameOf` has for their logical id.
- * @throws ZodError if a widget is none of those that we make
+ * The widgets of a dashboard in a template. `nameOf` maps the logical ids in references to names.
+ * @throws ZodError if a widget is of a kind that the project does not use
  */
 export function widgetsOf(
   dashboardBody: unknown,

@@ -17,7 +17,7 @@ export type Environment = (records: readonly SQSRecord[]) => Promise<SQSBatchRes
 export type OnLoopback = {
   journal: Omit<LambdaJournal, 'auditLogger'>;
   attemptTimeoutMs: number;
-  /** PEM texts of authorities that are trusted beside the public ones. */
+  /** PEM certificates of authorities that are trusted besides the public ones. */
   trustedCertificates?: readonly string[];
   /** @default in memory */
   payloads?: DeliverPorts['payloads'];
@@ -26,8 +26,8 @@ export type OnLoopback = {
 };
 
 /**
- * The deliver function in real time, with its real sender, and in place of AWS its in-memory twins. Each call of
- * `environment` is another execution environment: they share the tables and nothing else.
+ * The deliver function in real time, with the real HTTP sender and in-memory ports in place of AWS. Each call of
+ * `environment` creates another execution environment: they share only the tables.
  */
 export const deliverOnLoopback = (options: OnLoopback) => {
   const { journal, attemptTimeoutMs, trustedCertificates = [], deliveryQueue, wakeUps } = options;

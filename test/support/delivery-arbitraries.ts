@@ -129,7 +129,7 @@ export const arbitraryDelivery: fc.Arbitrary<Delivery> = fc.record(
   },
 );
 
-/** Every field that a write can change, left out, set, or removed. */
+/** Every field that a write can change: left out, set, or removed. */
 export const arbitraryChange: fc.Arbitrary<DeliveryChange> = fc.record(
   {
     status,

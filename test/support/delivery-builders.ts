@@ -4,7 +4,7 @@ import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/deliver
 
 export const SOME_TIME = Date.UTC(2027, 0, 15, 8);
 
-/** Of a message that no other test has. */
+/** The key of a message that no other test uses. */
 export const aDeliveryKey = (overrides: Partial<DeliveryKey> = {}): DeliveryKey => ({
   queue: 'orders.eu-1',
   messageId: randomUUID(),

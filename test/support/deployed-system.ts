@@ -10,14 +10,14 @@ import { eventSourceSettings } from './event-sources.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The deployed system that this test run shares. Isolate by queue names. */
+    /** The deployed system that this test run shares. Use different queue names to isolate tests. */
     endpoints: Endpoints;
-    /** Its logs and temporary files. */
+    /** Folder for its logs and temporary files. */
     folder: string;
   }
 }
 
-/** Short where waiting would cost a run its time; the API asks for signatures, as in an AWS account. */
+/** Short times where waiting would slow a run. The API requires signatures, as in an AWS account. */
 const settings = {
   apiAuthorization: 'iam',
   schedulerThreshold: '5',
@@ -30,15 +30,18 @@ const settings = {
 const runs = join(localFolder, 'test');
 const folder = join(runs, String(process.pid));
 
-/** Read when all else is over, by test/privileges. */
+/** Read at the end of the run by test/privileges. */
 export const callLogOfRun = join(folder, 'calls.jsonl');
 
 const endpointsOfRun = join(folder, 'endpoints.json');
 
-/** Where vitest's own process keeps what the first project has deployed, for the next: each loads this module anew. */
+/**
+ * Environment variable that shows later projects what the first one deployed: each project loads this module
+ * anew.
+ */
 const DEPLOYED = 'POSTHASTE_DEPLOYED_FOR_TESTS';
 
-/** Deploys the real stacks on a local AWS of this run's own, once for all projects, and takes it down when the run is over. */
+/** Deploys the real stacks on a local AWS for this run, once for all projects, and stops it when the run ends. */
 const setup = async (project: TestProject): Promise<(() => Promise<void>) | undefined> => {
   project.provide('folder', folder);
   const deployed = process.env[DEPLOYED] === undefined ? undefined : readEndpoints(endpointsOfRun);
@@ -61,7 +64,9 @@ const setup = async (project: TestProject): Promise<(() => Promise<void>) | unde
   return () => emulator.stop();
 };
 
-/** Seconds after which SQS brings again what operate had in hand when a test killed it. It is 45 otherwise. */
+/**
+ * Shortens the visibility timeout (normally 45 s), so that operations of a killed operate function return soon.
+ */
 const bringOperationsAgainSoon = async (endpoints: Endpoints): Promise<void> => {
   const sqs = new SQSClient(clientOf(endpoints));
   const Attributes = { VisibilityTimeout: '10' };
@@ -69,7 +74,7 @@ const bringOperationsAgainSoon = async (endpoints: Endpoints): Promise<void> => 
   sqs.destroy();
 };
 
-/** Their logs are kept until the next run, so that what a failed one did can be read. */
+/** Deletes logs of earlier runs. They are kept until the next run, so that a failed run can be examined. */
 const forgetEarlierRuns = (): void => {
   mkdirSync(runs, { recursive: true });
   for (const run of readdirSync(runs)) {

@@ -12,22 +12,25 @@ import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 const endpoints = inject('endpoints');
 const client = clientOf(endpoints);
 
-/** The deployed system under test, and clients that see it as its account's root user does. */
+/** The deployed system under test, and clients with the permissions of its account's root user. */
 export const deployment = {
   endpoints,
-  /** Options for a client of one's own. */
+  /** Options for a separate client. */
   client,
   sqs: new SQSClient(client),
   lambda: new LambdaClient(client),
   scheduler: new SchedulerClient(client),
   dynamo: DynamoDBDocumentClient.from(new DynamoDBClient(client)),
-  // As the functions have them, for their adapters.
+  // The clients that the functions use, for their adapters.
   documents: dynamoClient(client),
   queues: sqsClient(client),
   keys: kmsClient(client),
 };
 
-/** Runs a function now, and fails if it failed. */
+/**
+ * Invokes a function and returns its result.
+ * @throws if the function failed
+ */
 export const invoke = async (functionName: string, payload: unknown = {}): Promise<unknown> => {
   const { FunctionError, Payload } = await deployment.lambda.send(
     new InvokeCommand({ FunctionName: functionName, Payload: JSON.stringify(payload) }),

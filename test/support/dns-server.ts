@@ -2,30 +2,30 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, isIPv6 } from 'node:net';
 
-/** One record of an answer; its TTL is always 0, so that nobody may keep it. */
+/** A record of an answer. Its TTL is always 0, so that it must not be cached. */
 export type DnsRecord = { name: string; type: 'A' | 'AAAA' | 'CNAME'; value: string };
 
 export type DnsQuestion = { name: string; type: 'A' | 'AAAA' };
 
-/** An answer without records (RFC 1035 §4.1.1). */
+/** A response without records (RFC 1035 §4.1.1). */
 export type DnsRefusal = keyof typeof RESPONSE_CODES;
 
-/** The answer to the `time`th question of this name and type, from 1. Undefined: no answer at all. */
+/** The answer to the `time`th question of this name and type, counted from 1. Undefined: no answer. */
 export type DnsAnswer = (question: DnsQuestion, time: number) => Given | Promise<Given>;
 
 type Given = readonly DnsRecord[] | DnsRefusal | undefined;
 
 export type DnsServer = {
-  /** As `setServers` takes it. */
+  /** In the form that `setServers` takes. */
   address: string;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   questions: () => readonly DnsQuestion[];
   close: () => Promise<void>;
 };
 
 /**
- * A name server on loopback that answers over UDP as it is told, and what is too long for that over TCP (RFC 1035 §4), if it
- * takes TCP.
+ * A name server on loopback with scripted answers. It answers over UDP, and over TCP if the answer is too long
+ * (RFC 1035 §4) and `takesTcp` is set.
  */
 export const startDnsServer = async (
   answer: DnsAnswer,
@@ -79,14 +79,14 @@ export const startDnsServer = async (
 const TYPES = { A: 1, CNAME: 5, AAAA: 28 } as const;
 const RESPONSE_CODES = { FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
 const HEADER_BYTES = 12;
-/** Before each message over TCP: its length. */
+/** Length of the prefix that each message over TCP has. */
 const LENGTH_BYTES = 2;
-/** Of a message over UDP without EDNS. */
+/** Largest message over UDP without EDNS. */
 const MOST_UDP_BYTES = 512;
-/** For hundreds of questions at once. */
+/** Enough for hundreds of concurrent questions. */
 const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
 const TRUNCATED = 0x0200;
-/** Of what follows the name in a question: type and class. */
+/** Bytes of type and class after the name of a question. */
 const QUESTION_BYTES = 4;
 
 const questionOf = (query: Buffer): DnsQuestion | undefined => {
@@ -102,7 +102,7 @@ const questionOf = (query: Buffer): DnsQuestion | undefined => {
   return type === TYPES.AAAA ? { name, type: 'AAAA' } : undefined;
 };
 
-/** With the id and the question of the query. */
+/** A response with the id and the question of the query. */
 const response = (query: Buffer, given: readonly DnsRecord[] | DnsRefusal): Buffer => {
   const [code, records] = typeof given === 'string' ? [RESPONSE_CODES[given], []] : [0, given];
   const endOfQuestion = query.indexOf(0, HEADER_BYTES) + 1 + QUESTION_BYTES;
@@ -138,7 +138,7 @@ const encodedName = (name: string): Buffer =>
     Buffer.of(0),
   ]);
 
-/** IPv6 in full or with one `::`, without dots. */
+/** Encodes IPv4, or IPv6 in full or with one `::`, without dots. */
 const encodedAddress = (address: string): Buffer => {
   if (!isIPv6(address)) return Buffer.from(address.split('.').map(Number));
   const [head = [], tail = []] = address.split('::').map((half) => half.split(':').filter(Boolean));

@@ -4,7 +4,10 @@ import { clientOf, type LocalAccount } from '../../local/endpoints.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { startRelay } from './relay.ts';
 
-/** A client that does something before each call, which is not made if that throws. `command`: such as `PutItemCommand`. */
+/**
+ * A client that calls `before` ahead of each request; if that throws, the request is not made. `command`: such as
+ * `PutItemCommand`.
+ */
 export const interruptedClient = (
   account: LocalAccount,
   before: (command: string, input: unknown) => Promise<void>,
@@ -21,7 +24,7 @@ export const interruptedClient = (
   return client;
 };
 
-/** A client that counts the calls made by it: each is one request, as long as none fails. */
+/** A client that counts its calls. Each is one request, unless it fails and is retried. */
 export const countingClient = (account: LocalAccount) => {
   let count = 0;
   const client = interruptedClient(account, () => {
@@ -31,7 +34,10 @@ export const countingClient = (account: LocalAccount) => {
   return { client, requests: () => count };
 };
 
-/** A client, for this test, whose first request arrives, but its answer does not: it sends it again. */
+/**
+ * A client for this test whose first response is lost after the request arrived, so that it sends the request
+ * again.
+ */
 export const forgetfulClient = async (account: LocalAccount): Promise<DynamoDBDocument> => {
   let lost = false;
   const relay = await startRelay(account.endpoint, async (_, forward) => {

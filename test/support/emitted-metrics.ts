@@ -1,11 +1,11 @@
 import * as z from 'zod';
 
-/** In bytes, of one log event ("Specification: Embedded metric format", Amazon CloudWatch user guide). */
+/** Bytes of one log event ("Specification: Embedded metric format", Amazon CloudWatch user guide). */
 const MOST_BYTES = 256 * 1024;
 
 const name = z.string().min(1).max(1024);
 
-/** The schema of the specification, its limits included. */
+/** The schema of the specification, including its limits. */
 const directive = z.strictObject({
   Namespace: name,
   Dimensions: z.array(z.array(name).max(30)).min(1),
@@ -23,20 +23,23 @@ const document = z.looseObject({
 
 const values = z.union([z.number().transform((value) => [value]), z.array(z.number()).min(1).max(100)]);
 
-/** What CloudWatch makes of one metric of one line. */
+/** The data that CloudWatch extracts for one metric from one line. */
 export type EmittedMetric = {
   namespace: string;
   name: string;
   unit: string;
-  /** By name; each set of dimensions is a metric of its own. */
+  /** By name. Each set of dimensions is a separate metric. */
   dimensions: Readonly<Record<string, string>>;
   values: readonly number[];
 };
 
-/** Whether a log line is meant to be read for metrics. */
+/** Whether a log line contains metrics. */
 export const isEmf = (line: string): boolean => line.includes('"CloudWatchMetrics"');
 
-/** @throws ZodError, Error for a line that CloudWatch would refuse or drop */
+/**
+ * The metrics of a log line.
+ * @throws ZodError, Error for a line that CloudWatch would reject or drop
+ */
 export const metricsOfLine = (line: string): EmittedMetric[] => {
   if (Buffer.byteLength(line) > MOST_BYTES) throw new Error('The line is too long for a log event.');
   const parsed = document.parse(JSON.parse(line.slice(line.indexOf('{'))));
@@ -55,6 +58,6 @@ export const metricsOfLine = (line: string): EmittedMetric[] => {
   );
 };
 
-/** The metrics among log lines, value by value as the lines have them. */
+/** All metrics in log lines, with their values in the order of the lines. */
 export const metricsOf = (lines: readonly string[]): EmittedMetric[] =>
   lines.filter(isEmf).flatMap(metricsOfLine);

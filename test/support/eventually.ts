@@ -4,8 +4,8 @@ import { pollInterval } from '../../shared/domain/retry/poll-interval.ts';
 const INTERVAL = { floor: 0.1, ceiling: 1, exponent: 1.5 };
 
 /**
- * The first answer that is not undefined.
- * @throws with what was looked for, when it has not come within `withinMs`.
+ * The first result of `look` that is not undefined.
+ * @throws an error that names `what`, if there is none within `withinMs`
  */
 export const eventually = async <T>(
   what: string,

@@ -8,7 +8,7 @@ const ofSubscription = { queue: factKey.queue, subscriptionId: factKey.subscript
 
 export type FactNamed<Name extends Fact['fact']> = Extract<Fact, { fact: Name }>;
 
-/** One of each. A new fact breaks the build here. */
+/** One sample of each fact. A new fact fails to compile until it is added here. */
 const samples: { [Name in Fact['fact']]: FactNamed<Name> } = {
   message_accepted: {
     fact: 'message_accepted',
@@ -97,7 +97,7 @@ const samples: { [Name in Fact['fact']]: FactNamed<Name> } = {
 
 export const everyFact: readonly Fact[] = Object.values(samples);
 
-/** A fact of this name, with what matters to a test. */
+/** A fact of this name, with overrides. */
 export const aFact = <Name extends Fact['fact']>(
   name: Name,
   overrides: Partial<FactNamed<Name>> = {},

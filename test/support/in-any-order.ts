@@ -1,4 +1,4 @@
-/** The same values in an order of their own, so that lists of which only the order may differ are equal. Copies count. */
+/** The values in a canonical order, to compare lists whose order does not matter. Duplicates count. */
 export const inAnyOrder = <T>(values: readonly T[]): T[] =>
   values
     .map((value) => ({ value, text: JSON.stringify(value) }))

@@ -6,8 +6,8 @@ import { deliverOnLoopback } from './deliver-on-loopback.ts';
 import { anSqsRecord } from './sqs-event.ts';
 
 /**
- * The deliver function with a batch of large messages, in a process of its own whose memory can be measured. It prints how much
- * that was at most, and which messages failed.
+ * Runs the deliver function with a batch of large messages in a separate process, so that its memory can be
+ * measured. Prints the peak memory and the number of failed messages.
  */
 const [s3 = '', receiver = '', jobs = '', members = ''] = process.argv.slice(2);
 

@@ -1,9 +1,12 @@
 import type { Server as HttpServer } from 'node:http';
 
-/** A server of HTTP, or of HTTPS, which has no type in common with it but this. */
+/** An HTTP or HTTPS server. The two share no type except this one. */
 type Server = Pick<HttpServer, 'once' | 'listen' | 'address' | 'close' | 'closeAllConnections'>;
 
-/** The port on which it listens then; 0 takes one that is free. @throws what Node says where it cannot */
+/**
+ * Starts the server and returns its port; port 0 means any free port.
+ * @throws Node's error if it cannot listen
+ */
 export const listen = (server: Server, host: string, port = 0): Promise<number> =>
   new Promise((resolve, reject) => {
     server.once('error', reject).listen(port, host, () => {
@@ -13,7 +16,7 @@ export const listen = (server: Server, host: string, port = 0): Promise<number> 
     });
   });
 
-/** With the connections that are open on it. */
+/** Closes the server and its open connections. */
 export const closeServer = (server: Server): Promise<void> =>
   new Promise((resolve) => {
     server.close(() => {

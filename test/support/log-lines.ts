@@ -4,12 +4,14 @@ import { deployment } from './deployment.ts';
 
 const client = new CloudWatchLogsClient(deployment.client);
 
-/** The most events of one answer (CloudWatch Logs API, FilterLogEvents). The emulator leaves out what is beyond, and does not say so. */
+/**
+ * The most events of one response (CloudWatch Logs API, FilterLogEvents). The emulator silently drops the rest.
+ */
 const MOST_EVENTS = 10_000;
 
 /**
- * Every line that functions of the deployed system have written, with what Lambda itself writes.
- * `since`: milliseconds since the epoch.
+ * Every line that functions of the deployed system have logged, including Lambda's lines. `since`: milliseconds
+ * since the epoch.
  */
 export const logLines = async (functions: readonly string[], since = 0): Promise<string[]> => {
   const found = await Promise.all(functions.map((name) => linesOf(name, since)));

@@ -1,21 +1,21 @@
-/** A value of each metric for one period; undefined: nobody wrote one. */
+/** A value of each metric for one period; undefined: there is no data point. */
 export type Period = Readonly<Record<string, number | undefined>>;
 
 type Value = number | undefined | readonly (number | undefined)[];
 
 const TOKEN = /\s*(>=|==|[A-Za-z]\w*|[\d.]+|[()[\],><*/+])/gy;
 
-/** How tightly operators bind, the loosest first ("Using metric math", CloudWatch user guide). */
+/** Operators by precedence, lowest first ("Using metric math", CloudWatch user guide). */
 const OPERATORS: readonly (readonly string[])[] = [['AND'], ['>', '>=', '=='], ['+'], ['*', '/']];
 
 /**
- * What an expression of CloudWatch's metric math comes to in one period, as far as our alarms use it. An operator on a
- * metric without a value gives none; `SUM` takes it for 0, and `FILL` puts a value in its place.
- * @throws Error for what it does not know
+ * Evaluates the subset of CloudWatch metric math that the project's alarms use, for one period. An operator on a
+ * metric without data gives no value; `SUM` treats it as 0, and `FILL` replaces it.
+ * @throws Error for syntax it does not know
  */
 export function metricMath(expression: string, period: Period): number | undefined {
   const tokens = [...expression.matchAll(TOKEN)].map(([, token = '']) => token);
-  if (tokens.join('') !== expression.replaceAll(/\s/g, '')) throw new Error(`cannot read ${expression}`);
+  if (tokens.join('') !== expression.replaceAll(/\s/g, '')) throw new Error(`cannot parse ${expression}`);
 
   const expect = (token: string): void => {
     const next = tokens.shift();

@@ -25,11 +25,11 @@ const pour = (response: ServerResponse): void => {
   }
 };
 
-/** What a hostile or broken receiver does with a request that it has read. `body` is sent first where there is one. */
+/** What a hostile or broken receiver does after it has read a request. `body` is sent first, if given. */
 const misbehaviours = {
   /** Never answers. */
   hang: () => undefined,
-  /** Status, then one header after another without end. */
+  /** Sends a status, then headers without end. */
   slow_headers: (response: ServerResponse) => {
     const { socket } = response;
     socket?.write('HTTP/1.1 200 OK\r\n');
@@ -38,19 +38,19 @@ const misbehaviours = {
       clearInterval(timer);
     });
   },
-  /** Status, headers, the beginning of a body, then a reset. */
+  /** Sends a status, headers and the beginning of a body, then resets the connection. */
   reset_in_body: (response: ServerResponse, start: Start) => {
     begin(response, announcingMore(start), () => response.socket?.resetAndDestroy());
   },
-  /** Status, headers, less of a body than was announced, then the connection is closed. */
+  /** Sends a status, headers and less of a body than announced, then closes the connection. */
   short: (response: ServerResponse, start: Start) => {
     begin(response, announcingMore(start), () => response.socket?.end());
   },
-  /** Status, headers, the beginning of a body, then silence. */
+  /** Sends a status, headers and the beginning of a body, then nothing. */
   stall: (response: ServerResponse, start: Start) => {
     begin(response, announcingMore(start), () => undefined);
   },
-  /** Status and headers, then a few bytes now and then. */
+  /** Sends a status and headers, then a few bytes at intervals. */
   drip: (response: ServerResponse, start: Start) => {
     begin(response, start, () => {
       const timer = setInterval(() => response.write('.'), DRIP_MS);
@@ -59,7 +59,7 @@ const misbehaviours = {
       });
     });
   },
-  /** Status and headers, then as many bytes as the other side takes. */
+  /** Sends a status and headers, then as many bytes as the other side accepts. */
   endless: (response: ServerResponse, start: Start) => {
     begin(response, start, () => {
       pour(response);

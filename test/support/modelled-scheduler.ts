@@ -1,10 +1,10 @@
 import type { VirtualClock } from './in-memory/virtual-clock.ts';
 
-/** Requests a second of an account in a region. */
+/** Requests per second for an account in a region. */
 export type SchedulerQuotas = { createPerSecond: number; invokePerSecond: number };
 
 export type ModelledScheduler<T> = {
-  /** `at`: milliseconds since the epoch. A name is free again once its schedule has fired or was deleted. */
+  /** `at`: milliseconds since the epoch. A name can be used again once its schedule has fired or been deleted. */
   create: (name: string, at: number, input: T) => 'created' | 'conflict' | 'throttled';
   /** The input of a schedule that has not fired. */
   find: (name: string) => T | undefined;
@@ -13,7 +13,7 @@ export type ModelledScheduler<T> = {
 
 type SchedulerOptions<T> = {
   timeline: Pick<VirtualClock, 'now' | 'at'>;
-  /** How long after the time asked for it fires. AWS: at any moment of the minute. */
+  /** Delay of the invocation after the requested time. AWS: up to a minute. */
   lateMs: (input: T) => number;
   fire: (input: T) => void;
   /** @default none */
@@ -23,11 +23,11 @@ type SchedulerOptions<T> = {
 const SECOND = 1_000;
 
 /**
- * EventBridge Scheduler, as far as one-time schedules need it.
+ * Models EventBridge Scheduler as far as one-time schedules need it.
  *
  * - A schedule fires within 60 seconds after its time: https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html
- * - It is deleted after it has fired: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-delete.html
- * - Requests beyond the quota are throttled, and invocations beyond it are put off:
+ * - It is deleted after it fires: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-delete.html
+ * - Requests beyond the quota are throttled, and invocations beyond it are delayed:
  *   https://docs.aws.amazon.com/scheduler/latest/UserGuide/scheduler-quotas.html
  */
 export function modelledScheduler<T>(options: SchedulerOptions<T>): ModelledScheduler<T> {
@@ -55,7 +55,7 @@ export function modelledScheduler<T>(options: SchedulerOptions<T>): ModelledSche
       const schedule = { input };
       pending.set(name, schedule);
       timeline.at(Math.max(at, timeline.now()) + options.lateMs(input), () => {
-        // Deleted, and perhaps created again, since.
+        // The schedule was deleted, and perhaps created again, in the meantime.
         if (pending.get(name) !== schedule) return;
         pending.delete(name);
         invoke(input);
@@ -68,8 +68,8 @@ export function modelledScheduler<T>(options: SchedulerOptions<T>): ModelledSche
 }
 
 /**
- * At most so many in any second, wherever it begins: stricter than a bucket of tokens, which lets twice as many pass in the
- * second after a rest. Times do not go back.
+ * Allows at most `perSecond` calls in any window of one second: stricter than a token bucket, which lets twice as
+ * many pass after an idle second. Times must not decrease.
  */
 function quotaOf(perSecond: number): (now: number) => boolean {
   let passed: number[] = [];

@@ -2,54 +2,57 @@ import { MOST_RECEIVES, returnDelaySeconds } from '../../shared/domain/receives.
 import type { VirtualClock } from './in-memory/virtual-clock.ts';
 
 /**
- * A received message. `acknowledge` deletes it, for all who have received it. `returnSooner` has it visible again after the delay
- * that our functions ask for when they fail a message.
+ * A received message. `acknowledge` deletes it for all of its receivers. `returnSooner` makes it visible again
+ * after the delay that the functions request when they fail a message.
  */
 export type Receipt<T> = {
   id: string;
   value: T;
   receiveCount: number;
-  /** Names this one receive where faults are injected. */
+  /** Identifies this receive for fault injection. */
   label: string;
   acknowledge: () => void;
   returnSooner: () => void;
 };
 
 export type ModelledSqs<T> = {
-  /** `label`: names the message where faults are injected. */
+  /** `label`: identifies the message for fault injection. */
   send: (value: T, delaySeconds?: number, label?: string) => void;
-  /** Moves the dead letters back, as new messages. */
+  /** Moves the dead letters back as new messages. */
   redrive: () => void;
   readonly deadLetters: number;
-  /** Messages that were sent, and neither deleted nor moved to the dead letters. */
+  /** Messages sent that are neither deleted nor dead letters. */
   readonly waiting: number;
 };
 
-/** What AWS allows itself or may suffer. Each is asked once in a place that its label names. */
+/** Faults that AWS permits or may have. Each is queried once per place, which the label identifies. */
 export type QueueFaults = {
-  /** The messages that a send stores, and how much later each is visible. Regularly one, at once. */
+  /** The messages that a send stores, and the delay of each. Normally one, without delay. */
   copiesOf?: (label: string) => readonly { label: string; laterMs: number }[];
   batchSize?: (label: string) => number;
-  /** When a queue that hands nothing out begins again; undefined: it does hand out. */
+  /** When a queue that currently delivers nothing resumes; undefined: it delivers. */
   closedUntil?: (now: number) => number | undefined;
-  /** After how many milliseconds a received message is received once more, whatever its visibility timeout. */
+  /** Milliseconds after which a received message is received again, regardless of its visibility timeout. */
   seenAgainAfterMs?: (receipt: string) => number | undefined;
   isAcknowledgementLost?: (receipt: string) => boolean;
-  /** Uniform in [0, 1): where in its range the delay of a failed message lies. @default 0.5 */
+  /** Uniform in [0, 1): position of a failed message's delay in its range. @default 0.5 */
   jitter?: (receipt: string) => number;
 };
 
 type SqsOptions<T> = {
-  /** Begins the ids of messages. */
+  /** Prefix of message ids. */
   name: string;
   /** Real or virtual time, in milliseconds since the epoch. */
   timeline: Pick<VirtualClock, 'now' | 'at'>;
   visibilityMs: () => number;
   /** @default 10 */
   batchSize?: number;
-  /** Batches that are handled at once: when messages begin to come, and at most. @default unbounded */
+  /** Concurrent batches: initially, and at most. @default unbounded */
   scaling?: { first: number; most: number };
-  /** One invocation. What it has not acknowledged when it ends is visible again later. `environment`: counted from 0. */
+  /**
+   * One invocation. Messages not acknowledged when it ends become visible again later. `environment`: counted
+   * from 0.
+   */
   consume: (batch: readonly Receipt<T>[], environment: number) => Promise<void>;
   faults?: QueueFaults;
 };
@@ -60,19 +63,22 @@ type Received<T> = { message: Message<T>; receipt: Receipt<T>; isReturned: () =>
 
 const SECOND = 1_000;
 
-/** https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html: up to 300 more batches a minute while messages wait. */
+/**
+ * Up to 300 more batches a minute while messages wait:
+ * https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
+ */
 const ANOTHER_AFTER_MS = 60_000 / 300;
 
 /**
- * An SQS standard queue with a Lambda event source mapping.
+ * Models an SQS standard queue with a Lambda event source mapping.
  *
- * - A message is stored at least once and has no order:
+ * - A message is stored at least once, in no order:
  *   https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/standard-queues.html
- * - A received message is hidden for the visibility timeout, which begins with the receive:
+ * - A received message is hidden for the visibility timeout, which starts with the receive:
  *   https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-visibility-timeout.html
- * - A message that was received `maxReceiveCount` times is moved to the dead letters instead of being received again:
+ * - A message received `maxReceiveCount` times is moved to the dead letters instead of being received again:
  *   https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html
- * - Messages that are visible together are received together, in batches; an execution environment has one batch at a time:
+ * - Visible messages are received in batches; an execution environment handles one batch at a time:
  *   https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
  */
 export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
@@ -135,7 +141,7 @@ export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
     message.isGone = true;
   };
 
-  /** None: it was deleted meanwhile, or is a dead letter now. */
+  /** Empty if the message was deleted in the meantime, or has become a dead letter. */
   const receive = (message: Message<T>): Received<T>[] => {
     if (message.isGone) return [];
     if (message.receiveCount >= MOST_RECEIVES) {
@@ -153,7 +159,7 @@ export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
     };
     let isReturned = false;
     const returnSooner = (): void => {
-      // A receipt that is not the latest changes nothing.
+      // Only the latest receipt of a message has an effect.
       if (isReturned || message.receiveCount !== receiveCount) return;
       isReturned = true;
       const seconds = returnDelaySeconds(receiveCount, () => faults.jitter?.(label) ?? 0.5);
@@ -176,7 +182,7 @@ export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
     if (Number.isFinite(most)) handOut();
   };
 
-  /** Unless it was deleted, returned, or received again meanwhile. */
+  /** Makes the message visible again, unless it was deleted, returned, or received again in the meantime. */
   const comeAgain = ({ message, receipt, isReturned }: Received<T>, at: number): void => {
     if (message.isGone) return;
     timeline.at(at, () => {
@@ -205,8 +211,9 @@ export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
 }
 
 /**
- * An invocation that handles its messages side by side and reports each failure by itself, so that the others are deleted
- * (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html). What it failed it returns at once.
+ * An invocation that handles its messages concurrently and reports each failure separately, so that the others
+ * are deleted (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html). It returns failed
+ * messages at once.
  */
 export function sideBySide<T>(handle: (receipt: Receipt<T>, environment: number) => Promise<void>) {
   return async (batch: readonly Receipt<T>[], environment: number): Promise<void> => {

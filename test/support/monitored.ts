@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import { widgetsOf } from './dashboard-body.ts';
 
-/** A metric as an alarm or a graph names it. */
+/** A metric as named by an alarm or a graph. */
 export type Monitored = { namespace: string; metricName: string; dimensionNames: readonly string[] };
 
 export type MonitoredAlarm = {
   readonly name: string;
   readonly description: string;
-  /** None of a composite alarm. */
+  /** Empty for a composite alarm. */
   readonly metrics: readonly Monitored[];
   readonly actions: readonly unknown[];
   readonly properties: Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ const metric = z
     dimensionNames: Dimensions.map(({ Name }) => Name),
   }));
 
-/** A metric by itself, or metrics and what is computed of them. */
+/** A single metric, or the metrics of an expression. */
 const watched = z.union([
   metric.transform((one) => [one]),
   z
@@ -50,7 +50,7 @@ const alarm = z.looseObject({
 
 const COMPOSITE = 'AWS::CloudWatch::CompositeAlarm';
 
-/** All alarms of a template, by its `Resources`. */
+/** All alarms of a template, from its `Resources`. */
 export const alarmsIn = (templateResources: unknown): MonitoredAlarm[] =>
   Object.values(resources.parse(templateResources))
     .filter(({ Type }) => Type === 'AWS::CloudWatch::Alarm' || Type === COMPOSITE)
@@ -65,7 +65,7 @@ export const alarmsIn = (templateResources: unknown): MonitoredAlarm[] =>
       };
     });
 
-/** Every metric on the dashboards of a template, by its `Resources`. */
+/** Every metric on the dashboards of a template, from its `Resources`. */
 export const graphedIn = (templateResources: unknown): Monitored[] =>
   Object.values(resources.parse(templateResources))
     .filter(({ Type }) => Type === 'AWS::CloudWatch::Dashboard')

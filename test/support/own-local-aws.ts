@@ -5,7 +5,7 @@ import { startEmulator } from '../../local/emulator.ts';
 import { clientOf } from '../../local/endpoints.ts';
 import { localAws } from '../../local/local-aws.ts';
 
-/** A local AWS beside that of the deployed system: what a test file tries on it may empty or end it. */
+/** A local AWS separate from the deployed system's, which a test file may empty or stop. */
 export async function startOwnLocalAws(name: string) {
   const folder = join(inject('folder'), name);
   mkdirSync(folder, { recursive: true });

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
 
-/** Secrets that are put where secrets are, each to be recognised wherever it appears. */
+/** Secrets planted where secrets are stored, each recognisable wherever it appears. */
 export const plantedSecrets = () => {
   const planted = new Map<string, string>();
   return {
-    /** A new one, for a place that is named to whoever reads that it was found. */
+    /** Creates a secret. `where` names its place in test failures. */
     plant: (where: string): string => {
       const secret = `planted${planted.size}${randomBytes(12).toString('hex')}`;
       planted.set(where, secret);
       return secret;
     },
     count: (): number => planted.size,
-    /** The places whose secrets are in a text, written down in whichever way. */
+    /** The places whose secrets occur in a text, in any encoding. */
     foundIn: (text: string): string[] =>
       [...planted]
         .filter(([, secret]) => spellingsOf(Buffer.from(secret)).some((spelling) => text.includes(spelling)))
@@ -20,8 +20,8 @@ export const plantedSecrets = () => {
 };
 
 /**
- * Every way in which somebody might write bytes down. Base64 of a longer text that holds them begins at one of three places,
- * and its ends depend on what stands around them.
+ * All common encodings of bytes. In base64 of a longer text they may start at one of three offsets, and their
+ * ends depend on the surrounding bytes.
  */
 export const spellingsOf = (bytes: Buffer): string[] => [
   bytes.toString('latin1'),

@@ -9,10 +9,10 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 
-/** A message as it came, and when: milliseconds since the epoch. */
+/** A received message, and its time of arrival in milliseconds since the epoch. */
 export type Arrival = { body: string; attributes: Record<string, string>; group?: string; at: number };
 
-/** Queues that nobody else looks at. */
+/** Queues that no other test uses. */
 export const privateQueues = (sqs: SQSClient) => {
   const made: string[] = [];
   return {
@@ -37,7 +37,10 @@ export const privateQueues = (sqs: SQSClient) => {
 
 const PATIENCE_MS = 20_000;
 
-/** `count` messages, waited for, and what else is there then. @throws when they do not come */
+/**
+ * Waits for `count` messages, and returns them with any others that are then available.
+ * @throws if they do not arrive
+ */
 const arrivals = async (sqs: SQSClient, queueUrl: string, count: number): Promise<Arrival[]> => {
   const arrived: Arrival[] = [];
   const deadline = Date.now() + PATIENCE_MS;
@@ -45,7 +48,7 @@ const arrivals = async (sqs: SQSClient, queueUrl: string, count: number): Promis
     const messages = await received(sqs, queueUrl, arrived.length < count ? 1 : 0);
     arrived.push(...messages.map(arrivalOf));
     if (messages.length === 0 && arrived.length >= count) return arrived;
-    if (Date.now() > deadline) throw new Error(`${arrived.length} of ${count} messages came`);
+    if (Date.now() > deadline) throw new Error(`${arrived.length} of ${count} messages arrived`);
   }
 };
 

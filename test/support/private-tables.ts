@@ -4,8 +4,8 @@ import type { GlobalSecondaryIndex, GlobalSecondaryIndexDescription } from '@aws
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 
 /**
- * Empty tables with the keys and indexes of a deployed one, for tests that look over a whole table and must not meet the
- * deployed functions there. Without time to live, so that a test may use any time.
+ * Empty tables with the keys and indexes of a deployed one, for tests that read whole tables without interference
+ * from the deployed functions. TTL is off, so that tests may use any time.
  */
 export const privateTables = (client: DynamoDBDocumentClient) => {
   const made: string[] = [];
@@ -32,7 +32,7 @@ export const privateTables = (client: DynamoDBDocumentClient) => {
   };
 };
 
-/** A description says more of an index than may be asked for. */
+/** The description of an index contains more fields than a request may. */
 const definitionOf = (index: GlobalSecondaryIndexDescription): GlobalSecondaryIndex => ({
   IndexName: index.IndexName,
   KeySchema: index.KeySchema,

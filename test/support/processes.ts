@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 export type Process = { pid: number; parent: number; command: string };
 
-/** All that run on this machine. */
+/** All processes of this machine. */
 export const processes = async (): Promise<Process[]> => {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-ww', '-o', 'pid=,ppid=,args=']);
   return stdout.split('\n').flatMap((line) => {
@@ -12,11 +12,11 @@ export const processes = async (): Promise<Process[]> => {
   });
 };
 
-/** The emulator's workers of a run: nobody else has files in its folder. */
+/** Whether a process is an emulator worker of a run: only those have files in its folder. */
 export const isWorkerIn = (folder: string, { command }: Process): boolean =>
   command.includes(`${folder}/tmp/`) && command.endsWith('/_worker.js');
 
-/** Kills the emulator's workers of a run, or those of one function. Answers how many. */
+/** Kills the emulator's workers of a run, or those of one function, and returns their number. */
 export const killWorkersIn = async (folder: string, functionName = ''): Promise<number> => {
   const workers = (await processes()).filter(
     (one) => isWorkerIn(folder, one) && one.command.includes(functionName),
@@ -24,7 +24,7 @@ export const killWorkersIn = async (folder: string, functionName = ''): Promise<
   return workers.filter(({ pid }) => isKilled(pid)).length;
 };
 
-/** Kills a process at once. False: it had ended meanwhile. */
+/** Kills a process at once. False: it had already ended. */
 export const isKilled = (pid: number): boolean => {
   try {
     return process.kill(pid, 'SIGKILL');

@@ -3,14 +3,14 @@ import { localFolder } from '../../local/install/paths.mjs';
 import { pipInstall, type PipPackages } from '../../local/install/pip.mjs';
 import { plainEnvironment } from '../../local/local-aws.ts';
 
-/** Packages from PyPI that a test needs; `modules` is a folder of our own modules that import them. */
+/** PyPI packages that a test needs; `modules` is a folder of the project's modules that import them. */
 export type PythonPackages = PipPackages & { modules?: string };
 
 export type Python = { executable: string; env: NodeJS.ProcessEnv };
 
 /**
- * The Python that has the packages; they are installed under `.local/` if they are not there yet, or are others.
- * @throws Problem with what to do
+ * A Python with the packages, which are installed under `.local/` if they are missing or have changed.
+ * @throws Problem that says what to do
  */
 export const pythonWithPackages = async (
   { modules, ...packages }: PythonPackages,

@@ -15,15 +15,15 @@ import { closeServer, listen } from './listening.ts';
 import { misbehave } from './misbehaviour.ts';
 import type { Misbehaviour } from './misbehaviour.ts';
 
-/** What the receiver does with one request. */
+/** The receiver's response to one request. */
 export type Answer = {
   /** Default 200. */
   status?: number;
   headers?: Record<string, string | string[]>;
   body?: string | Buffer;
-  /** Milliseconds from the whole request read to the first byte of the answer. */
+  /** Milliseconds from the end of the request to the first byte of the response. */
   delayMs?: number;
-  /** Bytes sent in place of an answer, as they are; then the connection is closed (with `hang`: left open). */
+  /** Raw bytes sent in place of a response; then the connection is closed (with `hang`: left open). */
   raw?: string | Buffer;
   behaviour?: Misbehaviour;
 };
@@ -36,35 +36,35 @@ export type ReceivedRequest = {
   path: string;
   query: string;
   headers: IncomingHttpHeaders;
-  /** The bytes as they came. */
+  /** The body as received. */
   body: Buffer;
-  /** What the client asked for in the TLS handshake (SNI), if it did. */
+  /** Server name of the TLS handshake (SNI), if any. */
   servername?: string;
-  /** When its headers had come, milliseconds since the epoch. */
+  /** When its headers arrived, in milliseconds since the epoch. */
   arrivedAt: number;
-  /** What it came by. `closedAt`: since when that is closed, milliseconds since the epoch. */
+  /** Its connection. `closedAt`: when that was closed, in milliseconds since the epoch. */
   connection: Connection;
 };
 
-/** Answers used up in order, the last one again and again; or a function of the request. */
+/** Answers in order, the last one repeatedly; or a function of the request. */
 export type Script =
   readonly [Answer, ...Answer[]] | ((request: ReceivedRequest) => Answer | Promise<Answer>);
 
 export type Receiver = {
-  /** The address of a path, e.g. `url('/orders')`. */
+  /** The URL of a path, such as `url('/orders')`. */
   url: (path?: string) => string;
-  /** Sets how a path answers from now on. A path without a script answers 200 with no body. */
+  /** Sets the answers of a path from now on. A path without a script answers 200 with an empty body. */
   script: (path: string, script: Script) => void;
-  /** The requests of a path (all, if none is given) in the order in which they were read to their end. */
+  /** The requests of a path (default: all) in the order in which they were completely read. */
   received: (path?: string) => readonly ReceivedRequest[];
   /**
-   * The first `count` requests of a path, as soon as they have come.
-   * @throws when they have not come within `deadlineMs`.
+   * Waits for the first `count` requests of a path.
+   * @throws if they do not arrive within `deadlineMs`
    */
   waitFor: (path: string, count: number, deadlineMs: number) => Promise<readonly ReceivedRequest[]>;
-  /** How many connections were accepted so far, those without a request among them. */
+  /** Number of connections accepted so far, including those without a request. */
   connections: () => number;
-  /** How many of them are open. */
+  /** Number of open connections. */
   openConnections: () => Promise<number>;
   close: () => Promise<void>;
 };
@@ -74,13 +74,13 @@ export type ReceiverOptions = {
   host?: string;
   /** A fixed port; default an ephemeral one. */
   port?: number;
-  /** PEM texts; makes it an https receiver. */
+  /** PEM texts; makes the receiver use https. */
   tls?: { key: string; cert: string; maxVersion?: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3'; ciphers?: string };
 };
 
 type Waiter = { path: string; count: number; done: (requests: readonly ReceivedRequest[]) => void };
 
-/** A real HTTP server on loopback whose answers are scripted and whose requests are kept. */
+/** A real HTTP server on loopback with scripted answers, which keeps its requests. */
 export const startReceiver = async (options: ReceiverOptions = {}): Promise<Receiver> => {
   const host = options.host ?? '127.0.0.1';
   const requests: ReceivedRequest[] = [];
@@ -119,7 +119,7 @@ export const startReceiver = async (options: ReceiverOptions = {}): Promise<Rece
 
   const listener: RequestListener = (incoming, response) => {
     serve(incoming, response).catch((error: unknown) => {
-      // Either the client left in the middle of its request, or the script threw: then the answer says so.
+      // The client left in the middle of its request, or the script threw; then the response contains the error.
       if (incoming.destroyed && !incoming.complete) response.destroy();
       else response.writeHead(500).end(String(error));
     });
@@ -143,7 +143,7 @@ export const startReceiver = async (options: ReceiverOptions = {}): Promise<Rece
         const timer = setTimeout(() => {
           waiters.delete(waiter);
           const came = received(path).length;
-          reject(new Error(`${path}: ${came} of ${count} requests came within ${deadlineMs} ms`));
+          reject(new Error(`${path}: ${came} of ${count} requests arrived within ${deadlineMs} ms`));
         }, deadlineMs);
         const waiter: Waiter = {
           path,
@@ -169,7 +169,7 @@ export const startReceiver = async (options: ReceiverOptions = {}): Promise<Rece
 };
 
 const serverFor = (options: ReceiverOptions, listener: RequestListener): Server => {
-  // Keep-alive as long as it takes: whoever reuses a connection decides when to stop.
+  // Long keep-alive, so that the client decides when to stop reusing a connection.
   const settings = { keepAliveTimeout: 60_000 };
   return options.tls
     ? createSecureServer({ ...settings, minVersion: 'TLSv1', ...options.tls }, listener)

@@ -4,7 +4,7 @@ import { SOME_TIME } from './delivery-builders.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Of a queue that no other test has. */
+/** A recovery of a queue that no other test uses. */
 export const aRecovery = (overrides: Partial<Recovery> = {}): Recovery => ({
   ...newRecovery(
     recoveryIdOf(overrides.createdAt ?? SOME_TIME, randomUUID()),

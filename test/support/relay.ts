@@ -8,14 +8,13 @@ export type RelayedRequest = {
   readonly body: Buffer;
 };
 
-/** Headers as names and values in turn. */
+/** Headers as alternating names and values. */
 export type RelayedAnswer = { status: number; headers: readonly string[]; body: Buffer };
 
 export type Relay = { origin: string; close: () => Promise<void> };
 
 /**
- * Stands on loopback between callers and a service. Says what the caller gets: what the service answered, where it was asked
- * at all, something else, or a connection that breaks.
+ * Decides what the caller gets: the service's response by `forward`, another response, or a broken connection.
  */
 type Treatment = (
   request: RelayedRequest,
@@ -35,7 +34,7 @@ export const startRelay = async (target: string, treatment: Treatment): Promise<
   };
 
   const server = createServer({ keepAliveTimeout: 60_000 }, (incoming, response) => {
-    // A caller that was killed in the middle of its call, or the service gone: to the caller, a cut connection.
+    // If the caller or the service has stopped, the caller sees a broken connection.
     serve(incoming, response).catch(() => response.destroy());
   });
   const port = await listen(server, '127.0.0.1');
@@ -48,7 +47,7 @@ export const startRelay = async (target: string, treatment: Treatment): Promise<
   };
 };
 
-/** With the host that the caller signed. */
+/** Forwards a request with the host that the caller signed. */
 const forwarded = async (
   target: string,
   agent: Agent,

@@ -1,6 +1,6 @@
 import type { Registry } from '../../shared/ports/subscriptions.ts';
 
-/** Gone altogether, as it is once the job of its deletion is done. */
+/** Removes a subscription completely, as its deletion operation does. */
 export const removeSubscription = async (
   registry: Pick<Registry, 'markDeleted' | 'removeMarked'>,
   queue: string,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isRunning } from '../../local/install/lock.mjs';
 import { localFolder } from '../../local/install/paths.mjs';
 
-/** The path of a folder for this run of a command. What its earlier runs have left is removed. */
+/** The path of a folder for this run of a command. Folders of earlier runs are removed. */
 export function runFolder(name: string): string {
   const prefix = `${name}-`;
   mkdirSync(localFolder, { recursive: true });

@@ -1,7 +1,9 @@
 import type { Context, SQSRecord } from 'aws-lambda';
 import { randomUUID } from 'node:crypto';
 
-/** An invocation that ends so many milliseconds from now: as much of Lambda's context as our functions look at. */
+/**
+ * An invocation that ends this many milliseconds from now: the part of Lambda's context that the functions use.
+ */
 export function anInvocation(timeoutMs: number): Context {
   const endsAt = performance.now() + timeoutMs;
   const context: Pick<Context, 'awsRequestId' | 'getRemainingTimeInMillis'> = {
@@ -11,7 +13,7 @@ export function anInvocation(timeoutMs: number): Context {
   return context as Context;
 }
 
-/** A message of a queue, as Lambda hands it to a function. */
+/** A queue message, as Lambda passes it to a function. */
 export function anSqsRecord(body: string, receiveCount = 1): SQSRecord {
   return {
     messageId: randomUUID(),

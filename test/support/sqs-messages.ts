@@ -15,7 +15,7 @@ const attributesOf = (attributes: Attributes) =>
     Object.entries(attributes).map(([name, value]) => [name, { DataType: 'String', StringValue: value }]),
   );
 
-/** Sends a body as it is, as any producer would. */
+/** Sends a body unchanged, as any producer could. */
 export const send = async (queueUrl: string, body: string, attributes: Attributes = {}): Promise<string> => {
   const { MessageId } = await deployment.sqs.send(
     new SendMessageCommand({
@@ -28,7 +28,7 @@ export const send = async (queueUrl: string, body: string, attributes: Attribute
   return MessageId;
 };
 
-/** Publishes in the ingress's own form. */
+/** Publishes in the native ingress format. */
 export const publish = (message: {
   queue: string;
   id?: string;
@@ -38,7 +38,7 @@ export const publish = (message: {
   delay?: number;
 }): Promise<string> => send(deployment.endpoints.ingressQueueUrl, JSON.stringify(message));
 
-/** Up to ten bodies in one batch, so that one invocation gets them together. */
+/** Sends up to ten bodies in one batch, so that one invocation receives them together. */
 export const sendTogether = async (queueUrl: string, bodies: readonly string[]): Promise<void> => {
   const { Failed = [] } = await deployment.sqs.send(
     new SendMessageBatchCommand({
@@ -49,10 +49,10 @@ export const sendTogether = async (queueUrl: string, bodies: readonly string[]):
   if (Failed.length > 0) throw new Error(`SQS refused ${Failed.length} of the batch`);
 };
 
-/** Seconds for which what is not looked for stays hidden, so that one sees what is behind it. */
+/** Seconds for which other messages stay hidden, so that the ones behind them are received. */
 const HIDDEN_SECONDS = 2;
 
-/** The first message of a queue that is the one looked for, taken off it. Others are left for whoever waits for them. */
+/** Takes the first matching message off a queue. Other messages stay for other tests. */
 export const taken = (
   queueUrl: string,
   isWanted: (message: Message) => boolean,

@@ -7,8 +7,8 @@ import { alarmsIn, graphedIn } from './monitored.ts';
 const template = z.looseObject({ Resources: z.record(z.string(), z.unknown()) });
 
 /**
- * Metrics of ours that the deployed alarms and graphs watch, each once, as `name by dimensions`: by the template that was
- * deployed, since the emulator keeps no more of an alarm than one metric.
+ * The project's metrics that the deployed alarms and graphs use, each once, as `name by dimensions`. Read from
+ * the deployed template, because the emulator keeps only one metric of an alarm.
  */
 export const watchedOfOurs = async (): Promise<string[]> => {
   const { TemplateBody = '' } = await new CloudFormationClient(deployment.client).send(

@@ -11,7 +11,7 @@ import { pipelineWorld } from './pipeline-world.ts';
 
 type Call = (...given: never[]) => unknown;
 
-/** A port of a function that dies: nothing that it calls from then on happens, and nothing that was under way is heard of. */
+/** A port of a crashing function: after the crash no call has an effect, and pending calls never settle. */
 const mortal = <Port extends object>(port: Port, isDead: () => boolean): Port =>
   new Proxy(port, {
     get: (target, name) => {
@@ -29,10 +29,13 @@ const mortal = <Port extends object>(port: Port, isDead: () => boolean): Port =>
 
 const forEver = new Promise<never>(() => undefined);
 
-/** What is told of one write: what of, and in whose name. */
+/** A write that was observed, named by its record or transition, and when. */
 export type WriteSeen = { at: number; write: string };
 
-/** A world with so many subscribers of a queue, whose first attempts are made in chunks. Times of it are from its start. */
+/**
+ * A world with `count` subscribers of a queue, whose first attempts are made in chunks. Its times are relative to
+ * its start.
+ */
 export const chunkedWorld = async (
   count: number,
   { perJob = 10, policy = {} }: { perJob?: number; policy?: Partial<RetryPolicy> } = {},
@@ -74,7 +77,7 @@ export const chunkedWorld = async (
     ids,
     urlOf,
     subscribe,
-    /** The writes of deliver, in their order. */
+    /** The writes of deliver, in order. */
     writes: () => writes.map(({ write }) => write),
     writesSeen: writes,
     publish: (more: Partial<Message> = {}, delaySeconds?: number): Promise<void> =>
@@ -83,15 +86,15 @@ export const chunkedWorld = async (
         message: aMessage(more),
         ...(delaySeconds === undefined ? {} : { delaySeconds }),
       }),
-    /** Runs until so long after the start, in milliseconds. */
+    /** Runs until this many milliseconds after the start. */
     until: (ms: number): Promise<void> => world.clock.run(startedAt + ms),
     requestsOf: (id: string): number =>
       world.subscriber.seen.filter(({ request }) => request.url === urlOf(id)).length,
-    /** How often each was asked. */
+    /** How often each subscriber was called. */
     requests: (): number[] =>
       ids.map((id) => world.subscriber.seen.filter(({ request }) => request.url === urlOf(id)).length),
     chunk: (chunk = 0): Promise<Chunk | undefined> => world.chunks.find({ ...message, bucket: 0, chunk }),
-    /** Subscriptions whose deliveries have records of their own. */
+    /** Subscriptions whose deliveries have separate records. */
     separateMembers: (): string[] =>
       [...world.deliveries.records.values()].map(({ key }) => key.subscriptionId).sort(),
     job: (subscriptionIds: readonly string[] = ids): ChunkJob => ({
@@ -110,7 +113,7 @@ export const chunkedWorld = async (
     }),
     deliverCopy: (job: ChunkJob, received: Receipt): Promise<void> =>
       deliver(world.deliverContext, job, received),
-    /** The same by a function that dies so long after the start, in milliseconds, and of which nobody hears again. */
+    /** The same in a function that crashes this many milliseconds after the start. */
     deliverDying: (job: ChunkJob, received: Receipt, diesAt: number): void => {
       const isDead = (): boolean => world.clock.now() >= startedAt + diesAt;
       const { chunks, deliveries, subscriber, messageRecords, subscriptions, clock } = ports;

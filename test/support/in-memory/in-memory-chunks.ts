@@ -9,10 +9,10 @@ import type { ChunkKey, Delivery } from '../../../shared/domain/delivery/deliver
 import type { Chunks } from '../../../shared/ports/deliveries.ts';
 import type { InMemoryDeliveries } from './in-memory-deliveries.ts';
 
-/** `deliveries` are those that are on record nowhere else. */
+/** `deliveries`: those that have no separate record. */
 export type InMemoryChunks = Chunks & { readonly deliveries: () => Delivery[] };
 
-/** The records of chunks in a Map, judged by the domain's own `chunkHolds` and `applyToChunk`. */
+/** Chunk records in a Map, checked by the domain's `chunkHolds` and `applyToChunk`. */
 export const inMemoryChunks = (own: InMemoryDeliveries): InMemoryChunks => {
   const chunks = new Map<string, Chunk>();
 

@@ -7,13 +7,13 @@ import {
 } from '../../../shared/domain/delivery/delivery.ts';
 import type { Deliveries, OverdueDelivery, WriteResult } from '../../../shared/ports/deliveries.ts';
 
-/** `records` is for the listings, which read the same. */
+/** `records` is for the listings, which read the same store. */
 export type InMemoryDeliveries = Deliveries & {
   readonly records: ReadonlyMap<string, Delivery>;
   readonly identityOf: (key: DeliveryKey) => string;
 };
 
-/** The records of deliveries in a Map, judged by the domain's own `holds` and `apply`. */
+/** Delivery records in a Map, checked by the domain's `holds` and `apply`. */
 export const inMemoryDeliveries = (): InMemoryDeliveries => {
   const records = new Map<string, Delivery>();
 
@@ -55,5 +55,5 @@ const identityOf = ({ queue, messageId, bucket, subscriptionId }: DeliveryKey): 
 const overdueOf = ({ key, overdueAt }: Delivery): OverdueDelivery[] =>
   overdueAt === undefined ? [] : [{ key, overdueAt }];
 
-/** Asynchronous as the real one, and a copy, so that no caller can change a record by changing an answer. */
+/** Asynchronous like the real adapter, and a copy, so that a caller cannot change a record through a result. */
 const answer = <T>(value: T): Promise<T> => Promise.resolve(structuredClone(value));

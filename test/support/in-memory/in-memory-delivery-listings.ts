@@ -17,7 +17,7 @@ import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { InMemoryChunks } from './in-memory-chunks.ts';
 import type { InMemoryDeliveries } from './in-memory-deliveries.ts';
 
-/** Reads what the records of deliveries hold at the moment, and those of chunks. */
+/** Listings of the current delivery and chunk records. */
 export const inMemoryDeliveryListings = (
   { records }: Pick<InMemoryDeliveries, 'records'>,
   chunks?: Pick<InMemoryChunks, 'deliveries'>,
@@ -89,7 +89,7 @@ const inMessage = ({ key: one }: Delivery, { key: other }: Delivery): number =>
 const identityOf = ({ queue, messageId, subscriptionId }: Delivery['key']): string =>
   [queue, messageId, subscriptionId].join('#');
 
-/** Asynchronous as the real one, and a copy, so that no caller can change a record by changing an answer. */
+/** Asynchronous like the real adapter, and a copy, so that a caller cannot change a record through a result. */
 const answer = async <T>(read: () => T): Promise<T> => {
   await Promise.resolve();
   return structuredClone(read());

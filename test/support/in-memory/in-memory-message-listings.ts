@@ -15,7 +15,7 @@ import type {
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { InMemoryMessageRecords } from './in-memory-message-records.ts';
 
-/** Reads what the records of messages hold at the moment. */
+/** Listings of the current message records. */
 export const inMemoryMessageListings = ({
   records,
 }: Pick<InMemoryMessageRecords, 'records'>): MessageListings => {

@@ -3,12 +3,12 @@ import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import type { MessageRecord, MessageRecords } from '../../../shared/ports/messages.ts';
 import { withPart } from './with-part.ts';
 
-/** `records` is for the listing, which reads the same. */
+/** `records` is for the listings, which read the same store. */
 export type InMemoryMessageRecords = MessageRecords & {
   readonly records: ReadonlyMap<string, MessageRecord>;
 };
 
-/** The records of messages in a Map. */
+/** Message records in a Map. */
 export const inMemoryMessageRecords = (): InMemoryMessageRecords => {
   const records = new Map<string, MessageRecord>();
 

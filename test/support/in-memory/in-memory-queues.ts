@@ -19,7 +19,7 @@ import type { ModelledSqs } from '../modelled-sqs.ts';
 
 export type PublishedMessage = Parameters<Ingress['publish']>[0][number];
 
-/** The ingress queue, as one who publishes sees it. */
+/** The ingress queue, for publishers. */
 export const inMemoryIngress = (queue: Pick<ModelledSqs<PublishedMessage>, 'send'>): Ingress => ({
   publish: (messages) => {
     for (const message of messages) queue.send(message, message.delaySeconds);
@@ -27,7 +27,7 @@ export const inMemoryIngress = (queue: Pick<ModelledSqs<PublishedMessage>, 'send
   },
 });
 
-/** The delivery queue, as dispatch and deliver see it. */
+/** The delivery queue, for dispatch and deliver. */
 export const inMemoryDeliveryQueue = <Job extends FirstJob>(
   queue: Pick<ModelledSqs<Job>, 'send'>,
 ): DeliveryQueue<Job> => ({
@@ -39,7 +39,7 @@ export const inMemoryDeliveryQueue = <Job extends FirstJob>(
 
 export type OrderedOperation = { operation: Operation; delaySeconds: number };
 
-/** Puts the orders on a list. */
+/** Collects operations in a list. */
 export const inMemoryOperations = (ordered: OrderedOperation[]): Operations => ({
   send: (operation, delaySeconds = 0) => {
     ordered.push(structuredClone({ operation, delaySeconds }));
@@ -75,9 +75,9 @@ export const inMemoryUndeliverables = (): InMemoryUndeliverables => {
 
 type InMemoryDeadLetterQueue = DeadLetterQueue & {
   put(...letters: Omit<DeadLetter, 'receipt'>[]): void;
-  /** Ids of those that anybody would be shown now. */
+  /** Ids of the messages that are visible now. */
   readonly visible: readonly string[];
-  /** Ids of all. */
+  /** Ids of all messages. */
   readonly ids: readonly string[];
 };
 
@@ -87,7 +87,7 @@ type Entry = { letter: Omit<DeadLetter, 'receipt'>; visibleAt: number; receives:
 
 const HELD_MS = 300_000;
 
-/** Every receive gives a letter another receipt, and only the last one releases it. */
+/** Every receive gives a dead letter a new receipt, and only the latest receipt can release it. */
 export const inMemoryDeadLetterQueue = (clock: Pick<Clock, 'now'>): InMemoryDeadLetterQueue => {
   const entries = new Map<string, Entry>();
   const receiptOf = ({ letter, receives }: Entry): string => `${letter.id}/${receives}`;

@@ -2,7 +2,7 @@ import { findSlots, type Line, type Slot } from '../../../shared/domain/subscrip
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { RateLimits } from '../../../shared/ports/subscriptions.ts';
 
-/** The lines of subscriptions in a Map, which several may share. */
+/** The lines of subscriptions in a Map, which several instances may share. */
 export const inMemoryRateLimits = (
   clock: Pick<Clock, 'now'>,
   lines = new Map<string, Line>(),
@@ -28,6 +28,6 @@ export const inMemoryRateLimits = (
   };
 };
 
-/** Asynchronous as the real one. */
+/** Asynchronous like the real adapter. */
 const answer = (slot: Slot | undefined): Promise<Slot> =>
   slot === undefined ? Promise.reject(new RangeError('No slot was found.')) : Promise.resolve(slot);

@@ -2,12 +2,12 @@ import { lastOf, pageOf } from '../../../shared/adapters/dynamodb/pages.ts';
 import type { Recovery } from '../../../shared/domain/recovery/recovery.ts';
 import type { Recoveries } from '../../../shared/ports/deliveries.ts';
 
-/** The records of recoveries in a Map. */
+/** Recovery records in a Map. */
 export const inMemoryRecoveries = (records = new Map<string, Recovery>()): Recoveries => {
   return {
     create: (recovery) => {
       const id = identityOf(recovery.selection.queue, recovery.id);
-      if (records.has(id)) return Promise.reject(new Error(`There is a recovery ${id}.`));
+      if (records.has(id)) return Promise.reject(new Error(`The recovery ${id} exists already.`));
       records.set(id, structuredClone(recovery));
       return Promise.resolve();
     },
@@ -32,5 +32,5 @@ export const inMemoryRecoveries = (records = new Map<string, Recovery>()): Recov
 
 const identityOf = (queue: string, id: string): string => `${queue}#${id}`;
 
-/** Asynchronous as the real one, and a copy, so that no caller can change a record by changing an answer. */
+/** Asynchronous like the real adapter, and a copy, so that a caller cannot change a record through a result. */
 const answer = <T>(value: T): Promise<T> => Promise.resolve(structuredClone(value));

@@ -6,14 +6,14 @@ type Stored = { reference: DataReference; bytes: Uint8Array };
 
 export type InMemoryReferencedData = ReferencedData & {
   readonly owner: string;
-  /** A later one under the same key takes the place of the one before, unless each has its version. */
+  /** Stores an object. It replaces one with the same key, unless each has a version. */
   put: (reference: DataReference, bytes: Uint8Array) => void;
   remove: (reference: DataReference) => void;
-  /** What was asked for. */
+  /** All references that were read. */
   readonly asked: DataReference[];
 };
 
-/** All buckets belong to one account. */
+/** Objects in memory. All buckets belong to one account. */
 export const inMemoryReferencedData = (owner = '111122223333'): InMemoryReferencedData => {
   let objects: Stored[] = [];
   const asked: DataReference[] = [];

@@ -8,11 +8,11 @@ import {
 
 export type InMemorySecrets = SecretSealer &
   SecretOpener & {
-    /** While it is set nothing can be opened. */
+    /** While it is set, every `open` fails. */
     outage: Error | undefined;
   };
 
-/** Secrets in a Map, each under a text that says nothing about it. */
+/** Secrets in a Map, under names that reveal nothing about them. */
 export const inMemorySecrets = (): InMemorySecrets => {
   const kept = new Map<string, { owner: string; secret: SigningSecret }>();
 
@@ -20,7 +20,7 @@ export const inMemorySecrets = (): InMemorySecrets => {
     if (secrets.outage !== undefined) throw new UnopenedSecretError(owner, { cause: secrets.outage });
     const found = kept.get(sealed);
     if (found?.owner !== nameOf(owner)) {
-      throw new UnopenedSecretError(owner, { cause: new Error('It is not there, or of another owner.') });
+      throw new UnopenedSecretError(owner, { cause: new Error('There is no such secret of this owner.') });
     }
     return found.secret;
   };

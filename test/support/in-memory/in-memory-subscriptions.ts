@@ -26,10 +26,10 @@ type Entry = { queue: Queue; subscriptions: Map<string, Subscription> };
 
 const systemTime: Pick<Clock, 'now'> = { now: () => Date.now() };
 
-/** As many as DynamoDB usually answers with. */
+/** The number of items in a typical DynamoDB response. */
 const PAGE_SIZE = 1_400;
 
-/** Both views of the subscriptions table on one store in a Map. Nothing is cached: every answer is fresh. */
+/** Both views of the subscriptions table over one Map. Nothing is cached: every result is fresh. */
 export const inMemorySubscriptions = (
   clock = systemTime,
   pageSize: () => number = () => PAGE_SIZE,
@@ -190,7 +190,7 @@ const add = (entry: Entry | undefined, subscription: Subscription): AddResult =>
   return { kind: 'added' };
 };
 
-/** Of those that expired and one that took its place, the last one holds it. */
+/** Of several expired subscriptions and a successor, the latest holds the subscriber. */
 const holderOf = (entry: Entry | undefined, subscriber: string): Subscription | undefined =>
   (entry === undefined ? [] : byId(entry))
     .filter(({ deletedAt }) => deletedAt === undefined)
@@ -198,7 +198,7 @@ const holderOf = (entry: Entry | undefined, subscriber: string): Subscription | 
     .sort((one, other) => one.createdAt - other.createdAt)
     .at(-1);
 
-/** What a change makes of a copy. At once, so that nobody comes in between. */
+/** Applies a change to a copy, synchronously, so that no concurrent change can interfere. */
 const made = <Of, To>(current: Of, change: (current: Of) => To): To =>
   structuredClone(change(structuredClone(current)));
 
@@ -221,5 +221,5 @@ const pageAsked = async <T>(
   return await answer(pageOf(listing, after, page.limit, nameOf));
 };
 
-/** Asynchronous as the real one, and a copy, so that no caller can change the store by changing an answer. */
+/** Asynchronous like the real adapter, and a copy, so that a caller cannot change the store through a result. */
 const answer = <T>(value: T): Promise<T> => Promise.resolve(structuredClone(value));

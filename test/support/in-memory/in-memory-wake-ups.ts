@@ -7,11 +7,11 @@ import type { VirtualClock } from './virtual-clock.ts';
 type SetSchedule = { name: string; at: number; wakeUp: WakeUp };
 
 export type InMemoryWakeUps = WakeUps & {
-  /** All that were set, but for those that were removed before they fired. */
+  /** All schedules set, except those removed before they fired. */
   readonly schedules: readonly SetSchedule[];
 };
 
-/** Its schedules fire on time. */
+/** Wake-ups in memory. Schedules fire on time. */
 export const inMemoryWakeUps = (
   clock: VirtualClock,
   retryQueue: Pick<ModelledSqs<WakeUp>, 'send'>,

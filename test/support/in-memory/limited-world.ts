@@ -9,7 +9,7 @@ import { modelledSqs, sideBySide } from '../modelled-sqs.ts';
 import { inMemoryRecoveries } from './in-memory-recoveries.ts';
 import { pipelineWorld, type PipelineWorld } from './pipeline-world.ts';
 
-/** A queue with one subscriber that limits the rate of its requests, from the beginning on. */
+/** A queue with one subscriber whose rate is limited from the start. */
 export const limitedWorld = async () => {
   const world = pipelineWorld();
   const startedAt = world.clock.now();
@@ -25,18 +25,18 @@ export const limitedWorld = async () => {
       for (let index = from; index < from + count; index += 1)
         await world.dispatch({ ok: true, message: aMessage({ id: `m${index}` }) });
     },
-    /** Seconds after the beginning, of each request. */
+    /** Time of each request in seconds since the start. */
     requestedAt: (): number[] => world.subscriber.seen.map(({ at }) => (at - startedAt) / 1000),
-    /** Milliseconds, of each attempt, as told. */
+    /** Lateness of each attempt in milliseconds, as journalled. */
     latenesses: (): number[] =>
       world.journal.facts.flatMap((fact) => (fact.fact === 'attempt_made' ? [fact.latenessMs] : [])),
     deliveryOf: (messageId: string) => world.delivery('subscription-1', messageId),
-    /** As its operator changes the limit; undefined removes it. `operations`: where operate is asked. */
+    /** Changes the limit as an operator would; undefined removes it. `operations`: the operation queue. */
     limitTo: limitsOf(world),
   };
 };
 
-/** The API's step that changes a subscription, and operate with a queue that brings its orders. */
+/** The API step that changes a subscription, and operate with its queue. */
 const limitsOf = (world: PipelineWorld) => {
   const { clock, subscriptions: registry } = world;
   const operateMs = OPERATE_TIMEOUT_SECONDS * 1000;

@@ -6,7 +6,7 @@ import { status, type ScriptedReply } from './scripted-subscriber.ts';
 
 const URL = aSubscription().subscriber;
 
-/** A world with one subscription without retries, for what becomes of it while message after message is answered. */
+/** A world with one subscription without retries, to follow its health over many messages. */
 export const oneSubscriptionWorld = () => {
   const world = pipelineWorld();
   let messages = 0;
@@ -18,7 +18,10 @@ export const oneSubscriptionWorld = () => {
         aSubscription({ options: { _retry_policy: aBarePolicy() }, ...more }),
       );
     },
-    /** Publishes `message-1`, `message-2` …, one at a call, which is answered so, and lets time pass until all is over. */
+    /**
+     * Publishes the next of `message-1`, `message-2` …, answers it with `reply`, and runs until nothing is
+     * pending.
+     */
     answer: async (reply: ScriptedReply = status(500)): Promise<void> => {
       messages += 1;
       world.subscriber.script(URL, [reply]);
@@ -26,20 +29,20 @@ export const oneSubscriptionWorld = () => {
       await world.clock.run();
     },
     later: (milliseconds: number): Promise<void> => world.clock.run(world.clock.now() + milliseconds),
-    /** As of a spell that began so many milliseconds ago. */
+    /** A failure streak that began this many milliseconds ago. */
     failing: (ago: number, failures: number): FailureStreak => ({ since: world.clock.now() - ago, failures }),
     subscription: async (): Promise<Subscription> => {
       const found = await world.subscriptions.findSubscription('orders', 'subscription-1');
       if (found === undefined) throw new Error('the subscription is gone');
       return found;
     },
-    /** What operators were told, by type; of subscriptions only. */
+    /** Types of the published operator events about subscriptions. */
     told: (): string[] =>
       world.operatorEvents.published
         .map(({ type }) => type)
         .filter((type) => type.startsWith('subscription.')),
     unnoted: () => world.journal.facts.filter(({ fact }) => fact === 'health_unnoted'),
-    /** From now on events of this type are refused, until the answer is called. */
+    /** Rejects events of this type until the returned function is called. */
     refuseEvents: (type: OperatorEvent['type']): (() => void) => {
       const publish = world.operatorEvents.publish.bind(world.operatorEvents);
       world.operatorEvents.publish = (event) =>

@@ -24,16 +24,16 @@ import { inMemorySubscriptions } from './in-memory-subscriptions.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** What an invocation has when it starts, in milliseconds. */
+/** Time that an invocation has at its start, in milliseconds. */
 const INVOCATION_MS = OPERATE_TIMEOUT_SECONDS * 1000;
 
-/** How long a message stays invisible whose invocation died, in seconds. */
+/** Visibility timeout of a message whose invocation crashed, in seconds. */
 const VISIBILITY_SECONDS = visibilityTimeout(OPERATE_TIMEOUT_SECONDS);
 
-/** In every test they are a day younger than the deliveries that it is about. */
+/** Recoveries are ordered a day after the deliveries they select. */
 export const ORDERED_AT = SOME_TIME + DAY_MS;
 
-/** operate on in-memory ports, and a queue that brings its orders, and brings those again that it throws. */
+/** The operate function on in-memory ports, with a queue that redelivers operations whose handling throws. */
 export const operateWorld = () => {
   const time = { now: ORDERED_AT };
   const ordered: OrderedOperation[] = [];
@@ -73,7 +73,7 @@ export const operateWorld = () => {
     return delivery;
   };
 
-  /** Puts a queue, a subscription, a message with its body kept, and its delivery on record. */
+  /** Stores a queue, a subscription, a message with its body, and its delivery. */
   const keep = async (delivery: Delivery): Promise<Delivery> => {
     const { queue, messageId, subscriptionId } = delivery.key;
     await registry.ensureQueue(aQueue({ name: queue }));
@@ -113,7 +113,7 @@ export const operateWorld = () => {
     return {
       operation,
       id: recovery.id,
-      /** As its record is now. */
+      /** Its current record. */
       found: async () => {
         const found = await ports.recoveries.find(asked.queue, recovery.id);
         if (found === undefined) throw new Error('the recovery is gone');
@@ -122,7 +122,7 @@ export const operateWorld = () => {
     };
   };
 
-  /** Calls `see` before each save of a recovery; what it throws, the save throws. */
+  /** Calls `see` before each save of a recovery. If `see` throws, the save fails with that error. */
   const beforeSave = (see: (recovery: Recovery) => unknown): void => {
     const recoveries = { ...ports.recoveries };
     ports.recoveries.save = async (recovery) => {
@@ -131,7 +131,7 @@ export const operateWorld = () => {
     };
   };
 
-  /** One receive of one order. `context` may be another's view of the same world. */
+  /** Handles one operation once. `context` may be another view of the same world. */
   const receive = async (
     operation: Operation,
     context: OperateContext = { ports, settings },
@@ -141,7 +141,7 @@ export const operateWorld = () => {
     await operate(context, operation, () => endsAt - time.now);
   };
 
-  /** Receives the oldest order, if there is one, and has it come again where it is thrown. */
+  /** Handles the oldest operation, if any, and queues it again if handling throws. */
   const workOnce = async (context?: OperateContext): Promise<boolean> => {
     const next = ordered.shift();
     if (next === undefined) return false;
@@ -155,12 +155,12 @@ export const operateWorld = () => {
     return true;
   };
 
-  /** Receives until nothing is on the queue. Answers how often it did. */
+  /** Handles operations until the queue is empty, and returns their number. */
   const work = async (): Promise<number> => {
     let receives = 0;
     while (await workOnce()) {
       receives += 1;
-      if (receives > 1000) throw new Error('the orders never end');
+      if (receives > 1000) throw new Error('the operations never end');
     }
     return receives;
   };
@@ -183,7 +183,7 @@ export const operateWorld = () => {
   };
 };
 
-/** Out of retries a while before any recovery is ordered. */
+/** A delivery that exhausted its retries before any recovery is ordered. */
 export const anExhausted = (
   ids: { messageId?: string; subscriptionId?: string } = {},
   overrides: Partial<Delivery> = {},

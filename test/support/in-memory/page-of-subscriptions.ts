@@ -5,7 +5,7 @@ import type {
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { SubscriptionPage } from '../../../shared/ports/subscriptions.ts';
 
-/** A page of so many of a queue's subscriptions, which are sorted by id, with nothing but what a page has of each. */
+/** A page of at most `size` subscriptions of a queue, sorted by id, with only the fields that a page contains. */
 export const pageOfSubscriptions = (
   queue: Queue,
   sorted: readonly Subscription[],
@@ -17,7 +17,7 @@ export const pageOfSubscriptions = (
   return { life: queue.createdAt, subscriptions, readAt, ...(until === undefined ? {} : { until }) };
 };
 
-/** What a page has of a subscription. */
+/** The fields of a subscription that a page contains. */
 export const listed = ({ id, createdAt, options, ...rest }: Subscription): ListedSubscription => ({
   id,
   createdAt,

@@ -33,7 +33,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 type Readable = Extract<IngressResult, { ok: true }>;
 
-/** What was read from an ingress message. Without a version it is one whose producer gave everything that it says. */
+/** A parsed ingress message. Without a version it counts as fully specified by its producer. */
 type Published =
   Exclude<IngressResult, Readable> | (Omit<Readable, 'version'> & Partial<Pick<Readable, 'version'>>);
 
@@ -43,7 +43,7 @@ const withVersion = (reading: Published): IngressResult => {
   return { version: versionOf({ type, timestamp, ttl, delay: reading.delaySeconds, data }), ...reading };
 };
 
-/** The real steps on in-memory ports and virtual time, wired as the deployed functions are. */
+/** The real steps on in-memory ports and virtual time, wired like the deployed functions. */
 export const pipelineWorld = (clock = virtualClock()) => {
   const journal = inMemoryJournal();
   const deliveries = inMemoryDeliveries();
@@ -74,9 +74,9 @@ export const pipelineWorld = (clock = virtualClock()) => {
     retainMessages: 'failed' as RetainedMessages,
     firstAttemptsPerJob: 10,
     overdueAfterMs: 30_000,
-    /** Subscriptions that one read of their list answers with. */
+    /** Number of subscriptions in one page of a queue's list. */
     pageSize: 1_400,
-    /** What an invocation has left when it starts, in milliseconds. */
+    /** Time that an invocation has at its start, in milliseconds. */
     invocationMs: invocationMs(15_000),
   };
 
@@ -131,7 +131,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     },
     dispatchContext,
     wakeUps,
-    /** Dispatches what was read from an ingress message. */
+    /** Dispatches a parsed ingress message. */
     dispatch: (reading: Published, body = '{}', sentAt = clock.now()) =>
       dispatch(dispatchContext, withVersion(reading), {
         sqsMessageId: 'ingress-1',

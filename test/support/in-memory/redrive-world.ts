@@ -15,13 +15,13 @@ export const aLetter = (n: number, sentAt = START - 1000): Omit<DeadLetter, 'rec
   attributes: {},
 });
 
-/** Letters are known by their bodies, whatever their ids; bodies that begin with `garbage` are of no use. */
+/** Identifies dead letters by their bodies; bodies that start with `garbage` cannot be redriven. */
 const read = ({ body }: DeadLetter): DeadLetterReading =>
   body.startsWith('garbage')
     ? { kind: 'skip', reason: 'not_json' }
     : { kind: 'redrive', message: { to: 'ingress', body, attributes: {} }, identity: body };
 
-/** A dead-letter queue and the queue behind it, with a clock that a pause moves. */
+/** A dead-letter queue and the queue behind it, with a clock that a sleep advances. */
 export const redriveWorld = (letters: Omit<DeadLetter, 'receipt'>[]) => {
   let now = START;
   const sleeps: number[] = [];

@@ -8,15 +8,15 @@ export type TextRequest = Omit<WebhookRequest, 'body'> & { body: string };
 
 export type SeenRequest = { at: number; request: TextRequest; reply: Reply };
 
-/** What a subscriber answers, and how long it takes over it in milliseconds. */
+/** A subscriber's reply, and its duration in milliseconds. */
 export type ScriptedReply = Reply & { takesMs?: number };
 
 export type ScriptedSubscriber = Subscriber & {
   /** Every request, in the order of arrival. */
   readonly seen: readonly SeenRequest[];
-  /** From now on: these in turn, and the last one for ever. */
+  /** Sets the replies from now on: in order, then the last one repeatedly. */
   script(url: string, replies: readonly [ScriptedReply, ...ScriptedReply[]]): void;
-  /** Called at each request, before it is answered: where a test lets something happen meanwhile. */
+  /** Called at each request before its reply, so that a test can act in the meantime. */
   onRequest: (request: WebhookRequest, count: number) => Promise<void>;
 };
 

@@ -1,18 +1,18 @@
 import type { Clock } from '../../../shared/ports/clock.ts';
 
-/** Time in which nothing waits for real: it passes when everybody waits for it. Milliseconds since the epoch. */
+/** Virtual time, which advances when all work waits for it. Milliseconds since the epoch. */
 export type VirtualClock = Clock & {
-  /** Calls back at a time, in the order of times, then of calls. */
+  /** Calls back at a time. Callbacks run in order of time, then of registration. */
   at(time: number, callback: () => void): void;
-  /** Runs what is due until nothing is left, or until it is `deadline`. */
+  /** Runs callbacks until none is left, or until `deadline`. */
   run(deadline?: number): Promise<void>;
-  /** Runs until nothing is left to happen; `endless` where something still happens after `limit`, or far too much does. */
+  /** Runs until nothing is pending. `endless`: callbacks remain after `limit`, or there are far too many. */
   runOut(limit: number): Promise<'quiet' | 'endless'>;
 };
 
 type Entry = { time: number; order: number; callback: () => void };
 
-/** More happenings than any scenario has whose wake-ups do not multiply. */
+/** More callbacks than any scenario has unless its wake-ups multiply. */
 const MOST_HAPPENINGS = 2_000_000;
 
 export const virtualClock = (start = Date.UTC(2026, 0, 1)): VirtualClock => {
@@ -61,7 +61,7 @@ export const virtualClock = (start = Date.UTC(2026, 0, 1)): VirtualClock => {
     at,
     run: async (deadline = Number.POSITIVE_INFINITY) => {
       await runOut(deadline);
-      if (happened === MOST_HAPPENINGS) throw new Error('Far too much happens.');
+      if (happened === MOST_HAPPENINGS) throw new Error('There are too many callbacks.');
       if (Number.isFinite(deadline)) now = Math.max(now, deadline);
     },
     runOut,
@@ -69,8 +69,8 @@ export const virtualClock = (start = Date.UTC(2026, 0, 1)): VirtualClock => {
 };
 
 /**
- * When every promise that can go on has done so. A tick asked for by a microtask comes after all of them, and needs no
- * turn of the event loop; ticks asked for by a tick would all come first.
+ * Calls back once all promises that can settle have settled. A tick requested by a microtask runs after all of
+ * them without a turn of the event loop; ticks requested by a tick would all run first.
  */
 const afterwards = (callback: () => void): void => {
   queueMicrotask(() => {
@@ -81,7 +81,7 @@ const afterwards = (callback: () => void): void => {
 const isBefore = (one: Entry, other: Entry): boolean =>
   one.time < other.time || (one.time === other.time && one.order < other.order);
 
-/** A binary heap: a scenario has thousands of happenings, and hundreds waiting at a time. */
+/** A binary heap: a scenario has thousands of callbacks, hundreds of them pending at once. */
 const push = (heap: Entry[], entry: Entry): void => {
   let index = heap.length;
   heap.push(entry);

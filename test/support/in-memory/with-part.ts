@@ -1,6 +1,6 @@
 import type { MessageRecord, NextPart, PartResult } from '../../../shared/ports/messages.ts';
 
-/** What comes of the record that a store has, if any, where a part is added to it as it was read. */
+/** The result of adding a part to the stored record, if the record is still as it was read. */
 export const withPart = (
   current: MessageRecord | undefined,
   read: MessageRecord,
