@@ -19,10 +19,13 @@ export type ListedChunks = ChunksUnderTest & { listings: DeliveryListings };
 
 const at = { now: SOME_TIME, retentionMs: RETENTION_MS };
 
-/** The deliveries of a message whose first attempts were made in chunks: each of them once, by the record that is true. */
+/**
+ * Contract of listings for a message with chunks: each delivery appears once, from the record that takes
+ * precedence.
+ */
 export const describeChunkListingsContract = (name: string, make: () => ListedChunks): void => {
   describe(`the deliveries of a message in chunks ${name}`, () => {
-    /** Two buckets, the first with two chunks; of some of their members there are records of their own as well. */
+    /** Two buckets, the first with two chunks. Some members also have separate records. */
     const spread = async () => {
       const { chunks, deliveries, listings } = make();
       const message = { queue: 'orders.eu-1', messageId: randomUUID() };
@@ -31,7 +34,7 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
         aDelivery({ key: aDeliveryKey({ ...message, bucket, subscriptionId }), status });
       const own = [
         ownOf(0, 'Z-before-all', 'exhausted'),
-        // Its chunk says pending of this one, and own of the next.
+        // The chunk shows this member as pending, and the next one as own.
         ownOf(0, 'e', 'retrying'),
         ownOf(0, 'f', 'rejected'),
         ownOf(0, 'h', 'cancelled'),
@@ -72,7 +75,7 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
     const ORDER = ['0d', 'Z-before-all', '_b', 'a', 'c', 'e', 'f', 'g', 'h', 'zz', '-x', 'i', 'k'];
 
     it.each(Array.from({ length: ORDER.length + 1 }, (_, index) => index + 1))(
-      'are listed each once, bucket by bucket and by subscription, %i at a time',
+      'are listed once each, by bucket and subscription, %i at a time',
       async (limit) => {
         const { listings, message, all } = await spread();
         const found: Delivery[] = [];
@@ -96,7 +99,7 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
       },
     );
 
-    it('are told of by records of their own, where there are such', async () => {
+    it('are taken from their separate records where those exist', async () => {
       const { listings, message } = await spread();
       const { items } = await listings.ofMessage({ key: message, buckets: 2 }, { limit: 100 });
       const statusOf = (id: string) => items.find(({ key }) => key.subscriptionId === id)?.status;
@@ -109,7 +112,7 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
       ]);
     });
 
-    it('are counted each once, by the same', async () => {
+    it('are counted once each, from the same records', async () => {
       const { listings, message } = await spread();
       expect(await listings.tally({ key: message, buckets: 2 })).toEqual({
         pending: 1,
@@ -121,7 +124,7 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
       });
     });
 
-    it('are none of a chunk that nobody has claimed but those with records of their own', async () => {
+    it('include only those with separate records while a chunk is unclaimed', async () => {
       const { chunks, listings } = make();
       const message = { queue: 'orders.eu-1', messageId: randomUUID() };
       const early = aDelivery({
@@ -135,7 +138,7 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
       expect(await listings.tally({ key: message, buckets: 1 })).toMatchObject({ pending: 0, cancelled: 1 });
     });
 
-    it('are listed from where a page ended though that one left its chunk meanwhile', async () => {
+    it('are listed after the end of a page even if its last delivery has left its chunk', async () => {
       const { chunks, listings, message } = await spread();
       const { items, marker = '' } = await listings.ofMessage({ key: message, buckets: 2 }, { limit: 3 });
       const last = items.at(-1);

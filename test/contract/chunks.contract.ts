@@ -36,7 +36,7 @@ const memberOf = (
   more: Partial<Delivery> = {},
 ) => aDelivery({ key: aDeliveryKey({ queue, messageId, bucket, subscriptionId }), ...more });
 
-/** What the domain says of one chunk, and of the records that deliveries were given of their own. */
+/** The expected state of one chunk and of the separate records of its deliveries, computed by the domain. */
 const chunkModel = () => {
   let chunk: Chunk | undefined;
   const own = new Map<string, Delivery>();
@@ -58,7 +58,7 @@ const chunkModel = () => {
   };
 };
 
-/** What every keeper of chunks does: a conditional write is what domain `chunkHolds` and `applyToChunk` say. */
+/** Contract of chunk stores: a conditional write behaves like domain `chunkHolds` and `applyToChunk`. */
 export const describeChunksContract = (name: string, make: () => ChunksUnderTest): void => {
   describe(`chunks ${name}`, () => {
     const claimed = async () => {
@@ -69,17 +69,17 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
       return { chunks, deliveries, key, chunk: result.chunk };
     };
 
-    it('finds nothing where nothing was written', async () => {
+    it('finds nothing before the first write', async () => {
       expect(await make().chunks.find(aChunkKey())).toBeUndefined();
     });
 
-    it('finds what was claimed, all of it', async () => {
+    it('finds the complete chunk after a claim', async () => {
       const { chunks, key, chunk } = await claimed();
       expect(await chunks.find(key)).toEqual(chunk);
       expect(chunk).toEqual(applyToChunk(claimOf(key), undefined));
     });
 
-    it('keeps chunks apart that differ in one part of their key', async () => {
+    it('distinguishes chunks that differ in one part of their key', async () => {
       const { chunks, key } = await claimed();
       for (const other of [
         { queue: 'other' },
@@ -91,7 +91,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
         expect(await chunks.find({ ...key, ...other })).toBeUndefined();
     });
 
-    it('gives the claim to one of fifty, and answers the others with what that wrote', async () => {
+    it('gives the claim to one of fifty callers and returns its chunk to the others', async () => {
       const { chunks } = make();
       const key = aChunkKey();
       const results = await Promise.all(
@@ -106,7 +106,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
       );
     });
 
-    it('loses no success of two that are recorded at the same time', async () => {
+    it('loses no success when several are recorded concurrently', async () => {
       const { chunks, key } = await claimed();
       const results = await Promise.all(
         MEMBERS.map((id) =>
@@ -119,7 +119,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
       expect((await chunks.find(key))?.members).toEqual(successes(...MEMBERS));
     });
 
-    it('answers every step of any sequence as the domain does', async () => {
+    it('returns the same results as the domain for random sequences of steps', async () => {
       const { chunks, deliveries } = make();
       const steps = fc.array(arbitraryStep, { minLength: 1, maxLength: 12 });
       await fc.assert(
@@ -145,7 +145,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
     });
 
     describe('taking a delivery out of its chunk', () => {
-      it('gives it a record of its own and says so in the chunk', async () => {
+      it('creates a separate record and marks the member in the chunk', async () => {
         const { chunks, deliveries, key, chunk } = await claimed();
         const delivery = deliveryIn(chunk, '-b') ?? aDelivery();
         expect(await chunks.takeOut(removeMember(key, '-b', 'pending', delivery), delivery)).toBe(
@@ -155,7 +155,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
         expect(await deliveries.find(delivery.key)).toEqual(delivery);
       });
 
-      it('does neither where its chunk tells something else of it by now', async () => {
+      it('is refused if the chunk already has another state for the member', async () => {
         const { chunks, deliveries, key, chunk } = await claimed();
         const written = { successes: successes('a'), own: [], ends: false };
         await chunks.write(recordSuccesses(key, HOLDER.owner, written, at));
@@ -165,7 +165,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
         expect(await deliveries.find(delivery.key)).toBeUndefined();
       });
 
-      it('does neither where it has a record of its own by now', async () => {
+      it('is refused if the delivery already has a separate record', async () => {
         const { chunks, deliveries, key } = await claimed();
         const there = memberOf(key, 'a', { status: 'retrying' });
         await deliveries.write({ name: 'record', key: there.key, expect: { kind: 'absent' }, create: there });
@@ -175,7 +175,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
         expect(await deliveries.find(delivery.key)).toEqual(there);
       });
 
-      it('does neither before the claim where there is one by now, and both where there is none', async () => {
+      it('is refused before the claim if the chunk is already claimed, and otherwise allowed', async () => {
         const { chunks, deliveries, key } = await claimed();
         const delivery = memberOf(key, 'a', { status: 'cancelled' });
         expect(await chunks.takeOut(removeMemberBeforeClaim(key, 'a', delivery), delivery)).toBe('refused');
@@ -191,7 +191,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
         expect(result).toMatchObject({ kind: 'written', chunk: { early: new Set(['a', '12']) } });
       });
 
-      it('is done by one of twenty who try at once', async () => {
+      it('succeeds for one of twenty concurrent callers', async () => {
         const { chunks, key } = await claimed();
         const results = await Promise.all(
           Array.from({ length: 20 }, (_, index) => {
@@ -202,7 +202,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
         expect(results.filter((result) => result === 'taken_out')).toHaveLength(1);
       });
 
-      it('refuses the record of its success by whoever was at it', async () => {
+      it('makes the chunk refuse a later record of the success of the member', async () => {
         const { chunks, key } = await claimed();
         const delivery = memberOf(key, 'a');
         await chunks.takeOut(removeMember(key, 'a', 'pending', delivery), delivery);
@@ -213,7 +213,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
       });
     });
 
-    it('ends the lease of a holder once, and answers whoever comes second with what there is', async () => {
+    it('ends a lease once, and returns the current chunk to later callers', async () => {
       const { chunks, key } = await claimed();
       const results = await Promise.all([1, 2, 3].map(() => chunks.write(dissolveChunk(key, HOLDER, at))));
       expect(results.filter(({ kind }) => kind === 'written')).toHaveLength(1);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { DeadLetter, DeadLetterAttributes } from '../../shared/domain/delivery/dead-letter.ts';
 import type { DeadLetterQueue } from '../../shared/ports/queues.ts';
 
-/** A queue of its own, and how messages come to it. `put` answers with the id. */
+/** A separate queue, and how to put messages on it. `put` returns the id. */
 export type DeadLetterQueueUnderTest = {
   queue: DeadLetterQueue;
   put: (body: string, attributes?: DeadLetterAttributes) => Promise<string>;
@@ -19,7 +19,7 @@ const receiveAll = async (queue: DeadLetterQueue): Promise<DeadLetter[]> => {
 
 const idsOf = (letters: readonly DeadLetter[]): string[] => letters.map(({ id }) => id).toSorted();
 
-/** What every dead-letter queue does: a letter is shown to one at a time, until it is removed. */
+/** Contract of dead-letter queues: a dead letter is received by one caller at a time, until it is removed. */
 export const describeDeadLetterQueueContract = (
   name: string,
   make: () => Promise<DeadLetterQueueUnderTest>,
@@ -31,9 +31,9 @@ export const describeDeadLetterQueueContract = (
     return { queue, ids: ids.toSorted() };
   };
 
-  // Side by side, because they mostly wait.
+  // Concurrent, because these tests mostly wait.
   describe.concurrent(`a dead-letter queue ${name}`, () => {
-    it('shows nothing while there is nothing', async () => {
+    it('receives nothing while it is empty', async () => {
       const { queue } = await make();
       expect(await queue.receive(50)).toEqual([]);
       expect(await queue.count()).toBe(0);
@@ -41,7 +41,7 @@ export const describeDeadLetterQueueContract = (
       await queue.remove([]);
     });
 
-    it('shows a letter whole, attributes with their types, and when it was sent', async () => {
+    it('receives a dead letter completely, with typed attributes and its time of sending', async () => {
       const { queue, put } = await make();
       const attributes = {
         reason: { type: 'String', text: 'not_json' },
@@ -56,7 +56,7 @@ export const describeDeadLetterQueueContract = (
       expect(letter?.sentAt).toBeLessThanOrEqual(Date.now() + 1000);
     });
 
-    it('shows more than ten at once, though never more than asked for, and each once', async () => {
+    it('receives more than ten at once, at most as many as requested, each once', async () => {
       const { queue, ids } = await filled(25);
       const first = await queue.receive(13);
       expect(first.length).toBeLessThanOrEqual(13);
@@ -64,7 +64,7 @@ export const describeDeadLetterQueueContract = (
       expect(await queue.count()).toBe(25);
     });
 
-    it('shows a released letter again, and it can be removed then', async () => {
+    it('receives a released dead letter again, which can then be removed', async () => {
       const { queue, ids } = await filled(12);
       await queue.release(await receiveAll(queue));
       const again = await receiveAll(queue);
@@ -73,10 +73,10 @@ export const describeDeadLetterQueueContract = (
       expect(await queue.count()).toBe(0);
     });
 
-    it('never shows a removed letter again, and does not mind its release', async () => {
+    it('never receives a removed dead letter again, and ignores its release', async () => {
       const { queue } = await filled(3);
       const [gone, ...others] = await receiveAll(queue);
-      if (gone === undefined) throw new Error('no letter was shown');
+      if (gone === undefined) throw new Error('no dead letter was received');
       await queue.remove([gone]);
       await queue.release([gone, ...others]);
       expect(idsOf(await receiveAll(queue))).toEqual(idsOf(others));

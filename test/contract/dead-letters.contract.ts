@@ -12,7 +12,7 @@ export type DeadLettered = {
 
 export type DeadLettersUnderTest = {
   deadLetters: DeadLetters;
-  /** Waits for as many, and gives all that there are then. */
+  /** Waits for `count` dead letters, and returns all that there are then. */
   sent: (count: number) => Promise<DeadLettered[]>;
 };
 
@@ -26,7 +26,7 @@ const sentAlone = async (
   return { id, letters: await sent(1) };
 };
 
-/** What every place for our own dead letters does: it keeps them as they came, and why. */
+/** Contract of dead-letter senders: the content is unchanged, and the reason is added. */
 export const describeDeadLettersContract = (
   name: string,
   make: () => Promise<DeadLettersUnderTest>,
@@ -37,20 +37,20 @@ export const describeDeadLettersContract = (
       ['a character', ' '],
       ['JSON with big integers', '{"n": 12345678901234567890, "n": 1.0}'],
       ['any alphabet', '"größer 日本 🐘 \u2028"'],
-      // 1 MiB with room for the reason and the id, which count as well.
+      // 1 MiB minus the reason and the id, which count too.
       ['nearly 1 MiB', `"${'é'.repeat(512 * 1024 - 128)}"`],
-    ])('keep the text as it came: %s', async (_, body) => {
+    ])('keep the text unchanged: %s', async (_, body) => {
       const { id, letters } = await sentAlone(await make(), body);
       expect(letters).toEqual([{ body, id, reason: 'not_json', attributes: {} }]);
     });
 
-    it('keep the attributes as they came', async () => {
+    it('keep the attributes unchanged', async () => {
       const attributes = { queue: 'orders', 'ce-type': 'größer 🐘', 'x.y-z_1': ' ', other: '{"n": 1}' };
       const { id, letters } = await sentAlone(await make(), 'body', attributes);
       expect(letters).toEqual([{ body: 'body', id, reason: 'not_json', attributes }]);
     });
 
-    it('are as many as were sent, copies among them', async () => {
+    it('arrive as often as they were sent, including copies', async () => {
       const { deadLetters, sent } = await make();
       const [first = '', ...others] = Array.from({ length: 19 }, () => randomUUID());
       const ids = [first, first, ...others];

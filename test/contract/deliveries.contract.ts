@@ -34,7 +34,10 @@ const revision = (
   change: { updatedAt: SOME_TIME + 1, expiresAt, ...change },
 });
 
-/** What every keeper of deliveries does: a conditional write is what domain `holds` and `apply` say, and one wins a race. */
+/**
+ * Contract of delivery stores: a conditional write behaves like domain `holds` and `apply`, and one caller wins a
+ * race.
+ */
 export const describeDeliveriesContract = (name: string, make: () => Deliveries): void => {
   describe(`deliveries ${name}`, () => {
     const kept = async (
@@ -46,11 +49,11 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
       return { deliveries, delivery };
     };
 
-    it('finds nothing where nothing was written', async () => {
+    it('finds nothing before the first write', async () => {
       expect(await make().find(aDeliveryKey())).toBeUndefined();
     });
 
-    it('finds what was created, all of it', async () => {
+    it('finds the complete record after its creation', async () => {
       const { deliveries, delivery } = await kept({
         reason: 'größer 🐘\u0000"',
         lateResults: [anAttempt({ snippet: '日本' })],
@@ -58,14 +61,14 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
       expect(await deliveries.find(delivery.key)).toEqual(delivery);
     });
 
-    it('keeps deliveries apart that differ in one part of their key', async () => {
+    it('distinguishes deliveries that differ in one part of their key', async () => {
       const { deliveries, delivery } = await kept();
       const others = [{ queue: 'other' }, { messageId: 'other' }, { subscriptionId: 'other' }, { bucket: 1 }];
       for (const other of others)
         expect(await deliveries.find({ ...delivery.key, ...other })).toBeUndefined();
     });
 
-    it('creates a record once and answers everybody else with it', async () => {
+    it('creates a record once and returns it to all other callers', async () => {
       const deliveries = make();
       const key = aDeliveryKey();
       const racers = Array.from({ length: 50 }, (_, racer) =>
@@ -80,7 +83,7 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
       expect(losers).toEqual(Array.from({ length: 49 }, () => ({ kind: 'refused', current: record })));
     });
 
-    it('gives the lease to one of fifty who claim it and answers the others with the record that refused them', async () => {
+    it('gives the lease to one of fifty claimers and returns the refusing record to the others', async () => {
       const { deliveries, delivery } = await kept({ status: 'retrying', attempts: [anAttempt()] });
       const claims = Array.from({ length: 50 }, (_, claimer) =>
         revision(
@@ -100,7 +103,7 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
       expect(losers).toEqual(Array.from({ length: 49 }, () => ({ kind: 'refused', current: record })));
     });
 
-    it('refuses to change what is not there, whatever is expected of it', async () => {
+    it('refuses to change a missing record, with any expectation', async () => {
       const deliveries = make();
       const absent = aDelivery();
       for (const { expectation } of expectationCases) {
@@ -111,7 +114,7 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
     });
 
     describe.each(expectationCases)('a write that expects $title', ({ expectation, record, refused }) => {
-      it('happens where it holds', async () => {
+      it('succeeds if the expectation holds', async () => {
         const { deliveries, delivery } = await kept(record);
         const result = await deliveries.write(revision(delivery, expectation, { reason: 'written' }));
         const changed = { ...delivery, reason: 'written', updatedAt: SOME_TIME + 1 };
@@ -119,7 +122,7 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
         expect(await deliveries.find(delivery.key)).toEqual(changed);
       });
 
-      it.each(refused)('leaves alone a record $but, and answers with it', async ({ instead }) => {
+      it.each(refused)('is refused by a record $but, and returns that record', async ({ instead }) => {
         const { deliveries, delivery } = await kept({ ...record, ...instead });
         const result = await deliveries.write(revision(delivery, expectation, { reason: 'written' }));
         expect(result).toEqual({ kind: 'refused', current: delivery });
@@ -135,7 +138,7 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
       expect(await deliveries.find(delivery.key)).toEqual(changed);
     });
 
-    it('lets a record live longer, and never shorter', async () => {
+    it('extends the lifetime of a record, and never shortens it', async () => {
       const { deliveries, delivery } = await kept({ expiresAt: 2000, status: 'retrying' });
       for (const [expiresAt, lasts] of [
         [3000, 3000],
@@ -156,7 +159,7 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
       expect(result).toMatchObject({ kind: 'refused', current: { expiresAt: 3001 } });
     });
 
-    it('keeps a hundred attempts in their order', async () => {
+    it('keeps a hundred attempts in order', async () => {
       const { deliveries, delivery } = await kept({ status: 'retrying' });
       const attempts = Array.from({ length: 100 }, (_, index) =>
         anAttempt({
@@ -178,7 +181,7 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
       });
     });
 
-    it('answers every write of any sequence as the domain does', async () => {
+    it('returns the same results as the domain for random sequences of writes', async () => {
       const deliveries = make();
       const steps = fc.array(fc.tuple(fc.nat(expectationCases.length - 1), arbitraryChange), {
         minLength: 1,
@@ -205,7 +208,7 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
   });
 };
 
-/** An expectation of the case's kind, fitted to the record where that can be, so that many hold. */
+/** An expectation of the case's kind, adapted to the record if possible, so that many hold. */
 const expectationFor = (which: number, record: Delivery): Standing => {
   const expectation = expectationCases[which]?.expectation ?? { kind: 'present' };
   const recorded = record.attempts.length;

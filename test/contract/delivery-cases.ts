@@ -6,9 +6,9 @@ import { anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
 type ExpectationCase = {
   title: string;
   expectation: Exclude<Expectation, { kind: 'absent' }>;
-  /** Of this record it holds … */
+  /** A record for which the expectation holds. */
   record: Partial<Delivery>;
-  /** … and of these it does not: the same record, but for what is named. */
+  /** Changes of that record after which it does not hold. */
   refused: readonly { but: string; instead: Partial<Delivery> }[];
 };
 
@@ -24,111 +24,114 @@ const otherCounts = [
 ];
 const otherLeases = [
   { but: 'without a lease', instead: { lease: undefined } },
-  { but: 'leased to somebody else', instead: { lease: { ...lease, owner: 'you' } } },
+  { but: 'leased to another owner', instead: { lease: { ...lease, owner: 'you' } } },
 ];
 
 export const expectationCases: readonly ExpectationCase[] = [
   {
-    title: 'a due attempt that nobody makes',
+    title: 'a due attempt without a lease',
     expectation: { kind: 'claimable', recorded: 1, now: SOME_TIME },
     record: { status: 'retrying', attempts: [anAttempt()], next },
     refused: [
       ...terminal,
       ...otherCounts,
       { but: 'that is leased', instead: { lease } },
-      { but: 'whose lease ran out', instead: { lease: { owner: 'you', until: 0 } } },
-      { but: 'that is due a millisecond later', instead: { next: { ...next, dueAt: SOME_TIME + 1 } } },
+      { but: 'with an expired lease', instead: { lease: { owner: 'you', until: 0 } } },
+      { but: 'due a millisecond later', instead: { next: { ...next, dueAt: SOME_TIME + 1 } } },
     ],
   },
   {
-    title: 'a first attempt without a due time that nobody makes',
+    title: 'a first attempt without a due time and without a lease',
     expectation: { kind: 'claimable', recorded: 0, now: SOME_TIME },
     record: { status: 'pending' },
     refused: [...terminal, { but: 'with an attempt', instead: { attempts: [anAttempt()] } }],
   },
   {
-    title: 'exactly the lease that ran out',
+    title: 'the expired lease that was read',
     expectation: { kind: 'lapsed', recorded: 1, lease },
     record: { status: 'retrying', attempts: [anAttempt()], lease },
     refused: [
       ...terminal,
       ...otherCounts,
       ...otherLeases,
-      { but: 'whose lease was renewed', instead: { lease: { ...lease, until: SOME_TIME + 1 } } },
+      { but: 'with a renewed lease', instead: { lease: { ...lease, until: SOME_TIME + 1 } } },
     ],
   },
   {
-    title: 'its own lease',
+    title: 'a lease of the same owner',
     expectation: { kind: 'leased', recorded: 1, owner: 'me' },
     record: { status: 'retrying', attempts: [anAttempt()], lease },
     refused: [...terminal, ...otherCounts, ...otherLeases],
   },
   {
-    title: 'an open record without a lease to be as it was read',
+    title: 'an open record without a lease to be unchanged since it was read',
     expectation: { kind: 'as_read', recorded: 1, lease: undefined, dueAt: SOME_TIME },
     record: { status: 'retrying', attempts: [anAttempt()], next },
     refused: [
       ...terminal,
       ...otherCounts,
-      { but: 'that was leased meanwhile', instead: { lease } },
-      { but: 'whose due time was moved', instead: { next: { ...next, dueAt: SOME_TIME + 1 } } },
-      { but: 'that has no due time any more', instead: { next: undefined } },
+      { but: 'that has been leased since', instead: { lease } },
+      { but: 'with another due time', instead: { next: { ...next, dueAt: SOME_TIME + 1 } } },
+      { but: 'without a due time', instead: { next: undefined } },
     ],
   },
   {
-    title: 'an open record under a lease to be as it was read',
+    title: 'an open record with a lease to be unchanged since it was read',
     expectation: { kind: 'as_read', recorded: 0, lease, dueAt: undefined },
     record: { status: 'pending', lease },
     refused: [
       ...terminal,
       ...otherLeases,
       { but: 'with an attempt', instead: { attempts: [anAttempt()] } },
-      { but: 'whose lease was renewed', instead: { lease: { ...lease, until: SOME_TIME + 1 } } },
-      { but: 'that has a due time by now', instead: { next } },
+      { but: 'with a renewed lease', instead: { lease: { ...lease, until: SOME_TIME + 1 } } },
+      { but: 'with a due time', instead: { next } },
     ],
   },
   ...[1, 3].map((round): ExpectationCase => ({
-    title: `to be over since it was read in round ${round}`,
+    title: `the record to have ended in round ${round}`,
     expectation: { kind: 'over', status: 'exhausted', recorded: 1, round },
     record: { status: 'exhausted', attempts: [anAttempt()], round },
     refused: [
       ...otherCounts,
-      { but: 'that is under way again', instead: { status: 'retrying' } },
-      { but: 'that a late success ended', instead: { status: 'delivered' } },
-      { but: 'that had another round', instead: { round: round + 1 } },
-      { but: 'that still owes something', instead: { owed: ['undeliverable'] } },
+      { but: 'that is open again', instead: { status: 'retrying' } },
+      { but: 'delivered by a late success', instead: { status: 'delivered' } },
+      { but: 'in another round', instead: { round: round + 1 } },
+      { but: 'with pending steps', instead: { owed: ['undeliverable'] } },
     ],
   })),
-  { title: 'a record', expectation: { kind: 'present' }, record: {}, refused: [] },
+  { title: 'an existing record', expectation: { kind: 'present' }, record: {}, refused: [] },
   {
-    title: 'no success yet',
+    title: 'that the delivery did not succeed',
     expectation: { kind: 'undelivered' },
     record: { status: 'cancelled' },
     refused: [{ but: 'that is delivered', instead: { status: 'delivered' } }],
   },
   {
-    title: 'to owe what it owed when it was read',
+    title: 'the pending steps that were read',
     expectation: { kind: 'owing', owed: ['undeliverable', 'disable_subscription'] },
     record: { status: 'rejected', owed: ['undeliverable', 'disable_subscription'] },
     refused: [
-      { but: 'that owes nothing', instead: { owed: [] } },
-      { but: 'that owes less', instead: { owed: ['undeliverable'] } },
-      { but: 'that owes it in another order', instead: { owed: ['disable_subscription', 'undeliverable'] } },
+      { but: 'without pending steps', instead: { owed: [] } },
+      { but: 'with fewer pending steps', instead: { owed: ['undeliverable'] } },
+      {
+        but: 'with the steps in another order',
+        instead: { owed: ['disable_subscription', 'undeliverable'] },
+      },
     ],
   },
   {
-    title: 'to owe nothing',
+    title: 'no pending steps',
     expectation: { kind: 'owing', owed: [] },
     record: { status: 'rejected' },
-    refused: [{ but: 'that owes something', instead: { owed: ['undeliverable'] } }],
+    refused: [{ but: 'with pending steps', instead: { owed: ['undeliverable'] } }],
   },
   {
     title: 'the overdue time that was read',
     expectation: { kind: 'overdue_at', overdueAt: SOME_TIME },
     record: { overdueAt: SOME_TIME },
     refused: [
-      { but: 'whose time was moved', instead: { overdueAt: SOME_TIME + 1 } },
-      { but: 'that is not overdue at any time', instead: { overdueAt: undefined } },
+      { but: 'with another overdue time', instead: { overdueAt: SOME_TIME + 1 } },
+      { but: 'without an overdue time', instead: { overdueAt: undefined } },
     ],
   },
 ];
@@ -165,7 +168,7 @@ const otherPolicy = {
 };
 
 export const changeCases: readonly ChangeCase[] = [
-  { title: 'changes nothing but what a write names', record: full, change: {}, after: {} },
+  { title: 'changes only the fields that a write names', record: full, change: {}, after: {} },
   ...STATUSES.map((status) => ({
     title: `sets the status ${status}`,
     record: full,
@@ -176,8 +179,8 @@ export const changeCases: readonly ChangeCase[] = [
   { title: 'removes the reason', record: full, change: { reason: null }, after: { reason: undefined } },
   { title: 'sets the round', record: {}, change: { round: 3 }, after: { round: 3 } },
   { title: 'sets the round back to the first', record: full, change: { round: 1 }, after: { round: 1 } },
-  { title: 'counts what was lost', record: {}, change: { lost: 1 }, after: { lost: 1 } },
-  { title: 'forgets what was lost', record: full, change: { lost: 0 }, after: { lost: 0 } },
+  { title: 'counts lost attempts', record: {}, change: { lost: 1 }, after: { lost: 1 } },
+  { title: 'resets the count of lost attempts', record: full, change: { lost: 0 }, after: { lost: 0 } },
   { title: 'sets the next attempt', record: {}, change: { next }, after: { next } },
   { title: 'removes the next attempt', record: full, change: { next: null }, after: { next: undefined } },
   { title: 'sets a policy', record: {}, change: { policy: otherPolicy }, after: { policy: otherPolicy } },
@@ -187,10 +190,15 @@ export const changeCases: readonly ChangeCase[] = [
     change: { policy: otherPolicy },
     after: { policy: otherPolicy },
   },
-  { title: 'forgets the policy', record: full, change: { policy: null }, after: { policy: undefined } },
-  { title: 'notes a recovery', record: {}, change: { recoveries: ['r-1'] }, after: { recoveries: ['r-1'] } },
+  { title: 'removes the policy', record: full, change: { policy: null }, after: { policy: undefined } },
   {
-    title: 'notes another recovery',
+    title: 'records a recovery',
+    record: {},
+    change: { recoveries: ['r-1'] },
+    after: { recoveries: ['r-1'] },
+  },
+  {
+    title: 'records another recovery',
     record: full,
     change: { recoveries: ['r-1', 'r-2'] },
     after: { recoveries: ['r-1', 'r-2'] },
@@ -205,12 +213,12 @@ export const changeCases: readonly ChangeCase[] = [
   { title: 'sets a lease', record: {}, change: { lease }, after: { lease } },
   { title: 'removes the lease', record: full, change: { lease: null }, after: { lease: undefined } },
   {
-    title: 'owes',
+    title: 'sets pending steps',
     record: {},
     change: { owed: ['disable_subscription'] },
     after: { owed: ['disable_subscription'] },
   },
-  { title: 'owes nothing any more', record: full, change: { owed: [] }, after: { owed: [] } },
+  { title: 'removes the pending steps', record: full, change: { owed: [] }, after: { owed: [] } },
   { title: 'sets the overdue time', record: {}, change: { overdueAt: 5 }, after: { overdueAt: 5 } },
   {
     title: 'removes the overdue time',
@@ -242,5 +250,5 @@ export const changeCases: readonly ChangeCase[] = [
     change: { appendLateResult: second },
     after: { lateResults: [anAttempt({ outcome: 'rejected', statusCode: 404 }), second] },
   },
-  { title: 'sets when it was updated', record: full, change: { updatedAt: 7 }, after: { updatedAt: 7 } },
+  { title: 'sets the time of the update', record: full, change: { updatedAt: 7 }, after: { updatedAt: 7 } },
 ];

@@ -23,7 +23,7 @@ export const createAll = async (deliveries: Deliveries, all: readonly Delivery[]
 
 const listed = ({ key, acceptedAt, status }: Delivery): ListedDelivery => ({ key, acceptedAt, status });
 
-/** Pages one after the other, to the end. */
+/** All pages in order, up to the last one. */
 const allPages = async <T>(
   limit: number,
   ask: (request: PageRequest) => Promise<Page<T>>,
@@ -37,9 +37,9 @@ const allPages = async <T>(
   return pages;
 };
 
-/** Every test has a queue of its own, so `make` may give the same store again. */
+/** Contract of delivery listings. Every test uses a separate queue, so `make` may return the same store again. */
 export const describeDeliveryListingsContract = (name: string, make: () => ListedDeliveries): void => {
-  /** As many as asked for, a second apart, three of them at each time, for one of two subscriptions. */
+  /** `count` deliveries for two subscriptions, three at each time, the times a second apart. */
   const spread = (queue: string, count: number, status: (index: number) => Status = () => 'retrying') =>
     Array.from({ length: count }, (_, index) =>
       aDelivery({
@@ -62,7 +62,7 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
     `${acceptedAt}#${key.messageId}#${key.subscriptionId}`;
 
   describe(`listings of deliveries ${name}`, () => {
-    it('has those that failed and those that ended otherwise than delivered', async () => {
+    it('list deliveries that failed or ended with a status other than delivered', async () => {
       const { listings, queue, oldest } = await withDeliveries((of) =>
         STATUSES.map((status, second) =>
           aDelivery({
@@ -78,7 +78,7 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
       expect(items).toEqual(expected.map(listed));
     });
 
-    it('has those that wait for their turn at a first attempt, until they are delivered', async () => {
+    it('list deliveries that wait for a slot of their first attempt, until they are delivered', async () => {
       const { deliveries, listings, queue, oldest } = await withDeliveries((of) =>
         spread(of, 2, () => 'pending'),
       );
@@ -100,7 +100,7 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
       expect((await listings.oldest({ queue }, { limit: 10 })).items).toEqual([]);
     });
 
-    it.each([7, 30, 31])('gives each once, %i at a time, newest and oldest first', async (limit) => {
+    it.each([7, 30, 31])('list each delivery once, %i at a time, newest or oldest first', async (limit) => {
       const { listings, queue, newest, oldest } = await withDeliveries((of) => spread(of, 30));
       const down = await allPages(limit, (page) => listings.newest({ queue }, page));
       expect(down.flat()).toEqual(newest.map(listed));
@@ -109,7 +109,7 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
       expect(up.flat()).toEqual(oldest.map(listed));
     });
 
-    it.each([4, 100])('gives those of one subscription, %i at a time', async (limit) => {
+    it.each([4, 100])('list the deliveries of one subscription, %i at a time', async (limit) => {
       const { listings, queue, newest } = await withDeliveries((of) => spread(of, 20));
       const selection = { queue, subscriptionId: 'odd' };
       const pages = await allPages(limit, (page) => listings.newest(selection, page));
@@ -117,7 +117,7 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
       expect(pages.flat()).toEqual(odd.map(listed));
     });
 
-    it.each([1, 100])('gives those with one status, few among many, %i at a time', async (limit) => {
+    it.each([1, 100])('list the few deliveries with one status among many, %i at a time', async (limit) => {
       const { listings, queue, newest } = await withDeliveries((of) =>
         spread(of, 60, (index) => (index % 20 === 7 ? 'exhausted' : 'retrying')),
       );
@@ -134,7 +134,7 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
     });
 
     it.each([4, 50])(
-      'gives those of a window with its begin and without its end, %i at a time',
+      'list a window including its start and excluding its end, %i at a time',
       async (limit) => {
         const { listings, queue, newest, oldest } = await withDeliveries((of) => spread(of, 30));
         const window = { queue, since: SOME_TIME + 2000, until: SOME_TIME + 5000 };
@@ -147,7 +147,7 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
       },
     );
 
-    it('takes times that no message ever had', async () => {
+    it('accept windows beyond the times of all messages', async () => {
       const { listings, queue, oldest } = await withDeliveries((of) => spread(of, 3));
       for (const window of [
         { since: -62_135_596_800_000, until: 253_402_300_799_999 },
@@ -162,14 +162,14 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
       }
     });
 
-    it('gives nothing of a queue that has none', async () => {
+    it('list nothing for a queue without deliveries', async () => {
       const { listings } = make();
       const queue = randomUUID();
       expect(await listings.newest({ queue }, { limit: 3 })).toEqual({ items: [] });
       expect(await listings.oldest({ queue, subscriptionId: 's' }, { limit: 3 })).toEqual({ items: [] });
     });
 
-    it('goes on where it ended, whatever becomes of the deliveries in between', async () => {
+    it('continue after the last item even if deliveries changed in the meantime', async () => {
       const { deliveries, listings, queue, newest } = await withDeliveries((of) => spread(of, 20));
       const { items, marker = '' } = await listings.newest({ queue }, { limit: 8 });
       const last = items.at(-1);
@@ -188,7 +188,7 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
       expect(rest).toEqual({ items: newest.slice(8).map(listed) });
     });
 
-    it('refuses a marker of any other listing, and one that was tampered with', async () => {
+    it('refuse a marker of another listing and a forged marker', async () => {
       const { listings, queue } = await withDeliveries((of) => spread(of, 12));
       const { marker = '' } = await listings.newest({ queue }, { limit: 5 });
       const limit = 5;
@@ -206,7 +206,7 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
       for (const ask of others) await expect(ask(), ask.toString()).rejects.toThrow(InvalidMarkerError);
     });
 
-    it('reads the records of keys, and leaves out those that are gone', async () => {
+    it('read the records of keys and omit missing ones', async () => {
       const { listings, newest } = await withDeliveries((of) => spread(of, 100));
       const keys = newest.map(({ key }) => key);
       const { deliveries, unreadable } = await listings.records([...keys.slice(1), aDeliveryKey()]);
@@ -217,7 +217,7 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
   });
 };
 
-/** The same text, but for a digit of the time that it holds. */
+/** The same marker with another digit in its time. */
 const withAnotherDigit = (marker: string): string => {
   const text = Buffer.from(marker, 'base64url').toString();
   const changed = text.replace(

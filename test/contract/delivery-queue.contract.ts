@@ -5,7 +5,7 @@ import { aMessage } from '../support/builders.ts';
 import { aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
 import { inAnyOrder } from '../support/in-any-order.ts';
 
-/** `arrivals` waits for as many jobs, and gives all that there are then, each with the time at which it came. */
+/** `arrivals` waits for `count` jobs, and returns all that there are then, with their times of arrival. */
 export type DeliveryQueueUnderTest = {
   queue: DeliveryQueue;
   now: () => number;
@@ -23,13 +23,13 @@ const aJob = (overrides: Partial<DeliveryJob> = {}): DeliveryJob => ({
 
 const jobsOf = (arrived: { value: DeliveryJob }[]) => inAnyOrder(arrived.map(({ value }) => value));
 
-/** What every delivery queue does: each job comes, whole and once, and not before its time. */
+/** Contract of delivery queues: each job arrives once, unchanged, and not before its time. */
 export const describeDeliveryQueueContract = (
   name: string,
   make: () => Promise<DeliveryQueueUnderTest>,
 ): void => {
   describe(`a delivery queue ${name}`, () => {
-    it('brings jobs as they were sent, whatever they carry, and nothing where there are none', async () => {
+    it('delivers jobs unchanged, and nothing for an empty list', async () => {
       const { queue, arrivals } = await make();
       const jobs = [
         aJob({ dueAt: SOME_TIME + 1 }),
@@ -44,14 +44,14 @@ export const describeDeliveryQueueContract = (
       expect(jobsOf(await arrivals(4))).toEqual(inAnyOrder(jobs));
     });
 
-    it('brings more jobs than go into one request, each once', async () => {
+    it('delivers more jobs than fit into one request, each once', async () => {
       const { queue, arrivals } = await make();
       const jobs = Array.from({ length: 43 }, () => aJob());
       await queue.send(jobs);
       expect(jobsOf(await arrivals(43))).toEqual(inAnyOrder(jobs));
     });
 
-    it('brings more than a mebibyte at once', async () => {
+    it('delivers more than a mebibyte at once', async () => {
       const { queue, arrivals } = await make();
       const data = JSON.stringify('é'.repeat(32_000));
       const jobs = Array.from({ length: 18 }, () =>
@@ -61,14 +61,14 @@ export const describeDeliveryQueueContract = (
       expect(jobsOf(await arrivals(18))).toEqual(inAnyOrder(jobs));
     });
 
-    it('brings the jobs of fifty senders at once', async () => {
+    it('delivers the jobs of fifty concurrent senders', async () => {
       const { queue, arrivals } = await make();
       const jobs = Array.from({ length: 50 }, () => aJob());
       await Promise.all(jobs.map((job) => queue.send([job])));
       expect(jobsOf(await arrivals(50))).toEqual(inAnyOrder(jobs));
     });
 
-    it('brings a delayed job when its delay is over and another one before it', async () => {
+    it('delivers a delayed job after its delay, and a prompt one before it', async () => {
       const { queue, now, arrivals } = await make();
       const [delayed, prompt, late] = [aJob(), aJob(), aJob()];
       const sentAt = now();

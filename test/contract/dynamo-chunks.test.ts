@@ -54,8 +54,8 @@ const recordOf = (key: ChunkKey, id: string): ChunkTransition =>
 
 const noSuchTable = { name: 'ResourceNotFoundException' };
 
-describe('the chunks of the deliveries table', () => {
-  it('take one request for a write, whether it happens or is refused', async () => {
+describe('chunks in the deliveries table', () => {
+  it('take one request for a write, whether it succeeds or is refused', async () => {
     const { client, requests } = countingClient(endpoints);
     const { chunks } = make(client);
     const key = aChunkKey();
@@ -66,7 +66,7 @@ describe('the chunks of the deliveries table', () => {
     expect(requests()).toBe(4);
   });
 
-  it('renew their time to live, and are in no index', async () => {
+  it('renew their TTL, and are in no index', async () => {
     const { chunks } = make();
     const key = aChunkKey();
     await chunks.write(claimOf(key));
@@ -78,7 +78,7 @@ describe('the chunks of the deliveries table', () => {
     );
   });
 
-  it('leave nothing of themselves on the record of a delivery that leaves them', async () => {
+  it('add no attributes to the record of a delivery that leaves its chunk', async () => {
     const { chunks } = make();
     const key = aChunkKey();
     await chunks.write(claimOf(key));
@@ -91,7 +91,7 @@ describe('the chunks of the deliveries table', () => {
     expect(Item).not.toHaveProperty('chunk');
   });
 
-  it('answer a write that was sent again with what it wrote itself', async () => {
+  it('return their state after a write that was repeated because its response was lost', async () => {
     const key = aChunkKey();
     expect(await make(await forgetfulClient(endpoints)).chunks.write(claimOf(key))).toMatchObject({
       kind: 'refused',

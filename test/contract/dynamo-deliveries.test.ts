@@ -46,7 +46,7 @@ const revision = (
 
 const listing = z.object({ pk: z.string(), notDeliveredSk: z.string(), status: z.string() });
 
-/** How the item of a delivery is listed, by queue and by subscription. */
+/** The index entries of a delivery, by queue and by subscription. */
 const listed = async (delivery: Delivery) => {
   const { byQueue, bySubscription } = deliveryIndexes;
   const { queue, subscriptionId } = delivery.key;
@@ -98,7 +98,7 @@ describe('the deliveries table', () => {
     expect(await listed(delivery)).toHaveLength(2);
   });
 
-  it('renews the time to live with the expiry, and leaves no key of the index of what is overdue behind', async () => {
+  it('renews the TTL with the expiry, and removes the keys of the overdue index', async () => {
     const deliveries = dynamoDeliveries(documents, table);
     const delivery = aDelivery({ overdueAt: SOME_TIME });
     await deliveries.write(creation(delivery));
@@ -113,7 +113,7 @@ describe('the deliveries table', () => {
     expect(Object.keys(Item).filter((name) => name.startsWith('overdue'))).toEqual([]);
   });
 
-  it('makes one request for a write, whether it happens or is refused', async () => {
+  it('makes one request for a write, whether it succeeds or is refused', async () => {
     const { client, requests } = countingClient(endpoints);
     const deliveries = dynamoDeliveries(client, table);
     const delivery = aDelivery();
@@ -124,7 +124,7 @@ describe('the deliveries table', () => {
     expect(requests()).toBe(4);
   });
 
-  it('makes a second request for a write that would have let the record die sooner', async () => {
+  it('makes a second request for a write that would have shortened the lifetime of a record', async () => {
     const { client, requests } = countingClient(endpoints);
     const deliveries = dynamoDeliveries(client, table);
     const delivery = aDelivery();
@@ -137,7 +137,7 @@ describe('the deliveries table', () => {
   it.each([
     ['an opening', { status: 'pending' as const }, creation],
     ['a claim', { status: 'retrying' as const }, (delivery: Delivery) => claim(delivery)],
-  ])('knows %s as its own whose answer was lost on the way', async (_, overrides, transitionOf) => {
+  ])('recognises %s as written after its response was lost', async (_, overrides, transitionOf) => {
     const delivery = aDelivery({ ...overrides, lease: overrides.status === 'pending' ? lease : undefined });
     if (overrides.status === 'retrying') await dynamoDeliveries(documents, table).write(creation(delivery));
     const result = await dynamoDeliveries(await forgetfulClient(endpoints), table).write(

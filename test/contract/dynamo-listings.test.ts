@@ -47,7 +47,7 @@ const writeAll = async (all: readonly Delivery[]): Promise<void> => {
   });
 };
 
-describe('a queue with 4,000 deliveries that failed', () => {
+describe('a queue with 4,000 failed deliveries', () => {
   const queue = 'stricken';
   const SHARDS = 8;
   const all = Array.from({ length: 4_000 }, (_, index) =>
@@ -61,7 +61,7 @@ describe('a queue with 4,000 deliveries that failed', () => {
 
   beforeAll(() => writeAll(all));
 
-  it('is listed 100 at a time by one or two queries of each shard, and one for their records', async () => {
+  it('is listed 100 at a time by one or two queries per shard, and one request for the records', async () => {
     const { client, requests } = countingClient(endpoints);
     const listings = dynamoDeliveryListings(client, table, reading);
     const { items, marker } = await listings.newest({ queue }, { limit: 100 });
@@ -74,7 +74,7 @@ describe('a queue with 4,000 deliveries that failed', () => {
     expect(requests() - before).toBe(1);
   });
 
-  it('has a window in the middle of it found without reading what lies before', async () => {
+  it('is listed for a window in the middle without reading the deliveries before it', async () => {
     const { client, requests } = countingClient(endpoints);
     const window = { queue, since: SOME_TIME + 3_000, until: SOME_TIME + 3_090 };
     const { items, marker } = await dynamoDeliveryListings(client, table, reading).oldest(window, {

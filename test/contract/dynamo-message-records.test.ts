@@ -55,7 +55,7 @@ describe('the record of a message in the deliveries table', () => {
     ]);
   });
 
-  it('is not written again for the second delivery that wants its body kept on the same day', async () => {
+  it('is not written again when a second delivery stores the body on the same day', async () => {
     const { client, requests } = countingClient(endpoints);
     const records = dynamoMessageRecords(client, table);
     const key = { ...record.key, messageId: 'm-2' };
@@ -68,11 +68,11 @@ describe('the record of a message in the deliveries table', () => {
         record.expiresAt + milliseconds,
       );
     }
-    // Read and written once, then read twice.
+    // One read and one write, then two reads.
     expect(requests() - before).toBe(4);
   });
 
-  it('does not die sooner for two who keep its body at once', async () => {
+  it('keeps the later expiry of two concurrent writes of its body', async () => {
     const key = { ...record.key, messageId: 'm-3' };
     const records = dynamoMessageRecords(documents, table);
     await records.accept({ ...record, key });
@@ -90,7 +90,7 @@ describe('the record of a message in the deliveries table', () => {
     expect(found).toMatchObject({ body: { payloadKey: 'later' }, expiresAt: later });
   });
 
-  it('is a new one where it expired just when it was to be counted', async () => {
+  it('is created again if it expires just before a duplicate is counted', async () => {
     const known = { ...record, key: { ...record.key, messageId: 'm-4' } };
     await dynamoMessageRecords(documents, table).accept(known);
     const expiring = interruptedClient(endpoints, async (call) => {
@@ -104,7 +104,7 @@ describe('the record of a message in the deliveries table', () => {
     });
   });
 
-  it('is cleaned up by DynamoDB when it expires', async () => {
+  it('is deleted by TTL when it expires', async () => {
     const key = { ...record.key, messageId: 'm-5' };
     const records = dynamoMessageRecords(documents, table);
     await records.accept({ ...record, key });

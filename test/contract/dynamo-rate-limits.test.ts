@@ -31,7 +31,7 @@ describeRateLimitsContract('in DynamoDB', () => {
 describe('the line of a subscription in the deliveries table', () => {
   const limit = { intervalMs: 50, epoch: 'e' };
 
-  it('gives eight functions that ask at once slots of their own, by one write for each batch', async () => {
+  it('gives different slots to eight concurrent functions, by one write per batch', async () => {
     const now = Date.now();
     const limited = { queue: 'orders', subscriptionId: randomUUID() };
     const { client, requests } = countingClient(endpoints);
@@ -41,14 +41,14 @@ describe('the line of a subscription in the deliveries table', () => {
     );
     const after = slots.map(({ at }) => at - now).sort((a, b) => a - b);
     expect(after).toEqual(Array.from({ length: 80 }, (_, index) => index * 50));
-    // Each function begins the line, and all but the first are told that it stands.
+    // Each function tries to begin the line; all but the first are refused because it is standing.
     expect(requests()).toBeLessThanOrEqual(15);
     const later = await functions[0]?.reserve(limited, limit);
     expect(later?.at).toBe(now + 80 * 50);
     expect(requests()).toBeLessThanOrEqual(16);
   });
 
-  it('is cleaned up by DynamoDB when it cannot stand any more', async () => {
+  it('is deleted by TTL once it can no longer be standing', async () => {
     const now = Date.now();
     const limited = { queue: 'orders', subscriptionId: randomUUID() };
     await dynamoRateLimits(documents, table, { now: () => now }).reserve(limited, limit);

@@ -20,7 +20,7 @@ afterAll(tables.deleteAll);
 describeRecoveriesContract('in DynamoDB', () => dynamoRecoveries(documents, table));
 
 describe('the record of a recovery in the deliveries table', () => {
-  it('is cleaned up by DynamoDB when it expires', async () => {
+  it('is deleted by TTL when it expires', async () => {
     const recovery = aRecovery();
     await dynamoRecoveries(documents, table).create(recovery);
     const Key = { pk: `JOB#${recovery.selection.queue}`, sk: `RECOVERY#${recovery.id}` };
@@ -28,7 +28,7 @@ describe('the record of a recovery in the deliveries table', () => {
     expect(Number(Item?.[ttlAttribute]) * 1000).toBe(recovery.expiresAt);
   });
 
-  it('is created, and saved, by a request whose answer was lost and that was sent again', async () => {
+  it('is created and saved by a request that was repeated because its response was lost', async () => {
     const recovery = aRecovery();
     await dynamoRecoveries(await forgetfulClient(endpoints), table).create(recovery);
     const next = { ...recovery, version: 2, found: 1 };

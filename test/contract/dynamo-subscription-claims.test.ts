@@ -32,7 +32,7 @@ afterAll(tables.deleteAll);
 
 const registryOf = (tableName: string) => dynamoRegistry(documents, tableName, clock);
 
-describe('a deletion of a queue', () => {
+describe('the deletion of a queue', () => {
   const withSubscriptions = async (count: number) => {
     const registry = registryOf(table);
     const queue = aQueue({ name: randomUUID(), createdAt: 1 });
@@ -45,7 +45,7 @@ describe('a deletion of a queue', () => {
     return { registry, queue, subscriptions, first };
   };
 
-  it('holds for everybody at once, however much is left to be removed', async () => {
+  it('takes effect for all callers at once, before its subscriptions are removed', async () => {
     const { registry, queue, first } = await withSubscriptions(1);
     const subscriptions = dynamoSubscriptions(documents, table, { clock, cacheSeconds: 0 });
     await registry.deleteQueue(queue.name, SOME_TIME);
@@ -63,7 +63,7 @@ describe('a deletion of a queue', () => {
     expect(items.map(({ name }) => name)).not.toContain(queue.name);
   });
 
-  it('removes what is left in parts, as there is time, and can be asked for again', async () => {
+  it('removes the rest page by page while there is time, and can be repeated', async () => {
     const { registry, queue } = await withSubscriptions(60);
     await registry.deleteQueue(queue.name, SOME_TIME);
     expect(await registry.removeDeletedQueue(queue.name, () => false)).toBe(false);
@@ -78,7 +78,7 @@ describe('a deletion of a queue', () => {
     expect(Count).toBe(0);
   });
 
-  it('is completed by whoever makes a queue of that name, or refuses it meanwhile', async () => {
+  it('is completed by the creation of a queue of that name, which is refused if that takes too long', async () => {
     const { registry, queue } = await withSubscriptions(2);
     await registry.deleteQueue(queue.name, SOME_TIME);
     let tries = 0;
@@ -93,14 +93,15 @@ describe('a deletion of a queue', () => {
       await expect(dynamoRegistry(stuck, table, passing)[making](queue)).rejects.toThrow(
         QueueBeingDeletedError,
       );
-    // By its clock there is time for three rounds each. The first one removes the subscriptions, each other one tries the queue.
+    // The clock allows three rounds each. The first removes the subscriptions; the others try to delete the
+    // queue.
     expect(tries).toBe(2 + 3);
     expect(await registry.putQueue({ ...queue, createdAt: 2 })).toEqual({ kind: 'created' });
     expect(await registry.findQueue(queue.name)).toMatchObject({ createdAt: 2 });
     expect(await registry.listSubscriptions(queue.name, { limit: 10 })).toEqual({ items: [] });
   });
 
-  it('leaves no claim behind of a subscription whose subscriber is changed meanwhile', async () => {
+  it('leaves no claim behind if a subscriber is changed during the deletion', async () => {
     const { registry, queue, first } = await withSubscriptions(1);
     const moved = { ...first, subscriber: 'https://moved.test/' };
     await registry.deleteQueue(queue.name, SOME_TIME);
@@ -117,7 +118,7 @@ describe('a deletion of a queue', () => {
     expect((await dynamo.send(new GetCommand({ TableName: table, Key }))).Item).toBeUndefined();
   });
 
-  it('takes nothing of the next queue of that name, however slow it is', async () => {
+  it('removes nothing of the next queue of that name, even if it is slow', async () => {
     const { registry, queue, first } = await withSubscriptions(1);
     await registry.deleteQueue(queue.name, SOME_TIME);
     let isReplaced = false;
@@ -135,7 +136,7 @@ describe('a deletion of a queue', () => {
   });
 });
 
-describe('a claim on a subscriber whose holder is gone', () => {
+describe('a claim whose subscription no longer exists', () => {
   const orphaned = async () => {
     const registry = registryOf(table);
     const queue = aQueue({ name: randomUUID() });
@@ -152,13 +153,13 @@ describe('a claim on a subscriber whose holder is gone', () => {
     expect(await registry.findBySubscribers(wanted.queue, [wanted.subscriber])).toEqual([wanted]);
   });
 
-  it('is taken over by one of many that are added at once', async () => {
+  it('is taken over by one of several subscriptions that are added at once', async () => {
     const { registry, wanted } = await orphaned();
     const other = { ...wanted, id: 'other', subscriber: 'https://other.test/' };
     const { client, requests } = countingClient(endpoints);
     const counted = dynamoRegistry(client, table, clock);
     expect(await counted.addSubscriptions([other, wanted])).toEqual([{ kind: 'added' }, { kind: 'added' }]);
-    // Refused, the holder looked up, its claim freed, and both added.
+    // Refused, the holder looked up, its claim released, and both added.
     expect(requests()).toBe(4);
     const subscribers = [wanted.subscriber, other.subscriber];
     expect(await registry.findBySubscribers(wanted.queue, subscribers)).toEqual([wanted, other]);
@@ -175,7 +176,7 @@ describe('a claim on a subscriber whose holder is gone', () => {
     expect(await registry.findBySubscribers(wanted.queue, [subscriber])).toMatchObject([{ id: wanted.id }]);
   });
 
-  it('is given to one of many who want it at once', async () => {
+  it('is given to one of several concurrent subscriptions', async () => {
     const { registry, wanted } = await orphaned();
     const ids = ['a', 'b', 'c', 'd'];
     const results = await Promise.all(ids.map((id) => registry.addSubscription({ ...wanted, id })));
@@ -185,12 +186,12 @@ describe('a claim on a subscriber whose holder is gone', () => {
     expect(await registry.findBySubscribers(wanted.queue, [wanted.subscriber])).toEqual(items);
   });
 
-  it.each(['gone', 'somebody'])('stays with %s, who came just before it was freed', async (first) => {
+  it.each(['gone', 'other'])('stays with "%s" if that is created just before the release', async (first) => {
     const { registry, wanted } = await orphaned();
     const holder = { ...wanted, id: first };
     let transactions = 0;
     const racing = interruptedClient(endpoints, async (call) => {
-      // The first one is refused for the claim, the second one is to free it.
+      // The first transaction is refused because of the claim; the second would release it.
       if (call !== 'TransactWriteItemsCommand' || (transactions += 1) !== 2) return;
       for (const Item of [subscriptionItemOf(holder), subscriberItemOf(holder)])
         await dynamo.send(new PutCommand({ TableName: table, Item }));

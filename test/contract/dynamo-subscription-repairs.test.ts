@@ -31,8 +31,8 @@ const repairs: [string, (current: Subscription) => Subscription, Partial<Subscri
   ],
 ];
 
-describe('what deliver notes between the read and the write of a repair', () => {
-  it.each(repairs)('is undone with the rest where the subscription %s', async (_, repair, repaired) => {
+describe('a health change by deliver between the read and the write of a repair', () => {
+  it.each(repairs)('is undone by the repair when the subscription %s', async (_, repair, repaired) => {
     const registry = dynamoRegistry(documents, table, clock);
     const subscriptions = dynamoSubscriptions(documents, table, { clock, cacheSeconds: 0 });
     const queue = aQueue({ name: randomUUID() });

@@ -29,7 +29,7 @@ afterAll(tables.deleteAll);
 
 const registryOf = (tableName: string) => dynamoRegistry(documents, tableName, clock);
 
-/** A reader that keeps answers for five seconds of its own time, and counts its requests. */
+/** A reader that caches results for five seconds of a test clock, and counts its requests. */
 const aReader = () => {
   const { client, requests } = countingClient(endpoints);
   const time = { now: SOME_TIME };
@@ -66,10 +66,10 @@ const underTest = (): SubscriptionsUnderTest => {
   };
 };
 describeSubscriptionsContract('in DynamoDB', underTest);
-// Ten requests each.
+// Each run takes ten requests.
 describeSubscriptionHealthContract('in DynamoDB', underTest, 60);
 
-it('counts a queue once and gives each place once, however many ask for room at the same time', async () => {
+it('counts a queue once and gives each place once to concurrent callers that ask for room', async () => {
   let queries = 0;
   const client = interruptedClient(endpoints, (command) => {
     if (command === 'QueryCommand') queries += 1;
@@ -89,7 +89,7 @@ it('counts a queue once and gives each place once, however many ask for room at 
   expect(queries).toBe(1);
 });
 
-describe('what is cached of the subscriptions table', () => {
+describe('the cache of the subscriptions table', () => {
   const kept = async () => {
     const registry = registryOf(table);
     const queue = aQueue({ name: randomUUID() });
@@ -99,7 +99,7 @@ describe('what is cached of the subscriptions table', () => {
     return { ...aReader(), registry, queue, subscription };
   };
 
-  it('is a list, for as long as the setting says and no longer', async () => {
+  it('holds a page for the configured time and no longer', async () => {
     const { subscriptions, registry, requests, time, queue, subscription } = await kept();
     const first = await subscriptions.page(queue.name, 'cached');
     await removeSubscription(registry, queue.name, subscription.id);
@@ -112,7 +112,7 @@ describe('what is cached of the subscriptions table', () => {
     expect(second).toEqual({ life: queue.createdAt, subscriptions: [], readAt: SOME_TIME + 5_000 });
   });
 
-  it('is a subscription and its queue, each for as long as the setting says', async () => {
+  it('holds a subscription and its queue, each for the configured time', async () => {
     const { subscriptions, registry, requests, time, queue, subscription } = await kept();
     await subscriptions.find(queue.name, subscription.id, 'cached');
     await registry.deleteQueue(queue.name, time.now);
@@ -123,7 +123,7 @@ describe('what is cached of the subscriptions table', () => {
     expect(await subscriptions.find(queue.name, subscription.id, 'cached')).toEqual({});
   });
 
-  it('is renewed by what was read fresh', async () => {
+  it('is updated by a fresh read', async () => {
     const { subscriptions, registry, requests, queue, subscription } = await kept();
     await subscriptions.page(queue.name, 'cached');
     await removeSubscription(registry, queue.name, subscription.id);
@@ -134,7 +134,7 @@ describe('what is cached of the subscriptions table', () => {
     expect(requests()).toBe(2);
   });
 
-  it('is the queue also where its subscription is asked for afresh, as for every retry', async () => {
+  it('holds the queue even when its subscription is read fresh, as for every retry', async () => {
     const { subscriptions, requests, time, queue, subscription } = await kept();
     for (let retry = 0; retry < 10; retry += 1)
       expect(await subscriptions.find(queue.name, subscription.id, 'fresh')).toEqual({ queue, subscription });
@@ -144,7 +144,7 @@ describe('what is cached of the subscriptions table', () => {
     expect(requests()).toBe(2 + 11);
   });
 
-  it('is neither an empty list nor what is not there', async () => {
+  it('holds neither empty pages nor missing items', async () => {
     const { subscriptions, requests } = await kept();
     const queue = aQueue({ name: randomUUID() });
     await registryOf(table).putQueue(queue);
@@ -154,7 +154,7 @@ describe('what is cached of the subscriptions table', () => {
     expect(requests()).toBe(8);
   });
 
-  it('is read once for many who ask at once, and anew for whoever asks for a fresh answer later', async () => {
+  it('shares one read between concurrent callers, and reads again for a later fresh request', async () => {
     const { subscriptions, requests, queue, subscription } = await kept();
     const asked = Array.from({ length: 10 }, () => subscription.id);
     await Promise.all(asked.map((id) => subscriptions.find(queue.name, id, 'cached')));

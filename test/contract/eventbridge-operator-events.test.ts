@@ -12,7 +12,7 @@ import { describeOperatorEventsContract } from './operator-events.contract.ts';
 
 const eventBridge = eventBridgeClient(deployment.client);
 const busName = deployment.endpoints.operatorEventBus;
-/** Of this file alone: the deployed functions publish on the same bus. */
+/** Used only by this file: the deployed functions publish on the same bus. */
 const DEPLOYMENT = 'contract';
 
 let inbox: OperatorInbox;
@@ -37,7 +37,7 @@ describeOperatorEventsContract('on EventBridge', () =>
   }),
 );
 
-/** What a listener understands; the bucket is no business of theirs. */
+/** The event as seen by a listener, who does not get the bucket. */
 const eventOf = (message: OperatorEventMessage): OperatorEvent => {
   const { queue, subscriptionId } = message.detail;
   switch (message['detail-type']) {

@@ -17,7 +17,7 @@ import { describePayloadsContract } from './payloads.contract.ts';
 import { describeUndeliverablesContract, type ReadNotice } from './undeliverables.contract.ts';
 import { describeWakeUpsContract } from './wake-ups.contract.ts';
 
-/** A queue whose consumer writes down what comes, in virtual time. */
+/** A queue in virtual time whose consumer records the arrivals. */
 const observedQueue = <T>() => {
   const clock = virtualClock();
   const arrived: { value: T; at: number }[] = [];

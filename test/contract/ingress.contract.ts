@@ -3,7 +3,7 @@ import type { Ingress } from '../../shared/ports/queues.ts';
 
 export type ReceivedMessage = { body: string; attributes: Record<string, string>; at: number };
 
-/** `arrivals` waits for as many messages, and gives all that there are then, each with the time at which it came. */
+/** `arrivals` waits for `count` messages, and returns all that there are then, with their times of arrival. */
 export type IngressUnderTest = {
   ingress: Ingress;
   now: () => number;
@@ -12,10 +12,10 @@ export type IngressUnderTest = {
 
 const bodiesOf = (arrived: ReceivedMessage[]) => arrived.map(({ body }) => body).toSorted();
 
-/** What every ingress does: each message comes whole, with its attributes, and not before its time. */
+/** Contract of the ingress: each message arrives unchanged, with its attributes, and not before its time. */
 export const describeIngressContract = (name: string, make: () => Promise<IngressUnderTest>): void => {
   describe(`an ingress ${name}`, () => {
-    it('brings messages as they were published, and nothing where there are none', async () => {
+    it('delivers messages unchanged, and nothing for an empty list', async () => {
       const { ingress, arrivals } = await make();
       const attributes = { queue: 'orders', type: 'größer 🐘' };
       const body = '{"queue": "orders", "data": {"b": 12345678901234567890, "a": "größer 日本 🐘"}}';
@@ -28,7 +28,7 @@ export const describeIngressContract = (name: string, make: () => Promise<Ingres
       expect(bare).toMatchObject({ body: '2', attributes: {} });
     });
 
-    it('brings more messages than go into one request, by number or by size, each once', async () => {
+    it('delivers more messages than fit into one request, by number or by size, each once', async () => {
       const { ingress, arrivals } = await make();
       const large = 'é'.repeat(45_000);
       const bodies = Array.from({ length: 23 }, (_, n) =>
@@ -38,21 +38,21 @@ export const describeIngressContract = (name: string, make: () => Promise<Ingres
       expect(bodiesOf(await arrivals(23))).toEqual(bodies.toSorted());
     });
 
-    it('brings the largest message that there may be', async () => {
+    it('delivers a message of the maximum size', async () => {
       const { ingress, arrivals } = await make();
       const body = `"${'é'.repeat(512 * 1024 - 1)}"`;
       await ingress.publish([{ body }, { body: '1' }]);
       expect(bodiesOf(await arrivals(2))).toEqual([body, '1']);
     });
 
-    it('brings the messages of fifty publishers at once', async () => {
+    it('delivers the messages of fifty concurrent publishers', async () => {
       const { ingress, arrivals } = await make();
       const bodies = Array.from({ length: 50 }, (_, n) => JSON.stringify({ n }));
       await Promise.all(bodies.map((body) => ingress.publish([{ body }])));
       expect(bodiesOf(await arrivals(50))).toEqual(bodies.toSorted());
     });
 
-    it('brings a delayed message when its delay is over, and those beside it at once', async () => {
+    it('delivers a delayed message after its delay, and an undelayed one at once', async () => {
       const { ingress, now, arrivals } = await make();
       const sentAt = now();
       await ingress.publish([{ body: '"delayed"', delaySeconds: 1 }, { body: '"prompt"' }]);

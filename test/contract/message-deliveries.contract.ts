@@ -7,7 +7,7 @@ import { createAll, type ListedDeliveries } from './delivery-listings.contract.t
 
 const QUEUE = 'orders.eu-1';
 
-/** What is read of one message: all of its deliveries, those that were delivered among them. */
+/** Contract of listings for one message: all of its deliveries, including delivered ones. */
 export const describeMessageDeliveriesContract = (name: string, make: () => ListedDeliveries): void => {
   describe(`the deliveries of a message ${name}`, () => {
     const spread = async () => {
@@ -35,46 +35,39 @@ export const describeMessageDeliveriesContract = (name: string, make: () => List
       return { listings, message, all };
     };
 
-    it.each([1, 2, 3, 5, 6, 7])(
-      'are listed bucket by bucket and by subscription, %i at a time',
-      async (limit) => {
-        const { listings, message, all } = await spread();
-        const found: unknown[] = [];
-        const sizes: number[] = [];
-        for (
-          let marker: string | undefined, isFirst = true;
-          isFirst || marker !== undefined;
-          isFirst = false
-        ) {
-          const page = await listings.ofMessage(
-            { key: message, buckets: 3 },
-            {
-              limit,
-              ...(marker === undefined ? {} : { marker }),
-            },
-          );
-          found.push(...page.items.map(({ key }) => `${key.bucket}${key.subscriptionId}`));
-          sizes.push(page.items.length);
-          marker = page.marker;
-        }
-        expect(found).toEqual(['0B', '0a', '0z', '1a', '1b', '2a']);
-        expect(sizes).toHaveLength(Math.ceil(6 / limit));
-        const { items } = await listings.ofMessage({ key: message, buckets: 3 }, { limit: 100 });
-        expect(new Set(items)).toEqual(new Set(all));
-      },
-    );
+    it.each([1, 2, 3, 5, 6, 7])('are listed by bucket and subscription, %i at a time', async (limit) => {
+      const { listings, message, all } = await spread();
+      const found: unknown[] = [];
+      const sizes: number[] = [];
+      for (let marker: string | undefined, isFirst = true; isFirst || marker !== undefined; isFirst = false) {
+        const page = await listings.ofMessage(
+          { key: message, buckets: 3 },
+          {
+            limit,
+            ...(marker === undefined ? {} : { marker }),
+          },
+        );
+        found.push(...page.items.map(({ key }) => `${key.bucket}${key.subscriptionId}`));
+        sizes.push(page.items.length);
+        marker = page.marker;
+      }
+      expect(found).toEqual(['0B', '0a', '0z', '1a', '1b', '2a']);
+      expect(sizes).toHaveLength(Math.ceil(6 / limit));
+      const { items } = await listings.ofMessage({ key: message, buckets: 3 }, { limit: 100 });
+      expect(new Set(items)).toEqual(new Set(all));
+    });
 
-    it('are those of the buckets that the message has', async () => {
+    it('include only the buckets of the message', async () => {
       const { listings, message } = await spread();
       expect((await listings.ofMessage({ key: message, buckets: 1 }, { limit: 100 })).items).toHaveLength(3);
       const unknown = { queue: QUEUE, messageId: randomUUID() };
       expect(await listings.ofMessage({ key: unknown, buckets: 3 }, { limit: 100 })).toEqual({ items: [] });
     });
 
-    it('are listed though a page of them is more than DynamoDB answers with', async () => {
+    it('are listed even if a page exceeds the 1 MB of a DynamoDB response', async () => {
       const { deliveries, listings } = make();
       const message = { queue: QUEUE, messageId: randomUUID() };
-      // Near 16 KB each, so that 80 are more than 1 MB.
+      // About 16 KB each, so that 80 exceed 1 MB.
       const attempts = Array.from({ length: 60 }, (_, index) =>
         anAttempt({ number: index + 1, snippet: 'x'.repeat(256) }),
       );

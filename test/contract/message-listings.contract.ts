@@ -6,7 +6,7 @@ import { InvalidMarkerError } from '../../shared/ports/page.ts';
 const HOUR_MS = 3_600_000;
 const START = Date.UTC(2027, 0, 15, 22, 58);
 
-/** Every test has a queue of its own, so `make` may give the same store again. */
+/** Contract of message listings. Every test uses a separate queue, so `make` may return the same store again. */
 export const describeMessageListingsContract = (
   name: string,
   make: () => { records: MessageRecords; listings: MessageListings },
@@ -35,7 +35,7 @@ export const describeMessageListingsContract = (
   const placeOf = ({ key, acceptedAt }: { key: { messageId: string }; acceptedAt: number }): string =>
     `${acceptedAt}#${key.messageId}`;
 
-  /** To the end, however short the pages are. */
+  /** Lists up to the end, however short the pages are. */
   const walk = async (
     listings: MessageListings,
     window: { queue: string; since: number; until: number },
@@ -57,11 +57,11 @@ export const describeMessageListingsContract = (
     return { found, pages };
   };
 
-  describe(`listing of messages ${name}`, () => {
+  describe(`the listing of messages ${name}`, () => {
     it.each([5, 24, 100])(
-      'gives each once, the oldest or the newest first, over hours, %i at a time',
+      'returns each message once, oldest or newest first, across hours, %i at a time',
       async (limit) => {
-        // A quarter of an hour from one to the next, two at each time: some three hours.
+        // Two messages every quarter of an hour, for about three hours.
         const times = Array.from({ length: 24 }, (_, index) => START + 900_000 * Math.floor(index / 2));
         const { listings, queue, sorted } = await withMessages(times);
         const window = { queue, since: START, until: START + 4 * HOUR_MS };
@@ -70,7 +70,7 @@ export const describeMessageListingsContract = (
       },
     );
 
-    it('goes on after a message that was accepted on the hour, in either direction', async () => {
+    it('continues after a message accepted on the hour, in either direction', async () => {
       const onTheHour = Math.ceil(START / HOUR_MS) * HOUR_MS;
       const { listings, queue, sorted } = await withMessages([
         onTheHour,
@@ -83,7 +83,7 @@ export const describeMessageListingsContract = (
       expect((await walk(listings, window, 1, 'newest')).found).toEqual(sorted.toReversed());
     });
 
-    it('takes the begin of a window in, and its end not', async () => {
+    it('includes the start of a window and excludes its end', async () => {
       const times = [0, 1, 59_999, 60_000, 119_999, 120_000, 120_001].map((offset) => START + offset);
       const { listings, queue, sorted } = await withMessages(times);
       const window = { queue, since: START + 1, until: START + 120_000 };
@@ -93,8 +93,8 @@ export const describeMessageListingsContract = (
       expect(await listings.newest(window, { limit: 10 })).toEqual({ items: newest });
     });
 
-    it('comes to a message that lies days behind the one before, in few pages', async () => {
-      // A page looks through 63 hours at most.
+    it('reaches a message days after the previous one within a few pages', async () => {
+      // A page looks through at most 63 hours.
       const later = START + 66 * HOUR_MS;
       const { listings, queue, sorted } = await withMessages([START, later]);
       const window = { queue, since: START, until: later + 1 };
@@ -106,7 +106,7 @@ export const describeMessageListingsContract = (
       expect(back.pages).toBeLessThanOrEqual(2);
     });
 
-    it('refuses a marker of another window, and one that was tampered with', async () => {
+    it('refuses a marker of another window and a forged marker', async () => {
       const { listings, queue } = await withMessages([START, START + 1, START + 2]);
       const window = { queue, since: START, until: START + HOUR_MS };
       const { marker = '' } = await listings.accepted(window, { limit: 1 });

@@ -6,17 +6,20 @@ import { aKey, aRecord } from './message-records.contract.ts';
 
 const stored = { kind: 'stored', payloadKey: 'orders/2027-01-15/abc' } as const;
 
-/** What every keeper of message records does about the lives of a queue: a message belongs to one of them. */
+/**
+ * Contract of message records for a queue that is deleted and created again: a message belongs to one of these
+ * lives.
+ */
 export const describeMessageLivesContract = (name: string, make: () => MessageRecords): void => {
-  describe(`message records of a queue that was deleted and made again ${name}`, () => {
+  describe(`message records of a queue that was deleted and created again ${name}`, () => {
     const LIFE = SOME_TIME + 1_000;
     const anew = (key: MessageKey, overrides: Partial<MessageRecord> = {}): MessageRecord =>
       aRecord({ key, acceptedAt: LIFE + 5, life: LIFE, matched: 9, ...overrides });
 
     it.each([
-      ['that says which life it is of', { life: SOME_TIME - 1_000 }],
-      ['that does not say so', {}],
-    ])('puts a new message in the place of a record %s, under buckets of its own', async (_case, life) => {
+      ['that names its life', { life: SOME_TIME - 1_000 }],
+      ['without a life', {}],
+    ])('replace a record %s by that of a new message, with separate buckets', async (_case, life) => {
       const records = make();
       const earlier = aRecord({ buckets: 3, body: stored, ...life });
       await records.accept(earlier);
@@ -29,7 +32,7 @@ export const describeMessageLivesContract = (name: string, make: () => MessageRe
       expect(await records.accept(third)).toMatchObject({ kind: 'accepted', record: { firstBucket: 5 } });
     });
 
-    it('puts it under buckets behind those of all parts of the earlier one', async () => {
+    it('give a new message buckets after those of all parts of the earlier one', async () => {
       const records = make();
       const parts = [{ after: 's-5', listedAt: SOME_TIME, firstBucket: 3, buckets: 4 }];
       const earlier = aRecord({ buckets: 3, parts, until: 's-9', life: SOME_TIME - 1_000 });
@@ -40,21 +43,21 @@ export const describeMessageLivesContract = (name: string, make: () => MessageRe
       expect(await records.find(earlier.key)).toEqual(record);
     });
 
-    it('counts a copy of a message of the same life', async () => {
+    it('count a copy of a message of the same life', async () => {
       const records = make();
       const key = aKey();
       await records.accept(anew(key), LIFE);
       expect(await records.accept(anew(key), LIFE)).toMatchObject({ kind: 'duplicate' });
     });
 
-    it('counts a copy of one that a function accepted whose clock runs behind', async () => {
+    it('count a copy of a message that a function with a slow clock accepted', async () => {
       const records = make();
       const early = anew(aKey(), { acceptedAt: LIFE - 5 });
       await records.accept(early, LIFE);
       expect(await records.accept(anew(early.key), LIFE)).toMatchObject({ kind: 'duplicate' });
     });
 
-    it('counts a copy that was sent in the earlier life and comes late', async () => {
+    it('count a late copy that was sent in the earlier life', async () => {
       const records = make();
       const earlier = aRecord();
       await records.accept(earlier);
@@ -64,14 +67,14 @@ export const describeMessageLivesContract = (name: string, make: () => MessageRe
       });
     });
 
-    it('takes for a new one what was sent just before the life by a clock that is behind', async () => {
+    it('accept a message that was sent just before the new life by a slow clock', async () => {
       const records = make();
       const earlier = aRecord();
       await records.accept(earlier);
       expect(await records.accept(anew(earlier.key), LIFE - 2_000)).toMatchObject({ kind: 'accepted' });
     });
 
-    it('counts a copy of a function that still knows the queue of the earlier life', async () => {
+    it('count a copy from a function that still has the earlier queue cached', async () => {
       const records = make();
       const key = aKey();
       await records.accept(anew(key), LIFE);
@@ -82,7 +85,7 @@ export const describeMessageLivesContract = (name: string, make: () => MessageRe
       });
     });
 
-    it('accepts one of twenty new messages that come at once', async () => {
+    it('accept one of twenty concurrent new messages', async () => {
       const records = make();
       const earlier = aRecord();
       await records.accept(earlier);
@@ -93,7 +96,7 @@ export const describeMessageLivesContract = (name: string, make: () => MessageRe
       expect(await records.find(earlier.key)).toMatchObject({ duplicates: 19, firstBucket: 1 });
     });
 
-    it('keeps no body of a message of the earlier life', async () => {
+    it('store no body for a message of the earlier life', async () => {
       const records = make();
       const earlier = aRecord();
       await records.accept(earlier);

@@ -3,9 +3,9 @@ import type { MessageRecords, NextPart } from '../../shared/ports/messages.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { aRecord } from './message-records.contract.ts';
 
-/** What every keeper of message records does where a message goes on to the next part of the subscriptions. */
+/** Contract of message records when dispatch continues with the next part of the subscriptions. */
 export const describeMessagePartsContract = (name: string, make: () => MessageRecords): void => {
-  describe(`message records go on to the next part of the subscriptions ${name}`, () => {
+  describe(`adding the next part of the subscriptions to a message record ${name}`, () => {
     const part = { after: 's-5', listedAt: SOME_TIME + 3, firstBucket: 1, buckets: 2, chunks: 7 };
     const next: NextPart = { part, until: 's-9', matched: 4, filtered: 1, apart: ['s-7'] };
     const last: NextPart = {
@@ -16,7 +16,7 @@ export const describeMessagePartsContract = (name: string, make: () => MessageRe
       apart: [],
     };
 
-    it('part by part, and sums up', async () => {
+    it('appends each part and sums up the counts', async () => {
       const records = make();
       const record = aRecord({ until: 's-5', apart: ['s-2'] });
       await records.accept(record);
@@ -36,14 +36,14 @@ export const describeMessagePartsContract = (name: string, make: () => MessageRe
       expect(await records.find(record.key)).toEqual(third);
     });
 
-    it('where none was apart before', async () => {
+    it('adds the first separate subscription', async () => {
       const records = make();
       const record = aRecord();
       await records.accept(record);
       expect(await records.addPart(record, next)).toMatchObject({ record: { apart: ['s-7'] } });
     });
 
-    it('once for fifty who come from the same record at once, and tells the others how it stands', async () => {
+    it('succeeds for one of fifty concurrent callers, and returns the record to the others', async () => {
       const records = make();
       const record = aRecord({ until: 's-5' });
       await records.accept(record);
@@ -59,7 +59,7 @@ export const describeMessagePartsContract = (name: string, make: () => MessageRe
       expect(await records.addPart(record, last)).toEqual({ kind: 'refused', current: stands });
     });
 
-    it('but not of another message under the same id, or of none', async () => {
+    it('is refused for another message of the same id, and for a missing one', async () => {
       const records = make();
       const record = aRecord({ until: 's-5' });
       expect(await records.addPart(record, next)).toEqual({ kind: 'refused', current: undefined });

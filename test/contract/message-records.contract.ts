@@ -28,21 +28,21 @@ const inline = ({ queue, messageId }: MessageKey, data = '{"ü":1234567890123456
 });
 const stored: BodyLocation = { kind: 'stored', payloadKey: 'orders/2027-01-15/abc' };
 
-/** What every keeper of message records does: the first record stays, copies are counted, the first body is kept. */
+/** Contract of message record stores: the first record stays, copies are counted, the first body is kept. */
 export const describeMessageRecordsContract = (name: string, make: () => MessageRecords): void => {
   describe(`message records ${name}`, () => {
-    it('finds nothing of a message that never came', async () => {
+    it('find nothing for an unknown message', async () => {
       expect(await make().find(aKey())).toBeUndefined();
     });
 
-    it('accepts a message and finds its record', async () => {
+    it('accept a message and find its record', async () => {
       const records = make();
       const record = aRecord();
       expect(await records.accept(record)).toEqual({ kind: 'accepted', record });
       expect(await records.find(record.key)).toEqual(record);
     });
 
-    it('keeps a record without a type or version, and one with its body', async () => {
+    it('keep a record without a type or version, and one with its body', async () => {
       const records = make();
       const key = aKey();
       const { type: _type, accepted: _accepted, ...untyped } = aRecord({ key, body: inline(key) });
@@ -50,7 +50,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       expect(await records.find(key)).toEqual(untyped);
     });
 
-    it('counts a copy and answers with the record as it was first written', async () => {
+    it('count a copy and return the record as first written', async () => {
       const records = make();
       const record = aRecord();
       await records.accept(record);
@@ -66,7 +66,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       expect(await records.find(record.key)).toEqual({ ...record, duplicates: 2 });
     });
 
-    it('accepts one of fifty copies that come at once, and counts the others', async () => {
+    it('accept one of fifty concurrent copies, and count the others', async () => {
       const records = make();
       const key = aKey();
       const answers = await Promise.all(
@@ -82,7 +82,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       );
     });
 
-    it('keeps messages of the same id apart by queue', async () => {
+    it('distinguish messages of the same id by queue', async () => {
       const records = make();
       const record = aRecord();
       await records.accept(record);
@@ -91,9 +91,9 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
     });
 
     it.each([
-      ['on its record', inline],
-      ['in the bucket', () => stored],
-    ])('keeps a body %s', async (_, bodyFor) => {
+      ['inline', inline],
+      ['in the payload bucket', () => stored],
+    ])('keep a body %s', async (_, bodyFor) => {
       const records = make();
       const record = aRecord();
       await records.accept(record);
@@ -101,7 +101,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       expect((await records.find(record.key))?.body).toEqual(bodyFor(record.key));
     });
 
-    it('keeps the first body, and lets the record live as long as anybody asked', async () => {
+    it('keep the first body, and the latest expiry requested', async () => {
       const records = make();
       const record = aRecord();
       await records.accept(record);
@@ -116,7 +116,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       expect((await records.find(record.key))?.expiresAt).toBeGreaterThanOrEqual(latest * 2);
     });
 
-    it('keeps a body on a record that lives longer than the body has to', async () => {
+    it('keep a body on a record that expires later than the body must', async () => {
       const records = make();
       const record = aRecord({ expiresAt: SOME_TIME * 2 });
       await records.accept(record);
@@ -124,7 +124,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       expect(await records.find(record.key)).toEqual({ ...record, body: stored });
     });
 
-    it('keeps one of fifty bodies that come at once', async () => {
+    it('keep one of fifty concurrent bodies', async () => {
       const records = make();
       const record = aRecord();
       await records.accept(record);
@@ -139,14 +139,14 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       expect((await records.find(record.key))?.body).toEqual(found?.body);
     });
 
-    it('keeps no body of a message that has no record', async () => {
+    it('keep no body of a message without a record', async () => {
       const records = make();
       const key = aKey();
       await records.keepBody({ key, acceptedAt: SOME_TIME }, stored, SOME_TIME);
       expect(await records.find(key)).toBeUndefined();
     });
 
-    it('still counts copies once a body is kept', async () => {
+    it('still count copies after a body is stored', async () => {
       const records = make();
       const record = aRecord();
       await records.accept(record);
@@ -157,7 +157,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       });
     });
 
-    it('erases a body for good: none is kept in its place, by nobody', async () => {
+    it('erase a body permanently: no body is stored again', async () => {
       const records = make();
       const key = aKey();
       const bare = aRecord({ key });
@@ -173,7 +173,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       expect(await records.find(key)).toEqual(again.record);
     });
 
-    it('erases where nothing is kept, so that nothing will be', async () => {
+    it('erase a missing body, so that none can be stored', async () => {
       const records = make();
       const key = aKey();
       await records.accept(aRecord({ key }));
@@ -183,7 +183,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       expect(await records.find(key)).not.toHaveProperty('body');
     });
 
-    it('remembers when a body was first erased, as long as its retries may ask', async () => {
+    it('keep the time of the first erasure, as long as retries may need it', async () => {
       const records = make();
       const record = aRecord({ body: stored });
       await records.accept(record);
@@ -196,7 +196,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       expect(found?.expiresAt).toBeGreaterThanOrEqual(until);
     });
 
-    it('says whether a body was kept', async () => {
+    it('return whether a body was kept', async () => {
       const records = make();
       const { key } = aRecord();
       expect(await records.keepBody({ key, acceptedAt: SOME_TIME }, stored, SOME_TIME)).toBe('forgotten');

@@ -7,11 +7,11 @@ import { inAnyOrder } from '../support/in-any-order.ts';
 
 export type OperatorEventsUnderTest = {
   operatorEvents: OperatorEvents;
-  /** Waits for as many as were published, and gives what a listener made of them. */
+  /** Waits for `count` events, and returns them as a listener receives them. */
   heard: (count: number) => Promise<readonly OperatorEvent[]>;
 };
 
-/** Whoever listens is told everything that was published, whatever it is. */
+/** Contract of operator events: a listener receives everything that was published. */
 export const describeOperatorEventsContract = (
   name: string,
   make: () => Promise<OperatorEventsUnderTest>,
@@ -29,13 +29,13 @@ export const describeOperatorEventsContract = (
       { type: 'delivery.exhausted', key: aDeliveryKey(ids), attempts: 20, at },
     ];
 
-    it('are heard, each as it was published', async () => {
+    it('arrive unchanged', async () => {
       const { operatorEvents, heard } = await make();
       for (const event of events) await operatorEvents.publish(event);
       expect(inAnyOrder(await heard(events.length))).toEqual(inAnyOrder(events));
     });
 
-    it('are heard as often as they are published: whoever listens tells copies apart', async () => {
+    it('arrive as often as they are published, so that listeners must recognise copies', async () => {
       const { operatorEvents, heard } = await make();
       const event: OperatorEvent = { type: 'subscription.failing', ...ids, since, failures: 20 };
       await operatorEvents.publish(event);

@@ -11,10 +11,10 @@ const create = async (deliveries: Deliveries, all: readonly Delivery[]): Promise
   );
 };
 
-/** `make` gives a keeper that holds nothing yet: what is overdue is looked for over all queues. */
+/** Contract of the overdue query. `make` returns an empty store, because the query covers all queues. */
 export const describeOverdueDeliveriesContract = (name: string, make: () => Promise<Deliveries>): void => {
   describe(`overdue deliveries ${name}`, () => {
-    it('finds what is overdue, up to the very millisecond', async () => {
+    it('are found up to the exact millisecond', async () => {
       const deliveries = await make();
       const overdue = [1, 2, 3].map((overdueAt) => aDelivery({ status: 'retrying', overdueAt }));
       await create(deliveries, [...overdue, aDelivery({ overdueAt: 4 }), aDelivery()]);
@@ -24,7 +24,7 @@ export const describeOverdueDeliveriesContract = (name: string, make: () => Prom
       expect(await deliveries.overdue(0, 10)).toEqual([]);
     });
 
-    it('does not find what was settled, and finds what was postponed at its new time', async () => {
+    it('are no longer found once settled, and found at the new time once postponed', async () => {
       const deliveries = await make();
       const [settled, postponed] = [aDelivery({ overdueAt: 1 }), aDelivery({ overdueAt: 1 })];
       await create(deliveries, [settled, postponed]);
@@ -39,7 +39,7 @@ export const describeOverdueDeliveriesContract = (name: string, make: () => Prom
       expect(await deliveries.overdue(9, 10)).toEqual([{ key: postponed.key, overdueAt: 9 }]);
     });
 
-    it('finds no more of sixty that are overdue than were asked for, and as many as there are', async () => {
+    it('are found up to the limit, and all sixty if the limit allows', async () => {
       const deliveries = await make();
       await create(
         deliveries,
@@ -52,7 +52,7 @@ export const describeOverdueDeliveriesContract = (name: string, make: () => Prom
       }
     });
 
-    it('comes to everything that is overdue, page by page, though others keep coming', async () => {
+    it('are all found page by page, while others are added', async () => {
       const deliveries = await make();
       const all = Array.from({ length: 30 }, (_, index) => aDelivery({ overdueAt: index + 1 }));
       await create(deliveries, all);

@@ -5,31 +5,31 @@ import { payloadKeyOf } from '../../shared/domain/message/body.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import { aMessage } from '../support/builders.ts';
 
-/** Of a message that no other test has. */
+/** A message that no other test uses. */
 const aStoredMessage = (overrides: Partial<Message> = {}): Message =>
   aMessage({ id: randomUUID(), ...overrides });
 
 const ofBytes = (bytes: number): string => `"${'x'.repeat(bytes - 2)}"`;
 
-/** What every keeper of payloads does: a message comes back byte for byte, and absence is an answer. */
+/** Contract of payload stores: a message is returned byte for byte; a missing one is undefined. */
 export const describePayloadsContract = (name: string, make: () => Payloads): void => {
   describe(`payloads ${name}`, () => {
     it.each([
       ['big integers, spaces and the order of keys', '{"b": 12345678901234567890,\n "a":1.0, "b": 1e400}'],
       ['any character', JSON.stringify('größer 日本 🐘 \u0000 \u2028 \ufffe \uffff \ud800')],
       ['escapes as they were written', '"\\u00e9 \\/ \\ud83d\\ude00"'],
-      ['nothing at all', 'null'],
+      ['null', 'null'],
       ['a single byte', '7'],
       ['1 MiB', ofBytes(1024 * 1024)],
       ['1 MiB of multi-byte characters', JSON.stringify('é'.repeat(512 * 1024 - 1))],
-    ])('give back %s', async (_, data) => {
+    ])('return %s unchanged', async (_, data) => {
       const payloads = make();
       const message = aStoredMessage({ data });
       await payloads.put(payloadKeyOf(message), message);
       expect(await payloads.get(payloadKeyOf(message))).toEqual(message);
     });
 
-    it('give back all fields of a message, and only those that it has', async () => {
+    it('return all fields of a message, and no others', async () => {
       const payloads = make();
       const { type, ...bare } = aStoredMessage();
       const full = aStoredMessage({
@@ -43,7 +43,7 @@ export const describePayloadsContract = (name: string, make: () => Payloads): vo
       }
     });
 
-    it('have nothing under a key that nobody used', async () => {
+    it('return nothing for an unused key', async () => {
       const payloads = make();
       const message = aStoredMessage();
       await payloads.put(payloadKeyOf(message), message);
@@ -56,7 +56,7 @@ export const describePayloadsContract = (name: string, make: () => Payloads): vo
         expect(await payloads.get(key)).toBeUndefined();
     });
 
-    it('give back what was put last', async () => {
+    it('return the latest of several writes', async () => {
       const payloads = make();
       const message = aStoredMessage();
       for (const data of ['1', '"a longer one"', '2'])
@@ -64,7 +64,7 @@ export const describePayloadsContract = (name: string, make: () => Payloads): vo
       expect(await payloads.get(payloadKeyOf(message))).toEqual({ ...message, data: '2' });
     });
 
-    it('give back one of those whole that fifty put at once', async () => {
+    it('return one of fifty concurrent writes completely', async () => {
       const payloads = make();
       const message = aStoredMessage();
       const key = payloadKeyOf(message);
@@ -76,7 +76,7 @@ export const describePayloadsContract = (name: string, make: () => Payloads): vo
       expect(rivals).toContainEqual(await payloads.get(key));
     });
 
-    it('are gone once removed, and do not mind being removed twice', async () => {
+    it('are removed, also when removed twice', async () => {
       const payloads = make();
       const [message, other] = [aStoredMessage(), aStoredMessage()];
       for (const one of [message, other]) await payloads.put(payloadKeyOf(one), one);
@@ -86,7 +86,7 @@ export const describePayloadsContract = (name: string, make: () => Payloads): vo
       expect(await payloads.get(payloadKeyOf(other))).toEqual(other);
     });
 
-    it('are removed under all keys of a message, and of no other', async () => {
+    it('are removed under all keys of a message, and of no other message', async () => {
       const payloads = make();
       const message = aStoredMessage();
       const twin = { ...message, data: '"under the same id"' };

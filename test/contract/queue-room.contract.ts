@@ -4,12 +4,12 @@ import { type Amount, amountOf } from '../../shared/domain/subscription/room.ts'
 import type { Registry } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 
-/** `pass`: lets so many milliseconds go by. */
+/** `pass`: advances the clock by milliseconds. */
 export type RoomUnderTest = { registry: Registry; now: () => number; pass: (milliseconds: number) => void };
 
 const MINUTE_MS = 60_000;
 
-/** How much a queue takes, whoever keeps count. */
+/** Contract of the limits on a queue's subscriptions. */
 export const describeQueueRoomContract = (name: string, make: () => RoomUnderTest): void => {
   describe(`the room of a queue ${name}`, () => {
     const withQueue = async () => {
@@ -27,13 +27,13 @@ export const describeQueueRoomContract = (name: string, make: () => RoomUnderTes
       return { registry, queue, add, one, now, pass };
     };
 
-    it('ends at so many subscriptions', async () => {
+    it('is limited by the number of subscriptions', async () => {
       const { add } = await withQueue();
       const most = { subscriptions: 2, bytes: 1_000_000 };
       expect([await add(most, 'a'), await add(most, 'b'), await add(most, 'c')]).toEqual([true, true, false]);
     });
 
-    it('ends at so many bytes, which a change may take as well', async () => {
+    it('is limited by bytes, including those of changes', async () => {
       const { registry, queue, add, one } = await withQueue();
       const options = { post_data: 'x'.repeat(1_000) };
       const { bytes } = amountOf([one('a', { options })]);
@@ -44,7 +44,7 @@ export const describeQueueRoomContract = (name: string, make: () => RoomUnderTes
       expect(await add(most, 'c')).toBe(false);
     });
 
-    it('comes back when subscriptions are removed, after a minute', async () => {
+    it('is available again a minute after subscriptions are removed', async () => {
       const { registry, queue, add, now, pass } = await withQueue();
       const most = { subscriptions: 2, bytes: 1_000_000 };
       await add(most, 'a');
@@ -57,13 +57,13 @@ export const describeQueueRoomContract = (name: string, make: () => RoomUnderTes
       expect([await add(most, 'c'), await add(most, 'd')]).toEqual([true, false]);
     });
 
-    it('is counted where subscriptions were added before anybody kept count', async () => {
+    it('takes into account subscriptions that were added before there was a counter', async () => {
       const { registry, add, one } = await withQueue();
       await registry.addSubscriptions([one('a'), one('b')]);
       expect(await add({ subscriptions: 2, bytes: 1_000_000 }, 'c')).toBe(false);
     });
 
-    it('is asked for only what grows: a queue that has too many may still change them', async () => {
+    it('is not needed for what does not grow: a queue over its limit may still change its subscriptions', async () => {
       const { registry, queue, one } = await withQueue();
       await registry.addSubscriptions([one('a'), one('b')]);
       const most = { subscriptions: 1, bytes: 10_000 };
@@ -71,7 +71,7 @@ export const describeQueueRoomContract = (name: string, make: () => RoomUnderTes
       expect(await registry.takeRoom(queue, { subscriptions: 1, bytes: 0 }, most)).toBe(false);
     });
 
-    it('is not what a queue lacks that is not there', async () => {
+    it('is unlimited for a missing queue', async () => {
       const { registry } = await withQueue();
       const more = { subscriptions: 1, bytes: 1 };
       expect(await registry.takeRoom('no-such-queue', more, { subscriptions: 0, bytes: 0 })).toBe(true);

@@ -10,7 +10,7 @@ type UnderTest = { rateLimits: RateLimits; setTime: (now: number) => void };
 const somebody = (): RateLimitedKey => ({ queue: 'orders', subscriptionId: randomUUID() });
 const limit = { intervalMs: 100, epoch: 'e' };
 
-/** What every keeper of lines does: nobody gets a slot that somebody else has, or one before its time. */
+/** Contract of rate limits: a slot is given to one caller only, and never before its time. */
 export const describeRateLimitsContract = (name: string, make: () => UnderTest): void => {
   describe(`rate limits ${name}`, () => {
     const begun = () => {
@@ -25,7 +25,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
     const after = (slots: readonly Slot[]): number[] =>
       slots.map(({ at }) => at - SOME_TIME).sort((a, b) => a - b);
 
-    it('give the first who asks a slot that is now, and those after it one after the other', async () => {
+    it('give the first caller a slot at once, and later callers the following slots', async () => {
       const { rateLimits } = begun();
       const limited = somebody();
       const slots = [await rateLimits.reserve(limited, limit), ...(await reserved(rateLimits, limited, 4))];
@@ -33,7 +33,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       expect(slots.every(({ epoch }) => epoch === 'e')).toBe(true);
     });
 
-    it('begin a line anew once all its slots are over', async () => {
+    it('begin a new line once all slots of the old one have passed', async () => {
       const { rateLimits, setTime } = begun();
       const limited = somebody();
       await reserved(rateLimits, limited, 3);
@@ -43,7 +43,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       expect(after([await rateLimits.reserve(limited, limit)])).toEqual([400]);
     });
 
-    it('give everybody a line of their own', async () => {
+    it('keep a separate line for each subscription', async () => {
       const { rateLimits } = begun();
       const one = somebody();
       await reserved(rateLimits, one, 5);
@@ -51,7 +51,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       for (const other of others) expect(after([await rateLimits.reserve(other, limit)])).toEqual([0]);
     });
 
-    it('begin a line anew under another limit, whatever was reserved under the one before', async () => {
+    it('begin a new line for a new limit, whatever was reserved under the old one', async () => {
       const { rateLimits } = begun();
       const limited = somebody();
       await reserved(rateLimits, limited, 50);
@@ -72,7 +72,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       });
     });
 
-    it('keep the line from those who have not heard of its limit yet, and give it to them once it is over', async () => {
+    it('refuse callers that still have the previous limit, until the line is over', async () => {
       const { rateLimits, setTime } = begun();
       const limited = somebody();
       const later = { ...limit, epoch: 'f' };
@@ -84,7 +84,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       expect(await rateLimits.reserve(limited, limit)).toEqual({ at: SOME_TIME + 600, epoch: 'e' });
     });
 
-    it('give no slot after the time that one is good for, so that nobody stands behind it', async () => {
+    it('give no slot after the deadline of a delivery, so that it delays no other', async () => {
       const { rateLimits } = begun();
       const limited = somebody();
       await reserved(rateLimits, limited, 3);
@@ -98,7 +98,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       expect(slot).toEqual({ at: SOME_TIME + 300, epoch: 'e' });
     });
 
-    it('give no slot before the time that one is wanted from: where the line is shorter, a time to ask again', async () => {
+    it('give no slot before the wanted time; if the line is shorter, a time to ask again', async () => {
       const { rateLimits } = begun();
       const limited = somebody();
       const at = (seconds: number) => ({ from: SOME_TIME + seconds * 1_000 });
@@ -113,7 +113,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       expect(await rateLimits.reserve(limited, limit)).toEqual({ at: SOME_TIME + 500, epoch: 'e' });
     });
 
-    it('give the slots that were left to those who come next, the earliest first, each once', async () => {
+    it('give returned slots to the next callers, earliest first, each once', async () => {
       const { rateLimits } = begun();
       const limited = somebody();
       const slots = (await reserved(rateLimits, limited, 10)).sort((one, other) => one.at - other.at);
@@ -124,7 +124,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       expect(next.every(({ epoch }) => epoch === 'e')).toBe(true);
     });
 
-    it('give ten who ask at once what was left and what comes after it', async () => {
+    it('give ten concurrent callers the returned slots and those after the line', async () => {
       const { rateLimits } = begun();
       const limited = somebody();
       const slots = (await reserved(rateLimits, limited, 10)).sort((one, other) => one.at - other.at);
@@ -134,7 +134,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       ]);
     });
 
-    it('give nobody a slot that was left when it is over, too late for them, or of another limit', async () => {
+    it('give no returned slot that has passed, is too late for the caller, or is of another limit', async () => {
       const { rateLimits, setTime } = begun();
       const limited = somebody();
       const slots = (await reserved(rateLimits, limited, 10)).sort((one, other) => one.at - other.at);
@@ -149,7 +149,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       expect(await rateLimits.reserve(limited, later)).toEqual({ at: SOME_TIME + 600, epoch: 'f' });
     });
 
-    it('give a hundred who ask at once a hundred slots', async () => {
+    it('give a hundred concurrent callers a hundred different slots', async () => {
       const { rateLimits } = begun();
       const slots = await reserved(rateLimits, somebody(), 100);
       expect(after(slots)).toEqual(Array.from({ length: 100 }, (_, index) => index * 100));

@@ -23,7 +23,7 @@ export const describeRecoveriesContract = (name: string, make: () => Recoveries)
   };
 
   describe(`recoveries ${name}`, () => {
-    it('finds a recovery as it was created, the shortest and the fullest', async () => {
+    it('finds a recovery as it was created, with and without optional fields', async () => {
       const { recoveries, recovery, queue } = await created();
       expect(await recoveries.find(queue, recovery.id)).toEqual(recovery);
       const keys = Array.from({ length: 50 }, () => aDeliveryKey({ queue }));
@@ -43,19 +43,19 @@ export const describeRecoveriesContract = (name: string, make: () => Recoveries)
       expect(await recoveries.find(queue, full.id)).toEqual(full);
     });
 
-    it('finds none of another queue, and none that was never created', async () => {
+    it('finds no recovery of another queue, and none that was never created', async () => {
       const { recoveries, recovery, queue } = await created();
       expect(await recoveries.find(randomUUID(), recovery.id)).toBeUndefined();
       expect(await recoveries.find(queue, 'none')).toBeUndefined();
     });
 
-    it('does not create one over another', async () => {
+    it('does not create a recovery over an existing one', async () => {
       const { recoveries, recovery, queue } = await created();
       await expect(recoveries.create({ ...recovery, found: 7 })).rejects.toThrow();
       expect(await recoveries.find(queue, recovery.id)).toEqual(recovery);
     });
 
-    it('saves the version after the one on record, and forgets what is left out', async () => {
+    it('saves the next version, and removes fields that are left out', async () => {
       const bare = aRecovery();
       const recoveries = make();
       await recoveries.create({ ...bare, cursor: 'a', batch: [aDeliveryKey()] });
@@ -64,21 +64,24 @@ export const describeRecoveriesContract = (name: string, make: () => Recoveries)
       expect(await recoveries.find(bare.selection.queue, bare.id)).toEqual(next);
     });
 
-    it.each([0, 1, 3])('refuses version %i where 1 is on record, and says what is', async (version) => {
-      const { recoveries, recovery, queue } = await created();
-      const wrong = { ...recovery, found: 9, version };
-      expect(await recoveries.save(wrong)).toEqual({ kind: 'refused', current: recovery });
-      expect(await recoveries.find(queue, recovery.id)).toEqual(recovery);
-    });
+    it.each([0, 1, 3])(
+      'refuses version %i if 1 is stored, and returns the stored recovery',
+      async (version) => {
+        const { recoveries, recovery, queue } = await created();
+        const wrong = { ...recovery, found: 9, version };
+        expect(await recoveries.save(wrong)).toEqual({ kind: 'refused', current: recovery });
+        expect(await recoveries.find(queue, recovery.id)).toEqual(recovery);
+      },
+    );
 
-    it('refuses to save what is not there', async () => {
+    it('refuses to save a missing recovery', async () => {
       const recoveries = make();
       const recovery = aRecovery();
       expect(await recoveries.save(after(recovery))).toEqual({ kind: 'refused', current: undefined });
       expect(await recoveries.find(recovery.selection.queue, recovery.id)).toBeUndefined();
     });
 
-    it('lets one of 20 who save at once win', async () => {
+    it('saves one of 20 concurrent versions', async () => {
       const { recoveries, recovery, queue } = await created();
       const savings = await Promise.all(
         Array.from({ length: 20 }, (_, found) => recoveries.save(after(recovery, { found }))),
@@ -88,7 +91,7 @@ export const describeRecoveriesContract = (name: string, make: () => Recoveries)
       expect(await recoveries.find(queue, recovery.id)).toEqual(after(recovery, { found: winner }));
     });
 
-    it.each([1, 2, 3, 4])('lists those of a queue, the newest first, %i at a time', async (limit) => {
+    it.each([1, 2, 3, 4])('lists the recoveries of a queue, newest first, %i at a time', async (limit) => {
       const recoveries = make();
       const { selection } = aRecovery();
       const all = [3, 1, 2].map((age) => aRecovery({ selection, createdAt: SOME_TIME - age }));
@@ -103,7 +106,7 @@ export const describeRecoveriesContract = (name: string, make: () => Recoveries)
       expect(idsOf(listed)).toEqual(idsOf(all).toSorted().toReversed());
     });
 
-    it('lists nothing of a queue without any, and refuses a marker of another listing', async () => {
+    it('lists nothing for a queue without recoveries, and refuses a marker of another listing', async () => {
       const { recoveries, queue, recovery } = await created();
       await recoveries.create(aRecovery({ selection: recovery.selection }));
       expect(await recoveries.list(randomUUID(), { limit: 5 })).toEqual({ items: [] });

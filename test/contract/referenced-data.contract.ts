@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { MAX_REFERENCED_BYTES, type DataReference } from '../../shared/domain/message/data-reference.ts';
 import type { ReferencedData } from '../../shared/ports/bodies.ts';
 
-/** `put` makes an object, or another version of it, and gives that version's reference. */
+/** `put` stores an object, or a new version of it, and returns the reference of that version. */
 export type ReferencedDataUnderTest = {
   referencedData: ReferencedData;
   bucket: string;
@@ -14,7 +14,7 @@ export type ReferencedDataUnderTest = {
 
 const textOfBytes = (bytes: number): string => `"${'x'.repeat(bytes - 2)}"`;
 
-/** What every reader of referenced data does: the bytes as they are, or why there are none. */
+/** Contract of referenced data: the unchanged content, or the reason why there is none. */
 export const describeReferencedDataContract = (
   name: string,
   make: () => Promise<ReferencedDataUnderTest>,
@@ -33,17 +33,17 @@ export const describeReferencedDataContract = (
       ['escapes as they were written', '"\\u00e9 \\/ \\ud83d\\ude00 \\ud800"'],
       ['a single byte', '7'],
       ['1 MiB', textOfBytes(MAX_REFERENCED_BYTES)],
-    ])('comes as it is: %s', async (_what, content) => {
+    ])('is returned unchanged: %s', async (_what, content) => {
       const { referencedData, reference, owner } = await withObject(content);
       expect(await referencedData.read(reference, owner)).toEqual({ ok: true, data: content });
     });
 
-    it('comes without the blanks around it', async () => {
+    it('is returned without surrounding whitespace', async () => {
       const { referencedData, reference, owner } = await withObject(' {"n" : 1}\n');
       expect(await referencedData.read(reference, owner)).toEqual({ ok: true, data: '{"n" : 1}' });
     });
 
-    it('is that of the version asked for, and without one the newest', async () => {
+    it('is that of the requested version, and by default of the latest', async () => {
       const { referencedData, reference, versioned, owner, put } = await withObject('1');
       await put(reference, Buffer.from('2'));
       expect(await referencedData.read(versioned, owner)).toEqual({ ok: true, data: '1' });
@@ -52,8 +52,8 @@ export const describeReferencedDataContract = (
 
     it.each<[string, string | Uint8Array]>([
       ['one byte over 1 MiB', textOfBytes(MAX_REFERENCED_BYTES + 1)],
-      ['5 MiB that would be no JSON either', Buffer.alloc(5 * 1024 * 1024)],
-    ])('is too large with %s', async (_what, content) => {
+      ['5 MiB that are not JSON either', Buffer.alloc(5 * 1024 * 1024)],
+    ])('is refused as too large: %s', async (_what, content) => {
       const { referencedData, reference, owner } = await withObject(content);
       expect(await referencedData.read(reference, owner)).toEqual({
         ok: false,
@@ -68,12 +68,12 @@ export const describeReferencedDataContract = (
       ['a byte order mark before it', '\ufeff{}'],
       ['bytes that are not UTF-8', Buffer.from([0x22, 0xff, 0x22])],
       ['half a surrogate pair', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
-    ])('is no JSON: %s', async (_what, content) => {
+    ])('is refused as not JSON: %s', async (_what, content) => {
       const { referencedData, reference, owner } = await withObject(content);
       expect(await referencedData.read(reference, owner)).toEqual({ ok: false, reason: 'data_ref_not_json' });
     });
 
-    it('is missing where there is no object, no longer one, or no such version', async () => {
+    it('is missing if the object or the version does not exist or was removed', async () => {
       const { referencedData, reference, owner, remove } = await withObject('1');
       const missing = { ok: false, reason: 'data_ref_missing' };
       const elsewhere = { ...reference, key: `${reference.key}x` };

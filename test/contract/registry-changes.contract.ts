@@ -5,7 +5,7 @@ import type { Registry } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 
-/** What changes of queues and subscriptions rely on. */
+/** Contract of changes to queues and subscriptions. */
 export const describeRegistryChangesContract = (name: string, make: () => Registry): void => {
   const withSubscription = async (overrides: Partial<Subscription> = {}) => {
     const registry = make();
@@ -18,7 +18,7 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
   };
 
   describe(`changes of queues in the subscription registry ${name}`, () => {
-    it('make of a queue what they say, and tell what it was', async () => {
+    it('are applied, and return the queue before and after', async () => {
       const { registry, queue } = await withSubscription();
       const change = { metadata: { b: 1 }, retryPolicy: { minimum_delay: 2 } };
       const after = { ...queue, ...change };
@@ -36,7 +36,7 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
       expect(await registry.findQueue(queue.name)).not.toHaveProperty('retryPolicy');
     });
 
-    it('say so where they change nothing, or there is nothing to change', async () => {
+    it('return that nothing changed, or that there is no such queue', async () => {
       const { registry, queue } = await withSubscription();
       expect(await registry.changeQueue(queue.name, (current) => current)).toEqual({
         kind: 'left',
@@ -45,7 +45,7 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
       expect(await registry.changeQueue(randomUUID(), (current) => current)).toEqual({ kind: 'missing' });
     });
 
-    it('pass on what they throw, and change nothing', async () => {
+    it('pass on the exception of the callback, and change nothing', async () => {
       const { registry, queue } = await withSubscription();
       const change = () => {
         throw new Error('no such policy');
@@ -54,7 +54,7 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
       expect(await registry.findQueue(queue.name)).toEqual(queue);
     });
 
-    it('do not undo each other when many come at once', async () => {
+    it('do not undo each other when concurrent', async () => {
       const { registry, queue } = await withSubscription();
       const names = ['a', 'b', 'c', 'd'];
       await Promise.all(
@@ -70,7 +70,7 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
   });
 
   describe(`changes of subscriptions in the subscription registry ${name}`, () => {
-    it('make of a subscription what they say, and tell what it was', async () => {
+    it('are applied, and return the subscription before and after', async () => {
       const { registry, subscription, target } = await withSubscription({ options: { raw_delivery: true } });
       const change = {
         options: { post_headers: { a: 'ü' } },
@@ -92,7 +92,7 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
       expect(await registry.findSubscription(target.queue, subscription.id)).toEqual(subscription);
     });
 
-    it('say so where they change nothing, or there is nothing to change', async () => {
+    it('return that nothing changed, or that there is no such subscription', async () => {
       const { registry, subscription, target } = await withSubscription();
       const left = { kind: 'left', current: subscription };
       expect(await registry.changeSubscription(target, () => undefined)).toEqual(left);
@@ -101,7 +101,7 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
       expect(await registry.changeSubscription(nobody, (current) => current)).toEqual({ kind: 'missing' });
     });
 
-    it('pass on what they throw, and change nothing', async () => {
+    it('pass on the exception of the callback, and change nothing', async () => {
       const { registry, subscription, target } = await withSubscription();
       const change = () => {
         throw new Error('no such header');
@@ -110,7 +110,7 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
       expect(await registry.findSubscription(target.queue, subscription.id)).toEqual(subscription);
     });
 
-    it('move the claim on the subscriber with it', async () => {
+    it('move the claim on the subscriber', async () => {
       const { registry, subscription, target } = await withSubscription();
       const old = subscription.subscriber;
       await registry.changeSubscription(target, (current) => ({ ...current, subscriber: `${old}/2` }));
@@ -122,7 +122,7 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
       expect(await registry.addSubscription(second)).toEqual({ kind: 'added' });
     });
 
-    it('leave everything as it was where another subscription has the subscriber', async () => {
+    it('change nothing if another subscription has the subscriber', async () => {
       const { registry, subscription, target } = await withSubscription();
       const other = { ...subscription, id: 'other', subscriber: `${subscription.subscriber}/2` };
       await registry.addSubscription(other);
@@ -137,7 +137,7 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
       });
     });
 
-    it('take a subscriber over from one that expired', async () => {
+    it('take over the subscriber of an expired subscription', async () => {
       const { registry, subscription, target } = await withSubscription();
       const subscriber = `${subscription.subscriber}/2`;
       const expired = { ...subscription, id: 'expired', subscriber, ttl: 1, expiresAt: SOME_TIME };
@@ -152,7 +152,7 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
       ]);
     });
 
-    it('let the claim end with the subscription', async () => {
+    it('change the end of the claim with the expiry of the subscription', async () => {
       const { registry, subscription, target } = await withSubscription();
       const expiresAt = SOME_TIME + 1000;
       await registry.changeSubscription(target, (current) => ({ ...current, ttl: 1, expiresAt }));
@@ -166,7 +166,7 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
       expect(await registry.addSubscription({ ...second, createdAt: expiresAt })).toEqual({ kind: 'added' });
     });
 
-    it('do not undo each other when many come at once', async () => {
+    it('do not undo each other when concurrent', async () => {
       const { registry, subscription, target } = await withSubscription();
       const names = ['a', 'b', 'c', 'd'];
       await Promise.all([
@@ -190,7 +190,7 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
       });
     });
 
-    it('give a subscriber that two want at once to one of them', async () => {
+    it('give a subscriber to one of two concurrent changes', async () => {
       const { registry, subscription, target } = await withSubscription();
       await registry.addSubscription({ ...subscription, id: 'other', subscriber: 'https://b.test/' });
       const change = (current: Subscription) => ({ ...current, subscriber: 'https://wanted.test/' });

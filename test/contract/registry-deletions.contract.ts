@@ -7,7 +7,7 @@ import { SOME_TIME } from '../support/delivery-builders.ts';
 
 type Both = { registry: Registry; subscriptions: Subscriptions };
 
-/** What the deletion of a subscription relies on. */
+/** Contract of the deletion of a subscription. */
 export const describeRegistryDeletionsContract = (name: string, make: () => Both): void => {
   const withSubscription = async (overrides: Partial<Subscription> = {}) => {
     const { registry, subscriptions } = make();
@@ -20,7 +20,7 @@ export const describeRegistryDeletionsContract = (name: string, make: () => Both
   };
 
   describe(`subscriptions marked for deletion in the subscription registry ${name}`, () => {
-    it('are there for whoever asks, with the mark, until they are removed', async () => {
+    it('are still found, with the mark, until they are removed', async () => {
       const { registry, subscriptions, subscription, target } = await withSubscription();
       const marked = { ...subscription, deletedAt: SOME_TIME };
       expect(await registry.markDeleted(target)).toEqual(marked);
@@ -42,7 +42,7 @@ export const describeRegistryDeletionsContract = (name: string, make: () => Both
       expect(await registry.markDeleted({ ...target, subscriptionId: 'nobody' })).toBeUndefined();
     });
 
-    it('free their subscriber at once, and do not take it from whoever has it then', async () => {
+    it('release their subscriber at once, and do not take it from its next holder', async () => {
       const { registry, subscription, target } = await withSubscription();
       await registry.markDeleted(target);
       expect(await registry.findBySubscribers(target.queue, [subscription.subscriber])).toEqual([undefined]);
@@ -52,7 +52,7 @@ export const describeRegistryDeletionsContract = (name: string, make: () => Both
       expect(await registry.findBySubscribers(target.queue, [subscription.subscriber])).toEqual([second]);
     });
 
-    it('cannot be changed any more', async () => {
+    it('can no longer be changed', async () => {
       const { registry, target } = await withSubscription();
       await registry.markDeleted(target);
       expect(await registry.changeSubscription(target, (current) => ({ ...current, ttl: 5 }))).toEqual({
@@ -60,7 +60,7 @@ export const describeRegistryDeletionsContract = (name: string, make: () => Both
       });
     });
 
-    it('leave to its successor the subscriber of one that had expired', async () => {
+    it('leave the subscriber of an expired subscription to its successor', async () => {
       const { registry, subscription, target } = await withSubscription({ ttl: 1, expiresAt: SOME_TIME });
       const second = { ...subscription, id: 'second', createdAt: SOME_TIME, expiresAt: SOME_TIME * 2 };
       await registry.addSubscription(second);
@@ -68,7 +68,7 @@ export const describeRegistryDeletionsContract = (name: string, make: () => Both
       expect(await registry.findBySubscribers(target.queue, [subscription.subscriber])).toEqual([second]);
     });
 
-    it('are the only ones that are removed', async () => {
+    it('are the only subscriptions that are removed', async () => {
       const { registry, subscription, target } = await withSubscription();
       await registry.removeMarked(target.queue, subscription.id);
       expect(await registry.findSubscription(target.queue, subscription.id)).toEqual(subscription);

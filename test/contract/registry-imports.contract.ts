@@ -5,10 +5,10 @@ import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
 
-/** What an import relies on: many subscriptions at once. */
+/** Contract of imports, which add many subscriptions at once. */
 export const describeRegistryImportsContract = (name: string, make: () => Registry): void => {
   describe(`many subscriptions at once in the subscription registry ${name}`, () => {
-    it('are added together, as many as a transaction takes', async () => {
+    it('are added together, as many as fit into a transaction', async () => {
       const { registry, queue, numbered } = await withQueue(make());
       const many = Array.from({ length: MOST_IN_A_TRANSACTION }, (_, number) => numbered(number));
       expect(await registry.addSubscriptions(many)).toEqual(many.map(() => ({ kind: 'added' })));
@@ -16,7 +16,7 @@ export const describeRegistryImportsContract = (name: string, make: () => Regist
       expect(items).toEqual(many.toSorted((one, other) => (one.id < other.id ? -1 : 1)));
     });
 
-    it('are added but for those whose subscriber another has, and are answered in their order', async () => {
+    it('are added except those with a conflict, and answered in order', async () => {
       const { registry, queue, numbered } = await withQueue(make());
       await registry.addSubscriptions([
         { ...numbered(1), id: 'holder-1' },
@@ -35,7 +35,7 @@ export const describeRegistryImportsContract = (name: string, make: () => Regist
       expect(items.map(({ id }) => id)).toEqual(['expired-3', 'holder-1', 'holder-4', 's-0', 's-2', 's-3']);
     });
 
-    it('are not added to a queue that is not there', async () => {
+    it('are not added to a missing queue', async () => {
       const { registry, queue, numbered } = await withQueue(make());
       await registry.deleteQueue(queue, SOME_TIME);
       await expect(registry.addSubscriptions([numbered(0), numbered(1)])).rejects.toThrow(
@@ -45,7 +45,7 @@ export const describeRegistryImportsContract = (name: string, make: () => Regist
       expect(await registry.listSubscriptions(queue, { limit: 10 })).toEqual({ items: [] });
     });
 
-    it('are found by their subscribers, in whatever order and spelling they are asked for', async () => {
+    it('are found by their subscribers, in any order and spelling', async () => {
       const { registry, queue, numbered } = await withQueue(make());
       await registry.addSubscriptions([numbered(0), numbered(1), numbered(2)]);
       await removeSubscription(registry, queue, numbered(1).id);

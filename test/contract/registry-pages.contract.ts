@@ -8,7 +8,9 @@ import { removeSubscription } from '../support/remove-subscription.ts';
 
 const ids = Array.from({ length: 7 }, (_, index) => `s-${index}`);
 
-/** How listings are paged. `make` gives a registry without queues, since the list of queues is one for all. */
+/**
+ * Contract of pages. `make` returns a registry without queues, because the listing of queues covers all of them.
+ */
 export const describeRegistryPagesContract = (name: string, make: () => Promise<Registry>): void => {
   const withSubscriptions = async () => {
     const registry = await make();
@@ -24,7 +26,7 @@ export const describeRegistryPagesContract = (name: string, make: () => Promise<
 
   describe(`pages of the subscription registry ${name}`, () => {
     it.each([1, 2, 3, 6, 7, 8])(
-      'gives subscriptions by id, %i at a time, each once, and no marker on the last page',
+      'list subscriptions by id, %i at a time, each once, without a marker on the last page',
       async (limit) => {
         const { registry, queue } = await withSubscriptions();
         const pages = await allPages(limit, (request) => registry.listSubscriptions(queue, request));
@@ -34,7 +36,7 @@ export const describeRegistryPagesContract = (name: string, make: () => Promise<
       },
     );
 
-    it.each([1, 3, 4, 5])('gives queues by name, %i at a time, whole', async (limit) => {
+    it.each([1, 3, 4, 5])('list queues by name, %i at a time, with all fields', async (limit) => {
       const registry = await make();
       const queues = ['.', 'B', 'a-1', 'b_2'].map((queueName, createdAt) =>
         aQueue({ name: queueName, metadata: { queueName }, retryPolicy: {}, createdAt }),
@@ -45,13 +47,13 @@ export const describeRegistryPagesContract = (name: string, make: () => Promise<
       expect(pages).toHaveLength(Math.ceil(4 / limit));
     });
 
-    it('gives an empty last page of what does not exist', async () => {
+    it('are empty for a missing queue', async () => {
       const registry = await make();
       expect(await registry.listQueues({ limit: 5 })).toEqual({ items: [] });
       expect(await registry.listSubscriptions('none', { limit: 5 })).toEqual({ items: [] });
     });
 
-    it('lists and counts the queues whose name contains a text, page after page', async () => {
+    it('list and count the queues whose name contains a text, over several pages', async () => {
       const registry = await make();
       const part = randomUUID().slice(0, 13);
       const names = ['a', 'b', 'c'].map((end) => `x-${part}-${end}`);
@@ -66,13 +68,13 @@ export const describeRegistryPagesContract = (name: string, make: () => Promise<
       expect(await registry.countQueues()).toBe(4);
     });
 
-    it('does not list a queue that was deleted', async () => {
+    it('do not list a deleted queue', async () => {
       const { registry, queue } = await withSubscriptions();
       await registry.deleteQueue(queue, SOME_TIME);
       expect(await registry.listQueues({ limit: 5 })).toEqual({ items: [] });
     });
 
-    it('goes on behind a subscription that was deleted since', async () => {
+    it('continue after a subscription that was deleted in the meantime', async () => {
       const { registry, queue } = await withSubscriptions();
       const { marker } = await registry.listSubscriptions(queue, { limit: 3 });
       await removeSubscription(registry, queue, 's-2');
@@ -83,7 +85,7 @@ export const describeRegistryPagesContract = (name: string, make: () => Promise<
       expect(items.map(({ id }) => id)).toEqual(['s-3', 's-4', 's-5', 's-6']);
     });
 
-    it('refuses a marker that it did not give out', async () => {
+    it('refuse a marker that was not issued', async () => {
       const { registry, queue } = await withSubscriptions();
       const { marker = '' } = await registry.listSubscriptions(queue, { limit: 3 });
       const forged = [
@@ -104,7 +106,7 @@ export const describeRegistryPagesContract = (name: string, make: () => Promise<
       }
     });
 
-    it('refuses the marker of another listing', async () => {
+    it('refuse the marker of another listing', async () => {
       const { registry, queue } = await withSubscriptions();
       await registry.putQueue(aQueue({ name: 'another' }));
       const { marker: ofSubscriptions = '' } = await registry.listSubscriptions(queue, { limit: 3 });

@@ -19,7 +19,7 @@ afterAll(queues.deleteAll);
 const wakeUpOf = ({ body, group, at }: Arrival): { value: WakeUp; at: number } => {
   const parsed = parseWork(body);
   if (!parsed.ok || parsed.value.kind !== 'wake_up') throw new Error(`not a wake-up: ${body.slice(0, 100)}`);
-  // By which SQS's fair queues know whose it is, whoever sent it.
+  // SQS's fair queues group by it, whether SQS or Scheduler sent the wake-up.
   expect(group).toBe(parsed.value.key.subscriptionId);
   return { value: parsed.value, at };
 };
@@ -28,7 +28,7 @@ describeWakeUpsContract('by SQS and EventBridge Scheduler', async () => {
   const [retryQueue, deadLetters] = [await queues.create(), await queues.create()];
   const settings = {
     group: deployment.endpoints.scheduleGroup,
-    // The local Scheduler does not ask what its role may do; the template's test does.
+    // The local Scheduler does not check the permissions of its role; a test of the template does.
     roleArn: 'arn:aws:iam::000000000000:role/private-schedules',
     retryQueueUrl: retryQueue,
     deadLetterArn: await queues.arnOf(deadLetters),

@@ -9,7 +9,7 @@ import {
 
 const OWNER = { queue: 'orders', subscriptionId: 'subscription-1' };
 
-/** What every keeper of signing secrets does: what it sealed it opens, for its owner and for nobody else. */
+/** Contract of signing secrets: a sealed secret can be opened for its owner only. */
 export const describeSigningSecretsContract = (
   name: string,
   make: () => Promise<SecretSealer & SecretOpener>,
@@ -23,7 +23,7 @@ export const describeSigningSecretsContract = (
       expect(secretText(opened)).toBe(secretText(secret));
     });
 
-    it('are another text each time they are sealed, and none of it says what they are', async () => {
+    it('are sealed to a different text each time, none of which reveals the secret', async () => {
       const secrets = await make();
       const secret = makeSecret('v1', randomBytes);
       const sealed = [await secrets.seal(OWNER, secret), await secrets.seal(OWNER, secret)];
@@ -38,7 +38,7 @@ export const describeSigningSecretsContract = (
       ['queue', { ...OWNER, queue: 'invoices' }],
       ['subscription', { ...OWNER, subscriptionId: 'subscription-2' }],
     ])(
-      'of one %s cannot be opened for another, before and after they were opened for it',
+      'of one %s cannot be opened for another, before and after they were opened for the right one',
       async (_of, other) => {
         const secrets = await make();
         const sealed = await secrets.seal(OWNER, makeSecret('v1', randomBytes));

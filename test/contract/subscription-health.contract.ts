@@ -17,7 +17,7 @@ import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import type { SubscriptionsUnderTest } from './subscriptions.contract.ts';
 
-/** Few values, so that conditions hold about as often as not. */
+/** Few values, so that conditions hold about half of the time. */
 const time = fc.constantFrom(SOME_TIME, SOME_TIME + 1);
 const failing: fc.Arbitrary<FailureStreak> = fc.record(
   { since: time, failures: fc.constantFrom(1, 2, 29, 30) },
@@ -64,7 +64,7 @@ const noted: fc.Arbitrary<Noted> = fc.oneof(
 );
 const sent = unsent.map((value) => ({ kind: 'sent' as const, unsent: value }));
 
-/** A subscription and what an attempt says of it, which mostly went by that very one. */
+/** A subscription and a health change by an attempt, usually computed from that same state. */
 const situation: fc.Arbitrary<{ before: Partial<Subscription>; wanted: HealthChange }> = fc
   .tuple(health, fc.oneof(noted, noted, noted, sent), fc.option(maybe('changedAt', time), { freq: 2 }))
   .map(([before, value, other]) => {
@@ -73,7 +73,9 @@ const situation: fc.Arbitrary<{ before: Partial<Subscription>; wanted: HealthCha
     return { before, wanted: changedAt === undefined ? value : { ...value, changedAt } };
   });
 
-/** That a store says what the domain says: `allows` and `changedBy`, in as many random situations as `runs` says. */
+/**
+ * Contract of health changes: a store behaves like domain `allows` and `changedBy`, in `runs` random situations.
+ */
 export const describeSubscriptionHealthContract = (
   name: string,
   make: () => SubscriptionsUnderTest,
@@ -92,7 +94,7 @@ export const describeSubscriptionHealthContract = (
       return { subscriptions, registry, subscription, found };
     };
 
-    it('changes where the condition holds, and answers with what there is then, either way', async () => {
+    it('changes if the condition holds, and returns the current subscription in either case', async () => {
       await fc.assert(
         fc.asyncProperty(situation, async ({ before, wanted }) => {
           const { subscriptions, subscription, found } = await kept(before);
@@ -110,7 +112,7 @@ export const describeSubscriptionHealthContract = (
       );
     });
 
-    it('is not changed of a subscription that is gone, which stays gone', async () => {
+    it('is not changed for a missing subscription, which is not created', async () => {
       const { subscriptions, subscription } = await kept();
       const begin = { kind: 'begin', failing: { since: SOME_TIME, failures: 1 } } as const;
       expect(await subscriptions.changeHealth(subscription.queue, 'none', begin)).toEqual({
@@ -120,7 +122,7 @@ export const describeSubscriptionHealthContract = (
       expect((await subscriptions.find(subscription.queue, 'none', 'fresh')).subscription).toBeUndefined();
     });
 
-    it('is counted once by many who count at the same time', async () => {
+    it('is counted once by several concurrent callers', async () => {
       const { subscriptions, subscription, found } = await kept({
         failing: { since: SOME_TIME, failures: 4 },
       });
@@ -134,7 +136,7 @@ export const describeSubscriptionHealthContract = (
       expect(await found()).toMatchObject({ failing: count.failing });
     });
 
-    it('disabling answers with what is in force: the first reason, or nothing of what is gone', async () => {
+    it('disabling returns the reason in force: the first one, or nothing if the subscription is gone', async () => {
       const { subscriptions, subscription, found } = await kept();
       const { queue, id } = subscription;
       const first = { reason: 'gone', at: SOME_TIME } as const;
@@ -146,11 +148,11 @@ export const describeSubscriptionHealthContract = (
     });
 
     it.each([
-      ['of one that never changed, since it was changed', SOME_TIME, undefined],
-      ['of one that changed, since it changed again', SOME_TIME + 1, SOME_TIME],
-      ['of one that changed, by a clock that is ahead', SOME_TIME, SOME_TIME + 1],
-      ['of another one', undefined, SOME_TIME],
-    ])('disabling does nothing by what is known %s', async (_, changedAt, wentBy) => {
+      ['no change, but it has changed', SOME_TIME, undefined],
+      ['an older change', SOME_TIME + 1, SOME_TIME],
+      ['a change by a fast clock', SOME_TIME, SOME_TIME + 1],
+      ['a change, but it has none', undefined, SOME_TIME],
+    ])('disabling has no effect if the caller knows %s', async (_, changedAt, wentBy) => {
       const { subscriptions, subscription, found } = await kept(changedAt === undefined ? {} : { changedAt });
       const { queue, id } = subscription;
       const gone = { reason: 'gone', at: SOME_TIME } as const;
@@ -160,14 +162,14 @@ export const describeSubscriptionHealthContract = (
       expect(await found()).toEqual({ ...subscription, disabled: gone });
     });
 
-    it('disabling by what is known of an older one tells what it is disabled for since', async () => {
+    it('disabling with an outdated state returns the reason for which it has been disabled since', async () => {
       const manual = { reason: 'manual', at: SOME_TIME } as const;
       const { subscriptions, subscription } = await kept({ changedAt: SOME_TIME, disabled: manual });
       const gone = { reason: 'gone', at: SOME_TIME } as const;
       expect(await subscriptions.disable(subscription.queue, subscription.id, gone)).toEqual(manual);
     });
 
-    it('is not changed of one that was enabled since by what was known before', async () => {
+    it('is not changed by an outdated caller after the subscription was enabled', async () => {
       const { subscriptions, registry, subscription, found } = await kept();
       const { queue, id } = subscription;
       await registry.changeSubscription({ queue, subscriptionId: id, now: SOME_TIME }, (current) =>

@@ -6,10 +6,10 @@ import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
 
-/** What administration relies on. */
+/** Contract of the registry, which administration uses. */
 export const describeRegistryContract = (name: string, make: () => Registry): void => {
   describe(`queues in the subscription registry ${name}`, () => {
-    it('creates a queue, and replaces all of it but the time of its creation', async () => {
+    it('creates a queue, and replaces everything except the time of its creation', async () => {
       const registry = make();
       const queue = aQueue({
         name: randomUUID(),
@@ -25,7 +25,7 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
       expect(await registry.findQueue(queue.name)).toEqual({ ...plain, createdAt: 1 });
     });
 
-    it('keeps the difference between an empty retry policy and none', async () => {
+    it('distinguishes an empty retry policy from none', async () => {
       const registry = make();
       const queue = aQueue({ name: randomUUID(), retryPolicy: {} });
       await registry.putQueue(queue);
@@ -33,7 +33,7 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
       expect((await registry.findQueue(queue.name))?.retryPolicy).toEqual({});
     });
 
-    it('leaves a queue alone that only has to be there', async () => {
+    it('does not change a queue that must only exist', async () => {
       const registry = make();
       const queue = aQueue({ name: randomUUID(), metadata: { a: 1 } });
       await registry.ensureQueue(queue);
@@ -67,7 +67,7 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
       }
     });
 
-    it('deletes a queue that is not there without complaint', async () => {
+    it('deletes a missing queue without an error', async () => {
       await expect(make().deleteQueue(randomUUID(), SOME_TIME)).resolves.toBeUndefined();
     });
 
@@ -101,7 +101,7 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
   });
 
   describe(`subscriptions in the subscription registry ${name}`, () => {
-    it('adds a subscription with all that it holds', async () => {
+    it('adds a subscription with all of its fields', async () => {
       const options = {
         _retry_policy: { jitter: 'full', retry_on_status: [429] },
         post_headers: { 'x-ü': '' },
@@ -116,7 +116,7 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
       expect(await registry.findSubscription(subscription.queue, subscription.id)).toEqual(subscription);
     });
 
-    it('does not add a subscription to a queue that is not there', async () => {
+    it('does not add a subscription to a missing queue', async () => {
       const registry = make();
       const subscription = aSubscription({ queue: randomUUID() });
       await expect(registry.addSubscription(subscription)).rejects.toThrow(
@@ -125,7 +125,7 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
       expect(await registry.findSubscription(subscription.queue, subscription.id)).toBeUndefined();
     });
 
-    it('names the subscription that has the subscriber already', async () => {
+    it('names the subscription that already has the subscriber', async () => {
       const { registry, subscription } = await withSubscription(make());
       const second = { ...subscription, id: 'second' };
       expect(await registry.addSubscription(second)).toEqual({
@@ -136,7 +136,7 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
     });
 
     it.each(['HTTPS://S.TEST:443/hook', 'https://s.test/./hook', 'https://s.test/hook#part'])(
-      'takes %s for the same subscriber as https://s.test/hook',
+      'treats %s as the same subscriber as https://s.test/hook',
       async (spelling) => {
         const { registry, subscription } = await withSubscription(make(), {
           subscriber: 'https://s.test/hook',
@@ -154,7 +154,7 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
       expect(await registry.addSubscription(other)).toEqual({ kind: 'added' });
     });
 
-    it('adds one of ten that bring the same subscriber at once', async () => {
+    it('adds one of ten concurrent subscriptions of the same subscriber', async () => {
       const registry = make();
       const queue = aQueue({ name: randomUUID() });
       await registry.putQueue(queue);
@@ -170,7 +170,7 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
       expect(items).toHaveLength(1);
     });
 
-    it('takes a subscriber over from a subscription that expired, to the very millisecond', async () => {
+    it('takes over the subscriber of an expired subscription, from the exact millisecond', async () => {
       const expiresAt = SOME_TIME + 1000;
       const { registry, subscription } = await withSubscription(make(), { ttl: 1, expiresAt });
       const second = { ...subscription, id: 'second', createdAt: expiresAt, expiresAt: expiresAt + 1000 };
@@ -182,7 +182,7 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
       expect(await registry.addSubscription(second)).toEqual({ kind: 'added' });
       const third = { ...second, id: 'third' };
       expect(await registry.addSubscription(third)).toEqual({ kind: 'conflict', subscriptionId: 'second' });
-      // The expired one goes without taking the subscriber from its successor.
+      // Removing the expired subscription does not take the subscriber from its successor.
       await removeSubscription(registry, subscription.queue, subscription.id);
       expect(await registry.findSubscription(subscription.queue, subscription.id)).toBeUndefined();
       expect(await registry.addSubscription(third)).toEqual({ kind: 'conflict', subscriptionId: 'second' });
@@ -201,7 +201,7 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
       expect(await registry.addSubscription({ ...subscription, id: 'third' })).toEqual({ kind: 'added' });
     });
 
-    it('frees the subscriber of a subscription that is deleted', async () => {
+    it('releases the subscriber of a deleted subscription', async () => {
       const { registry, subscription } = await withSubscription(make());
       await removeSubscription(registry, subscription.queue, subscription.id);
       expect(await registry.findSubscription(subscription.queue, subscription.id)).toBeUndefined();

@@ -14,9 +14,9 @@ import { removeSubscription } from '../support/remove-subscription.ts';
 
 export type SubscriptionsUnderTest = {
   subscriptions: Subscriptions;
-  /** On the same store: what it writes, the other one reads. */
+  /** Registry of the same store, to write what `subscriptions` reads. */
   registry: Registry;
-  /** What the clock says from now on. */
+  /** Sets the time of the clock. */
   setTime: (now: number) => void;
 };
 
@@ -24,7 +24,7 @@ const bothWays: Freshness[] = ['cached', 'fresh'];
 const failing = { since: SOME_TIME, failures: 1 };
 const gone = { reason: 'gone', at: SOME_TIME } as const;
 
-/** What dispatch and deliver rely on, whatever is cached. */
+/** Contract of the subscriptions that dispatch and deliver read, with any caching. */
 export const describeSubscriptionsContract = (name: string, make: () => SubscriptionsUnderTest): void => {
   describe(`subscriptions ${name}`, () => {
     const kept = async (count: number) => {
@@ -43,13 +43,16 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       return { subscriptions, registry, setTime, queue, all };
     };
 
-    it.each(bothWays)('lists a queue with its subscriptions and says when (%s)', async (freshness) => {
-      const { subscriptions, queue, all } = await kept(3);
-      const page = await subscriptions.page(queue.name, freshness);
-      expect(page).toEqual({ life: queue.createdAt, subscriptions: all.map(listed), readAt: SOME_TIME });
-    });
+    it.each(bothWays)(
+      'list a queue with its subscriptions and the time of the read (%s)',
+      async (freshness) => {
+        const { subscriptions, queue, all } = await kept(3);
+        const page = await subscriptions.page(queue.name, freshness);
+        expect(page).toEqual({ life: queue.createdAt, subscriptions: all.map(listed), readAt: SOME_TIME });
+      },
+    );
 
-    it.each(bothWays)('lists the expired and the disabled too (%s)', async (freshness) => {
+    it.each(bothWays)('list expired and disabled subscriptions too (%s)', async (freshness) => {
       const { subscriptions, registry, queue, all } = await kept(1);
       const expired = aSubscription({
         queue: queue.name,
@@ -65,7 +68,7 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
     });
 
     it.each(bothWays)(
-      'shows of a subscription what decides whether a message goes to it (%s)',
+      'list the fields that decide whether a message goes to a subscription (%s)',
       async (freshness) => {
         const { subscriptions, registry, queue } = await kept(0);
         const interests = { event_types: ['a', 'b'], filter: { total: [{ numeric: ['>', 5] }] } };
@@ -99,9 +102,9 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       },
     );
 
-    it.each(bothWays)('answers page by page, each subscription once (%s)', async (freshness) => {
+    it.each(bothWays)('are listed page by page, each once (%s)', async (freshness) => {
       const { subscriptions, registry, queue } = await kept(0);
-      // 24 of 50 KB: DynamoDB answers with 1 MB at a time.
+      // 24 times 50 KB: a DynamoDB response has up to 1 MB.
       const large = Array.from({ length: 24 }, (_, index) =>
         aSubscription({
           queue: queue.name,
@@ -125,7 +128,7 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       );
     });
 
-    it.each(bothWays)('has no page of a queue that is gone (%s)', async (freshness) => {
+    it.each(bothWays)('have no page for a deleted queue (%s)', async (freshness) => {
       const { subscriptions, registry, queue } = await kept(2);
       expect(await subscriptions.page(queue.name, freshness, '0000')).toMatchObject({
         subscriptions: [{ id: '0001' }],
@@ -135,13 +138,13 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       expect(await subscriptions.page(queue.name, 'fresh', '0000')).toBeUndefined();
     });
 
-    it.each(bothWays)('finds a subscription beside its queue (%s)', async (freshness) => {
+    it.each(bothWays)('are found with their queue (%s)', async (freshness) => {
       const { subscriptions, queue, all } = await kept(2);
       const found = await subscriptions.find(queue.name, '0001', freshness);
       expect(found).toEqual({ queue, subscription: all[1] });
     });
 
-    it.each(bothWays)('tells a missing subscription from a missing queue (%s)', async (freshness) => {
+    it.each(bothWays)('distinguish a missing subscription from a missing queue (%s)', async (freshness) => {
       const { subscriptions, queue } = await kept(1);
       expect(await subscriptions.find(queue.name, 'none', freshness)).toEqual({
         queue,
@@ -154,7 +157,7 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       expect(await subscriptions.page('none', freshness)).toBeUndefined();
     });
 
-    it.each(bothWays)('never holds on to absence (%s)', async (freshness) => {
+    it.each(bothWays)('never cache that something is missing (%s)', async (freshness) => {
       const { subscriptions, registry } = make();
       const queue = aQueue({ name: randomUUID() });
       const subscription = aSubscription({ queue: queue.name });
@@ -176,7 +179,7 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       });
     });
 
-    it('sees every change of a subscription at once where it reads fresh', async () => {
+    it('show every change of a subscription at once when read fresh', async () => {
       const { subscriptions, registry, queue, all } = await kept(2);
       for (const freshness of bothWays) await subscriptions.find(queue.name, '0000', freshness);
       await subscriptions.page(queue.name, 'cached');
@@ -187,7 +190,7 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       );
     });
 
-    it('sees what it disabled itself, for the first reason given', async () => {
+    it('show the first reason after disabling', async () => {
       const { subscriptions, queue, all } = await kept(1);
       for (const freshness of bothWays) await subscriptions.find(queue.name, '0000', freshness);
       await subscriptions.disable(queue.name, '0000', gone);
@@ -196,7 +199,7 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       expect((await subscriptions.find(queue.name, '0000', 'cached')).subscription).toEqual(subscription);
     });
 
-    it('sees in its pages what it wrote of the health of a subscription', async () => {
+    it('show a health change in cached pages', async () => {
       const { subscriptions, queue } = await kept(2);
       const cached = (after?: string) => subscriptions.page(queue.name, 'cached', after);
       for (const after of [undefined, '0000']) await cached(after);
@@ -205,7 +208,7 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       expect((await cached('0000'))?.subscriptions[0]).toMatchObject({ failing });
     });
 
-    it('does not bring back a subscription by disabling it', async () => {
+    it('do not recreate a removed subscription by disabling it', async () => {
       const { subscriptions, registry, queue } = await kept(1);
       await removeSubscription(registry, queue.name, '0000');
       await subscriptions.disable(queue.name, '0000', gone);

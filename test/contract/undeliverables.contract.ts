@@ -9,7 +9,7 @@ import { aMessage } from '../support/builders.ts';
 import { aDelivery, anAttempt } from '../support/delivery-builders.ts';
 import { inAnyOrder } from '../support/in-any-order.ts';
 
-/** What a reader of the undeliverable queue gets to know; `data` from wherever the notice says that it is. */
+/** The content of a notice; `data` is read from the location that the notice names. */
 export type ReadNotice = Omit<DeliveryKey, 'bucket'> & {
   status: Delivery['status'];
   reason: string | undefined;
@@ -19,9 +19,9 @@ export type ReadNotice = Omit<DeliveryKey, 'bucket'> & {
 
 export type UndeliverablesUnderTest = {
   undeliverables: Undeliverables;
-  /** Where it looks for messages that are not in the notice, and puts those that do not fit. */
+  /** The source of messages that are not in the notice, and the store for those that do not fit. */
   payloads: Payloads;
-  /** Waits for as many, and gives all that there are then. */
+  /** Waits for `count` notices, and returns all that there are then. */
   notices: (count: number) => Promise<ReadNotice[]>;
 };
 
@@ -39,7 +39,7 @@ const noticeOf = ({ key, status, reason, attempts }: Delivery, data: string | un
 
 const aBody = (data: string): Message => aMessage({ id: randomUUID(), data });
 
-/** What every undeliverable queue does: whoever reads it finds the delivery as it ended, and its message. */
+/** Contract of undeliverable queues: a reader finds the delivery as it ended, and its message. */
 export const describeUndeliverablesContract = (
   name: string,
   make: () => Promise<UndeliverablesUnderTest>,
@@ -49,7 +49,7 @@ export const describeUndeliverablesContract = (
       ['small', '{"b": 12345678901234567890, "a": "größer 🐘 \\u0000"}'],
       ['of 64 KB', `"${'x'.repeat(64 * 1024)}"`],
       ['of 1 MiB', `"${'é'.repeat(512 * 1024 - 1)}"`],
-    ])('come with their data, byte for byte: %s', async (_, data) => {
+    ])('arrive with their data, byte for byte: %s', async (_, data) => {
       const { undeliverables, payloads, notices } = await make();
       const [inline, stored] = [ended(), ended()];
       const message = aBody(data);
@@ -64,7 +64,7 @@ export const describeUndeliverablesContract = (
       );
     });
 
-    it('come without data where that was erased', async () => {
+    it('arrive without data after it was erased', async () => {
       const { undeliverables, notices } = await make();
       const [bodiless, erased] = [ended(), ended()];
       await undeliverables.send({ delivery: bodiless });
@@ -74,7 +74,7 @@ export const describeUndeliverablesContract = (
       );
     });
 
-    it('come once for each time that they were sent', async () => {
+    it('arrive as often as they were sent', async () => {
       const { undeliverables, notices } = await make();
       const deliveries = Array.from({ length: 20 }, ended);
       const [twice] = deliveries;

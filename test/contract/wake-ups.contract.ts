@@ -5,7 +5,7 @@ import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import { aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
 import { inAnyOrder } from '../support/in-any-order.ts';
 
-/** `arrivals` waits for as many wake-ups, and gives all that there are then, each with the time at which it came. */
+/** `arrivals` waits for `count` wake-ups, and returns all that there are then, with their times of arrival. */
 export type WakeUpsUnderTest = {
   wakeUps: WakeUps;
   now: () => number;
@@ -22,10 +22,12 @@ const aWakeUp = (overrides: Partial<WakeUp> = {}): WakeUp => ({
 
 const nameOf = ({ key, attempt, dueAt }: WakeUp): string => scheduleName(key, attempt, dueAt);
 
-/** What every setter of wake-ups does: each comes whole, not before its time; a schedule's name stands for one. */
+/**
+ * Contract of wake-ups: each arrives unchanged and not before its time; a schedule's name stands for one wake-up.
+ */
 export const describeWakeUpsContract = (name: string, make: () => Promise<WakeUpsUnderTest>): void => {
   describe(`wake-ups ${name}`, () => {
-    it('come as they were sent, after their delay and not before', async () => {
+    it('arrive unchanged, after their delay and not before', async () => {
       const { wakeUps, now, arrivals } = await make();
       const prompt = aWakeUp({ attempt: 100, by: 'reconcile' });
       const fraction = aWakeUp({ by: 'sqs_delay', dueAt: SOME_TIME + 0.5 });
@@ -38,7 +40,7 @@ export const describeWakeUpsContract = (name: string, make: () => Promise<WakeUp
       expect((arrived[1]?.at ?? 0) - sentAt).toBeLessThan(3_000);
     });
 
-    it('are as many as were sent, copies among them', async () => {
+    it('arrive as often as they were sent, including copies', async () => {
       const { wakeUps, arrivals } = await make();
       const copied = aWakeUp();
       await Promise.all(Array.from({ length: 50 }, () => wakeUps.sendDelayed(copied, 0)));
@@ -46,7 +48,7 @@ export const describeWakeUpsContract = (name: string, make: () => Promise<WakeUp
       expect(arrived.map(({ value }) => value)).toEqual(Array.from({ length: 50 }, () => copied));
     });
 
-    it('come once by a schedule, when it is time, however many set it', async () => {
+    it('arrive once by a schedule at its time, however many callers set it', async () => {
       const { wakeUps, now, arrivals } = await make();
       const [one, moved, other] = [aWakeUp({ by: 'scheduler' }), aWakeUp(), aWakeUp()];
       const later = { ...moved, dueAt: moved.dueAt + 1 };
@@ -55,7 +57,7 @@ export const describeWakeUpsContract = (name: string, make: () => Promise<WakeUp
         Array.from({ length: wakeUp === one ? 50 : 1 }, () => wakeUps.schedule(nameOf(wakeUp), at, wakeUp)),
       );
       expect(new Set(await Promise.all(settings))).toEqual(new Set(['scheduled']));
-      // Whoever comes later finds the name in use, and what was set stays set.
+      // A later caller finds the name in use, and the first schedule stays.
       expect(await wakeUps.schedule(nameOf(one), at + 500, one)).toBe('scheduled');
       const arrived = await arrivals(4);
       expect(inAnyOrder(arrived.map(({ value }) => value))).toEqual(inAnyOrder([one, moved, later, other]));
@@ -65,7 +67,7 @@ export const describeWakeUpsContract = (name: string, make: () => Promise<WakeUp
       }
     });
 
-    it('do not come by a schedule that was removed, unless it is set anew', async () => {
+    it('do not arrive by a removed schedule, unless it is set again', async () => {
       const { wakeUps, now, arrivals } = await make();
       const [removed, renewed, kept] = [aWakeUp(), aWakeUp(), aWakeUp()];
       const at = now() + 1_500;
@@ -78,7 +80,7 @@ export const describeWakeUpsContract = (name: string, make: () => Promise<WakeUp
       expect(inAnyOrder(arrived.map(({ value }) => value))).toEqual(inAnyOrder([renewed, kept]));
     });
 
-    it('have nothing to remove where nothing was set', async () => {
+    it('can be removed when none was set', async () => {
       const { wakeUps } = await make();
       expect(await wakeUps.unschedule(nameOf(aWakeUp()))).toBe('absent');
     });
