@@ -11,7 +11,11 @@ import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-regi
 import { subscriberUrlFault } from '../../shared/adapters/http/address-guard.ts';
 import { kmsClient, kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
 import { invocationDeadline, pacingOf } from '../../shared/adapters/lambda/invocation-deadline.ts';
-import { laterOperatorEvents, laterPayloads, laterRemoval } from '../../shared/adapters/lambda/on-demand.ts';
+import {
+  lazyOperatorEvents,
+  lazyPayloads,
+  lazyScheduleRemoval,
+} from '../../shared/adapters/lambda/on-demand.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import * as queues from '../../shared/adapters/sqs/queues.ts';
@@ -55,7 +59,7 @@ function apiPorts(): ApiPorts {
     registry: dynamoRegistry(dynamo, subscriptionsTable, { ...systemClock, ...pacing }),
     messageRecords: dynamoMessageRecords(dynamo, deliveriesTable),
     messageListings: dynamoMessageListings(dynamo, deliveriesTable),
-    payloads: laterPayloads(invocation, environment.payloadBucket),
+    payloads: lazyPayloads(invocation, environment.payloadBucket),
     deliveries: chunkedDeliveries({
       deliveries: dynamoDeliveries(dynamo, deliveriesTable),
       chunks: {
@@ -73,9 +77,9 @@ function apiPorts(): ApiPorts {
     queueDepths: queues.sqsQueueDepths(sqs, environment.queueUrls),
     wakeUps: {
       ...queues.sqsWakeUps({ ...pacing, sqs, queueUrl: environment.retryQueueUrl }),
-      ...laterRemoval(invocation, { group: environment.scheduleGroup }),
+      ...lazyScheduleRemoval(invocation, { group: environment.scheduleGroup }),
     },
-    operatorEvents: laterOperatorEvents(invocation, {
+    operatorEvents: lazyOperatorEvents(invocation, {
       busName: environment.operatorEventBus,
       deployment: environment.deployment,
     }),

@@ -11,11 +11,7 @@ import {
   invocationDeadline,
   pacingOf,
 } from '../../shared/adapters/lambda/invocation-deadline.ts';
-import {
-  laterOperatorEvents,
-  laterPayloads,
-  laterSchedules,
-} from '../../shared/adapters/lambda/on-demand.ts';
+import { lazyOperatorEvents, lazyPayloads, lazySchedules } from '../../shared/adapters/lambda/on-demand.ts';
 import { sqsHandler } from '../../shared/adapters/lambda/sqs-handler.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsDeadLetters, sqsUndeliverables } from '../../shared/adapters/sqs/dead-letters.ts';
@@ -89,7 +85,7 @@ function portsOf(
   const invocation = { deadline, journal };
   const dynamo = dynamoClient(invocation);
   const pacing = pacingOf(deadline);
-  const payloads = laterPayloads(invocation, environment.payloadBucket);
+  const payloads = lazyPayloads(invocation, environment.payloadBucket);
   return {
     clock,
     journal,
@@ -107,7 +103,7 @@ function portsOf(
     deliveryQueue: sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),
     wakeUps: {
       ...sqsWakeUps({ ...pacing, sqs, queueUrl: environment.retryQueueUrl }),
-      ...laterSchedules(invocation, {
+      ...lazySchedules(invocation, {
         group: environment.scheduleGroup,
         roleArn: environment.schedulerRoleArn,
         retryQueueUrl: environment.retryQueueUrl,
@@ -119,7 +115,7 @@ function portsOf(
       payloadBucket: environment.payloadBucket,
     }),
     deadLetters: sqsDeadLetters(sqs, environment.deliveryDeadLetterUrl),
-    operatorEvents: laterOperatorEvents(invocation, {
+    operatorEvents: lazyOperatorEvents(invocation, {
       busName: environment.operatorEventBus,
       deployment: environment.deployment,
     }),

@@ -7,7 +7,7 @@ import {
   invocationDeadline,
   pacingOf,
 } from '../../shared/adapters/lambda/invocation-deadline.ts';
-import { laterPayloads, laterReferencedData } from '../../shared/adapters/lambda/on-demand.ts';
+import { lazyPayloads, lazyReferencedData } from '../../shared/adapters/lambda/on-demand.ts';
 import { sqsHandler } from '../../shared/adapters/lambda/sqs-handler.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
@@ -71,8 +71,8 @@ function dispatchContextOf(
         cacheSeconds: environment.subscriptionCacheSeconds,
       }),
       messageRecords: dynamoMessageRecords(dynamo, environment.deliveriesTable),
-      payloads: laterPayloads(invocation, environment.payloadBucket),
-      referencedData: laterReferencedData(invocation),
+      payloads: lazyPayloads(invocation, environment.payloadBucket),
+      referencedData: lazyReferencedData(invocation),
       deliveryQueue: sqsDeliveryQueue({ ...pacingOf(deadline), sqs, queueUrl: environment.deliveryQueueUrl }),
       deadLetters: sqsDeadLetters(sqs, environment.ingressDeadLetterUrl),
     },

@@ -12,7 +12,7 @@ import {
   invocationDeadline,
   pacingOf,
 } from '../../shared/adapters/lambda/invocation-deadline.ts';
-import { laterPayloads, laterRemoval } from '../../shared/adapters/lambda/on-demand.ts';
+import { lazyPayloads, lazyScheduleRemoval } from '../../shared/adapters/lambda/on-demand.ts';
 import { sqsHandler } from '../../shared/adapters/lambda/sqs-handler.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
@@ -86,12 +86,12 @@ function portsOf(
     recoveries: dynamoRecoveries(dynamo, deliveriesTable),
     subscriptions: dynamoSubscriptions(dynamo, subscriptionsTable, { clock, cacheSeconds: 0 }),
     registry: dynamoRegistry(dynamo, subscriptionsTable, { ...clock, deadline }),
-    payloads: laterPayloads(invocation, environment.payloadBucket),
+    payloads: lazyPayloads(invocation, environment.payloadBucket),
     deadLetters: sqsDeadLetters(sqs, environment.operationDeadLetterUrl),
     operations: sqsOperations(sqs, environment.operationQueueUrl),
     wakeUps: {
       ...sqsWakeUps({ ...pacing, sqs, queueUrl: environment.retryQueueUrl }),
-      ...laterRemoval(invocation, { group: environment.scheduleGroup }),
+      ...lazyScheduleRemoval(invocation, { group: environment.scheduleGroup }),
     },
   };
 }

@@ -1,15 +1,15 @@
 /** A call that waits for the shared request. */
-type Waiting<Result> = { resolve: (result: Result) => void; reject: (error: unknown) => void };
+type PendingCall<Result> = { resolve: (result: Result) => void; reject: (error: unknown) => void };
 
 /**
  * Combines calls: all calls with the same key within `gatherMs` share one `call`, which gets their number. `call`
  * returns as many results, in the order of the callers. An error of `call` rejects every one of them.
  */
-export function gathered<Asked, Result>(
+export function combineCalls<Asked, Result>(
   gatherMs: number,
   call: (key: string, asked: Asked, count: number) => Promise<readonly Result[]>,
 ): (key: string, asked: Asked) => Promise<Result> {
-  const open = new Map<string, Waiting<Result>[]>();
+  const open = new Map<string, PendingCall<Result>[]>();
 
   const close = async (key: string, asked: Asked): Promise<void> => {
     const waiting = open.get(key) ?? [];

@@ -113,10 +113,7 @@ export const expectationCases: readonly ExpectationCase[] = [
     refused: [
       { but: 'without pending steps', instead: { owed: [] } },
       { but: 'with fewer pending steps', instead: { owed: ['undeliverable'] } },
-      {
-        but: 'with the steps in another order',
-        instead: { owed: ['disable_subscription', 'undeliverable'] },
-      },
+      { but: 'with reordered steps', instead: { owed: ['disable_subscription', 'undeliverable'] } },
     ],
   },
   {
@@ -191,14 +188,9 @@ export const changeCases: readonly ChangeCase[] = [
     after: { policy: otherPolicy },
   },
   { title: 'removes the policy', record: full, change: { policy: null }, after: { policy: undefined } },
+  { title: 'adds a recovery', record: {}, change: { recoveries: ['r-1'] }, after: { recoveries: ['r-1'] } },
   {
-    title: 'records a recovery',
-    record: {},
-    change: { recoveries: ['r-1'] },
-    after: { recoveries: ['r-1'] },
-  },
-  {
-    title: 'records another recovery',
+    title: 'adds another recovery',
     record: full,
     change: { recoveries: ['r-1', 'r-2'] },
     after: { recoveries: ['r-1', 'r-2'] },

@@ -15,7 +15,7 @@ import type { ChunkKey } from '../../shared/domain/delivery/delivery.ts';
 import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../support/chunk-builders.ts';
 import { aDelivery, aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
-import { countingClient, forgetfulClient } from '../support/dynamo-clients.ts';
+import { countingClient, clientLosingAResponse } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
 import { describeChunkListingsContract } from './chunk-listings.contract.ts';
 import { describeChunksContract } from './chunks.contract.ts';
@@ -93,19 +93,21 @@ describe('chunks in the deliveries table', () => {
 
   it('return their state after a write that was repeated because its response was lost', async () => {
     const key = aChunkKey();
-    expect(await make(await forgetfulClient(endpoints)).chunks.write(claimOf(key))).toMatchObject({
+    expect(await make(await clientLosingAResponse(endpoints)).chunks.write(claimOf(key))).toMatchObject({
       kind: 'refused',
       current: { lease: HOLDER },
     });
-    expect(await make(await forgetfulClient(endpoints)).chunks.write(recordOf(key, 'a'))).toMatchObject({
-      kind: 'refused',
-      current: {
-        members: new Map<string, unknown>([
-          ['a', aFirstSuccess()],
-          ['b', 'pending'],
-        ]),
+    expect(await make(await clientLosingAResponse(endpoints)).chunks.write(recordOf(key, 'a'))).toMatchObject(
+      {
+        kind: 'refused',
+        current: {
+          members: new Map<string, unknown>([
+            ['a', aFirstSuccess()],
+            ['b', 'pending'],
+          ]),
+        },
       },
-    });
+    );
   });
 
   it('pass on the errors of DynamoDB', async () => {

@@ -7,7 +7,7 @@ import type { Status } from '../../shared/domain/vocabulary.ts';
 import type { DeliveryChange, Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
 import { aDelivery, anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
-import { countingClient, forgetfulClient } from '../support/dynamo-clients.ts';
+import { countingClient, clientLosingAResponse } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
 import { describeDeliveriesContract } from './deliveries.contract.ts';
 import { describeOverdueDeliveriesContract } from './overdue-deliveries.contract.ts';
@@ -140,7 +140,7 @@ describe('the deliveries table', () => {
   ])('recognises %s as written after its response was lost', async (_, overrides, transitionOf) => {
     const delivery = aDelivery({ ...overrides, lease: overrides.status === 'pending' ? lease : undefined });
     if (overrides.status === 'retrying') await dynamoDeliveries(documents, table).write(creation(delivery));
-    const result = await dynamoDeliveries(await forgetfulClient(endpoints), table).write(
+    const result = await dynamoDeliveries(await clientLosingAResponse(endpoints), table).write(
       transitionOf(delivery),
     );
     expect(result).toMatchObject({ kind: 'written', delivery: { lease } });

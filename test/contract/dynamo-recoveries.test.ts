@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
 import { ttlAttribute } from '../../shared/config/tables.ts';
 import { deployment } from '../support/deployment.ts';
-import { forgetfulClient } from '../support/dynamo-clients.ts';
+import { clientLosingAResponse } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
 import { aRecovery } from '../support/recovery-builders.ts';
 import { describeRecoveriesContract } from './recoveries.contract.ts';
@@ -30,9 +30,9 @@ describe('the record of a recovery in the deliveries table', () => {
 
   it('is created and saved by a request that was repeated because its response was lost', async () => {
     const recovery = aRecovery();
-    await dynamoRecoveries(await forgetfulClient(endpoints), table).create(recovery);
+    await dynamoRecoveries(await clientLosingAResponse(endpoints), table).create(recovery);
     const next = { ...recovery, version: 2, found: 1 };
-    expect(await dynamoRecoveries(await forgetfulClient(endpoints), table).save(next)).toEqual({
+    expect(await dynamoRecoveries(await clientLosingAResponse(endpoints), table).save(next)).toEqual({
       kind: 'saved',
     });
     const found = await dynamoRecoveries(documents, table).find(recovery.selection.queue, recovery.id);

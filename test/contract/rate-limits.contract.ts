@@ -7,7 +7,7 @@ import { SOME_TIME } from '../support/delivery-builders.ts';
 
 type UnderTest = { rateLimits: RateLimits; setTime: (now: number) => void };
 
-const somebody = (): RateLimitedKey => ({ queue: 'orders', subscriptionId: randomUUID() });
+const aSubscriptionKey = (): RateLimitedKey => ({ queue: 'orders', subscriptionId: randomUUID() });
 const limit = { intervalMs: 100, epoch: 'e' };
 
 /** Contract of rate limits: a slot is given to one caller only, and never before its time. */
@@ -27,7 +27,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
 
     it('give the first caller a slot at once, and later callers the following slots', async () => {
       const { rateLimits } = begun();
-      const limited = somebody();
+      const limited = aSubscriptionKey();
       const slots = [await rateLimits.reserve(limited, limit), ...(await reserved(rateLimits, limited, 4))];
       expect(after(slots)).toEqual([0, 100, 200, 300, 400]);
       expect(slots.every(({ epoch }) => epoch === 'e')).toBe(true);
@@ -35,7 +35,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
 
     it('begin a new line once all slots of the old one have passed', async () => {
       const { rateLimits, setTime } = begun();
-      const limited = somebody();
+      const limited = aSubscriptionKey();
       await reserved(rateLimits, limited, 3);
       setTime(SOME_TIME + 299);
       expect(after([await rateLimits.reserve(limited, limit)])).toEqual([300]);
@@ -45,15 +45,15 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
 
     it('keep a separate line for each subscription', async () => {
       const { rateLimits } = begun();
-      const one = somebody();
+      const one = aSubscriptionKey();
       await reserved(rateLimits, one, 5);
-      const others = [somebody(), { ...one, queue: 'other' }];
+      const others = [aSubscriptionKey(), { ...one, queue: 'other' }];
       for (const other of others) expect(after([await rateLimits.reserve(other, limit)])).toEqual([0]);
     });
 
-    it('begin a new line for a new limit, whatever was reserved under the old one', async () => {
+    it('begin a new line for a new limit, regardless of reservations under the old one', async () => {
       const { rateLimits } = begun();
-      const limited = somebody();
+      const limited = aSubscriptionKey();
       await reserved(rateLimits, limited, 50);
       const slot = await rateLimits.reserve(limited, { intervalMs: 10, epoch: 'f' });
       expect(slot).toEqual({ at: SOME_TIME, epoch: 'f' });
@@ -61,7 +61,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
 
     it('give no slot more than a week ahead, but a time to ask again', async () => {
       const { rateLimits, setTime } = begun();
-      const limited = somebody();
+      const limited = aSubscriptionKey();
       const slow = { intervalMs: 7 * DAY_MS + 1, epoch: 'slow' };
       expect(await rateLimits.reserve(limited, slow)).toEqual({ at: SOME_TIME, epoch: 'slow' });
       expect(await rateLimits.reserve(limited, slow)).toEqual({ at: SOME_TIME + DAY_MS });
@@ -74,7 +74,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
 
     it('refuse callers that still have the previous limit, until the line is over', async () => {
       const { rateLimits, setTime } = begun();
-      const limited = somebody();
+      const limited = aSubscriptionKey();
       const later = { ...limit, epoch: 'f' };
       for (let count = 0; count < 5; count += 1) await rateLimits.reserve(limited, later);
       const overtaken = await rateLimits.reserve(limited, limit);
@@ -86,7 +86,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
 
     it('give no slot after the deadline of a delivery, so that it delays no other', async () => {
       const { rateLimits } = begun();
-      const limited = somebody();
+      const limited = aSubscriptionKey();
       await reserved(rateLimits, limited, 3);
       const until = SOME_TIME + 299;
       const [none, slot] = [
@@ -100,7 +100,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
 
     it('give no slot before the wanted time; if the line is shorter, a time to ask again', async () => {
       const { rateLimits } = begun();
-      const limited = somebody();
+      const limited = aSubscriptionKey();
       const at = (seconds: number) => ({ from: SOME_TIME + seconds * 1_000 });
       expect(await rateLimits.reserve(limited, limit, at(1))).toEqual({ at: SOME_TIME + 1_000 });
       const slots = await reserved(rateLimits, limited, 30);
@@ -115,7 +115,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
 
     it('give returned slots to the next callers, earliest first, each once', async () => {
       const { rateLimits } = begun();
-      const limited = somebody();
+      const limited = aSubscriptionKey();
       const slots = (await reserved(rateLimits, limited, 10)).sort((one, other) => one.at - other.at);
       for (const index of [7, 3]) await rateLimits.leave(limited, slots[index] ?? { at: 0 });
       const next = [];
@@ -126,7 +126,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
 
     it('give ten concurrent callers the returned slots and those after the line', async () => {
       const { rateLimits } = begun();
-      const limited = somebody();
+      const limited = aSubscriptionKey();
       const slots = (await reserved(rateLimits, limited, 10)).sort((one, other) => one.at - other.at);
       for (const slot of slots.slice(2, 8)) await rateLimits.leave(limited, slot);
       expect(after(await reserved(rateLimits, limited, 10))).toEqual([
@@ -136,7 +136,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
 
     it('give no returned slot that has passed, is too late for the caller, or is of another limit', async () => {
       const { rateLimits, setTime } = begun();
-      const limited = somebody();
+      const limited = aSubscriptionKey();
       const slots = (await reserved(rateLimits, limited, 10)).sort((one, other) => one.at - other.at);
       for (const index of [3, 8]) await rateLimits.leave(limited, slots[index] ?? { at: 0 });
       setTime(SOME_TIME + 500);
@@ -151,7 +151,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
 
     it('give a hundred concurrent callers a hundred different slots', async () => {
       const { rateLimits } = begun();
-      const slots = await reserved(rateLimits, somebody(), 100);
+      const slots = await reserved(rateLimits, aSubscriptionKey(), 100);
       expect(after(slots)).toEqual(Array.from({ length: 100 }, (_, index) => index * 100));
     });
   });

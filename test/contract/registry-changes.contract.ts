@@ -97,8 +97,8 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
       const left = { kind: 'left', current: subscription };
       expect(await registry.changeSubscription(target, () => undefined)).toEqual(left);
       expect(await registry.changeSubscription(target, (current) => ({ ...current }))).toEqual(left);
-      const nobody = { ...target, subscriptionId: 'nobody' };
-      expect(await registry.changeSubscription(nobody, (current) => current)).toEqual({ kind: 'missing' });
+      const unknown = { ...target, subscriptionId: 'unknown' };
+      expect(await registry.changeSubscription(unknown, (current) => current)).toEqual({ kind: 'missing' });
     });
 
     it('pass on the exception of the callback, and change nothing', async () => {

@@ -39,7 +39,7 @@ export const describeRegistryDeletionsContract = (name: string, make: () => Both
       expect(await registry.markDeleted({ ...target, now: SOME_TIME + 1 })).toMatchObject({
         deletedAt: SOME_TIME,
       });
-      expect(await registry.markDeleted({ ...target, subscriptionId: 'nobody' })).toBeUndefined();
+      expect(await registry.markDeleted({ ...target, subscriptionId: 'unknown' })).toBeUndefined();
     });
 
     it('release their subscriber at once, and do not take it from its next holder', async () => {

@@ -58,9 +58,12 @@ const noted: fc.Arbitrary<Noted> = fc.oneof(
   fc
     .tuple(time, maybe('unsent', unsent))
     .map(([since, more]) => ({ kind: 'recover' as const, since, ...more })),
-  fc
-    .tuple(time, disabled, unsent)
-    .map(([since, value, told]) => ({ kind: 'disable' as const, since, disabled: value, unsent: told })),
+  fc.tuple(time, disabled, unsent).map(([since, value, unsentEvent]) => ({
+    kind: 'disable' as const,
+    since,
+    disabled: value,
+    unsent: unsentEvent,
+  })),
 );
 const sent = unsent.map((value) => ({ kind: 'sent' as const, unsent: value }));
 
@@ -152,11 +155,11 @@ export const describeSubscriptionHealthContract = (
       ['an older change', SOME_TIME + 1, SOME_TIME],
       ['a change by a fast clock', SOME_TIME, SOME_TIME + 1],
       ['a change, but it has none', undefined, SOME_TIME],
-    ])('disabling has no effect if the caller knows %s', async (_, changedAt, wentBy) => {
+    ])('disabling has no effect if the caller knows %s', async (_, changedAt, knownChange) => {
       const { subscriptions, subscription, found } = await kept(changedAt === undefined ? {} : { changedAt });
       const { queue, id } = subscription;
       const gone = { reason: 'gone', at: SOME_TIME } as const;
-      expect(await subscriptions.disable(queue, id, gone, wentBy)).toBeUndefined();
+      expect(await subscriptions.disable(queue, id, gone, knownChange)).toBeUndefined();
       expect(await found()).toEqual(subscription);
       expect(await subscriptions.disable(queue, id, gone, changedAt)).toEqual(gone);
       expect(await found()).toEqual({ ...subscription, disabled: gone });

@@ -7,15 +7,15 @@ import { AwsClient } from 'aws4fetch';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { localAws, type RootKeys } from '../../local/local-aws.ts';
 import { deployment, invoke } from '../support/deployment.ts';
-import { startOwnLocalAws, type OwnLocalAws } from '../support/own-local-aws.ts';
+import { startSeparateLocalAws, type SeparateLocalAws } from '../support/own-local-aws.ts';
 
 const { region } = localAws;
 
-let aws: OwnLocalAws;
+let aws: SeparateLocalAws;
 let root: SQSClient;
 
 beforeAll(async () => {
-  aws = await startOwnLocalAws('access');
+  aws = await startSeparateLocalAws('access');
   root = new SQSClient(aws.client);
 });
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { localAws } from '../../local/local-aws.ts';
 import { inBrowser, launchChromium } from '../browser/chromium.ts';
 import { closeServer, listen } from '../support/listening.ts';
-import { startOwnLocalAws, type OwnLocalAws } from '../support/own-local-aws.ts';
+import { startSeparateLocalAws, type SeparateLocalAws } from '../support/own-local-aws.ts';
 
 const { region } = localAws;
 
@@ -15,7 +15,7 @@ const { region } = localAws;
 const QUERY_KEY = 'X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=';
 
 inBrowser('a web page from another port of this machine', () => {
-  let aws: OwnLocalAws;
+  let aws: SeparateLocalAws;
   let browser: Browser;
   let server: Server;
   let page: Page;
@@ -25,7 +25,7 @@ inBrowser('a web page from another port of this machine', () => {
       response.setHeader('content-type', 'text/html').end('<p>A page</p>'),
     );
     const port = await listen(server, '127.0.0.1');
-    [aws, browser] = await Promise.all([startOwnLocalAws('pages'), launchChromium()]);
+    [aws, browser] = await Promise.all([startSeparateLocalAws('pages'), launchChromium()]);
     page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${port}/`);
   });

@@ -11,7 +11,7 @@ import { logLines } from '../support/log-lines.ts';
 import { plantedSecrets, spellingsOf } from '../support/planted-secrets.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { publish, send } from '../support/sqs-messages.ts';
-import { watchedOfOurs } from '../support/watched-of-ours.ts';
+import { monitoredMetrics } from '../support/monitored-metrics.ts';
 
 const { functions, ingressQueueUrl, deliveryQueueUrl } = deployment.endpoints;
 
@@ -242,7 +242,7 @@ describe('the metrics of the deployed system', () => {
         ({ name, dimensions }) => `${name} by ${Object.keys(dimensions).join()}`,
       ),
     );
-    const watched = (await watchedOfOurs()).filter((one) => !OF_FAULTS.has(one.split(' ')[0] ?? ''));
+    const watched = (await monitoredMetrics()).filter((one) => !OF_FAULTS.has(one.split(' ')[0] ?? ''));
     expect(watched.length).toBeGreaterThan(20);
     expect(watched.filter((one) => !written.has(one))).toEqual([]);
   });

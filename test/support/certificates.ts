@@ -34,7 +34,7 @@ export const certificateAuthority = (commonName: string): Authority => {
       const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
       const cert = certificate({
         issuer,
-        subject: nameOf(request.names[0] ?? 'nobody'),
+        subject: nameOf(request.names[0] ?? 'unnamed'),
         publicKey,
         signedBy: keys.privateKey,
         validity: validityOf(request),

@@ -49,7 +49,7 @@ const setup = async (project: TestProject): Promise<(() => Promise<void>) | unde
     project.provide('endpoints', deployed);
     return undefined;
   }
-  forgetEarlierRuns();
+  removeEarlierRuns();
   const stopping = new AbortController();
   const { endpoints, emulator } = await startLocalSystem({
     folder,
@@ -57,7 +57,7 @@ const setup = async (project: TestProject): Promise<(() => Promise<void>) | unde
     callLog: callLogOfRun,
     signal: stopping.signal,
   });
-  await bringOperationsAgainSoon(endpoints);
+  await shortenOperationRedelivery(endpoints);
   writeEndpoints(endpointsOfRun, endpoints);
   process.env[DEPLOYED] = folder;
   project.provide('endpoints', endpoints);
@@ -67,7 +67,7 @@ const setup = async (project: TestProject): Promise<(() => Promise<void>) | unde
 /**
  * Shortens the visibility timeout (normally 45 s), so that operations of a killed operate function return soon.
  */
-const bringOperationsAgainSoon = async (endpoints: Endpoints): Promise<void> => {
+const shortenOperationRedelivery = async (endpoints: Endpoints): Promise<void> => {
   const sqs = new SQSClient(clientOf(endpoints));
   const Attributes = { VisibilityTimeout: '10' };
   await sqs.send(new SetQueueAttributesCommand({ QueueUrl: endpoints.operationQueueUrl, Attributes }));
@@ -75,7 +75,7 @@ const bringOperationsAgainSoon = async (endpoints: Endpoints): Promise<void> => 
 };
 
 /** Deletes logs of earlier runs. They are kept until the next run, so that a failed run can be examined. */
-const forgetEarlierRuns = (): void => {
+const removeEarlierRuns = (): void => {
   mkdirSync(runs, { recursive: true });
   for (const run of readdirSync(runs)) {
     if (!isRunning(Number(run))) rmSync(join(runs, run), { recursive: true, force: true });

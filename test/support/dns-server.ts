@@ -11,9 +11,9 @@ export type DnsQuestion = { name: string; type: 'A' | 'AAAA' };
 export type DnsRefusal = keyof typeof RESPONSE_CODES;
 
 /** The answer to the `time`th question of this name and type, counted from 1. Undefined: no answer. */
-export type DnsAnswer = (question: DnsQuestion, time: number) => Given | Promise<Given>;
+export type DnsAnswer = (question: DnsQuestion, time: number) => DnsResult | Promise<DnsResult>;
 
-type Given = readonly DnsRecord[] | DnsRefusal | undefined;
+type DnsResult = readonly DnsRecord[] | DnsRefusal | undefined;
 
 export type DnsServer = {
   /** In the form that `setServers` takes. */

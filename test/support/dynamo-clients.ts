@@ -38,7 +38,7 @@ export const countingClient = (account: LocalAccount) => {
  * A client for this test whose first response is lost after the request arrived, so that it sends the request
  * again.
  */
-export const forgetfulClient = async (account: LocalAccount): Promise<DynamoDBDocument> => {
+export const clientLosingAResponse = async (account: LocalAccount): Promise<DynamoDBDocument> => {
   let lost = false;
   const relay = await startRelay(account.endpoint, async (_, forward) => {
     const answer = await forward();

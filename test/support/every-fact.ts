@@ -103,7 +103,7 @@ export const aFact = <Name extends Fact['fact']>(
   overrides: Partial<FactNamed<Name>> = {},
 ): { [N in Fact['fact']]: FactNamed<N> }[Name] => ({ ...samples[name], ...overrides });
 
-export const everyNews: readonly OperatorEvent[] = [
+export const everyOperatorEvent: readonly OperatorEvent[] = [
   { type: 'delivery.exhausted', key: factKey, attempts: 20, at: 5 },
   { type: 'subscription.failing', ...ofSubscription, since: 1, failures: 20 },
   { type: 'subscription.recovered', ...ofSubscription, since: 1, at: 5 },

@@ -4,7 +4,7 @@ type Start = { status?: number; headers?: Record<string, string | string[]>; bod
 
 const DRIP_MS = 50;
 const BLOCK = Buffer.alloc(64 * 1024, 'x');
-const MORE_THAN_COMES = { 'content-length': '1000000' };
+const LONGER_THAN_SENT = { 'content-length': '1000000' };
 
 const begin = (response: ServerResponse, start: Start, then: () => void): void => {
   response.writeHead(start.status ?? 200, start.headers);
@@ -13,7 +13,7 @@ const begin = (response: ServerResponse, start: Start, then: () => void): void =
 
 const announcingMore = (start: Start): Start => ({
   ...start,
-  headers: { ...MORE_THAN_COMES, ...start.headers },
+  headers: { ...LONGER_THAN_SENT, ...start.headers },
 });
 
 const pour = (response: ServerResponse): void => {

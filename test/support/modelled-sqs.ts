@@ -67,7 +67,7 @@ const SECOND = 1_000;
  * Up to 300 more batches a minute while messages wait:
  * https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
  */
-const ANOTHER_AFTER_MS = 60_000 / 300;
+const SCALE_UP_MS = 60_000 / 300;
 
 /**
  * Models an SQS standard queue with a Lambda event source mapping.
@@ -123,13 +123,13 @@ export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
       const batch = visible.splice(0, size).flatMap(receive);
       if (batch.length > 0) void invoke(batch);
     }
-    if (visible.length > 0) growLater();
+    if (visible.length > 0) scaleUpLater();
   };
 
-  const growLater = (): void => {
+  const scaleUpLater = (): void => {
     if (isGrowing || allowed >= most) return;
     isGrowing = true;
-    timeline.at(timeline.now() + ANOTHER_AFTER_MS, () => {
+    timeline.at(timeline.now() + SCALE_UP_MS, () => {
       isGrowing = false;
       allowed += 1;
       handOut();
@@ -175,7 +175,7 @@ export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
     busy += 1;
     const receipts = batch.map(({ receipt }) => receipt);
     await options.consume(receipts, environment);
-    for (const received of batch) comeAgain(received, receivedAt + options.visibilityMs());
+    for (const received of batch) redeliverLater(received, receivedAt + options.visibilityMs());
     busy -= 1;
     idleEnvironments.push(environment);
     if (visible.length === 0 && busy === 0) allowed = first;
@@ -183,7 +183,7 @@ export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
   };
 
   /** Makes the message visible again, unless it was deleted, returned, or received again in the meantime. */
-  const comeAgain = ({ message, receipt, isReturned }: Received<T>, at: number): void => {
+  const redeliverLater = ({ message, receipt, isReturned }: Received<T>, at: number): void => {
     if (message.isGone) return;
     timeline.at(at, () => {
       if (message.receiveCount === receipt.receiveCount && !isReturned())

@@ -6,11 +6,11 @@ import { clientOf } from '../../local/endpoints.ts';
 import { localAws } from '../../local/local-aws.ts';
 
 /** A local AWS separate from the deployed system's, which a test file may empty or stop. */
-export async function startOwnLocalAws(name: string) {
+export async function startSeparateLocalAws(name: string) {
   const folder = join(inject('folder'), name);
   mkdirSync(folder, { recursive: true });
   const { endpoint, keys, stop } = await startEmulator({ folder, signal: new AbortController().signal });
   return { endpoint, keys, client: clientOf({ endpoint, region: localAws.region, ...keys }), stop };
 }
 
-export type OwnLocalAws = Awaited<ReturnType<typeof startOwnLocalAws>>;
+export type SeparateLocalAws = Awaited<ReturnType<typeof startSeparateLocalAws>>;

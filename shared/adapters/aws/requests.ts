@@ -21,7 +21,7 @@ type Handle = NodeHttpHandler['handle'];
  * How the response body is passed to the client: S3's client needs a stream; the others read bytes, which is
  * cheaper.
  */
-export type AnswerForm = 'stream' | 'bytes';
+export type BodyForm = 'stream' | 'bytes';
 
 /**
  * Requests that always end, with a complete response or with an error that the SDK retries. The SDK has no
@@ -30,9 +30,9 @@ export type AnswerForm = 'stream' | 'bytes';
  */
 export class RequestsUntilDeadline extends NodeHttpHandler {
   readonly #deadline: CallDeadline;
-  readonly #form: AnswerForm;
+  readonly #form: BodyForm;
 
-  constructor(deadline: CallDeadline, form: AnswerForm) {
+  constructor(deadline: CallDeadline, form: BodyForm) {
     super({
       connectionTimeout: CONNECTION_TIMEOUT_MS,
       throwOnRequestTimeout: true,

@@ -71,7 +71,7 @@ export function chunkOfItem(item: unknown): Chunk {
 }
 
 /** The state of a member in stored form. */
-export function standingItemOf(standing: MemberState): unknown {
+export function stateItemOf(standing: MemberState): unknown {
   if (standing === 'pending') return PENDING;
   if (standing === 'own') return OWN;
   const { startedAt, durationMs, statusCode = null, snippet } = standing;
@@ -110,7 +110,7 @@ function conditionOf(expect: ChunkExpectation, to: Expression): string {
 }
 
 function isPending(subscriptionId: string, to: Expression): string {
-  return `${to.name('members', subscriptionId)} = ${to.value(standingItemOf('pending'))}`;
+  return `${to.name('members', subscriptionId)} = ${to.value(stateItemOf('pending'))}`;
 }
 
 /**
@@ -125,7 +125,7 @@ function updateOf(change: ChunkChange, to: Expression): string {
       ? {}
       : {
           acceptedAt: claim.acceptedAt,
-          members: Object.fromEntries(claim.members.map((id) => [id, standingItemOf('pending')])),
+          members: Object.fromEntries(claim.members.map((id) => [id, stateItemOf('pending')])),
           lease: claim.lease,
         }),
     updatedAt,
@@ -135,7 +135,7 @@ function updateOf(change: ChunkChange, to: Expression): string {
   const sets = [
     ...Object.entries(fields).map(([name, value]) => `${to.name(name)} = ${to.value(value)}`),
     ...[...standings].map(
-      ([id, standing]) => `${to.name('members', id)} = ${to.value(standingItemOf(standing))}`,
+      ([id, standing]) => `${to.name('members', id)} = ${to.value(stateItemOf(standing))}`,
     ),
   ];
   return [

@@ -8,7 +8,7 @@ import { chunkOfItem, chunkUpdateOf } from './chunk-item.ts';
 import { deliveryItemKeySchema, deliveryItemOf, deliveryOf } from './delivery-item.ts';
 import { chunkItemKeyOf, itemKeyOf, overduePartition, shards } from './delivery-keys.ts';
 import { conditionOf, updateOf } from './delivery-write.ts';
-import { conditional, expression, transacted } from './writes.ts';
+import { conditional, expression, transactWrite } from './writes.ts';
 import { decoded, ttlOf } from './record.ts';
 import type { DynamoDBDocument, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 import { randomBytes } from 'node:crypto';
@@ -18,30 +18,30 @@ import { randomBytes } from 'node:crypto';
  * and the copy is refused because of the first write. The token shows that; otherwise the lease holder would
  * believe that another invocation holds the lease.
  */
-const MARK = 'w';
+const TOKEN = 'w';
 
 type Creation = Extract<Transition, { create: Delivery }>;
 type Revision = Exclude<Transition, Creation>;
 
 /** Unique write tokens: a random prefix per process plus a counter, because randomBytes per write is slow. */
-function markMaker(): () => string {
-  const maker = randomBytes(6).toString('base64url');
-  let made = 0;
+function writeTokens(): () => string {
+  const prefix = randomBytes(6).toString('base64url');
+  let count = 0;
   return () => {
-    made += 1;
-    return `${maker}${made.toString(36)}`;
+    count += 1;
+    return `${prefix}${count.toString(36)}`;
   };
 }
 
 /** The deliveries table. AWS errors pass through, except failed conditions, which are results. */
 export function dynamoDeliveries(client: DynamoDBDocument, tableName: string): Deliveries {
-  const newMark = markMaker();
+  const newToken = writeTokens();
   return {
     write: async (transition) => {
-      const mark = newMark();
+      const token = newToken();
       return 'create' in transition
-        ? await created(client, tableName, transition, mark)
-        : await revised(client, tableName, transition, mark);
+        ? await createRecord(client, tableName, transition, token)
+        : await updateRecord(client, tableName, transition, token);
     },
     find: async (key) => {
       const { Item } = await client.get({ TableName: tableName, Key: itemKeyOf(key), ConsistentRead: true });
@@ -51,16 +51,16 @@ export function dynamoDeliveries(client: DynamoDBDocument, tableName: string): D
   };
 }
 
-async function created(
+async function createRecord(
   client: DynamoDBDocument,
   tableName: string,
   { create }: Creation,
-  mark: string,
+  token: string,
 ): Promise<WriteResult> {
-  return await answered(mark, async () => {
+  return await writeResult(token, async () => {
     await client.put({
       TableName: tableName,
-      Item: { ...deliveryItemOf(create), [MARK]: mark },
+      Item: { ...deliveryItemOf(create), [TOKEN]: token },
       ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     });
@@ -73,29 +73,34 @@ async function created(
  * `expiresAt` does not decrease. A record refused only for that is written again without `expiresAt`. Callers
  * that computed the change from the latest read never hit this path.
  */
-async function revised(
+async function updateRecord(
   client: DynamoDBDocument,
   tableName: string,
   transition: Revision,
-  mark: string,
+  token: string,
 ): Promise<WriteResult> {
   const write = (renewal: Renewal) =>
-    answered(mark, async () =>
-      deliveryOf((await client.update(updateRequest(tableName, transition, renewal, mark))).Attributes),
+    writeResult(token, async () =>
+      deliveryOf((await client.update(updateRequest(tableName, transition, renewal, token))).Attributes),
     );
   const result = await write('renews_expiry');
-  return result.kind === 'refused' && outlives(result.current, transition)
+  return result.kind === 'refused' && expiresLater(result.current, transition)
     ? await write('keeps_expiry')
     : result;
 }
 
 type Renewal = 'renews_expiry' | 'keeps_expiry';
 
-function outlives(current: Delivery | undefined, { expect, change }: Revision): boolean {
+function expiresLater(current: Delivery | undefined, { expect, change }: Revision): boolean {
   return current !== undefined && holds(expect, current) && current.expiresAt > change.expiresAt;
 }
 
-function updateRequest(tableName: string, { key, expect, change }: Revision, renewal: Renewal, mark: string) {
+function updateRequest(
+  tableName: string,
+  { key, expect, change }: Revision,
+  renewal: Renewal,
+  token: string,
+) {
   const to = expression();
   const condition = conditionOf(expect, to);
   const { expiresAt } = change;
@@ -106,7 +111,7 @@ function updateRequest(tableName: string, { key, expect, change }: Revision, ren
     UpdateExpression: updateOf(
       key,
       change,
-      { [MARK]: mark, ...(renews ? { expiresAt, [ttlAttribute]: ttlOf(expiresAt) } : {}) },
+      { [TOKEN]: token, ...(renews ? { expiresAt, [ttlAttribute]: ttlOf(expiresAt) } : {}) },
       to,
     ),
     ConditionExpression: renews
@@ -119,13 +124,13 @@ function updateRequest(tableName: string, { key, expect, change }: Revision, ren
 }
 
 /** The result of a conditional write. A refusal by our own write, sent twice, counts as written. */
-async function answered(mark: string, write: () => Promise<Delivery>): Promise<WriteResult> {
+async function writeResult(token: string, write: () => Promise<Delivery>): Promise<WriteResult> {
   const result = await conditional(write());
   if (result.kind === 'written') return { kind: 'written', delivery: result.output };
   const { item } = result;
   if (item === undefined) return { kind: 'refused', current: undefined };
   const current = deliveryOf(item);
-  return item[MARK] === mark ? { kind: 'written', delivery: current } : { kind: 'refused', current };
+  return item[TOKEN] === token ? { kind: 'written', delivery: current } : { kind: 'refused', current };
 }
 
 type LastKey = QueryCommandOutput['LastEvaluatedKey'];
@@ -213,7 +218,7 @@ export function dynamoTakeOut(
 ): Pick<Chunks, 'takeOut'> {
   return {
     takeOut: async (transition, delivery) => {
-      const result = await transacted(client, pacing, [
+      const result = await transactWrite(client, pacing, [
         { Update: { TableName: tableName, ...chunkUpdateOf(transition) } },
         {
           Put: {

@@ -184,7 +184,7 @@ export function deliveryItemOf(delivery: Delivery): Record<string, unknown> {
     ...(delivery.overdueAt === undefined
       ? {}
       : { [deliveryIndexes.overdue.partition]: overduePartitionOf(delivery.key) }),
-    ...withoutUsual({
+    ...withoutDefaults({
       acceptedAt: delivery.acceptedAt,
       status: delivery.status,
       reason: delivery.reason,
@@ -208,12 +208,12 @@ export function deliveryItemOf(delivery: Delivery): Record<string, unknown> {
 
 type Fields = Record<keyof typeof fields, unknown>;
 
-function withoutUsual(values: Fields): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(values).filter(([name, value]) => !isUsual(name, value)));
+function withoutDefaults(values: Fields): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).filter(([name, value]) => !isDefault(name, value)));
 }
 
 /** Whether a field is omitted from the item because reading it yields this default. */
-export function isUsual(name: string, value: unknown): boolean {
+export function isDefault(name: string, value: unknown): boolean {
   if (value === undefined) return true;
   switch (name) {
     case 'round':

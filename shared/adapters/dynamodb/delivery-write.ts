@@ -1,18 +1,18 @@
 import { deliveryIndexes, primaryKey } from '../../config/tables.ts';
 import type { DeliveryChange, DeliveryKey, Expectation, Lease } from '../../domain/delivery/delivery.ts';
 import { OPEN_STATUSES } from '../../domain/vocabulary.ts';
-import { attemptItemOf, isUsual, policyItemOf } from './delivery-item.ts';
+import { attemptItemOf, isDefault, policyItemOf } from './delivery-item.ts';
 import { isListed, listingPartitionsOf, overduePartitionOf } from './delivery-keys.ts';
 import type { Expression } from './writes.ts';
 
 /** Conditions on an existing record; `absent` is a condition of PutItem. */
-type StandingExpectation = Exclude<Expectation, { kind: 'absent' }>;
+type ExistingRecordExpectation = Exclude<Expectation, { kind: 'absent' }>;
 
 /**
  * Domain `holds` as a condition expression. Attempts are counted by `size`: a separate counter could disagree
  * with the list. A comparison with a missing attribute is false, except `<>`.
  */
-export function conditionOf(expect: StandingExpectation, to: Expression): string {
+export function conditionOf(expect: ExistingRecordExpectation, to: Expression): string {
   switch (expect.kind) {
     case 'claimable':
       return `${awaiting(expect.recorded, to)} AND attribute_not_exists(${to.name('lease')}) AND ${due(expect.now, to)}`;
@@ -50,7 +50,7 @@ function due(now: number, to: Expression): string {
   return `(attribute_not_exists(${to.name('next')}) OR ${to.name('next', 'dueAt')} <= ${to.value(now)})`;
 }
 
-function over(expect: Extract<StandingExpectation, { kind: 'over' }>, to: Expression): string {
+function over(expect: Extract<ExistingRecordExpectation, { kind: 'over' }>, to: Expression): string {
   return [
     equal(['status'], expect.status, to),
     `size(${to.name('attempts')}) = ${to.value(expect.recorded)}`,
@@ -101,7 +101,7 @@ export function updateOf(
 }
 
 function isRemoval(name: string, value: unknown): boolean {
-  return value === null || isUsual(name, value);
+  return value === null || isDefault(name, value);
 }
 
 function fieldsOf(change: DeliveryChange): Assignments {

@@ -12,7 +12,7 @@ import { InvalidMarkerError, type Page, type PageRequest } from '../../ports/pag
 import { chunkOfItem } from './chunk-item.ts';
 import { deliveryOf } from './delivery-item.ts';
 import { chunkPrefix, deliveryPrefix, itemKeyOf, partitionOf } from './delivery-keys.ts';
-import { pagesOf, queriedItems } from './queries.ts';
+import { pagesOf, queryItems } from './queries.ts';
 import { lastOf, listingOf, pageOf } from './pages.ts';
 import { decoded } from './record.ts';
 
@@ -33,10 +33,10 @@ export async function pageOfMessage(
   const found: Delivery[] = [];
   const pageOfBucket = async (bucket: number, atMost: number): Promise<Delivery[]> => {
     const from = last?.bucket === bucket ? last : undefined;
-    const chunks = await queriedItems(client, queryOf(tableName, message, bucket, chunkPrefix));
+    const chunks = await queryItems(client, queryOf(tableName, message, bucket, chunkPrefix));
     const query = queryOf(tableName, message, bucket, deliveryPrefix);
-    const own = await queriedItems(client, { ...query, ExclusiveStartKey: from && itemKeyOf(from) }, atMost);
-    return inOneOrder(chunks.map(chunkOfItem), own.map(deliveryOf), from?.subscriptionId).slice(0, atMost);
+    const own = await queryItems(client, { ...query, ExclusiveStartKey: from && itemKeyOf(from) }, atMost);
+    return mergedInOrder(chunks.map(chunkOfItem), own.map(deliveryOf), from?.subscriptionId).slice(0, atMost);
   };
   const end = endOfBuckets({ firstBucket, ...rest });
   for (let bucket = last?.bucket ?? firstBucket; bucket < end && found.length < wanted; bucket += 1)
@@ -48,7 +48,7 @@ export async function pageOfMessage(
  * Deliveries of chunks and of separate records, sorted by subscription. Cutting the result to the number of
  * records requested loses none of them.
  */
-function inOneOrder(
+function mergedInOrder(
   chunks: readonly Chunk[],
   own: readonly Delivery[],
   after: string | undefined,
@@ -98,7 +98,7 @@ export async function tallyOfMessage(
   const end = endOfBuckets({ firstBucket, ...rest });
   for (let bucket = firstBucket; bucket < end; bucket += 1) {
     const statuses = new Map<string, Status>();
-    for (const item of await queriedItems(client, queryOf(tableName, message, bucket, chunkPrefix)))
+    for (const item of await queryItems(client, queryOf(tableName, message, bucket, chunkPrefix)))
       for (const { key, status } of deliveriesIn(chunkOfItem(item))) statuses.set(key.subscriptionId, status);
     const query = {
       ...queryOf(tableName, message, bucket, deliveryPrefix),

@@ -34,7 +34,7 @@ export function dynamoMessageListings(client: DynamoDBDocument, tableName: strin
     let left = hoursOf(window, direction, after);
     // One hour at a time while messages are found; after an empty step the number of hours doubles.
     for (let atOnce = 1, looked = 0; !isOver(left) && looked < MOST_HOURS && items.length < request.limit;) {
-      const { hours, rest } = taken(left, direction, Math.min(atOnce, MOST_HOURS - looked));
+      const { hours, rest } = splitHours(left, direction, Math.min(atOnce, MOST_HOURS - looked));
       const parts = partsOf(client, tableName, { window, after, direction, hours });
       const { found, readTo } = await mergedPage(parts, direction, request.limit - items.length);
       items.push(...found.map(({ item }) => item));
@@ -73,7 +73,11 @@ function hoursOf({ since, until }: MessageWindow, direction: Direction, after: s
 }
 
 /** The next hours in the direction of the listing, and the rest. */
-function taken({ first, end }: Hours, direction: Direction, count: number): { hours: Hours; rest: Hours } {
+function splitHours(
+  { first, end }: Hours,
+  direction: Direction,
+  count: number,
+): { hours: Hours; rest: Hours } {
   const border = direction === 'ascending' ? Math.min(first + count, end) : Math.max(end - count, first);
   const earlier = { first, end: border };
   const later = { first: border, end };

@@ -8,7 +8,7 @@ import type { DynamoDBDocument, QueryCommandInput, QueryCommandOutput } from '@a
 type Item = Record<string, unknown>;
 
 /** The responses to a query, one per request, fetched as they are consumed. */
-export async function* answersOf(
+export async function* responsesOf(
   client: DynamoDBDocument,
   query: QueryCommandInput,
 ): AsyncGenerator<QueryCommandOutput> {
@@ -22,11 +22,11 @@ export async function* answersOf(
 
 /** The pages of a query, one per request, fetched as they are consumed. */
 export async function* pagesOf(client: DynamoDBDocument, query: QueryCommandInput): AsyncGenerator<Item[]> {
-  for await (const { Items = [] } of answersOf(client, query)) yield Items;
+  for await (const { Items = [] } of responsesOf(client, query)) yield Items;
 }
 
 /** The items of a query, following pages until `atMost` are found or there are no more. */
-export async function queriedItems(
+export async function queryItems(
   client: DynamoDBDocument,
   query: Omit<QueryCommandInput, 'Limit'>,
   atMost = Infinity,

@@ -4,7 +4,7 @@ import { primaryKey } from '../../config/tables.ts';
 import { type Amount, amountOf } from '../../domain/subscription/room.ts';
 import { pagesOf } from './queries.ts';
 import { isDeletedQueue, queueItemKey, queuePartition, subscriptionPrefix } from './subscription-item.ts';
-import { pausesOf, type RegistryTable, THERE } from './subscription-writes.ts';
+import { retryOptions, type RegistryTable, QUEUE_EXISTS } from './subscription-writes.ts';
 import { conditional, ifNoConflict } from './writes.ts';
 import { TransactionConflictException } from '@aws-sdk/client-dynamodb';
 
@@ -20,18 +20,20 @@ type Room = { queue: string; more: Amount; most: Amount };
  * the write that follows fails.
  */
 export async function takeRoom(table: RegistryTable, room: Room): Promise<boolean> {
-  const taken = await withRetriedWrites(() => take(table, room), pausesOf(table));
+  const taken = await withRetriedWrites(() => tryToTakeRoom(table, room), retryOptions(table));
   if (taken === 'again') throw new ContendedError(`queue ${room.queue}`);
   return taken;
 }
 
-async function take(table: RegistryTable, room: Room): Promise<boolean | 'again'> {
-  const result = await conditional(table.client.update(takingOf(table, room))).catch(passingConflict);
+async function tryToTakeRoom(table: RegistryTable, room: Room): Promise<boolean | 'again'> {
+  const result = await conditional(table.client.update(reservationUpdate(table, room))).catch(
+    retryAfterConflict,
+  );
   if (result === 'again') return 'again';
   if (result.kind === 'written' || result.item === undefined || isDeletedQueue(result.item)) return true;
   const bound = boundSchema.parse(result.item);
   if (table.clock.now() >= bound.roomCountedAt + COUNT_AGAIN_AFTER_MS) {
-    await count(table, room.queue, { subscriptions: bound.roomSubscriptions, bytes: bound.roomBytes });
+    await recount(table, room.queue, { subscriptions: bound.roomSubscriptions, bytes: bound.roomBytes });
     return 'again';
   }
   // Another caller is still counting a queue that had no bound.
@@ -45,7 +47,7 @@ const boundSchema = z.object({
 });
 
 /** Amounts that do not grow are not checked. */
-function takingOf({ tableName }: RegistryTable, { queue, more, most }: Room) {
+function reservationUpdate({ tableName }: RegistryTable, { queue, more, most }: Room) {
   const grown = [
     ...(more.subscriptions > 0 ? ['roomSubscriptions <= :leftSubscriptions'] : []),
     ...(more.bytes > 0 ? ['roomBytes <= :leftBytes'] : []),
@@ -54,7 +56,7 @@ function takingOf({ tableName }: RegistryTable, { queue, more, most }: Room) {
     TableName: tableName,
     Key: queueItemKey(queue),
     UpdateExpression: 'ADD roomSubscriptions :subscriptions, roomBytes :bytes',
-    ConditionExpression: [THERE, 'attribute_exists(roomBytes)', ...grown].join(' AND '),
+    ConditionExpression: [QUEUE_EXISTS, 'attribute_exists(roomBytes)', ...grown].join(' AND '),
     ExpressionAttributeValues: {
       ':subscriptions': more.subscriptions,
       ':bytes': more.bytes,
@@ -66,7 +68,7 @@ function takingOf({ tableName }: RegistryTable, { queue, more, most }: Room) {
 }
 
 /** A transaction held the queue's item at that moment; the update is retried. */
-function passingConflict(error: unknown): 'again' {
+function retryAfterConflict(error: unknown): 'again' {
   if (error instanceof TransactionConflictException) return 'again';
   throw error;
 }
@@ -75,7 +77,7 @@ function passingConflict(error: unknown): 'again' {
  * Sets the bound to the stored amount, unless another caller has just done so or is doing it. The bound is
  * changed by the difference, so that concurrent reservations remain counted.
  */
-async function count(table: RegistryTable, queue: string, bound: Amount): Promise<void> {
+async function recount(table: RegistryTable, queue: string, bound: Amount): Promise<void> {
   const { client, tableName, clock } = table;
   const own = { TableName: tableName, Key: queueItemKey(queue) };
   const now = clock.now();
@@ -83,17 +85,17 @@ async function count(table: RegistryTable, queue: string, bound: Amount): Promis
     client.update({
       ...own,
       UpdateExpression: 'SET roomCountedAt = :now',
-      ConditionExpression: `${THERE} AND (attribute_not_exists(roomCountedAt) OR roomCountedAt <= :before)`,
+      ConditionExpression: `${QUEUE_EXISTS} AND (attribute_not_exists(roomCountedAt) OR roomCountedAt <= :before)`,
       ExpressionAttributeValues: { ':now': now, ':before': now - COUNT_AGAIN_AFTER_MS },
     }),
   );
   if (claimed === undefined) return;
-  const stored = await storedOf(table, queue);
+  const stored = await countStored(table, queue);
   await ifNoConflict(
     client.update({
       ...own,
       UpdateExpression: 'ADD roomSubscriptions :subscriptions, roomBytes :bytes',
-      ConditionExpression: THERE,
+      ConditionExpression: QUEUE_EXISTS,
       ExpressionAttributeValues: {
         ':subscriptions': stored.subscriptions - bound.subscriptions,
         ':bytes': stored.bytes - bound.bytes,
@@ -102,7 +104,7 @@ async function count(table: RegistryTable, queue: string, bound: Amount): Promis
   );
 }
 
-async function storedOf({ client, tableName }: RegistryTable, queue: string): Promise<Amount> {
+async function countStored({ client, tableName }: RegistryTable, queue: string): Promise<Amount> {
   const stored: Amount = { subscriptions: 0, bytes: 0 };
   const query = {
     TableName: tableName,

@@ -15,11 +15,11 @@ import {
   expression,
   ifConditionHolds,
   ifNoConflict,
-  transacted,
+  transactWrite,
   updateOf,
 } from './writes.ts';
-import { queriedItems } from './queries.ts';
-import { NOT_DELETED, pausesOf, type RegistryTable } from './subscription-writes.ts';
+import { queryItems } from './queries.ts';
+import { NOT_DELETED, retryOptions, type RegistryTable } from './subscription-writes.ts';
 import {
   isDeletedQueue,
   itemOf,
@@ -54,7 +54,7 @@ export async function putQueue(table: RegistryTable, queue: Queue): ReturnType<R
     ReturnValues: 'ALL_OLD' as const,
     ...to.attributes(),
   };
-  const { Attributes } = await onceRemoved(table, queue.name, () =>
+  const { Attributes } = await writeOnceRemoved(table, queue.name, () =>
     ifConditionHolds(table.client.update(update)),
   );
   return Attributes === undefined ? { kind: 'created' } : { kind: 'replaced', before: queueOf(Attributes) };
@@ -68,7 +68,7 @@ export async function ensureQueue(table: RegistryTable, queue: Queue): Promise<v
     ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
   };
-  await onceRemoved(table, queue.name, async () => {
+  await writeOnceRemoved(table, queue.name, async () => {
     const result = await conditional(table.client.put(put));
     return result.kind === 'refused' && isDeletedQueue(result.item) ? undefined : 'there';
   });
@@ -78,7 +78,7 @@ export async function ensureQueue(table: RegistryTable, queue: Queue): Promise<v
  * Writes a queue. If a queue of that name is being deleted, removes the rest of it first and then writes again.
  * @throws QueueBeingDeletedError if the removal takes too long
  */
-async function onceRemoved<Written>(
+async function writeOnceRemoved<Written>(
   table: RegistryTable,
   name: string,
   write: () => Promise<Written | undefined>,
@@ -127,13 +127,14 @@ export async function removeDeletedQueue(
     const items = await subscriptionItems(table, name);
     const isDeleted = { TableName: tableName, Key, ConditionExpression: 'attribute_exists(deletedAt)' };
     if (items.length === 0) await ifConditionHolds(client.delete(isDeleted));
-    else await transacted(client, clock, [{ ConditionCheck: isDeleted }, ...deletionsOf(table, name, items)]);
+    else
+      await transactWrite(client, clock, [{ ConditionCheck: isDeleted }, ...deletionsOf(table, name, items)]);
   } while (hasTime());
   return false;
 }
 
 function subscriptionItems({ client, tableName }: RegistryTable, queue: string): Promise<readonly unknown[]> {
-  return queriedItems(
+  return queryItems(
     client,
     {
       TableName: tableName,
@@ -189,7 +190,7 @@ export async function changeQueue(
     const guards = { createdAt: item['createdAt'], metadata: item['metadata'], deletedAt: undefined };
     const write = client.update({ ...at, ...updateOf(edits, guards) });
     return (await ifNoConflict(write)) === undefined ? 'again' : { kind: 'changed', before, after };
-  }, pausesOf(table));
+  }, retryOptions(table));
   if (changed === 'again') throw new ContendedError(`queue ${name}`);
   return changed;
 }

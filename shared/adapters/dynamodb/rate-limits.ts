@@ -15,7 +15,7 @@ import {
 import type { Clock } from '../../ports/clock.ts';
 import type { RateLimitedKey, RateLimits } from '../../ports/subscriptions.ts';
 import { slotsItemKey } from './delivery-keys.ts';
-import { gathered } from '../gathered.ts';
+import { combineCalls } from '../gathered.ts';
 import { conditional, expression, type Expression, ifConditionHolds } from './writes.ts';
 import { decoded, RECORD_VERSION, ttlOf } from './record.ts';
 import type { DynamoDBDocument, UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
@@ -38,7 +38,7 @@ const EXPIRING_TOGETHER_MS = 10_000;
 /** Milliseconds; slots for later are reserved together if their times are this close. */
 const STARTING_TOGETHER_MS = 1_000;
 
-type Asked = {
+type SlotRequest = {
   limited: RateLimitedKey;
   limit: RateLimit;
   from: number | undefined;
@@ -56,13 +56,13 @@ export function dynamoRateLimits(
   clock: Pick<Clock, 'now'>,
 ): RateLimits {
   const ends = new Map<string, number>();
-  const reserve = gathered<Asked & { line: string }, Slot>(
+  const reserve = combineCalls<SlotRequest & { line: string }, Slot>(
     GATHER_MS,
     async (_, { line: key, ...asked }, count) => {
       const now = clock.now();
       const stands = (ends.get(key) ?? 0) > now;
       const first: Way = stands || asked.from !== undefined ? 'lengthen' : 'begin';
-      const { reservedUpTo, slots } = await reservation(client, tableName, { ...asked, count, now, first });
+      const { reservedUpTo, slots } = await reserveSlots(client, tableName, { ...asked, count, now, first });
       if (ends.size >= MOST_REMEMBERED) ends.clear();
       ends.set(key, reservedUpTo);
       return slots;
@@ -82,12 +82,12 @@ export function dynamoRateLimits(
       });
     },
     leave: async (limited, slot) => {
-      await ifConditionHolds(client.update(leavingOf(tableName, limited, slot, clock.now())));
+      await ifConditionHolds(client.update(returnSlotUpdate(tableName, limited, slot, clock.now())));
     },
   };
 }
 
-type Wanted = Asked & { count: number; now: number; first: Way };
+type Wanted = SlotRequest & { count: number; now: number; first: Way };
 type Way = 'lengthen' | 'begin';
 
 /**
@@ -95,7 +95,7 @@ type Way = 'lengthen' | 'begin';
  */
 type Reservation = { reservedUpTo: number; slots: readonly Slot[] };
 
-async function reservation(
+async function reserveSlots(
   client: DynamoDBDocument,
   tableName: string,
   wanted: Wanted,
@@ -108,7 +108,7 @@ async function reservation(
   let write = writes[wanted.first](tableName, wanted);
   const reserved = await withRetriedWrites<Reservation>(
     async () => {
-      const result = await updated(client, write.request);
+      const result = await writeLine(client, write.request);
       if (result.kind === 'written')
         return { reservedUpTo: result.line.reservedUpTo, slots: write.slotsIn(result.line) };
       const found = findSlots(result.line, count, wanted);
@@ -198,7 +198,7 @@ function fill(
 }
 
 /** Returns a slot to the free slots of its line while the line stands. */
-function leavingOf(
+function returnSlotUpdate(
   tableName: string,
   limited: RateLimitedKey,
   { at, epoch }: Slot,
@@ -230,7 +230,7 @@ const lineSchema = z.object({
 
 type LineResult = { kind: 'written'; line: Line } | { kind: 'refused'; line: Line | undefined };
 
-async function updated(client: DynamoDBDocument, request: UpdateCommandInput): Promise<LineResult> {
+async function writeLine(client: DynamoDBDocument, request: UpdateCommandInput): Promise<LineResult> {
   const result = await conditional(client.update(request));
   if (result.kind === 'written')
     return { kind: 'written', line: decoded(lineSchema, result.output.Attributes) };

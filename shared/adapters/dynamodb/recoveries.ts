@@ -7,7 +7,7 @@ import type { Recoveries, SaveResult } from '../../ports/deliveries.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { conditional } from './writes.ts';
 import { lastOf, pageOf } from './pages.ts';
-import { queriedItems } from './queries.ts';
+import { queryItems } from './queries.ts';
 import { decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { randomBytes } from 'node:crypto';
 
@@ -15,15 +15,15 @@ import { randomBytes } from 'node:crypto';
  * Attribute with the token of the last write: distinguishes our own write, repeated because its response was
  * lost, from a concurrent one (see deliveries.ts).
  */
-const MARK = 'w';
+const TOKEN = 'w';
 
 /** The recoveries of a queue, in the deliveries table. */
 export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): Recoveries {
   return {
     create: async (recovery) => {
-      const { put, mark } = putOf(tableName, recovery);
+      const { put, token } = putOf(tableName, recovery);
       const absent = { ...put, ConditionExpression: `attribute_not_exists(${primaryKey.partition})` };
-      await answered(mark, client.put(absent), (error) => {
+      await savingResult(token, client.put(absent), (error) => {
         throw error;
       });
     },
@@ -38,7 +38,7 @@ export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): R
     list: async (queue, page) => {
       const listing = `${queue}#recoveries`;
       const last = lastOf(listing, page);
-      const items = await queriedItems(
+      const items = await queryItems(
         client,
         {
           TableName: tableName,
@@ -52,14 +52,14 @@ export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): R
       return pageOf(listing, items.map(recoveryOf), page.limit, ({ id }) => id);
     },
     save: async (recovery) => {
-      const { put, mark } = putOf(tableName, recovery);
+      const { put, token } = putOf(tableName, recovery);
       const unchanged = {
         ...put,
         ConditionExpression: '#version = :before',
         ExpressionAttributeNames: { '#version': 'version' },
         ExpressionAttributeValues: { ':before': recovery.version - 1 },
       };
-      return await answered(mark, client.put(unchanged), (_error, current) => ({
+      return await savingResult(token, client.put(unchanged), (_error, current) => ({
         kind: 'refused',
         current,
       }));
@@ -68,22 +68,22 @@ export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): R
 }
 
 function putOf(tableName: string, recovery: Recovery) {
-  const mark = randomBytes(9).toString('base64url');
+  const token = randomBytes(9).toString('base64url');
   const put = {
     TableName: tableName,
-    Item: { ...recoveryItemOf(recovery), [MARK]: mark },
+    Item: { ...recoveryItemOf(recovery), [TOKEN]: token },
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
   };
-  return { put, mark };
+  return { put, token };
 }
 
-async function answered(
-  mark: string,
+async function savingResult(
+  token: string,
   write: Promise<unknown>,
   refused: (error: Error, current: Recovery | undefined) => SaveResult,
 ): Promise<SaveResult> {
   const result = await conditional(write);
-  if (result.kind === 'written' || result.item?.[MARK] === mark) return { kind: 'saved' };
+  if (result.kind === 'written' || result.item?.[TOKEN] === token) return { kind: 'saved' };
   const { item, error } = result;
   return refused(error, item === undefined ? undefined : recoveryOf(item));
 }

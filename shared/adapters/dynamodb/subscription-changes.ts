@@ -2,8 +2,15 @@ import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { Subscription } from '../../domain/subscription/subscription.ts';
 import type { SubscriptionAt, Registry } from '../../ports/subscriptions.ts';
-import { editsOf, ifNoConflict, type ItemEdit, type RefusedWrite, transacted, updateOf } from './writes.ts';
-import { releaseSubscriber, pausesOf, type RegistryTable } from './subscription-writes.ts';
+import {
+  editsOf,
+  ifNoConflict,
+  type ItemEdit,
+  type RefusedWrite,
+  transactWrite,
+  updateOf,
+} from './writes.ts';
+import { releaseSubscriber, retryOptions, type RegistryTable } from './subscription-writes.ts';
 import {
   holderOf,
   isDeletedQueue,
@@ -35,7 +42,7 @@ export async function changeSubscription(
     const edits = editsOf(found.item, subscriptionItemOf(before), subscriptionItemOf(after));
     if (edits.length === 0) return { kind: 'left', current: before };
     return writeChange(table, target, { found, after, edits });
-  }, pausesOf(table));
+  }, retryOptions(table));
   if (changed === 'again') throw contended(target);
   return changed;
 }
@@ -52,7 +59,7 @@ export async function markDeleted(
     const found = await find(table, target);
     if (found === undefined || isMarked(found)) return found?.subscription;
     return mark(table, found, target.now);
-  }, pausesOf(table));
+  }, retryOptions(table));
   if (marked === 'again') throw contended(target);
   return marked;
 }
@@ -67,7 +74,7 @@ async function mark(table: RegistryTable, found: Found, now: number): Promise<Su
   const after = { ...before, deletedAt: now };
   const edits = editsOf(found.item, subscriptionItemOf(before), subscriptionItemOf(after));
   const update = updateOfSubscription(table, found, edits, ['subscriber']);
-  const result = await transacted(client, clock, [update, releaseOf(table, before)]);
+  const result = await transactWrite(client, clock, [update, releaseOf(table, before)]);
   if (result.kind === 'written') return after;
   if (result.writes[0]?.failed === true) return 'again';
   // It had expired, and another subscription now holds its subscriber.
@@ -112,7 +119,7 @@ async function writeChange(
     return written === undefined ? 'again' : changed;
   }
   const update = updateOfSubscription(table, found, edits, [...CLAIMED, ...guards]);
-  const result = await transacted(client, clock, [update, ...claims]);
+  const result = await transactWrite(client, clock, [update, ...claims]);
   if (result.kind === 'written') return changed;
   const refusal = afterRefusal(result.writes);
   if (refusal === 'again' || refusal.kind !== 'conflict') return refusal;

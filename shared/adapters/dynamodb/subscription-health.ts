@@ -15,8 +15,8 @@ export function changeHealth(
   change: HealthChange,
 ): Promise<HealthResult> {
   const to = expression();
-  return updated(client, place, {
-    conditions: [...decisionOf(change, to), ...roomFor(change, to), ...stateOf(change, to)],
+  return writeHealth(client, place, {
+    conditions: [...decisionOf(change, to), ...noUnsentEvent(change, to), ...stateOf(change, to)],
     update: updateOf(change, to),
     to,
   });
@@ -30,7 +30,7 @@ export async function disable(
   changedAt: number | undefined,
 ): Promise<Disabled | undefined> {
   const to = expression();
-  const result = await updated(client, place, {
+  const result = await writeHealth(client, place, {
     conditions: [isEnabled(to), isUnchanged(changedAt, to)],
     update: `SET ${to.name('disabled')} = ${to.value({ reason: disabled.reason, at: disabled.at })}`,
     to,
@@ -40,7 +40,7 @@ export async function disable(
 
 type Update = { conditions: readonly string[]; update: string; to: Expression };
 
-async function updated(
+async function writeHealth(
   client: DynamoDBDocument,
   { tableName, queue, subscriptionId }: SubscriptionPlace,
   { conditions, update, to }: Update,
@@ -69,13 +69,13 @@ function decisionOf(change: HealthChange, to: Expression): string[] {
       return [`attribute_not_exists(${to.name('failing')})`, isEnabled(to)];
     case 'count': {
       const { since, failures } = change.failing;
-      return [isSpell(since, to), `${failuresIn(to)} = ${to.value(failures - 1)}`, isEnabled(to)];
+      return [isSameStreak(since, to), `${failuresIn(to)} = ${to.value(failures - 1)}`, isEnabled(to)];
     }
     case 'recover':
-      return [isSpell(change.since, to)];
+      return [isSameStreak(change.since, to)];
     case 'disable':
       return [
-        isSpell(change.since, to),
+        isSameStreak(change.since, to),
         `${failuresIn(to)} >= ${to.value(FAILURES_TO_DISABLE)}`,
         isEnabled(to),
       ];
@@ -87,7 +87,7 @@ function decisionOf(change: HealthChange, to: Expression): string[] {
   }
 }
 
-function roomFor(change: HealthChange, to: Expression): string[] {
+function noUnsentEvent(change: HealthChange, to: Expression): string[] {
   return change.kind !== 'sent' && 'unsent' in change ? [`attribute_not_exists(${to.name('unsent')})`] : [];
 }
 
@@ -105,7 +105,7 @@ function isEnabled(to: Expression): string {
   return `attribute_not_exists(${to.name('disabled')})`;
 }
 
-function isSpell(since: number, to: Expression): string {
+function isSameStreak(since: number, to: Expression): string {
   return `${to.name('failing', 'since')} = ${to.value(since)}`;
 }
 
@@ -119,16 +119,16 @@ function updateOf(change: HealthChange, to: Expression): string {
     const sets = Object.entries(values).map(([name, value]) => `${to.name(name)} = ${to.value(value)}`);
     return sets.length === 0 ? '' : `SET ${sets.join(', ')}`;
   };
-  const told = 'unsent' in change ? { unsent: change.unsent } : {};
+  const eventToSend = 'unsent' in change ? { unsent: change.unsent } : {};
   switch (change.kind) {
     case 'begin':
       return set({ failing: change.failing });
     case 'count':
-      return set({ failing: change.failing, ...told });
+      return set({ failing: change.failing, ...eventToSend });
     case 'recover':
-      return `${set(told)} REMOVE ${to.name('failing')}`;
+      return `${set(eventToSend)} REMOVE ${to.name('failing')}`;
     case 'disable':
-      return set({ disabled: change.disabled, ...told });
+      return set({ disabled: change.disabled, ...eventToSend });
     case 'sent':
       return `REMOVE ${to.name('unsent')}`;
   }

@@ -5,7 +5,7 @@ import type { Subscription } from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Registry } from '../../ports/subscriptions.ts';
 import { changeQueue, deleteQueue, ensureQueue, putQueue, removeDeletedQueue } from './queues.ts';
-import { answersOf, itemsByKey, queriedItems } from './queries.ts';
+import { responsesOf, itemsByKey, queryItems } from './queries.ts';
 import { takeRoom } from './queue-room.ts';
 import { changeSubscription, markDeleted } from './subscription-changes.ts';
 import { addSubscriptions, type RegistryTable, removeMarked } from './subscription-writes.ts';
@@ -56,7 +56,7 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
     listQueues: async (page, part) => {
       const last = lastOf(QUEUE_LISTING, page);
       const { partition, sort } = subscriptionIndexes.queues;
-      const items = await queriedItems(
+      const items = await queryItems(
         client,
         {
           ...queryOfQueues(tableName, part),
@@ -69,7 +69,7 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
     },
     countQueues: async (part) => {
       let count = 0;
-      for await (const { Count = 0 } of answersOf(client, {
+      for await (const { Count = 0 } of responsesOf(client, {
         ...queryOfQueues(tableName, part),
         Select: 'COUNT',
       }))
@@ -88,7 +88,7 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
     findBySubscribers: (queue, subscribers) => findBySubscribers(table, queue, subscribers),
     listSubscriptions: async (queue, page) => {
       const last = lastOf(queue, page);
-      const items = await queriedItems(
+      const items = await queryItems(
         client,
         {
           TableName: tableName,

@@ -11,7 +11,7 @@ import {
   subscriptionItemKey,
   subscriptionItemOf,
 } from './subscription-item.ts';
-import { ifConditionHolds, transacted } from './writes.ts';
+import { ifConditionHolds, transactWrite } from './writes.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 
 /**
@@ -27,7 +27,7 @@ export type RegistryTable = {
 const FIRST_PAUSE_MS = 5;
 
 /** Number of tries, and the jittered pause between them, for changes that lose against concurrent ones. */
-export function pausesOf({ clock }: RegistryTable) {
+export function retryOptions({ clock }: RegistryTable) {
   return { tries: 8, pause: (tried: number) => clock.sleep(Math.random() * FIRST_PAUSE_MS * 2 ** tried) };
 }
 
@@ -35,7 +35,7 @@ export function pausesOf({ clock }: RegistryTable) {
 export const NOT_DELETED = 'attribute_not_exists(deletedAt)';
 
 /** The queue exists. */
-export const THERE = `attribute_exists(${primaryKey.partition}) AND ${NOT_DELETED}`;
+export const QUEUE_EXISTS = `attribute_exists(${primaryKey.partition}) AND ${NOT_DELETED}`;
 const ABSENT = `attribute_not_exists(${primaryKey.partition})`;
 
 /**
@@ -74,13 +74,13 @@ async function add(
   subscriptions: readonly Subscription[],
 ): Promise<readonly RefusedClaim[]> {
   const queue = subscriptions[0]?.queue ?? '';
-  const result = await transacted(client, clock, [
+  const result = await transactWrite(client, clock, [
     {
       Update: {
         TableName: tableName,
         Key: queueItemKey(queue),
         UpdateExpression: 'ADD subscriptionsAdded :count',
-        ConditionExpression: THERE,
+        ConditionExpression: QUEUE_EXISTS,
         ExpressionAttributeValues: { ':count': subscriptions.length },
       },
     },
@@ -135,7 +135,7 @@ export async function releaseSubscriber(
   const holderKey = subscriptionItemKey(wanted.queue, holder);
   const { Item } = await client.get({ TableName: tableName, Key: holderKey, ConsistentRead: true });
   if (Item !== undefined) return false;
-  const result = await transacted(client, clock, [
+  const result = await transactWrite(client, clock, [
     {
       ConditionCheck: {
         TableName: tableName,

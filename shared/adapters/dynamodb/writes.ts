@@ -137,7 +137,7 @@ const MAX_TRIES = 8;
 const FIRST_PAUSE_MS = 25;
 
 /** Transient reasons of a cancelled transaction: a conflict or throttling. The SDK retries neither. */
-const PASSING: ReadonlySet<string> = new Set([
+const TRANSIENT: ReadonlySet<string> = new Set([
   'TransactionConflict',
   'ThrottlingError',
   'ProvisionedThroughputExceeded',
@@ -147,7 +147,7 @@ const PASSING: ReadonlySet<string> = new Set([
  * Writes all or nothing. Retries transient cancellations after a pause, at most eight tries in all and while
  * there is time. Errors pass through, except failed conditions, which are results.
  */
-export async function transacted(
+export async function transactWrite(
   client: DynamoDBDocument,
   { sleep, deadline }: Pacing,
   writes: NonNullable<TransactWriteCommandInput['TransactItems']>,
@@ -176,6 +176,6 @@ function cancellationOf({ CancellationReasons: reasons = [] }: TransactionCancel
       failed: Code === 'ConditionalCheckFailed',
       item: Item === undefined ? undefined : unmarshall(Item),
     })),
-    passes: reasons.some(({ Code = '' }) => PASSING.has(Code)),
+    passes: reasons.some(({ Code = '' }) => TRANSIENT.has(Code)),
   };
 }

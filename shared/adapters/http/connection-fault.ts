@@ -24,13 +24,13 @@ export class NameNotResolved extends Error {
  * System error codes when this process or machine is out of descriptors, buffers or memory. EADDRNOTAVAIL is not
  * included: a function without IPv6 also gets it from a subscriber that has only IPv6.
  */
-const OUR_CODES: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
+const LOCAL_CODES: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
 /** The error to throw if a look-up or connection failed for lack of a local resource; otherwise undefined. */
 export function requestNotSentError(error: unknown): RequestNotSentError | undefined {
   if (error instanceof RequestNotSentError) return error;
   const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
-  const code = errors.map(codeOf).find((one) => OUR_CODES.has(one));
+  const code = errors.map(codeOf).find((one) => LOCAL_CODES.has(one));
   return code === undefined ? undefined : new RequestNotSentError(code);
 }
 
@@ -42,7 +42,7 @@ type Fault = { error: ConnectionFault; detail: string };
  */
 export function faultOf(error: unknown, stage: ConnectionStage): Fault {
   if (error instanceof NameNotResolved) return { error: 'dns_failed', detail: codeOf(error.cause) };
-  if (error instanceof AggregateError) return mostTelling(error.errors, stage);
+  if (error instanceof AggregateError) return mostInformative(error.errors, stage);
   const code = codeOf(error);
   return (
     socketFault(code, error, stage) ??
@@ -67,7 +67,7 @@ export function timeoutFault(stage: ConnectionStage): Fault {
  * The most informative fault after several addresses were tried: a refused connection says more than a missing
  * route.
  */
-function mostTelling(failures: readonly unknown[], stage: ConnectionStage): Fault {
+function mostInformative(failures: readonly unknown[], stage: ConnectionStage): Fault {
   const faults = failures.map((error) => faultOf(error, stage));
   return (
     faults.find((fault) => fault.error !== 'connection_failed') ??

@@ -36,8 +36,8 @@ export async function connect(url: URL, connector: Connector, connecting: Connec
   connecting.reached('connecting');
   const target = { hostname, port, addresses: addresses.slice(0, MAX_TRIED) };
   return url.protocol === 'https:'
-    ? established(tlsSocket(target, secureContext), 'secureConnect', connecting)
-    : established(connectTcp(optionsFor(target)), 'connect', connecting);
+    ? waitUntilReady(tlsSocket(target, secureContext), 'secureConnect', connecting)
+    : waitUntilReady(connectTcp(optionsFor(target)), 'connect', connecting);
 }
 
 async function addressesOf(
@@ -72,7 +72,7 @@ function optionsFor({ hostname, port, addresses }: Target) {
   return {
     host: hostname,
     port,
-    lookup: answering(addresses),
+    lookup: lookupReturning(addresses),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
   };
@@ -90,7 +90,7 @@ function tlsSocket(target: Target, secureContext: SecureContext): Socket {
   });
 }
 
-function answering(addresses: readonly LookupAddress[]): LookupFunction {
+function lookupReturning(addresses: readonly LookupAddress[]): LookupFunction {
   return (_hostname, options, callback) => {
     const [first] = addresses;
     if (options.all === true) callback(null, [...addresses]);
@@ -98,7 +98,7 @@ function answering(addresses: readonly LookupAddress[]): LookupFunction {
   };
 }
 
-function established(
+function waitUntilReady(
   socket: Socket,
   ready: 'connect' | 'secureConnect',
   { signal, reached }: Connecting,

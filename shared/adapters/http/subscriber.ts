@@ -62,7 +62,7 @@ export function httpSubscriber(options: HttpSubscriberOptions): Subscriber {
       if (target.kind === 'invalid') return { kind: 'forbidden' };
       underWay += 1;
       try {
-        return await posted(sender, target.url, request, timeoutMs);
+        return await postOnce(sender, target.url, request, timeoutMs);
       } finally {
         underWay -= 1;
       }
@@ -81,7 +81,7 @@ function secureContextFor(trustedCertificates: readonly string[]): SecureContext
   });
 }
 
-async function posted(
+async function postOnce(
   { connector, idle, beforeStatus }: Sender,
   url: URL,
   request: WebhookRequest,

@@ -73,7 +73,7 @@ export function kmsSecretOpener(
     weightOf: () => 1,
   });
 
-  const decrypted = async (owner: SecretOwner, dataKey: string): Promise<Uint8Array> => {
+  const decryptDataKey = async (owner: SecretOwner, dataKey: string): Promise<Uint8Array> => {
     const { Plaintext } = await kms.send(
       new DecryptCommand({
         KeyId: options.keyArn,
@@ -85,9 +85,9 @@ export function kmsSecretOpener(
     return Plaintext;
   };
 
-  const opened = async (owner: SecretOwner, sealed: string): Promise<SigningSecret> => {
+  const openSealed = async (owner: SecretOwner, sealed: string): Promise<SigningSecret> => {
     const { dataKey, box } = partsOf(sealed);
-    const key = await decrypted(owner, dataKey);
+    const key = await decryptDataKey(owner, dataKey);
     const secret = parseSecret(openBox(key, box, boundTo(owner)));
     if (secret === undefined) throw new UnreadableSecretError('The decrypted text is not a signing secret');
     return secret;
@@ -97,7 +97,7 @@ export function kmsSecretOpener(
     open: async (owner, sealed) => {
       try {
         const name = `${boundTo(owner)} ${sealed}`;
-        const secret = await secrets.cached(name, () => opened(owner, sealed));
+        const secret = await secrets.cached(name, () => openSealed(owner, sealed));
         if (secret === undefined) throw new UnreadableSecretError('The cache returned no secret');
         return secret;
       } catch (cause) {

@@ -15,7 +15,7 @@ function once<Adapter>(load: () => Promise<Adapter>): () => Promise<Adapter> {
   return () => (loaded ??= load());
 }
 
-export function laterPayloads(aws: Invocation, bucket: string): Payloads {
+export function lazyPayloads(aws: Invocation, bucket: string): Payloads {
   const payloads = once(async () => {
     const [{ s3Client }, { s3Payloads }] = await Promise.all([
       import('../s3/client.ts'),
@@ -31,7 +31,7 @@ export function laterPayloads(aws: Invocation, bucket: string): Payloads {
   };
 }
 
-export function laterReferencedData(aws: Invocation): ReferencedData {
+export function lazyReferencedData(aws: Invocation): ReferencedData {
   const referencedData = once(async () => {
     const [{ s3Client }, { s3ReferencedData }] = await Promise.all([
       import('../s3/client.ts'),
@@ -42,7 +42,7 @@ export function laterReferencedData(aws: Invocation): ReferencedData {
   return { read: async (reference, owner) => (await referencedData()).read(reference, owner) };
 }
 
-export function laterSchedules(aws: Invocation, settings: ScheduleSettings): Pick<WakeUps, 'schedule'> {
+export function lazySchedules(aws: Invocation, settings: ScheduleSettings): Pick<WakeUps, 'schedule'> {
   const schedules = once(async () => {
     const { schedulerClient, schedulerWakeUps } = await import('../scheduler/wake-ups.ts');
     return schedulerWakeUps(schedulerClient(aws), settings);
@@ -50,7 +50,7 @@ export function laterSchedules(aws: Invocation, settings: ScheduleSettings): Pic
   return { schedule: async (name, at, wakeUp) => (await schedules()).schedule(name, at, wakeUp) };
 }
 
-export function laterRemoval(
+export function lazyScheduleRemoval(
   aws: Invocation,
   settings: Pick<ScheduleSettings, 'group'>,
 ): Pick<WakeUps, 'unschedule'> {
@@ -61,7 +61,7 @@ export function laterRemoval(
   return { unschedule: async (name) => (await removal()).unschedule(name) };
 }
 
-export function laterOperatorEvents(aws: Invocation, settings: EventBusSettings): OperatorEvents {
+export function lazyOperatorEvents(aws: Invocation, settings: EventBusSettings): OperatorEvents {
   const operatorEvents = once(async () => {
     const { eventBridgeClient, eventBridgeOperatorEvents } =
       await import('../eventbridge/operator-events.ts');

@@ -67,10 +67,10 @@ function factsOf(error: Error): Pick<ErrorLine, 'code' | 'httpStatus' | 'awsRequ
 }
 
 /** The folder of this module. In a function it is the folder of the bundle, which contains all of its code. */
-const inSources = sourcePositions(new URL('.', import.meta.url).href);
+const toSourcePositions = sourcePositions(new URL('.', import.meta.url).href);
 
 /** The `at` lines only: the lines before them repeat the message. */
 function framesOf({ stack = '' }: Error): Pick<ErrorLine, 'stack'> {
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
-  return frames.length === 0 ? {} : { stack: inSources(frames.slice(0, MOST_FRAMES).join('\n')) };
+  return frames.length === 0 ? {} : { stack: toSourcePositions(frames.slice(0, MOST_FRAMES).join('\n')) };
 }

@@ -114,7 +114,7 @@ export function lineOf(fact: Fact): Record<string, unknown> {
       return { ...rest, ...idsOf(key), error: errorLineOf(error) };
     }
     case 'operator_told':
-      return { fact: fact.fact, ...newsOf(fact.event) };
+      return { fact: fact.fact, ...eventFieldsOf(fact.event) };
     case 'dead_lettered':
     case 'delivery_cancelled':
     case 'retried_by_hand':
@@ -132,7 +132,7 @@ export function lineOf(fact: Fact): Record<string, unknown> {
   }
 }
 
-function newsOf(event: OperatorEvent): Record<string, unknown> {
+function eventFieldsOf(event: OperatorEvent): Record<string, unknown> {
   if (event.type !== 'delivery.exhausted') {
     const { type, ...rest } = event;
     return { event: type, ...rest };

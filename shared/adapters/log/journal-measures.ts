@@ -24,7 +24,7 @@ export function measuresOf(fact: Fact): readonly Measure[] {
     case 'slot_awaited':
       return [one(metricNames.attemptsRateLimited)];
     case 'wake_up_set':
-      return wakeUpBy[fact.by];
+      return wakeUpMeasures[fact.by];
     case 'reconciled':
       return [one(metricNames.reconciled)];
     case 'reconcile_ran':
@@ -45,7 +45,7 @@ export function measuresOf(fact: Fact): readonly Measure[] {
         ...(fact.throttled ? [one(metricNames.awsCallsThrottled)] : []),
       ];
     case 'page_sent':
-      return matchSubscriptions(fact);
+      return subscriptionMeasures(fact);
     case 'message_unfinished':
     case 'filter_too_costly':
     case 'retried_by_hand':
@@ -74,11 +74,11 @@ function acceptedOf(fact: Extract<Fact, { fact: 'message_accepted' }>): readonly
   return [
     one(metricNames.messagesAccepted),
     ...(isUnmatched ? [one(metricNames.messagesUnmatched)] : []),
-    ...matchSubscriptions(fact),
+    ...subscriptionMeasures(fact),
   ];
 }
 
-function matchSubscriptions({
+function subscriptionMeasures({
   matched,
   filtered,
 }: {
@@ -97,7 +97,7 @@ function attemptOf({ attempt, status, latenessMs }: AttemptMade): readonly Measu
     one(phaseNames[attempt.phase]),
     { name: metricNames.attemptDuration, value: attempt.durationMs },
     punctualityOf(attempt, latenessMs),
-    ...finalBy[status],
+    ...statusMeasures[status],
   ];
 }
 
@@ -127,7 +127,7 @@ const phaseNames: Record<Phase, MetricName> = {
   manual: metricNames.attemptsManual,
 };
 
-const finalBy: Record<Status, readonly Measure[]> = {
+const statusMeasures: Record<Status, readonly Measure[]> = {
   pending: [],
   retrying: [],
   delivered: [one(metricNames.deliveriesDelivered)],
@@ -136,7 +136,7 @@ const finalBy: Record<Status, readonly Measure[]> = {
   cancelled: [one(metricNames.deliveriesCancelled)],
 };
 
-const wakeUpBy: Record<Mechanism, readonly Measure[]> = {
+const wakeUpMeasures: Record<Mechanism, readonly Measure[]> = {
   same_invocation: [],
   sqs_delay: [one(metricNames.wakeUpsBySqs)],
   scheduler: [one(metricNames.wakeUpsByScheduler)],

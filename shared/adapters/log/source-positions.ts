@@ -20,7 +20,7 @@ export function sourcePositions(folder: string): SourcePositions {
   };
   return (frames) => {
     const [start = '', ...rest] = frames.split(folder);
-    return start + rest.map((text) => positioned(text, mapFor) ?? `${folder}${text}`).join('');
+    return start + rest.map((text) => positionInSource(text, mapFor) ?? `${folder}${text}`).join('');
   };
 }
 
@@ -53,7 +53,7 @@ const entrySchema = z.object({
 const FRAME = /^([\w-]{1,100}\.mjs):(\d+):(\d+)/;
 
 /** Undefined: no position is known. */
-function positioned(text: string, mapFor: (file: string) => SourceMap | 'none'): string | undefined {
+function positionInSource(text: string, mapFor: (file: string) => SourceMap | 'none'): string | undefined {
   const [place = '', file = '', line, column] = FRAME.exec(text) ?? [];
   if (file === '') return undefined;
   const map = mapFor(file);

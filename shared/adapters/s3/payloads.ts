@@ -36,7 +36,7 @@ export function s3Payloads(s3: S3Client, bucket: string): Payloads {
         throw error;
       }
     },
-    remove: (payloadKey) => removed(s3, bucket, payloadKey),
+    remove: (payloadKey) => removeObject(s3, bucket, payloadKey),
     removeAll: async (message) => {
       const Prefix = payloadPrefixOf(message);
       for await (const { Contents = [] } of paginateListObjectsV2(
@@ -44,13 +44,13 @@ export function s3Payloads(s3: S3Client, bucket: string): Payloads {
         { Bucket: bucket, Prefix },
       )) {
         // Usually one object. There are two only if two different messages had the same id.
-        for (const { Key } of Contents) if (Key !== undefined) await removed(s3, bucket, Key);
+        for (const { Key } of Contents) if (Key !== undefined) await removeObject(s3, bucket, Key);
       }
     },
   };
 }
 
 /** S3 returns the same response whether the object existed or not. */
-async function removed(s3: S3Client, bucket: string, payloadKey: string): Promise<void> {
+async function removeObject(s3: S3Client, bucket: string, payloadKey: string): Promise<void> {
   await s3.send(new DeleteObjectCommand({ Bucket: bucket, Key: payloadKey }));
 }

@@ -5,7 +5,7 @@ import { parseJson, wholeSource } from '../../wire/json-slice.ts';
 import type { ReadDataResult, ReferencedData } from '../../ports/bodies.ts';
 
 /** S3 errors that no retry changes ("Error responses", S3 API reference). All others may be transient. */
-const LASTING = new Map<string, DataReferenceFault>([
+const PERMANENT_ERRORS = new Map<string, DataReferenceFault>([
   ['NoSuchBucket', 'data_ref_missing'],
   ['NoSuchKey', 'data_ref_missing'],
   ['NoSuchVersion', 'data_ref_missing'],
@@ -38,7 +38,7 @@ export function s3ReferencedData(s3: S3Client): ReferencedData {
         const { Body } = await s3.send(request);
         return readingOf((await Body?.transformToByteArray()) ?? new Uint8Array());
       } catch (error) {
-        const reason = error instanceof S3ServiceException ? LASTING.get(error.name) : undefined;
+        const reason = error instanceof S3ServiceException ? PERMANENT_ERRORS.get(error.name) : undefined;
         if (reason === undefined) throw error;
         return { ok: false, reason };
       }

@@ -90,7 +90,7 @@ async function receive({ sqs, queueUrl }: DeadLetterSource, most: number): Promi
       MessageSystemAttributeNames: ['SentTimestamp', 'MessageGroupId'],
     }),
   );
-  return Messages.map(parseSqsLetter);
+  return Messages.map(parseDeadLetter);
 }
 
 type Entry = { Id: string; ReceiptHandle: string };
@@ -159,7 +159,7 @@ const message = z.object({
 });
 
 /** A dead letter from an SQS message that was received with all of its attributes. */
-function parseSqsLetter(received: Message): DeadLetter {
+function parseDeadLetter(received: Message): DeadLetter {
   const { MessageId, ReceiptHandle, Body, Attributes, MessageAttributes } = message.parse(received);
   return {
     id: MessageId,

@@ -16,8 +16,11 @@ import { sendMessage } from './batches.ts';
 export function sqsDeadLetters(sqs: SQS, queueUrl: string): DeadLetters {
   return {
     send: async ({ body, id, attributes = {} }, reason) => {
-      const ours = { [REASON_ATTRIBUTE]: reason, [ID_ATTRIBUTE]: attributes[ID_ATTRIBUTE] ?? id };
-      await sendMessage({ sqs, queueUrl }, { body, attributes: withReservedAttributes(attributes, ours) });
+      const addedAttributes = { [REASON_ATTRIBUTE]: reason, [ID_ATTRIBUTE]: attributes[ID_ATTRIBUTE] ?? id };
+      await sendMessage(
+        { sqs, queueUrl },
+        { body, attributes: withReservedAttributes(attributes, addedAttributes) },
+      );
     },
   };
 }

@@ -14,7 +14,7 @@ const MOST_WAIT_MS = 50;
  */
 export type Send = (messages: readonly OutgoingMessage[]) => Promise<void>;
 
-type Waiting = {
+type WaitingSend = {
   messages: readonly OutgoingMessage[];
   resolve: () => void;
   reject: (error: unknown) => void;
@@ -26,7 +26,7 @@ type Waiting = {
  * POSTs. Each caller gets the result of its messages as soon as SQS has answered for them.
  */
 export function joinedSends(target: BatchTarget): Send {
-  let waiting: Waiting[] = [];
+  let waiting: WaitingSend[] = [];
   let underWay = 0;
   let timer: NodeJS.Timeout | undefined;
   // The next request uses the context, and so the deadline, of the invocation that asked last.
@@ -57,9 +57,9 @@ export function joinedSends(target: BatchTarget): Send {
   };
 }
 
-async function sendTogether(target: BatchTarget, together: readonly Waiting[]): Promise<void> {
+async function sendTogether(target: BatchTarget, together: readonly WaitingSend[]): Promise<void> {
   const places = together.flatMap((one) => {
-    const settled = settling(target, one);
+    const settled = resultCollector(target, one);
     return one.messages.map((message) => ({ message, settled }));
   });
   try {
@@ -74,7 +74,7 @@ async function sendTogether(target: BatchTarget, together: readonly Waiting[]): 
 }
 
 /** Collects the results of a caller's messages and settles its promise after the last one. */
-function settling({ queueUrl }: BatchTarget, { messages, resolve, reject }: Waiting) {
+function resultCollector({ queueUrl }: BatchTarget, { messages, resolve, reject }: WaitingSend) {
   const failed: Unsent[] = [];
   let outstanding = messages.length;
   return (unsent: Unsent | undefined): void => {

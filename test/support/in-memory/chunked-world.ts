@@ -12,22 +12,22 @@ import { pipelineWorld } from './pipeline-world.ts';
 type Call = (...given: never[]) => unknown;
 
 /** A port of a crashing function: after the crash no call has an effect, and pending calls never settle. */
-const mortal = <Port extends object>(port: Port, isDead: () => boolean): Port =>
+const crashingPort = <Port extends object>(port: Port, hasCrashed: () => boolean): Port =>
   new Proxy(port, {
     get: (target, name) => {
       const method: unknown = Reflect.get(target, name);
       if (typeof method !== 'function') return method;
       return (...given: unknown[]): unknown => {
-        if (isDead()) return forEver;
+        if (hasCrashed()) return neverSettles;
         const result: unknown = Reflect.apply(method as Call, target, given);
         return result instanceof Promise
-          ? result.then((value: unknown) => (isDead() ? forEver : value))
+          ? result.then((value: unknown) => (hasCrashed() ? neverSettles : value))
           : result;
       };
     },
   });
 
-const forEver = new Promise<never>(() => undefined);
+const neverSettles = new Promise<never>(() => undefined);
 
 /** A write that was observed, named by its record or transition, and when. */
 export type WriteSeen = { at: number; write: string };
@@ -53,19 +53,19 @@ export const chunkedWorld = async (
   for (const id of ids) await subscribe(id);
 
   const writes: WriteSeen[] = [];
-  const noted = (write: string): void => void writes.push({ at: world.clock.now() - startedAt, write });
+  const recordWrite = (write: string): void => void writes.push({ at: world.clock.now() - startedAt, write });
   const { ports } = world.deliverContext;
   ports.chunks = {
     ...world.chunks,
     write: (transition) => {
-      noted(`chunk ${transition.expect.kind}`);
+      recordWrite(`chunk ${transition.expect.kind}`);
       return world.chunks.write(transition);
     },
   };
   ports.deliveries = {
     ...world.deliveries,
     write: (transition) => {
-      noted(`${transition.name} ${transition.key.subscriptionId}`);
+      recordWrite(`${transition.name} ${transition.key.subscriptionId}`);
       return world.deliveries.write(transition);
     },
   };
@@ -114,19 +114,19 @@ export const chunkedWorld = async (
     deliverCopy: (job: ChunkJob, received: Receipt): Promise<void> =>
       deliver(world.deliverContext, job, received),
     /** The same in a function that crashes this many milliseconds after the start. */
-    deliverDying: (job: ChunkJob, received: Receipt, diesAt: number): void => {
-      const isDead = (): boolean => world.clock.now() >= startedAt + diesAt;
+    deliverDying: (job: ChunkJob, received: Receipt, crashesAt: number): void => {
+      const isDead = (): boolean => world.clock.now() >= startedAt + crashesAt;
       const { chunks, deliveries, subscriber, messageRecords, subscriptions, clock } = ports;
-      const dying = {
+      const crashing = {
         ...ports,
-        chunks: mortal(chunks, isDead),
-        deliveries: mortal(deliveries, isDead),
-        subscriber: mortal(subscriber, isDead),
-        messageRecords: mortal(messageRecords, isDead),
-        subscriptions: mortal(subscriptions, isDead),
-        clock: mortal(clock, isDead),
+        chunks: crashingPort(chunks, isDead),
+        deliveries: crashingPort(deliveries, isDead),
+        subscriber: crashingPort(subscriber, isDead),
+        messageRecords: crashingPort(messageRecords, isDead),
+        subscriptions: crashingPort(subscriptions, isDead),
+        clock: crashingPort(clock, isDead),
       };
-      void deliver({ ...world.deliverContext, ports: dying }, job, received);
+      void deliver({ ...world.deliverContext, ports: crashing }, job, received);
     },
     keyOf: async (subscriptionId: string) => {
       const key = await deliveryKeyFor(world, message, subscriptionId);

@@ -100,7 +100,7 @@ const queuesOf = (entries: Map<string, Entry>): QueueMethods => ({
     const entry = entries.get(name);
     if (entry === undefined) return answer({ kind: 'missing' });
     const before = entry.queue;
-    const after = made(before, change);
+    const after = applyToCopy(before, change);
     if (isDeepStrictEqual(after, before)) return answer({ kind: 'left', current: before });
     entries.set(name, { ...entry, queue: after });
     return answer({ kind: 'changed', before, after });
@@ -113,7 +113,7 @@ const queuesOf = (entries: Map<string, Entry>): QueueMethods => ({
   },
   findQueue: (name) => answer(entries.get(name)?.queue),
   listQueues: (page, part = '') =>
-    pageAsked(
+    pageFor(
       QUEUE_LISTING,
       [...entries.values()]
         .map(({ queue }) => queue)
@@ -147,14 +147,14 @@ const subscriptionsOf = (entries: Map<string, Entry>): SubscriptionMethods => ({
   findSubscription: (queue, id) => answer(entries.get(queue)?.subscriptions.get(id)),
   listSubscriptions: (queue, page) => {
     const entry = entries.get(queue);
-    return pageAsked(queue, entry === undefined ? [] : byId(entry), page, ({ id }) => id);
+    return pageFor(queue, entry === undefined ? [] : byId(entry), page, ({ id }) => id);
   },
   changeSubscription: async ({ queue, subscriptionId, now }, change) => {
     const entry = entries.get(queue);
     const before = entry?.subscriptions.get(subscriptionId);
     if (entry === undefined || before === undefined || before.deletedAt !== undefined)
       return answer({ kind: 'missing' });
-    const after = made(before, change) ?? before;
+    const after = applyToCopy(before, change) ?? before;
     if (isDeepStrictEqual(after, before)) return answer({ kind: 'left', current: before });
     const holder = byId(entry).find((other) => other.id !== after.id && holdsSubscriberOf(after, other, now));
     if (holder !== undefined) return answer({ kind: 'conflict', subscriptionId: holder.id });
@@ -199,7 +199,7 @@ const holderOf = (entry: Entry | undefined, subscriber: string): Subscription | 
     .at(-1);
 
 /** Applies a change to a copy, synchronously, so that no concurrent change can interfere. */
-const made = <Of, To>(current: Of, change: (current: Of) => To): To =>
+const applyToCopy = <Of, To>(current: Of, change: (current: Of) => To): To =>
   structuredClone(change(structuredClone(current)));
 
 const holdsSubscriberOf = (wanted: Subscription, other: Subscription, now: number): boolean =>
@@ -210,7 +210,7 @@ const byId = ({ subscriptions }: Entry): Subscription[] =>
 
 const order = (one: string, other: string): number => (one < other ? -1 : 1);
 
-const pageAsked = async <T>(
+const pageFor = async <T>(
   listing: string,
   sorted: readonly T[],
   page: PageRequest,

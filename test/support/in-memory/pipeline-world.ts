@@ -115,7 +115,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     hasTime: () => true,
   };
 
-  const wherever = chunkedDeliveries(ports);
+  const anyDeliveries = chunkedDeliveries(ports);
   const deliveryListings = inMemoryDeliveryListings(ports.deliveries, ports.chunks);
 
   return {
@@ -126,7 +126,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     retryQueue,
     deliverContext,
     byHandContext: {
-      ports: { ...ports, deliveries: wherever, wakeUps, deliveryListings },
+      ports: { ...ports, deliveries: anyDeliveries, wakeUps, deliveryListings },
       settings,
     },
     dispatchContext,
@@ -144,7 +144,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     delivery: async (subscriptionId = 'subscription-1', messageId = 'message-1'): Promise<Delivery> => {
       const message = { queue: 'orders', messageId };
       const key = await deliveryKeyFor(ports, message, subscriptionId);
-      const found = await wherever.find(key ?? { ...message, subscriptionId, bucket: 0 });
+      const found = await anyDeliveries.find(key ?? { ...message, subscriptionId, bucket: 0 });
       if (found === undefined)
         throw new Error(`no delivery of ${messageId} to ${subscriptionId} is on record`);
       return found;

@@ -13,13 +13,13 @@ export type VirtualClock = Clock & {
 type Entry = { time: number; order: number; callback: () => void };
 
 /** More callbacks than any scenario has unless its wake-ups multiply. */
-const MOST_HAPPENINGS = 2_000_000;
+const MOST_CALLBACKS = 2_000_000;
 
 export const virtualClock = (start = Date.UTC(2026, 0, 1)): VirtualClock => {
   const pending: Entry[] = [];
   let now = start;
   let order = 0;
-  let happened = 0;
+  let called = 0;
 
   const at = (time: number, callback: () => void): void => {
     order += 1;
@@ -34,12 +34,12 @@ export const virtualClock = (start = Date.UTC(2026, 0, 1)): VirtualClock => {
           resolve('quiet');
           return;
         }
-        if (next.time > limit || happened === MOST_HAPPENINGS) {
+        if (next.time > limit || called === MOST_CALLBACKS) {
           resolve('endless');
           return;
         }
         pop(pending);
-        happened += 1;
+        called += 1;
         now = next.time;
         try {
           next.callback();
@@ -61,7 +61,7 @@ export const virtualClock = (start = Date.UTC(2026, 0, 1)): VirtualClock => {
     at,
     run: async (deadline = Number.POSITIVE_INFINITY) => {
       await runOut(deadline);
-      if (happened === MOST_HAPPENINGS) throw new Error('There are too many callbacks.');
+      if (called === MOST_CALLBACKS) throw new Error('There are too many callbacks.');
       if (Number.isFinite(deadline)) now = Math.max(now, deadline);
     },
     runOut,

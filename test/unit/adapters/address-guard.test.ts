@@ -37,7 +37,7 @@ describe('addressGuard', () => {
     expect(isAllowed(address)).toBe(false);
   });
 
-  it('forbids every IPv4 address inside an IPv6 form, public ones too', () => {
+  it('forbids every IPv4 address embedded in an IPv6 form, including public ones', () => {
     const prefixes = [
       '::ffff:',
       '::',
@@ -54,7 +54,7 @@ describe('addressGuard', () => {
     );
   });
 
-  it('allows what lies within an allowed range, and nothing beside it', () => {
+  it('allows addresses within an allowed range, and no others', () => {
     const allows = isAllowedBy({ allowedAddresses: ['10.1.0.0/16', 'fd00:1::/64', '127.0.0.2/32'] });
     expect(['10.1.0.1', '10.1.255.255', 'fd00:1::5', '127.0.0.2', '8.8.8.8'].map(allows)).not.toContain(
       false,
@@ -64,12 +64,12 @@ describe('addressGuard', () => {
     ).not.toContain(true);
   });
 
-  it.each(NEVER_ALLOWED)('forbids %s, whatever is allowed', (address) => {
+  it.each(NEVER_ALLOWED)('forbids %s even if all addresses are allowed', (address) => {
     expect(isAllowedBy({ allowedAddresses: EVERYWHERE })(address)).toBe(false);
     expect(isAllowedBy({ allowedAddresses: ['169.254.0.0/16', 'fd00:ec2::/32'] })(address)).toBe(false);
   });
 
-  it('allows through an allowed NAT64 gateway only what is allowed without it', () => {
+  it('allows through a NAT64 gateway only addresses that are allowed directly', () => {
     const allows = isAllowedBy({ allowedAddresses: ['64:ff9b::/96', '10.1.0.0/16'] });
     expect(['64:ff9b::8.8.8.8', '64:ff9b::10.1.2.3'].map(allows)).not.toContain(false);
     expect(
@@ -88,7 +88,7 @@ describe('addressGuard', () => {
     '10.0.0.0/8/8',
     '',
     '0x0a.0.0.0/8',
-  ])('refuses the range "%s" by name', (range) => {
+  ])('rejects the range "%s" with an error that names it', (range) => {
     expect(() => addressGuard({ allowedAddresses: [range] })).toThrow(InvalidAddressRange);
     expect(() => addressGuard({ allowedAddresses: [range] })).toThrow(`"${range}"`);
   });
@@ -97,11 +97,11 @@ describe('addressGuard', () => {
 describe('allowed ports', () => {
   const portsWith = (...allowedPorts: string[]) => addressGuard({ allowedAddresses: [], allowedPorts });
 
-  it('are all, where none are named', () => {
+  it('include all ports if none are configured', () => {
     expect([1, 22, 443, 65_535].map(portsWith().allowsPort)).not.toContain(false);
   });
 
-  it('are those named and those within a range, at allowed addresses only', () => {
+  it('include single ports and ranges, at allowed addresses only', () => {
     const guard = portsWith('443', '8000-9000');
     expect([443, 8000, 8500, 9000].map(guard.allowsPort)).not.toContain(false);
     expect([1, 80, 442, 444, 7999, 9001].map(guard.allowsPort)).not.toContain(true);
@@ -111,7 +111,7 @@ describe('allowed ports', () => {
   });
 
   it.each(['0', '65536', '9000-8000', '-1', '1-', '80,443', ' 80', '8e1', '0x50', ''])(
-    'are not "%s", which is refused by name',
+    'do not accept "%s", and the error names it',
     (range) => {
       expect(() => portsWith(range)).toThrow(InvalidPortRange);
       expect(() => portsWith(range)).toThrow(`"${range}"`);
@@ -124,7 +124,7 @@ describe('the runtime API', () => {
     addressGuard({ allowedAddresses: ['127.0.0.0/8', '::1/128', '10.0.0.0/8'], runtimeApi });
 
   it.each(['127.0.0.1:9001', 'localhost:9001', '[::1]:9001'])(
-    'at %s is forbidden at every loopback address, and no other port is',
+    'at %s is forbidden at every loopback address, but other ports are allowed',
     (runtimeApi) => {
       const guard = guardBeside(runtimeApi);
       for (const address of ['127.0.0.1', '127.0.0.2', '::1']) {
@@ -136,18 +136,18 @@ describe('the runtime API', () => {
     },
   );
 
-  it('at an address of its own is forbidden there', () => {
+  it('at another address is forbidden there', () => {
     const guard = guardBeside('10.0.0.1:9001');
     expect(guard.allows('10.0.0.1', 9001)).toBe(false);
     expect(guard.allows('10.0.0.1', 9002)).toBe(true);
     expect(guard.allows('127.0.0.1', 9001)).toBe(true);
   });
 
-  it('without a port is at port 80', () => {
+  it('without a port uses port 80', () => {
     expect(guardBeside('127.0.0.1').allows('127.0.0.1', 80)).toBe(false);
   });
 
-  it('that has a name may be at any address that is not public', () => {
+  it('given by name is forbidden at every address that is not public', () => {
     const guard = guardBeside('runtime.internal:9001');
     expect(['127.0.0.1', '10.0.0.1', '8.8.8.8'].map((address) => guard.allows(address, 9001))).toEqual([
       false,
@@ -161,27 +161,27 @@ describe('subscriberUrlFault', () => {
   const faultOf = (url: string, places: Partial<AllowedPlaces> = {}): string | undefined =>
     subscriberUrlFault(url, { allowedAddresses: [], ...places });
 
-  it.each(spellings)('refuses a URL early that spells a %s address as %s', (_kind, host) => {
+  it.each(spellings)('rejects a URL that spells a %s address as %s', (_kind, host) => {
     expect(faultOf(`https://${host}/hook`)).toBe('must not lead to a private or reserved address');
   });
 
-  it.each(['localhost', 'LOCALHOST', 'localhost.', 'any.localhost'])('takes %s for loopback', (host) => {
+  it.each(['localhost', 'LOCALHOST', 'localhost.', 'any.localhost'])('treats %s as loopback', (host) => {
     expect(faultOf(`http://${host}/`)).toBeDefined();
     expect(faultOf(`http://${host}/`, { allowedAddresses: ['127.0.0.0/8'] })).toBeUndefined();
   });
 
-  it('has nothing against a name, which is checked when it is resolved, nor against a public address', () => {
+  it('accepts host names, which are checked when resolved, and public addresses', () => {
     expect(faultOf('https://hooks.example.com/a?b=c')).toBeUndefined();
     expect(faultOf('https://localhost.example.com/')).toBeUndefined();
     expect(faultOf('http://8.8.8.8:8080/')).toBeUndefined();
     expect(faultOf('http://[2606:4700:4700::1111]/')).toBeUndefined();
   });
 
-  it('tells a fault of form before it looks at the address', () => {
+  it('reports a malformed URL before it checks the address', () => {
     expect(faultOf('ftp://127.0.0.1/')).toBe('must be an http or https URL');
   });
 
-  it('refuses a port that is not allowed, named or implied, and says which are', () => {
+  it('rejects a port that is not allowed, explicit or default, and lists the allowed ones', () => {
     const places = { allowedPorts: ['443', '8000-9000'] };
     expect(faultOf('https://hooks.example.com/', places)).toBeUndefined();
     expect(faultOf('http://hooks.example.com:8080/', places)).toBeUndefined();
@@ -191,7 +191,7 @@ describe('subscriberUrlFault', () => {
     expect(faultOf('https://hooks.example.com:22/', places)).toMatch(/^must not lead to port 22;/);
   });
 
-  it('refuses the runtime API early', () => {
+  it('rejects the runtime API', () => {
     const places = { allowedAddresses: ['127.0.0.0/8'], runtimeApi: '127.0.0.1:9001' };
     expect(faultOf('http://127.0.0.1:9001/2018-06-01/runtime/invocation/next', places)).toBeDefined();
     expect(faultOf('http://localhost:9001/', places)).toBeDefined();

@@ -3,7 +3,7 @@ import * as z from 'zod';
 
 const lineSchema = z.record(z.string(), z.unknown());
 
-/** Keeps what is written to the process's output from now on, line by line, until the mocks are restored. */
+/** Captures the output of the process line by line until the mocks are restored. */
 export const captureOutput = () => {
   const lines: string[] = [];
   const keep = (chunk: unknown): boolean => {
@@ -13,9 +13,9 @@ export const captureOutput = () => {
   vi.spyOn(process.stdout, 'write').mockImplementation(keep);
   vi.spyOn(process.stderr, 'write').mockImplementation(keep);
   return {
-    /** As they were written. */
+    /** The lines as text. */
     lines,
-    /** What they say. */
+    /** The lines parsed as JSON. */
     parsed: () => lines.map((line) => lineSchema.parse(JSON.parse(line))),
   };
 };

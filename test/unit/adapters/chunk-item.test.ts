@@ -3,7 +3,7 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chunkOfItem, chunkUpdateOf, standingItemOf } from '../../../shared/adapters/dynamodb/chunk-item.ts';
+import { chunkOfItem, chunkUpdateOf, stateItemOf } from '../../../shared/adapters/dynamodb/chunk-item.ts';
 import { chunkItemKeyOf } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
 import { RECORD_VERSION, ttlOf, UnreadableRecordError } from '../../../shared/adapters/dynamodb/record.ts';
 import { ttlAttribute } from '../../../shared/config/tables.ts';
@@ -16,14 +16,17 @@ import { SOME_TIME } from '../../support/delivery-builders.ts';
 const itemOf = ({ key, members = new Map(), early, lease, ...times }: Chunk): Record<string, unknown> => ({
   ...chunkItemKeyOf(key),
   v: RECORD_VERSION,
-  members: Object.fromEntries([...members].map(([id, standing]) => [id, standingItemOf(standing)])),
+  members: Object.fromEntries([...members].map(([id, standing]) => [id, stateItemOf(standing)])),
   ...(early.size === 0 ? {} : { early }),
   ...(lease === undefined ? {} : { lease }),
   ...times,
   [ttlAttribute]: ttlOf(times.expiresAt),
 });
 
-/** Bytes by the rules of "DynamoDB item sizes and formats" (DynamoDB developer guide), numbers taken at their longest. */
+/**
+ * Bytes by the rules of "DynamoDB item sizes and formats" (DynamoDB developer guide), with numbers at their
+ * longest.
+ */
 const bytesOf = (value: AttributeValue): number => {
   if (value.S !== undefined) return Buffer.byteLength(value.S);
   if (value.N !== undefined) return Math.ceil(value.N.replace(/[^0-9]/g, '').length / 2) + 1;
@@ -41,11 +44,11 @@ const standing: fc.Arbitrary<MemberState> = fc.oneof(
   arbitrarySuccess,
 );
 
-/** But for one that objects keep to themselves; ids are UUIDs. */
+/** Any subscription id except `__proto__`, which is special on objects; real ids are UUIDs. */
 const memberId = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/).filter((id) => id !== '__proto__');
 
 describe('the item of a chunk', () => {
-  it('is read as it was written, whatever its members are called and came to', () => {
+  it('is read back unchanged for any member ids and states', () => {
     const members = fc.array(fc.tuple(memberId, standing), {
       minLength: 1,
     });
@@ -61,7 +64,7 @@ describe('the item of a chunk', () => {
   });
 
   it.each(['ok', undefined])(
-    'with ten members, all of them delivered, is one write unit, the answer being %s',
+    'with ten delivered members takes one write unit, with the snippet %s',
     (snippet) => {
       const success = aFirstSuccess({ durationMs: 1234.5, ...(snippet === undefined ? {} : { snippet }) });
       const chunk = aChunk({
@@ -75,11 +78,11 @@ describe('the item of a chunk', () => {
 
   it.each<[string, Record<string, unknown>, RegExp]>([
     ['of another version', { v: 2 }, /v/],
-    ['that is no chunk', { sk: 'DELIVERY#a' }, /sk/],
-    ['whose number is none', { sk: 'CHUNK#x' }, /sk/],
-    ['with a member that stands nowhere', { members: { a: 2 } }, /members\.a/],
-    ['with a success without a beginning', { members: { a: [null, 1, 200] } }, /members\.a/],
-  ])('is not read %s', (_, change, field) => {
+    ['that is not a chunk', { sk: 'DELIVERY#a' }, /sk/],
+    ['with an invalid number', { sk: 'CHUNK#x' }, /sk/],
+    ['with an unknown member state', { members: { a: 2 } }, /members\.a/],
+    ['with a success without a start time', { members: { a: [null, 1, 200] } }, /members\.a/],
+  ])('is not readable %s', (_, change, field) => {
     const item = { ...itemOf(aChunk()), ...change };
     expect(() => chunkOfItem(item)).toThrow(UnreadableRecordError);
     expect(() => chunkOfItem(item)).toThrow(field);
@@ -95,11 +98,11 @@ describe('a write to a chunk', () => {
   it.each([
     ['claim', claimChunk(key, { acceptedAt: SOME_TIME, members: ids, lease: HOLDER }, at)],
     ['record', recordSuccesses(key, HOLDER.owner, { successes, own: [], ends: true }, at)],
-  ])('is within the limits of an expression though sixty are in it: a %s', (_, transition) => {
+  ])('is within the limits of an expression with sixty members: a %s', (_, transition) => {
     const update = chunkUpdateOf(transition);
     const { UpdateExpression, ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues } =
       update;
-    // 4 KB a text, 300 operators, 255 bytes a reference ("Constraints in DynamoDB", developer guide).
+    // 4 KB for a text, 300 operators, 255 bytes for a reference ("Constraints in DynamoDB", developer guide).
     for (const text of [UpdateExpression, ConditionExpression]) {
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4096);
       expect(text.match(/=|AND|attribute_not_exists/g)?.length ?? 0).toBeLessThanOrEqual(300);
@@ -109,7 +112,7 @@ describe('a write to a chunk', () => {
       expect(used).toMatch(new RegExp(`${name}\\b`));
   });
 
-  it('refers to each member by a name of its own, and by no character that a reference must not hold', () => {
+  it('refers to each member by a different name, which contains only allowed characters', () => {
     const odd = ['-a', '_a', 'a', '0', 'a-b', 'a_b', 'members', 'lease'];
     const update = chunkUpdateOf(
       recordSuccesses(

@@ -25,11 +25,11 @@ const registry = dynamoRegistry(client, 'table', clock);
 const subscriptions = dynamoSubscriptions(client, 'table', { clock, cacheSeconds: 5 });
 const message = { queue: 'q', messageId: 'm' };
 
-describe('a read that decides something', () => {
+describe('a read that a decision depends on', () => {
   it.each([
     ['a delivery', () => deliveries.find({ ...message, subscriptionId: 's', bucket: 0 })],
     ['the deliveries of a message', () => listings.ofMessage({ key: message, buckets: 1 }, { limit: 1 })],
-    ['how the deliveries of a message stand', () => listings.tally({ key: message, buckets: 1 })],
+    ['the status counts of a message', () => listings.tally({ key: message, buckets: 1 })],
     ['a message', () => messageRecords.find(message)],
     ['a list of subscriptions', () => subscriptions.page('q', 'fresh')],
     ['a list of subscriptions to be cached', () => subscriptions.page('q', 'cached')],

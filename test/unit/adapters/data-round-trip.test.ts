@@ -17,7 +17,7 @@ import { jsonText } from '../wire/json-text.ts';
 
 const DEADLINE_MS = 5_000;
 
-/** What a parser in between would change: digits, order, escapes, halves of a pair, blanks. */
+/** Data that a parser in between would change: digits, order, escapes, lone surrogates, whitespace. */
 const perilous = fc.oneof(
   fc.stringMatching(/^-?[1-9][0-9]{15,300}$/),
   fc.stringMatching(/^[1-9][0-9]{0,20}\.[0-9]{1,30}[eE][+-]?[0-9]{1,4}$/),
@@ -33,9 +33,9 @@ const perilous = fc.oneof(
 );
 const dataText = fc.oneof(jsonText, perilous).map((text) => text.trim());
 
-/** Each envelope that may bring it, by the name that the documentation gives it. */
+/** Each envelope that may carry it, by its name in the documentation. */
 const waysIn: Record<string, (data: string) => [body: string, attributes?: Record<string, string>]> = {
-  'our own': (data) => [`{"queue":"orders" , "data": ${data}\n}`],
+  native: (data) => [`{"queue":"orders" , "data": ${data}\n}`],
   'an attribute': (data) => [`{"data":${data}}`, { queue: 'orders' }],
   'CloudEvents, structured': (data) => [
     `{"specversion":"1.0","id":"1","source":"/a","type":"b","queue":"orders","data":${data}}`,
@@ -56,13 +56,13 @@ const waysIn: Record<string, (data: string) => [body: string, attributes?: Recor
   ],
 };
 
-/** What SQS, S3 and a socket make of text. */
+/** The effect of SQS, S3 and a socket on text. */
 const overTheWire = (text: string): string => Buffer.from(text).toString();
 
 const published = ([body, attributes]: [body: string, attributes?: Record<string, string>]): Message => {
   const parsed = parse(overTheWire(body), attributes);
   if (!parsed.ok) throw new Error(parsed.reason);
-  if ('dataRef' in parsed) throw new Error('This message has its data elsewhere.');
+  if ('dataRef' in parsed) throw new Error('The data of this message is a reference.');
   return parsed.message;
 };
 
@@ -71,7 +71,7 @@ const throughAJob = (message: Message): Message => {
   const job: DeliveryJob = { kind: 'job', key, attempt: 1, acceptedAt: 0, body: { kind: 'inline', message } };
   const parsed = parseWork(overTheWire(encodeFirstJob(job)));
   if (!parsed.ok || parsed.value.kind !== 'job' || parsed.value.body.kind !== 'inline') {
-    throw new Error('This is no job with its message in it.');
+    throw new Error('This is not a job with an inline message.');
   }
   return parsed.value.body.message;
 };
@@ -83,13 +83,13 @@ const throughItsRecord = (message: Message): Message => {
   const item = messageItemOf({ key, ...counts, ...times, body: { kind: 'inline', message } });
   const stored = marshall(item, { removeUndefinedValues: true });
   const { body } = messageRecordOf(key, unmarshall(stored));
-  if (body?.kind !== 'inline') throw new Error('This record has no message on it.');
+  if (body?.kind !== 'inline') throw new Error('This record has no inline message.');
   return body.message;
 };
 
 const throughTheBucket = (message: Message): Message => decodeMessage(overTheWire(encodeMessage(message)));
 
-/** Each form of a body, and what stands in it before and after the data. */
+/** Each form of a body, with the text before and after the data. */
 const forms: [SubscriptionOptions, around: (envelope: string) => [before: string, after: string]][] = [
   [{}, (envelope) => [envelope, '}']],
   [{ raw_delivery: true }, () => ['', '']],
@@ -114,7 +114,7 @@ describe('the data of a message', () => {
   };
 
   it.each(Object.entries(waysIn))(
-    'published as %s reaches the subscriber byte for byte: by a job, and kept on record or in the bucket',
+    'published as %s reaches the subscriber byte for byte, through a job, a record and the bucket',
     async (_way, envelopeOf) => {
       await fc.assert(
         fc.asyncProperty(dataText, fc.constantFrom(...forms), async (data, [options, around]) => {

@@ -8,14 +8,14 @@ import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { arbitraryDelivery } from '../../support/delivery-arbitraries.ts';
 import { aDelivery, aDeliveryKey, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
 
-/** What DynamoDB gives back for an item. */
+/** The item as DynamoDB returns it. */
 const stored = (item: Record<string, unknown>) => unmarshall(marshall(item));
 
-/** How DynamoDB counts an item, near enough: the text of names and values, and a byte or so around each. */
+/** Approximate size of an item in DynamoDB: the text of names and values, and about a byte around each. */
 const bytesOf = (item: Record<string, unknown>): number => Buffer.byteLength(JSON.stringify(item));
 
 describe('the item of a delivery', () => {
-  it('reads back as the delivery that was written, whatever it holds', () => {
+  it('is read back unchanged for any delivery', () => {
     fc.assert(
       fc.property(arbitraryDelivery, (delivery) => {
         expect(deliveryOf(stored(deliveryItemOf(delivery)))).toStrictEqual(delivery);
@@ -23,7 +23,7 @@ describe('the item of a delivery', () => {
     );
   });
 
-  it('is read by a version that does not know all of its attributes', () => {
+  it('is readable with unknown attributes of a later version', () => {
     const delivery = aDelivery({ attempts: [anAttempt()] });
     const [attempt] = [deliveryItemOf(delivery)['attempts']].flat();
     const item = {
@@ -41,7 +41,7 @@ describe('the item of a delivery', () => {
     ['with an unknown phase', { attempts: [{ n: 1, p: 'zz', s: 1, d: 1, o: 'f' }] }, 'attempts.0.phase'],
     ['under the key of a message', { sk: 'MESSAGE' }, 'pk'],
     ['under a key without a bucket', { pk: 'orders#m' }, 'pk'],
-  ])('refuses an item %s and names its key and the field, not what it holds', (_, change, field) => {
+  ])('is rejected %s by an error that names its key and the field, but no values', (_, change, field) => {
     const item: Record<string, unknown> = { ...deliveryItemOf(aDelivery({ reason: 'secret' })), ...change };
     const reading = () => deliveryOf(item);
     expect(reading).toThrow(UnreadableRecordError);
@@ -51,12 +51,12 @@ describe('the item of a delivery', () => {
     expect(reading).not.toThrow('secret');
   });
 
-  it('keeps an expiry in whole seconds for DynamoDB, never before the time itself', () => {
+  it('has a TTL in whole seconds, never before the expiry itself', () => {
     expect(deliveryItemOf(aDelivery({ expiresAt: 1_001 }))['ttl']).toBe(2);
     expect(deliveryItemOf(aDelivery({ expiresAt: 2_000 }))['ttl']).toBe(2);
   });
 
-  it('has no key of an index for a first attempt under way or a success', () => {
+  it('has no index keys during a first attempt or after a success', () => {
     const indexed = ['byQueuePk', 'bySubscriptionPk', 'overduePk', 'overdueAt'];
     for (const status of ['pending', 'delivered'] satisfies Status[]) {
       const item = deliveryItemOf(aDelivery({ status, lease: { owner: 'me', until: SOME_TIME } }));
@@ -65,7 +65,7 @@ describe('the item of a delivery', () => {
   });
 
   it.each(['retrying', 'rejected', 'exhausted', 'cancelled'] satisfies Status[])(
-    'is listed by queue and subscription while %s, in the order of acceptance',
+    'is listed by queue and subscription while %s, in order of acceptance',
     (status) => {
       const key = aDeliveryKey({ messageId: 'm-1', subscriptionId: 's-1' });
       const item = deliveryItemOf(aDelivery({ key, status, acceptedAt: 99 }));
@@ -75,7 +75,7 @@ describe('the item of a delivery', () => {
     },
   );
 
-  it('spreads the deliveries of a queue over all of its shards', () => {
+  it('is spread over all shards of its queue', () => {
     const items = Array.from({ length: 200 }, () =>
       deliveryItemOf(aDelivery({ status: 'retrying', overdueAt: 1 })),
     );
@@ -83,7 +83,7 @@ describe('the item of a delivery', () => {
     expect(new Set(items.map((item) => item['overduePk'])).size).toBe(8);
   });
 
-  it('takes one write unit for a first success and for a first failure under a policy', () => {
+  it('takes one write unit for a first success, and for a first failure with a policy', () => {
     const owner = 'b7a2c1de-0f7e-4e43-9f5e-0d7a3d1c2b4f';
     const failed = aDelivery({
       status: 'retrying',

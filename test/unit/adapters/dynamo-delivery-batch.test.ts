@@ -27,7 +27,9 @@ const request = z.object({
 });
 type Key = z.infer<typeof request>['RequestItems']['table']['Keys'][number];
 
-/** A table of these deliveries that reads at most so many keys of a request, and leaves the rest. */
+/**
+ * A table with these deliveries that reads at most `atMost` keys of a request and leaves the rest unprocessed.
+ */
 const tableOf = async (
   deliveries: readonly Delivery[],
   atMost: (request: number) => number,
@@ -77,27 +79,27 @@ const tableOf = async (
 describe('a batch of records', () => {
   const deliveries = Array.from({ length: 7 }, () => aDelivery());
 
-  it('is one request where DynamoDB reads it all', async () => {
+  it('takes one request if DynamoDB reads all of it', async () => {
     const { read, waits, requests } = await tableOf(deliveries, () => 100);
     expect(inAnyOrder((await read()).deliveries)).toEqual(inAnyOrder(deliveries));
     expect(requests).toHaveLength(1);
     expect(waits).toEqual([]);
   });
 
-  it('is no request where nothing is asked for', async () => {
+  it('takes no request for an empty list', async () => {
     const { read, requests } = await tableOf([], () => 100);
     expect(await read()).toEqual({ deliveries: [], unreadable: [] });
     expect(requests).toEqual([]);
   });
 
-  it('is asked for again as far as DynamoDB left it unread, after a jittered wait that doubles', async () => {
+  it('requests unprocessed keys again after a jittered wait that doubles', async () => {
     const { read, waits, requests } = await tableOf(deliveries, () => 2);
     expect(inAnyOrder((await read()).deliveries)).toEqual(inAnyOrder(deliveries));
     expect(requests).toHaveLength(4);
     expect(waits).toEqual([25, 50, 100]);
   });
 
-  it('names the records that cannot be read, and reads the others', async () => {
+  it('reports unreadable records and returns the others', async () => {
     const [poison, ...others] = deliveries;
     const { read } = await tableOf(
       deliveries,
@@ -111,7 +113,7 @@ describe('a batch of records', () => {
     ]);
   });
 
-  it('is given up after five requests, by an error that counts what was left', async () => {
+  it('fails after five requests with an error that counts the unread items', async () => {
     const { read, requests } = await tableOf(deliveries, (index) => (index === 0 ? 3 : 0));
     await expect(read()).rejects.toMatchObject({
       name: 'ItemsNotReadError',
@@ -121,7 +123,7 @@ describe('a batch of records', () => {
     expect(requests).toHaveLength(5);
   });
 
-  it('is given up before a wait that there is no time for', async () => {
+  it('fails before a wait that there is no time for', async () => {
     const { read, waits, requests } = await tableOf(deliveries, () => 0);
     await expect(read({ deadline: { remainingMs: () => 530 } })).rejects.toMatchObject({ unread: 7 });
     expect(requests).toHaveLength(2);

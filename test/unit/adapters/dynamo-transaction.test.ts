@@ -2,7 +2,7 @@ import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
-import { transacted } from '../../../shared/adapters/dynamodb/writes.ts';
+import { transactWrite } from '../../../shared/adapters/dynamodb/writes.ts';
 import type { CallDeadline } from '../../../shared/adapters/lambda/invocation-deadline.ts';
 import { interruptedClient } from '../../support/dynamo-clients.ts';
 import { awsStub } from '../../support/aws-stub.ts';
@@ -16,7 +16,9 @@ const canceledFor = (...codes: string[]) =>
 
 const finished = new Error('got through');
 
-/** Fails with each error in turn, then gets through (which there is no DynamoDB for). */
+/**
+ * Runs a transaction that fails with each error in turn and then with `finished`, because there is no DynamoDB.
+ */
 const attemptedWith = async (errors: Error[], deadline?: CallDeadline) => {
   const pauses: number[] = [];
   const clock = {
@@ -33,40 +35,40 @@ const attemptedWith = async (errors: Error[], deadline?: CallDeadline) => {
   };
   const client = interruptedClient(nowhere, () => Promise.reject(errors.shift() ?? finished));
   const pacing = deadline === undefined ? clock : { ...clock, deadline };
-  const outcome = await transacted(client, pacing, []).catch((error: unknown) => error);
+  const outcome = await transactWrite(client, pacing, []).catch((error: unknown) => error);
   return { outcome, pauses };
 };
 
 const conflict = canceledFor('None', 'TransactionConflict');
 
 describe('a transaction', () => {
-  it('is tried again, after ever longer pauses at most, while another one has its items', async () => {
+  it('is retried after growing pauses while another one holds its items', async () => {
     const { outcome, pauses } = await attemptedWith(Array.from({ length: 7 }, () => conflict));
     expect(outcome).toBe(finished);
     expect(pauses).toHaveLength(7);
     for (const [index, pause] of pauses.entries()) expect(pause).toBeLessThan(50 * 2 ** index);
   });
 
-  it('is given up with the conflict as its error after eight tries', async () => {
+  it('fails with the conflict after eight tries', async () => {
     const { outcome, pauses } = await attemptedWith(Array.from({ length: 8 }, () => conflict));
     expect(outcome).toBe(conflict);
     expect(pauses).toHaveLength(7);
   });
 
-  it('whose answer was lost is repeated under the token that makes the copy harmless', async () => {
+  it('whose response was lost is repeated with the same idempotency token', async () => {
     const stub = await awsStub((_, index) => (index === 0 ? 'hang_up' : {}));
     const { endpoint, region, credentials } = stub.config;
     const client = dynamoClient({ endpoint, region, credentials });
     const clock = { sleep: () => Promise.reject(new Error('nothing to wait for')) };
     const Put = { TableName: 'table', Item: { pk: 'p' } };
-    expect(await transacted(client, clock, [{ Put }])).toEqual({ kind: 'written' });
+    expect(await transactWrite(client, clock, [{ Put }])).toEqual({ kind: 'written' });
     await stub.close();
     const sent = z.object({ ClientRequestToken: z.uuid() });
     const [token, ...others] = stub.requests.map(({ body }) => sent.parse(JSON.parse(body)));
     expect(others).toEqual([token]);
   });
 
-  it('says which condition did not hold, even where there was a conflict besides', async () => {
+  it('reports the failed condition, even if there was also a conflict', async () => {
     const error = canceledFor('None', 'ConditionalCheckFailed', 'TransactionConflict');
     const { outcome, pauses } = await attemptedWith([error]);
     expect(outcome).toMatchObject({
@@ -78,7 +80,7 @@ describe('a transaction', () => {
   });
 
   it.each(['ThrottlingError', 'ProvisionedThroughputExceeded'])(
-    'is tried again where an item was throttled: %s',
+    'is retried if an item was throttled: %s',
     async (code) => {
       const { outcome, pauses } = await attemptedWith([canceledFor('None', code)]);
       expect(outcome).toBe(finished);
@@ -86,7 +88,7 @@ describe('a transaction', () => {
     },
   );
 
-  it('is not tried again where there is no time for the pause and another try', async () => {
+  it('is not retried without time for the pause and another try', async () => {
     const { outcome, pauses } = await attemptedWith([conflict], { remainingMs: () => 499 });
     expect(outcome).toBe(conflict);
     expect(pauses).toEqual([]);

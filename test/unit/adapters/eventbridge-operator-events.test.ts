@@ -32,7 +32,7 @@ const publishing = async (answer: StubAnswer) => {
 const accepted = { FailedEntryCount: 0, Entries: [{ EventId: 'e-1' }] };
 
 describe('an operator event', () => {
-  it('is put on the bus of the deployment, under our source', async () => {
+  it('is put on the bus of the deployment, with the source posthaste', async () => {
     const { published, requests } = await publishing({ body: JSON.stringify(accepted) });
     await published;
     expect(requests.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
@@ -50,7 +50,7 @@ describe('an operator event', () => {
     ]);
   });
 
-  it('that the bus refused within a successful answer was not sent', async () => {
+  it('that the bus refused in a successful response is reported as an error', async () => {
     const refused = { FailedEntryCount: 1, Entries: [{ ErrorCode: 'ThrottlingException' }] };
     const { published } = await publishing({ body: JSON.stringify(refused) });
     await expect(published).rejects.toThrow(
@@ -58,7 +58,7 @@ describe('an operator event', () => {
     );
   });
 
-  it('was not sent where EventBridge fails', async () => {
+  it('that EventBridge failed is reported as an error', async () => {
     const { published } = await publishing({ status: 500, body: '{"__type":"InternalException"}' });
     await expect(published).rejects.toMatchObject({ name: 'InternalException' });
   });

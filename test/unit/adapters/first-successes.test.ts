@@ -45,14 +45,14 @@ const success = (
     status: 'delivered',
   });
 
-/** What was written but for the metrics. */
+/** The output without the metrics. */
 const written = (): Record<string, unknown>[] => output.parsed().filter((line) => !('_aws' in line));
 
 const defined = (line: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(line).filter(([, value]) => value !== undefined));
 
 describe('a first success', () => {
-  it('that is the only one of its message in an invocation has the line of any attempt', () => {
+  it('that is the only one of its message in an invocation has the usual line of an attempt', () => {
     const journal = journalWith();
     const fact = success('s-1');
     journal.note(fact);
@@ -73,7 +73,7 @@ describe('a first success', () => {
     expect(line).toEqual(defined(lineOf(fact)));
   });
 
-  it('shares its line with the others of its message: what they have in common once, of each what it has for itself', () => {
+  it('shares a line with others of its message: common fields once, then the values of each attempt', () => {
     const journal = journalWith();
     journal.note(success('s-1'));
     journal.note(success('s-2', 'm-1', { statusCode: 204, durationMs: 7, startedAt: SOME_TIME + 3 }));
@@ -107,8 +107,8 @@ describe('a first success', () => {
     ['another message', success('s-2', 'm-2')],
     ['another round', success('s-2', 'm-1', { round: 2 })],
     ['another phase', success('s-2', 'm-1', { phase: 'manual' })],
-    ['something else that brought it about', success('s-2', 'm-1', { by: 'reconcile' })],
-  ])('shares no line with one of %s', (_, other) => {
+    ['another trigger', success('s-2', 'm-1', { by: 'reconcile' })],
+  ])('does not share a line with one of %s', (_, other) => {
     const journal = journalWith();
     journal.note(success('s-1'));
     journal.note(other);
@@ -116,7 +116,7 @@ describe('a first success', () => {
     expect(written()).toMatchObject([{ subscriptionId: 's-1' }, defined(lineOf(other))]);
   });
 
-  it('is written once, and what comes after it begins a line of its own', () => {
+  it('is written once, and a later one starts a new line', () => {
     const journal = journalWith();
     journal.note(success('s-1'));
     journal.flush();
@@ -126,7 +126,7 @@ describe('a first success', () => {
     expect(written()).toMatchObject([{ subscriptionId: 's-1' }, { subscriptionId: 's-2' }]);
   });
 
-  it('is not kept back any longer than its line has room', () => {
+  it('is written as soon as its line is full', () => {
     const journal = journalWith();
     for (let n = 0; n <= MOST_ON_A_LINE; n += 1) journal.note(success(`s-${n}`));
     expect(written()).toMatchObject([{ attempts: { length: MOST_ON_A_LINE } }]);
@@ -137,7 +137,7 @@ describe('a first success', () => {
   it.each([
     ['its message is not in the sample', { logSuccessSampling: 0 }],
     ['the level is above info', { logLevel: 'warn' }],
-  ] as const)('has no line where %s, alone or with others', (_, overrides) => {
+  ] as const)('has no line if %s, alone or with others', (_, overrides) => {
     const journal = journalWith(overrides);
     journal.note(success('s-1'));
     journal.note(success('s-2'));
@@ -146,7 +146,7 @@ describe('a first success', () => {
     expect(written()).toEqual([]);
   });
 
-  it('is counted like any other', () => {
+  it('counts in the metrics like any other', () => {
     const journal = journalWith();
     for (let n = 0; n < 10; n += 1) journal.note(success(`s-${n}`));
     journal.flush();
@@ -162,7 +162,7 @@ describe('every other attempt', () => {
     ['was rejected', anAttempt({ outcome: 'rejected', statusCode: 400 })],
     ['succeeded after failures', anAttempt({ outcome: 'delivered', number: 2 })],
     ['may have been made before', anAttempt({ outcome: 'delivered', lost: 1 })],
-  ])('that %s is written at once, in a line of its own', (_, attempt) => {
+  ])('that %s is written at once, in a separate line', (_, attempt) => {
     const journal = journalWith();
     journal.note(aFact('attempt_made', { attempt }));
     journal.note(aFact('attempt_made', { attempt }));
@@ -171,7 +171,7 @@ describe('every other attempt', () => {
 });
 
 describe('the line of a message', () => {
-  /** With ids as they come: random ones, as the API and SQS make them. */
+  /** The line for random ids, like those made by the API and SQS. */
   const lineOfSuccesses = (count: number): string => {
     const journal = journalWith();
     const messageId = randomUUID();
@@ -185,13 +185,13 @@ describe('the line of a message', () => {
     [1, 530],
     [10, 110],
     [MOST_ON_A_LINE, 80],
-  ])('with %i first successes is at most that times %i bytes', (count, bytes) => {
+  ])('with %i first successes has at most that number times %i bytes', (count, bytes) => {
     const line = lineOfSuccesses(count);
     expect(line).toContain(count === 1 ? '"attempt_made"' : '"attempts_delivered"');
     expect(Buffer.byteLength(line) / count).toBeLessThanOrEqual(bytes);
   });
 
-  it('has no more fields, lists flattened, than Logs Insights parses', () => {
+  it('has at most as many fields as Logs Insights parses, with lists flattened', () => {
     const leaves = (value: unknown): number =>
       typeof value === 'object' && value !== null
         ? Object.values(value).reduce((sum: number, inner) => sum + leaves(inner), 0)

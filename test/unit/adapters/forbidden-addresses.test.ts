@@ -14,7 +14,7 @@ const DEADLINE_MS = 2_000;
 const CANARIES = ['127.0.0.1', '127.0.0.2', '127.1.2.3', '::1'];
 const FORBIDDEN: Reply = { kind: 'forbidden' };
 
-/** Hosts, as the URL parser gives them, at which the system reaches a canary. */
+/** Hosts, as normalised by the URL parser, at which the system reaches a canary. */
 const LEADING_TO_CANARIES: ReadonlySet<string> = new Set([
   '127.0.0.1',
   '127.0.0.2',
@@ -39,7 +39,7 @@ describe('the sender at a forbidden address', () => {
       DEADLINE_MS,
     );
 
-  /** What a sender does that has no guard. */
+  /** A request by a sender without a guard. */
   const statusWithoutGuard = (host: string): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
       get(new URL(`http://${host}:${port}/`), { agent: false }, (response) => {
@@ -60,7 +60,7 @@ describe('the sender at a forbidden address', () => {
     await Promise.all(canaries.map((canary) => canary.close()));
   });
 
-  it('knows at least 150 spellings', () => {
+  it('is tested with at least 150 spellings', () => {
     expect(new Set(spellings.map(([, host]) => host)).size).toBeGreaterThanOrEqual(150);
     expect(spellings.filter(([, host]) => !URL.canParse(`http://${host}/`))).toEqual([]);
   });
@@ -77,7 +77,7 @@ describe('the sender at a forbidden address', () => {
     expect(connections()).toBe(before);
   });
 
-  it('would have reached a canary by at least 50 of these, had it no guard', async () => {
+  it('would have reached a canary with at least 50 of these without the guard', async () => {
     const leading = [...spellings.map(([, host]) => host), ...LOOPBACK_NAMES].filter((host) =>
       LEADING_TO_CANARIES.has(new URL(`http://${host}/`).hostname),
     );
@@ -88,7 +88,7 @@ describe('the sender at a forbidden address', () => {
     expect(connections()).toBe(before + leading.length);
   });
 
-  it('reaches each of the canaries once its address is allowed', async () => {
+  it('reaches each canary once its address is allowed', async () => {
     const before = connections();
     for (const canary of canaries) {
       const reply = await post(canary.url(), { allowedAddresses: ['127.0.0.0/8', '::1/128'] });
@@ -115,7 +115,7 @@ describe('the sender at a forbidden address', () => {
     'http://[fe80::1%25lo]',
     'http:\\\\127.0.0.1',
     'http:127.0.0.1',
-  ])('takes the URL %s for forbidden even where the address is allowed', async (url) => {
+  ])('treats the URL %s as forbidden even if the address is allowed', async (url) => {
     const before = connections();
     const allowedAddresses = ['0.0.0.0/0', '::/0'];
     const reply = await post(url.replace('127.0.0.1', `127.0.0.1:${port}`), { allowedAddresses });
@@ -123,10 +123,10 @@ describe('the sender at a forbidden address', () => {
     expect(connections()).toBe(before);
   });
 
-  describe('or at a forbidden port of an allowed one', () => {
+  describe('or at a forbidden port of an allowed address', () => {
     const local = { allowedAddresses: ['127.0.0.0/8', '::1/128'] };
 
-    it('makes no connection, and asks no DNS', async () => {
+    it('makes no connection and no DNS request', async () => {
       const before = connections();
       const asked: string[] = [];
       const resolve = (name: string) => {
@@ -141,23 +141,23 @@ describe('the sender at a forbidden address', () => {
       expect(connections()).toBe(before);
     });
 
-    it.each(['80', '443'])('goes by the port that the scheme implies: %s', async (allowed) => {
+    it.each(['80', '443'])('uses the default port of the scheme: %s', async (allowed) => {
       for (const [scheme, implied] of [
         ['http', '80'],
         ['https', '443'],
       ]) {
-        // Nobody listens there on 127.9.9.9, so that being let through is being refused by the system.
+        // No server listens on 127.9.9.9, so an allowed request is refused by the system.
         const reply = await post(`${scheme}://127.9.9.9/`, { ...local, allowedPorts: [allowed] });
         expect(reply).toMatchObject(implied === allowed ? { error: 'connection_refused' } : FORBIDDEN);
       }
     });
 
-    it('connects where the port is allowed', async () => {
+    it('connects if the port is allowed', async () => {
       const reply = await post(`http://127.0.0.1:${port}/`, { ...local, allowedPorts: [port] });
       expect(reply).toMatchObject({ statusCode: 200 });
     });
 
-    it('makes no connection to the runtime API, by whatever address or name', async () => {
+    it('makes no connection to the runtime API by any address or name', async () => {
       const before = connections();
       const resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
       const places = { ...local, resolve, runtimeApi: `127.0.0.1:${port}` };

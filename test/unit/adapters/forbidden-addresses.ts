@@ -1,4 +1,4 @@
-/** Ways to write a forbidden address into a URL. Most would lead to a loopback address if they were followed. */
+/** Spellings of forbidden addresses in URLs. Most would lead to a loopback address if they were followed. */
 export const FORBIDDEN_HOSTS: Record<string, readonly string[]> = {
   loopback: [
     '127.0.0.1',
@@ -161,10 +161,10 @@ export const FORBIDDEN_HOSTS: Record<string, readonly string[]> = {
   ],
 };
 
-/** Ways to write a name that every system resolves to loopback. */
+/** Spellings of a name that every system resolves to loopback. */
 export const LOOPBACK_NAMES: readonly string[] = ['localhost', 'LOCALHOST', 'ⓛⓞⓒⓐⓛⓗⓞⓢⓣ', 'local%68ost'];
 
-/** What a resolver may answer for a name that looks harmless. */
+/** Answers of a resolver for a harmless-looking name. */
 export const FORBIDDEN_ANSWERS: readonly string[] = [
   '127.0.0.1',
   '127.0.0.2',
@@ -184,14 +184,14 @@ export const FORBIDDEN_ANSWERS: readonly string[] = [
   '2002:7f00:1::',
   '2606:4700::5efe:127.0.0.1',
   'fd00:ec2::254',
-  // Not in the form that a resolver gives; whoever gives it is not to be trusted with what it means.
+  // Not in the form that a resolver returns, so its meaning cannot be trusted.
   '0177.0.0.1',
   '127.1',
   'localhost',
   '',
 ];
 
-/** What stays forbidden though `0.0.0.0/0` and `::/0` are allowed. */
+/** Addresses that stay forbidden even if `0.0.0.0/0` and `::/0` are allowed. */
 export const NEVER_ALLOWED: readonly string[] = [
   '169.254.169.254',
   '169.254.170.2',

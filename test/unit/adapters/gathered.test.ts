@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { gathered } from '../../../shared/adapters/gathered.ts';
+import { combineCalls } from '../../../shared/adapters/gathered.ts';
 
-describe('gathered calls', () => {
-  it('that come together under one key are one call, and each gets a result of its own, in their order', async () => {
+describe('combined calls', () => {
+  it('within the time window and with the same key are one call, whose results go to the callers in order', async () => {
     const made: [string, number][] = [];
-    const call = gathered<undefined, number>(5, (key, _asked, count) => {
+    const call = combineCalls<undefined, number>(5, (key, _asked, count) => {
       made.push([key, count]);
       return Promise.resolve(Array.from({ length: count }, (_, index) => index));
     });
@@ -17,9 +17,9 @@ describe('gathered calls', () => {
     ]);
   });
 
-  it('that come after the call went out are another one', async () => {
+  it('do not include calls made after the shared call started', async () => {
     const counts: number[] = [];
-    const call = gathered<undefined, number>(1, async (_key, _asked, count) => {
+    const call = combineCalls<undefined, number>(1, async (_key, _asked, count) => {
       counts.push(count);
       await sleep(20);
       return Array.from({ length: count }, () => 0);
@@ -30,9 +30,9 @@ describe('gathered calls', () => {
     expect(counts).toEqual([1, 1]);
   });
 
-  it('fail all where the call fails, and the next ones are made anew', async () => {
+  it('all fail if the shared call fails, and later calls start a new one', async () => {
     let fails = true;
-    const call = gathered<undefined, string>(1, (_key, _asked, count) =>
+    const call = combineCalls<undefined, string>(1, (_key, _asked, count) =>
       fails
         ? Promise.reject(new Error('throttled'))
         : Promise.resolve(Array.from({ length: count }, () => 'ok')),

@@ -8,10 +8,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 
-/** An address at which connections are never made, as behind a firewall that drops everything. */
+/** An address at which connections are never accepted, as behind a firewall that drops packets. */
 type BlackHole = { port: number; close: () => Promise<void> };
 
-/** Listens, and never again lets its event loop run, so that nothing is accepted. */
+/** Listens and then blocks its event loop, so that nothing is accepted. */
 const LISTENER = `
   const { parentPort, workerData } = require('node:worker_threads');
   const server = require('node:net').createServer().listen({ ...workerData, backlog: 1 }, () => {
@@ -20,10 +20,10 @@ const LISTENER = `
   });`;
 
 const MOST_IN_BACKLOG = 64;
-/** Milliseconds, in which a connection on loopback is made if it ever is. */
+/** Milliseconds within which a connection on loopback is made, if at all. */
 const SOON_MS = 200;
 
-/** A server on loopback whose backlog is full: the system drops what comes on top of it. */
+/** A server on loopback with a full backlog: the system drops further connections. */
 const startBlackHole = async (host: string): Promise<BlackHole> => {
   const worker = new Worker(LISTENER, { eval: true, workerData: { host, port: 0 } });
   const [port] = z.tuple([z.number()]).parse(await once(worker, 'message'));
@@ -61,7 +61,7 @@ describe('connecting to a subscriber', () => {
     return receiver;
   };
 
-  /** To a name of these addresses, which is resolved after so long. */
+  /** Posts to a name with these addresses, which is resolved after `resolvingMs`. */
   const postTo = async (
     addresses: readonly string[],
     port: number,
@@ -80,14 +80,14 @@ describe('connecting to a subscriber', () => {
     return { reply, tookMs: performance.now() - startedAt };
   };
 
-  it('that takes no connection ends at the deadline', async () => {
+  it('ends at the deadline if no connection is accepted', async () => {
     const { reply, tookMs } = await postTo([BLACK_HOLE], await blackHole(), { timeoutMs: 400 });
     expect(reply).toEqual({ kind: 'unanswered', error: 'timeout', detail: 'while the connection was made' });
     expect(tookMs).toBeGreaterThan(390);
     expect(tookMs).toBeLessThan(1_500);
   });
 
-  it('gives an address 1.5 s before it goes on to the next of the name', async () => {
+  it('tries the next address of a name after 1.5 s', async () => {
     const port = await blackHole();
     const receiver = await receiverAt({ host: '127.0.0.4', port });
     const { reply, tookMs } = await postTo([BLACK_HOLE, '127.0.0.4'], port);
@@ -97,14 +97,14 @@ describe('connecting to a subscriber', () => {
     expect(receiver.connections()).toBe(1);
   });
 
-  it('tries eight addresses of a name at most', async () => {
+  it('tries at most eight addresses of a name', async () => {
     const { port } = new URL((await receiverAt({ host: '127.0.1.9' })).url());
     const addresses = Array.from({ length: 9 }, (_, index) => `127.0.1.${index + 1}`);
     expect((await postTo(addresses, Number(port))).reply).toMatchObject({ error: 'connection_refused' });
     expect((await postTo(addresses.slice(1), Number(port))).reply).toEqual(OK);
   });
 
-  it('refuses a name for the last of its thousand addresses', async () => {
+  it('is forbidden if the last of a thousand addresses is forbidden', async () => {
     const receiver = await receiverAt({});
     const many = Array.from({ length: 1_000 }, () => '127.0.0.1');
     const port = Number(new URL(receiver.url()).port);
@@ -112,7 +112,7 @@ describe('connecting to a subscriber', () => {
     expect(receiver.connections()).toBe(0);
   });
 
-  it('has one deadline with all that comes before and after', async () => {
+  it('shares one deadline with the look-up and the response', async () => {
     const receiver = await receiverAt({});
     receiver.script('/', [{ delayMs: 400 }]);
     const port = Number(new URL(receiver.url()).port);

@@ -21,7 +21,7 @@ const postTo = (subscriber: Subscriber, url: string, timeoutMs = DEADLINE_MS) =>
 
 const withoutAnswer: HttpSubscriberOptions['resolve'] = (_name, signal) => pause(60_000, [], { signal });
 
-/** Ends the server's side of a connection; the client's has got the FIN or RST in its system, and may not have read it. */
+/** Ends the server's side; the client may not have read the FIN or RST that its system received. */
 const endWith = async (how: 'destroy' | 'resetAndDestroy', socket: Socket | undefined): Promise<void> => {
   if (socket !== undefined) await once(socket[how](), 'close');
 };
@@ -38,14 +38,14 @@ describe('connections to subscribers', () => {
     await Promise.all(closing.splice(0).map((close) => close()));
   });
 
-  it('are used again by the next request', async () => {
+  it('are reused by the next request', async () => {
     const receiver = await receiverOf();
     const subscriber = subscriberWith();
     for (let count = 0; count < 5; count += 1) expect(await postTo(subscriber, receiver.url())).toEqual(OK);
     expect(receiver.connections()).toBe(1);
   });
 
-  it('are not used again once they were idle for 2 s by the clock, even if no timer has run meanwhile', async () => {
+  it('are not reused after 2 s idle by the clock, even if no timer has run', async () => {
     const receiver = await receiverOf();
     let now = 1_000_000;
     const subscriber = subscriberWith({ now: () => now });
@@ -58,7 +58,7 @@ describe('connections to subscribers', () => {
     expect(receiver.connections()).toBe(2);
   });
 
-  it('are not used again when the clock has gone back', async () => {
+  it('are not reused if the clock has gone back', async () => {
     const receiver = await receiverOf();
     let now = 1_000_000;
     const subscriber = subscriberWith({ now: () => now });
@@ -68,7 +68,7 @@ describe('connections to subscribers', () => {
     expect(receiver.connections()).toBe(2);
   });
 
-  it('carry one request at a time: requests side by side do not wait for one that hangs', async () => {
+  it('carry one request at a time, so that requests do not wait for one that hangs', async () => {
     const receiver = await receiverOf();
     receiver.script('/hang', [{ behaviour: 'hang' }]);
     const subscriber = subscriberWith();
@@ -82,7 +82,7 @@ describe('connections to subscribers', () => {
   });
 
   it.each(['stall', 'drip', 'endless', 'hang', 'slow_headers'] as const)(
-    'are closed after an answer that misbehaves (%s)',
+    'are closed after a response that misbehaves (%s)',
     async (behaviour) => {
       const receiver = await receiverOf();
       receiver.script('/', [{ behaviour }, {}]);
@@ -94,7 +94,7 @@ describe('connections to subscribers', () => {
     },
   );
 
-  it('that were closed are forgotten: the next request looks for the name once, and fails once', async () => {
+  it('that were closed are dropped: the next request makes one look-up and fails once', async () => {
     const receiver = await startReceiver();
     receiver.script('/', [{ headers: { connection: 'close' } }]);
     const asked: string[] = [];
@@ -111,7 +111,7 @@ describe('connections to subscribers', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('that a server closes or resets while they are idle cost the subscriber no failure', async () => {
+  it('that a server closes or resets while idle cause no failure', async () => {
     const sockets: Socket[] = [];
     const server = createServer((socket) => {
       sockets.push(socket);
@@ -135,7 +135,7 @@ describe('connections to subscribers', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('respect a keep-alive shorter than ours, and "connection: close"', async () => {
+  it('respect a keep-alive shorter than the sender\'s, and "connection: close"', async () => {
     const receiver = await receiverOf();
     receiver.script('/', [
       { headers: { 'keep-alive': 'timeout=1' } },
@@ -147,7 +147,7 @@ describe('connections to subscribers', () => {
     expect(receiver.connections()).toBe(3);
   });
 
-  it('stay bounded over many origins', async () => {
+  it('stay bounded for many origins', async () => {
     const receiver = await receiverOf();
     const { port } = new URL(receiver.url());
     const subscriber = subscriberWith({
@@ -161,7 +161,7 @@ describe('connections to subscribers', () => {
     expect(receiver.connections()).toBe(300);
   });
 
-  it('go to the other address of a name where the first refuses', async () => {
+  it('use the second address of a name if the first refuses', async () => {
     const receiver = await receiverOf();
     const { port } = new URL(receiver.url());
     const subscriber = subscriberWith({
@@ -174,7 +174,7 @@ describe('connections to subscribers', () => {
     expect(await postTo(subscriber, `http://both.example:${port}/`)).toEqual(OK);
   });
 
-  it('name a refusal by every address of a name', async () => {
+  it('report a refusal if every address of a name refuses', async () => {
     const receiver = await startReceiver();
     const { port } = new URL(receiver.url());
     await receiver.close();
@@ -192,7 +192,7 @@ describe('connections to subscribers', () => {
     });
   });
 
-  it('are not waited for when DNS does not answer within the deadline', async () => {
+  it('are not awaited beyond the deadline if DNS does not answer', async () => {
     const subscriber = subscriberWith({ resolve: withoutAnswer });
     const startedAt = performance.now();
     const reply = await postTo(subscriber, 'http://mute.example/', 200);
@@ -200,7 +200,7 @@ describe('connections to subscribers', () => {
     expect(performance.now() - startedAt).toBeLessThan(1_500);
   });
 
-  it('are waited for 5 s at most, long before the deadline', async () => {
+  it('are awaited for at most 5 s, even if the deadline is later', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const subscriber = subscriberWith({ resolve: withoutAnswer });
     const replies: Reply[] = [];
@@ -213,7 +213,7 @@ describe('connections to subscribers', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('do not keep the process alive', async () => {
+  it('do not keep the process running', async () => {
     const receiver = await receiverOf();
     const adapter = new URL('../../../shared/adapters/http/subscriber.ts', import.meta.url);
     const program = `
@@ -234,12 +234,12 @@ describe('connections to subscribers', () => {
       'ENOTFOUND',
     ],
     ['has no address', () => Promise.resolve([]), 'unknown'],
-  ])('fail as DNS where it %s', async (_what, resolve, detail) => {
+  ])('fail with dns_failed if DNS %s', async (_what, resolve, detail) => {
     const reply = await postTo(subscriberWith({ resolve }), 'http://nowhere.example/');
     expect(reply).toEqual({ kind: 'unanswered', error: 'dns_failed', detail });
   });
 
-  it('go to a receiver on localhost only where loopback is allowed', async () => {
+  it('go to a receiver on localhost only if loopback is allowed', async () => {
     const receiver = await receiverOf();
     const url = receiver.url().replace('127.0.0.1', 'localhost');
     expect(await postTo(subscriberWith(), url)).toEqual(OK);

@@ -15,7 +15,7 @@ const ADAPTERS = new URL('../../../shared/adapters/http/', import.meta.url);
 const closing: (() => Promise<void>)[] = [];
 afterEach(() => Promise.all(closing.splice(0).map((close) => close())));
 
-/** A receiver that holds its connections for a while, and a name server that has its address for every name. */
+/** A receiver that responds after a delay, and a name server that returns its address for every name. */
 const startBoth = async () => {
   const receiver = await startReceiver();
   receiver.script('/', [{ delayMs: 500 }]);
@@ -28,7 +28,7 @@ const startBoth = async () => {
 
 const results = z.record(z.string(), z.number());
 
-/** What becomes of 200 requests at once in a process with 100 descriptors, each result with its number. */
+/** The results of 200 concurrent requests in a process with 100 descriptors, each with its count. */
 const crowd = async (hostOf: string): Promise<z.output<typeof results>> => {
   const { port, servers } = await startBoth();
   const program = `
@@ -50,7 +50,7 @@ describe('a process that is out of descriptors', () => {
   it.each([
     ['addresses', "'127.0.0.1'"],
     ['names', "'hooks-' + index + '.example'"],
-  ])('throws for requests to %s, and blames no subscriber', async (_what, hostOf) => {
+  ])('throws for requests to %s, and reports no failure of a subscriber', async (_what, hostOf) => {
     const { 200: answered = 0, RequestNotSentError: thrown = 0, ...others } = await crowd(hostOf);
     expect(others).toEqual({});
     expect(answered).toBeGreaterThan(10);
@@ -58,25 +58,28 @@ describe('a process that is out of descriptors', () => {
   });
 });
 
-describe('a lack of ours', () => {
+describe('a local lack of resources', () => {
   const errorOf = (code: string): Error =>
     Object.assign(new Error(`connect ${code} 192.0.2.1:443`), { code });
 
-  it.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'])('is %s, told without the address', (code) => {
-    expect(requestNotSentError(errorOf(code))?.message).toBe(`The request could not be sent: ${code}`);
-  });
+  it.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'])(
+    'includes %s, and its error contains no address',
+    (code) => {
+      expect(requestNotSentError(errorOf(code))?.message).toBe(`The request could not be sent: ${code}`);
+    },
+  );
 
-  it('counts though other addresses of the name were tried as well', () => {
+  it('is recognised among failures of other addresses', () => {
     const tried = [errorOf('ECONNREFUSED'), errorOf('EMFILE')];
     expect(requestNotSentError(new AggregateError(tried))?.message).toContain('EMFILE');
   });
 
-  it('is not what a function without IPv6 meets at a subscriber that has nothing else', () => {
+  it('does not include a missing IPv6 route', () => {
     expect(requestNotSentError(errorOf('EADDRNOTAVAIL'))).toBeUndefined();
     expect(requestNotSentError(errorOf('ENETUNREACH'))).toBeUndefined();
   });
 
-  it('while a name is looked up is not recorded as a name that cannot be resolved', async () => {
+  it('during a look-up is not recorded as a DNS failure', async () => {
     const subscriber = httpSubscriber({
       allowedAddresses: [],
       resolve: () => Promise.reject(errorOf('EMFILE')),

@@ -15,14 +15,14 @@ const sender = (): Subscriber => httpSubscriber({ allowedAddresses: ['127.0.0.0/
 const postTo = (subscriber: Subscriber, url: string, body = '{}', timeoutMs = DEADLINE_MS): Promise<Reply> =>
   subscriber.post({ url, headers: {}, body: Buffer.from(body) }, timeoutMs);
 
-/** Whole requests with a body of two bytes, in what has come on one connection. */
+/** Number of complete requests with a body of two bytes in the data of one connection. */
 const wholeRequests = (text: string): number => text.split('\r\n\r\n{}').length - 1;
 
 describe('a connection that its server ends', () => {
   let server: RawServer | undefined;
   afterEach(() => server?.close());
 
-  it('once the request was written is a failure of that attempt: the POST is not made again', async () => {
+  it('after the request was written fails that attempt, and the POST is not repeated', async () => {
     server = await startRawServer((socket, connection) => {
       socket.on('data', () => {
         if (connection > 1 || server?.requests().length === 1) socket.write(ANSWER);
@@ -39,7 +39,7 @@ describe('a connection that its server ends', () => {
   });
 
   it.each(['end', 'destroy', 'resetAndDestroy'] as const)(
-    'together with its answer, though it promised to keep it (%s), costs nothing',
+    'together with its response, despite keep-alive (%s), causes no failure',
     async (how) => {
       server = await startRawServer((socket) => {
         socket.on('data', () => {
@@ -49,20 +49,20 @@ describe('a connection that its server ends', () => {
       const subscriber = sender();
       for (let count = 0; count < 20; count += 1) {
         expect(await postTo(subscriber, server.url)).toEqual(OK);
-        // Its end comes close behind its answer, and the next request after the record of this one.
+        // The end follows closely behind the response, and the next request comes after this one is recorded.
         await pause(2);
       }
       expect(server.requests()).toHaveLength(20);
     },
   );
 
-  it('at any moment around the next request makes no request twice, and fails none that was not sent', async () => {
+  it('at any moment around the next request causes no duplicate, and no failure of an unsent request', async () => {
     const texts: string[] = [];
     server = await startRawServer((socket, connection) => {
       socket.on('data', (chunk) => {
         texts[connection] = (texts[connection] ?? '') + chunk.toString('latin1');
         socket.write(ANSWER, () => {
-          // From before the next request to after its answer.
+          // From before the next request until after its response.
           setTimeout(() => socket.destroy(), connection % 4);
         });
       });
@@ -76,18 +76,18 @@ describe('a connection that its server ends', () => {
       await pause(count % 3);
     }
     const arrived = texts.filter(Boolean).reduce((total, text) => total + wholeRequests(text), 0);
-    // What failed had been sent; it arrived unless the connection was reset under way.
+    // A failed request had been sent; it arrived unless the connection was reset in transit.
     expect(arrived).toBeGreaterThanOrEqual(150 - failed);
     expect(arrived).toBeLessThanOrEqual(150);
     expect(failed).toBeLessThan(50);
   });
 });
 
-describe('a connection that cannot be trusted with another request', () => {
+describe('a connection that is not reusable', () => {
   let server: RawServer | undefined;
   afterEach(() => server?.close());
 
-  it('because two answers came for one: the next request gets its own', async () => {
+  it('because of a second response: the next request gets the right one', async () => {
     const stray = 'HTTP/1.1 500 Stray\r\ncontent-length: 0\r\n\r\n';
     server = await startRawServer((socket, connection) => {
       socket.on('data', () => socket.write(connection === 1 ? ANSWER + stray : ANSWER));
@@ -98,7 +98,7 @@ describe('a connection that cannot be trusted with another request', () => {
     expect(server.connections).toHaveLength(2);
   });
 
-  it('because something came while it was idle', async () => {
+  it('because data arrived while it was idle', async () => {
     server = await startRawServer((socket, connection) => {
       socket.on('data', () => {
         socket.write(ANSWER);
@@ -111,7 +111,7 @@ describe('a connection that cannot be trusted with another request', () => {
     expect(await postTo(subscriber, server.url)).toEqual(OK);
   });
 
-  it('because the request was answered before it was read: the rest is not kept in memory', async () => {
+  it('because of a response before the request was read: the rest is not kept in memory', async () => {
     server = await startRawServer((socket) => {
       socket.once('data', () => {
         socket.pause();
@@ -119,7 +119,7 @@ describe('a connection that cannot be trusted with another request', () => {
       });
     });
     const subscriber = sender();
-    // More than the system takes for a server that does not read.
+    // More than the system buffers for a server that does not read.
     const body = 'x'.repeat(32 * 1024 * 1024);
     expect(await postTo(subscriber, server.url, body)).toEqual(OK);
     for (const socket of server.connections) socket.resume();
@@ -159,10 +159,10 @@ describe('a 2xx whose body misbehaves', () => {
     ['ends in the size of a chunk', 'transfer-encoding: chunked\r\n\r\n5'],
     ['ends before the last chunk', 'transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n'],
     ['has broken trailers', 'transfer-encoding: chunked\r\n\r\n0\r\n\u0000\r\n\r\n'],
-    ['is said to be gzip and is not', 'content-encoding: gzip\r\ncontent-length: 5\r\n\r\nhello'],
-    ['is there though the status has none', ''],
+    ['claims to be gzip but is not', 'content-encoding: gzip\r\ncontent-length: 5\r\n\r\nhello'],
+    ['is present with a status that has none', ''],
     ['is not UTF-8', 'content-length: 4\r\n\r\n\xff\xfe\xc3\x28'],
-  ])('(it %s) is delivered, by one request', async (_what, rest) => {
+  ])('(it %s) counts as delivered, after one request', async (_what, rest) => {
     const answer = rest === '' ? 'HTTP/1.1 204 No Content\r\n\r\nhello' : `HTTP/1.1 200 OK\r\n${rest}`;
     server = await startRawServer((socket) => {
       socket.once('data', () => socket.end(Buffer.from(answer, 'latin1')));
@@ -173,7 +173,7 @@ describe('a 2xx whose body misbehaves', () => {
     await expect.poll(() => server?.open()).toBe(0);
   });
 
-  it('(it is reset) is delivered, by one request', async () => {
+  it('(it is reset) counts as delivered, after one request', async () => {
     server = await startRawServer((socket) => {
       socket.once('data', () => {
         socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhello', () => socket.resetAndDestroy());
@@ -183,7 +183,7 @@ describe('a 2xx whose body misbehaves', () => {
     expect(server.requests()).toHaveLength(1);
   });
 
-  it('(it comes with headers of every byte but line breaks) is delivered, its Retry-After too', async () => {
+  it('(with headers of every byte except line breaks) is accepted, including its Retry-After', async () => {
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).filter(
       (byte) => byte === 9 || (byte >= 32 && byte !== 127),
     );

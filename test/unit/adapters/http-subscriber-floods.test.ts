@@ -10,8 +10,8 @@ const DEADLINE_MS = 10_000;
 const MIB = 1024 * 1024;
 
 /**
- * What a server can get rid of until it learns that nobody listens: 1 MiB that we take in all, and what the system holds
- * for both ends of a connection, up to 4 and 6 MiB on Linux (tcp_wmem, tcp_rmem).
+ * Most bytes that a server can send before it notices the end of the connection: 1 MiB that is read, and the
+ * buffers of the system at both ends, up to 4 and 6 MiB on Linux (tcp_wmem, tcp_rmem).
  */
 const BOUND = 12 * MIB;
 
@@ -42,7 +42,7 @@ describe('a subscriber that sends without end', () => {
 
   it.each<[string, string, string, Partial<Reply>]>([
     ['a body', `${HEAD}\r\n`, text, { statusCode: 200 }],
-    ['a body that was announced shorter', `${HEAD}content-length: 5\r\n\r\nhello`, text, { statusCode: 200 }],
+    ['a body longer than announced', `${HEAD}content-length: 5\r\n\r\nhello`, text, { statusCode: 200 }],
     ['chunks', `${HEAD}transfer-encoding: chunked\r\n\r\n`, `10000\r\n${text}\r\n`, { statusCode: 200 }],
     [
       'tiny chunks',
@@ -64,23 +64,20 @@ describe('a subscriber that sends without end', () => {
     ['the reason after its status', 'HTTP/1.1 200 ', text, { error: 'invalid_response' }],
     ['blank lines before its status', blank, blank, { error: 'invalid_response' }],
     [
-      'informational answers',
+      'informational responses',
       '',
       'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(1_000),
       { error: 'invalid_response' },
     ],
-    ['what is not HTTP', '', text, { error: 'invalid_response' }],
-  ])(
-    '(%s) is cut off at once, and what it can send is bounded',
-    async (_what, beginning, block, expected) => {
-      const { reply, tookMs } = await replyTo(beginning, block);
-      expect(reply).toMatchObject(expected);
-      expect(tookMs).toBeLessThan(3_000);
-      await expect.poll(() => server?.open()).toBe(0);
-      expect(server?.taken()).toBeLessThan(BOUND);
-      expect(server?.connections).toHaveLength(1);
-    },
-  );
+    ['data that is not HTTP', '', text, { error: 'invalid_response' }],
+  ])('(%s) is cut off at once after a bounded number of bytes', async (_what, beginning, block, expected) => {
+    const { reply, tookMs } = await replyTo(beginning, block);
+    expect(reply).toMatchObject(expected);
+    expect(tookMs).toBeLessThan(3_000);
+    await expect.poll(() => server?.open()).toBe(0);
+    expect(server?.taken()).toBeLessThan(BOUND);
+    expect(server?.connections).toHaveLength(1);
+  });
 });
 
 describe('many subscribers at once', () => {
@@ -89,7 +86,7 @@ describe('many subscribers at once', () => {
 
   const END = 'content-length: 2\r\n\r\nok';
 
-  /** The last of so many requests is answered with this; the others wait. */
+  /** The reply to the last of `requests` requests, which gets this answer; the others get none. */
   const lastReplyOf = async (requests: number, answer: string): Promise<Reply> => {
     let requested = 0;
     server = await startRawServer((socket) => {
@@ -114,17 +111,17 @@ describe('many subscribers at once', () => {
     ['one of a hundred', 100, lines(200), { statusCode: 200 }],
     ['one of a hundred', 100, lines(10_000), { error: 'invalid_response' }],
     ['one of a hundred', 100, long, { error: 'invalid_response' }],
-  ])('share what headers may take: %s', async (_, requests, headers, expected) => {
+  ])('share a limit on headers: %s', async (_, requests, headers, expected) => {
     await expect(lastReplyOf(requests, `${HEAD}${headers}${END}`)).resolves.toMatchObject(expected);
   });
 
-  it('are read at any length once they have a status', async () => {
+  it('have no limit on the lines of a body after the status', async () => {
     const body = 'line\n'.repeat(20_000);
     const answer = `${HEAD}content-length: ${body.length}\r\n\r\n${body}`;
     await expect(lastReplyOf(100, answer)).resolves.toMatchObject({ statusCode: 200 });
   });
 
-  it('whose headers have no end are cut off together, long before their deadline', async () => {
+  it('with endless headers are all cut off long before their deadline', async () => {
     server = await startRawServer((socket) => {
       socket.once('data', () => {
         socket.write(HEAD);

@@ -7,7 +7,10 @@ import { type Receiver, type Script, startReceiver } from '../../support/receive
 const DEADLINE_MS = 1_000;
 const HINT = 'HTTP/1.1 103 Early Hints\r\n\r\n';
 
-/** What is told by its outcome alone is among the kinds of test/hostile, which unit/hostile has the deliver function meet. */
+/**
+ * Cases checked by their outcome alone are among the kinds of test/hostile, which unit/hostile runs against the
+ * deliver function.
+ */
 describe('httpSubscriber at a hostile subscriber:', () => {
   let receiver: Receiver;
   let paths = 0;
@@ -23,7 +26,7 @@ describe('httpSubscriber at a hostile subscriber:', () => {
       timeoutMs,
     );
 
-  /** What comes of an attempt, and the requests that it took. */
+  /** The reply to an attempt, and the number of its requests. */
   const attempt = async (script: Script, timeoutMs = DEADLINE_MS) => {
     const path = `/${(paths += 1)}`;
     receiver.script(path, script);
@@ -34,7 +37,7 @@ describe('httpSubscriber at a hostile subscriber:', () => {
   const post = async (script: Script, timeoutMs?: number): Promise<Reply> =>
     (await attempt(script, timeoutMs)).reply;
 
-  it('takes its status, though a body without end comes as fast as it can', async () => {
+  it('keeps the status despite a fast endless body', async () => {
     for (const status of [200, 500]) {
       const { reply, requests } = await attempt([{ status, behaviour: 'endless', body: 'begun' }]);
       expect(reply).toMatchObject({ kind: 'answered', statusCode: status });
@@ -42,17 +45,17 @@ describe('httpSubscriber at a hostile subscriber:', () => {
     }
   });
 
-  it('gives a body up at 64 KB, long before the deadline', async () => {
+  it('stops reading a body at 64 KB, long before the deadline', async () => {
     const startedAt = performance.now();
     const reply = await post([{ behaviour: 'endless' }], 20_000);
     expect(reply).toMatchObject({ kind: 'answered', statusCode: 200 });
     expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 
-  // Side by side, since they wait.
+  // Concurrent, because these tests wait.
   describe.concurrent('a body that misbehaves', () => {
     it.each(['reset_in_body', 'short', 'stall', 'drip'] as const)(
-      '(%s) leaves the status',
+      '(%s) does not change the status',
       async (behaviour) => {
         for (const status of [200, 500]) {
           const { reply, requests } = await attempt([{ status, behaviour, body: 'begun' }]);
@@ -62,7 +65,7 @@ describe('httpSubscriber at a hostile subscriber:', () => {
       },
     );
 
-    it('leaves what came of it', async () => {
+    it('yields a snippet of the part received', async () => {
       expect(await post([{ status: 502, behaviour: 'stall', body: 'begun' }])).toEqual({
         kind: 'answered',
         statusCode: 502,
@@ -70,14 +73,14 @@ describe('httpSubscriber at a hostile subscriber:', () => {
       });
     });
 
-    it('is waited for 5 s at most, long before the deadline', { timeout: 10_000 }, async () => {
+    it('is awaited for at most 5 s, long before the deadline', { timeout: 10_000 }, async () => {
       const startedAt = performance.now();
       const reply = await post([{ behaviour: 'drip' }], 20_000);
       expect(reply).toMatchObject({ kind: 'answered', statusCode: 200 });
       expect(performance.now() - startedAt).toBeLessThan(6_000);
     });
 
-    it('may be broken in its chunks', async () => {
+    it('may have invalid chunks', async () => {
       const reply = await post([
         { raw: 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\nnonsense' },
       ]);
@@ -85,20 +88,20 @@ describe('httpSubscriber at a hostile subscriber:', () => {
     });
   });
 
-  describe.concurrent('no answer', () => {
+  describe.concurrent('a missing response', () => {
     it.each([
-      ['only an informational answer', 'timeout', [{ raw: HINT, behaviour: 'hang' }]],
-      ['101 informational answers', 'invalid_response', [{ raw: HINT.repeat(101), behaviour: 'hang' }]],
-      ['an empty answer', 'connection_reset', [{ raw: '' }]],
+      ['only an informational response', 'timeout', [{ raw: HINT, behaviour: 'hang' }]],
+      ['101 informational responses', 'invalid_response', [{ raw: HINT.repeat(101), behaviour: 'hang' }]],
+      ['an empty response', 'connection_reset', [{ raw: '' }]],
       ['headers cut off', 'connection_reset', [{ raw: 'HTTP/1.1 200 OK\r\ncontent-' }]],
-    ] as const)('from %s is a %s, after one request', async (_what, error, script) => {
+    ] as const)('caused by %s is reported as %s, after one request', async (_what, error, script) => {
       const { reply, requests } = await attempt(script);
       expect(reply).toMatchObject({ kind: 'unanswered', error });
       expect(JSON.stringify(reply)).not.toMatch(/127\.0\.0\.1|localhost/);
       expect(requests).toBe(1);
     });
 
-    it('within the deadline ends at the deadline, the answer that comes late is not looked at', async () => {
+    it('within the deadline ends at the deadline, and a late response is ignored', async () => {
       const startedAt = performance.now();
       const reply = await post([{ delayMs: DEADLINE_MS * 3 }]);
       const took = performance.now() - startedAt;
@@ -107,7 +110,7 @@ describe('httpSubscriber at a hostile subscriber:', () => {
       expect(took).toBeLessThan(DEADLINE_MS + 1_000);
     });
 
-    it('from a closed port is a refusal', async () => {
+    it('from a closed port is reported as connection_refused', async () => {
       const gone = await startReceiver();
       await gone.close();
       const reply = await postTo(gone.url('/'));

@@ -9,10 +9,10 @@ import * as z from 'zod';
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
 
 const ORIGINS = 4_000;
-/** Deliveries that an invocation makes side by side. */
+/** Concurrent deliveries of an invocation. */
 const AT_ONCE = 10;
 const DEADLINE_MS = 5_000;
-/** What the pool keeps, and what is under way. */
+/** Connections kept by the pool, plus those in use. */
 const MOST_OPEN = 100 + AT_ONCE;
 
 setFlagsFromString('--expose-gc');
@@ -23,18 +23,18 @@ const heapAfterCollection = (): number => {
   return process.memoryUsage().heapUsed;
 };
 
-/** Of this process, both ends of connections to itself. */
+/** Counted for this process, which holds both ends of its connections. */
 const resources = (kind: string): number =>
   process.getActiveResourcesInfo().filter((name) => name === kind).length;
 
-/** One in ten hangs up, one in ten says that it will, the others keep the connection. */
+/** One in ten connections is dropped, one in ten closes with an announcement, the others are kept alive. */
 const answerAs = (connection: number, socket: Socket): void => {
   if (connection % 10 === 0) socket.destroy();
   else if (connection % 10 === 1) socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n');
   else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
 };
 
-/** Counts its connections, and remembers none. */
+/** Counts its connections without keeping them. */
 const startServer = async () => {
   const connections = { made: 0, open: 0, mostOpen: 0 };
   const server = createServer((socket) => {
@@ -94,13 +94,13 @@ describe(`${ORIGINS} origins`, () => {
     expect(connections.mostOpen).toBeLessThanOrEqual(MOST_OPEN);
     await expect.poll(() => connections.open).toBeLessThanOrEqual(100);
     expect(resources('TCPSocketWrap')).toBeLessThanOrEqual(2 * MOST_OPEN);
-    // A request more drops all that were idle for too long.
+    // Another request drops all connections that were idle for too long.
     now += 10_000;
     await callAll(ORIGINS + 1, ORIGINS + 2);
     await expect.poll(() => connections.open).toBeLessThanOrEqual(1);
     await expect.poll(() => resources('Timeout') - timersBefore).toBeLessThanOrEqual(2);
     expect(warnings).toEqual([]);
-    // Of 3,000 more. A connection that is not let go of takes several KB.
+    // For 3,000 more origins. A leaked connection takes several KB.
     const perOrigin = (heapAfterCollection() - heapEarly) / (ORIGINS * 0.75);
     expect(perOrigin).toBeLessThan(256);
     await close();

@@ -52,7 +52,7 @@ describe('subscribers over TLS', () => {
     expect(receiver?.received().map((request) => request.servername)).toEqual([servername]);
   });
 
-  it('are reached over one connection again and again', async () => {
+  it('reuse one connection for several requests', async () => {
     await postWith(trusted.issue({ names }));
     await post('hooks.example', new URL(receiver?.url() ?? '').port);
     expect(receiver?.connections()).toBe(1);
@@ -72,15 +72,15 @@ describe('subscribers over TLS', () => {
     expect(receiver?.received()).toEqual([]);
   });
 
-  it('fail with an unknown issuer also where the environment switches verification off', async () => {
+  it('fail with an unknown issuer even if the environment turns verification off', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
-    // Node warns of it.
+    // Node emits a warning.
     vi.spyOn(process, 'emitWarning').mockReturnValue();
     expect(await postWith(unknown.issue({ names }))).toMatchObject({ error: 'tls_failed' });
     expect(receiver?.received()).toEqual([]);
   });
 
-  it('fail below TLS 1.2, though the subscriber speaks it to whoever takes it', async () => {
+  it('fail below TLS 1.2, even if the subscriber supports nothing newer', async () => {
     const ciphers = 'DEFAULT@SECLEVEL=0';
     const reply = await postWith({ ...trusted.issue({ names }), maxVersion: 'TLSv1.1', ciphers });
     expect(reply).toMatchObject({ kind: 'unanswered', error: 'tls_failed' });
@@ -99,7 +99,7 @@ describe('subscribers over TLS', () => {
     });
   });
 
-  it('fail where plain HTTP is spoken', async () => {
+  it('fail if the server speaks plain HTTP', async () => {
     expect(await postWith(undefined)).toMatchObject({ kind: 'unanswered', error: 'tls_failed' });
   });
 
@@ -107,7 +107,7 @@ describe('subscribers over TLS', () => {
     ['says nothing', () => undefined, 'timeout', 'during the TLS handshake'],
     [
       'stops half-way',
-      // The head of a handshake record and of a ServerHello in it, and nothing of what they announce.
+      // The headers of a handshake record and of a ServerHello, without their content.
       (socket) => socket.write(Buffer.of(0x16, 3, 3, 0, 122, 2, 0, 0, 118, 3, 3)),
       'timeout',
       'during the TLS handshake',
@@ -119,7 +119,7 @@ describe('subscribers over TLS', () => {
       'tls_failed',
       'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE',
     ],
-  ])('fail where the handshake %s', async (_what, behave, error, detail) => {
+  ])('fail if the handshake %s', async (_what, behave, error, detail) => {
     server = await startRawServer((socket) => {
       socket.once('data', () => {
         behave(socket);

@@ -64,7 +64,7 @@ describe('httpSubscriber', () => {
       );
     });
 
-    it('keeps the path and query of the URL, and leaves the fragment off', async () => {
+    it('keeps the path and query of the URL, and omits the fragment', async () => {
       const url = receiver.url(`${path}?a=b%20c&d=é#part`);
       await subscriber.post({ url, headers: {}, body: Buffer.from('') }, DEADLINE_MS);
       expect(receiver.received(path)).toMatchObject([{ query: 'a=b%20c&d=%C3%A9' }]);
@@ -76,7 +76,7 @@ describe('httpSubscriber', () => {
       expect(receiver.received(path)[0]?.body.length).toBe(body.length);
     });
 
-    it('that cannot be put on the wire is no exception', async () => {
+    it('with an invalid header is a failure, not an exception', async () => {
       const reply = await post(undefined, { headers: { 'x-odd': 'line\r\nbreak' } });
       expect(reply).toEqual({
         kind: 'unanswered',
@@ -87,7 +87,7 @@ describe('httpSubscriber', () => {
     });
   });
 
-  describe('the answer', () => {
+  describe('the response', () => {
     it.each([200, 204, 299, 304, 400, 410, 429, 500, 503, 599, 600, 999])(
       'has its status %i',
       async (status) => {
@@ -95,7 +95,7 @@ describe('httpSubscriber', () => {
       },
     );
 
-    it.each([301, 302, 303, 307, 308])('is the redirect %i itself, which is not followed', async (status) => {
+    it.each([301, 302, 303, 307, 308])('may be the redirect %i, which is not followed', async (status) => {
       const location = receiver.url('/elsewhere');
       expect(await post([{ status, headers: { location } }])).toEqual({
         kind: 'answered',
@@ -104,7 +104,7 @@ describe('httpSubscriber', () => {
       expect(receiver.received('/elsewhere')).toEqual([]);
     });
 
-    it('has the beginning of its body', async () => {
+    it('has a snippet from the start of its body', async () => {
       expect(await post([{ status: 500, body: 'out of\norder' }])).toEqual({
         kind: 'answered',
         statusCode: 500,
@@ -112,7 +112,7 @@ describe('httpSubscriber', () => {
       });
     });
 
-    it('has the Retry-After header as it came, the first of several', async () => {
+    it('has the first Retry-After header unchanged', async () => {
       const script: Script = [
         { status: 503, headers: { 'retry-after': '120' } },
         { status: 503, headers: { 'retry-after': ['Wed, 21 Oct 2026 07:28:00 GMT', '7'] } },
@@ -140,7 +140,7 @@ describe('httpSubscriber', () => {
       expect(JSON.stringify(reply)).not.toContain('aaaa');
     });
 
-    it('may have header values of any bytes', async () => {
+    it('may have header values with any bytes', async () => {
       const bytes = String.fromCharCode(...Array.from({ length: 127 }, (_, index) => index + 129));
       expect(
         await post(raw(`HTTP/1.1 200 OK\r\nx-odd: ${bytes}\r\nretry-after: \xff\r\n\r\n`)),
@@ -150,7 +150,7 @@ describe('httpSubscriber', () => {
       });
     });
 
-    it('may have headers named like parts of every object', async () => {
+    it('may have headers named like properties of every object', async () => {
       const fields = '__proto__: a\r\n__proto__: b\r\nconstructor: c\r\ntoString: d\r\n';
       expect(await post(raw(`HTTP/1.1 200 OK\r\n${fields}content-length: 0\r\n\r\n`))).toEqual({
         kind: 'answered',
@@ -161,13 +161,13 @@ describe('httpSubscriber', () => {
     it.each([
       ['10,000 headers', 'x-much: 0123456789\r\n'.repeat(10_000)],
       ['one header of 17 KB', `x-long: ${'y'.repeat(17 * 1024)}\r\n`],
-    ])('counts with its status despite %s, of which nothing is kept', async (_what, fields) => {
+    ])('counts with its status despite %s, which are dropped', async (_what, fields) => {
       const reply = await post(raw(`HTTP/1.1 200 OK\r\nretry-after: 5\r\n${fields}\r\n`));
       expect(reply).toEqual({ kind: 'answered', statusCode: 200 });
       expect(receiver.received(path)).toHaveLength(1);
     });
 
-    it('has no status where the headers have no end', async () => {
+    it('has no status if the headers never end', async () => {
       const reply = await post(raw(`HTTP/1.1 200 OK\r\n${'x-much: 0123456789\r\n'.repeat(100_000)}`));
       expect(reply).toEqual({
         kind: 'unanswered',

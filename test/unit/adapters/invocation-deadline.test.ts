@@ -17,7 +17,7 @@ afterEach(async () => {
 
 const left = (milliseconds: number): CallDeadline => ({ remainingMs: () => milliseconds });
 
-/** Time that passes. */
+/** A deadline whose time passes. */
 const countdown = (milliseconds: number): CallDeadline => {
   const endsAt = performance.now() + milliseconds;
   return { remainingMs: () => endsAt - performance.now() };
@@ -28,7 +28,7 @@ const throttled = (headers: Record<string, string> = {}): StubAnswer => ({
   headers: { 'x-amzn-errortype': 'ThrottlingException', ...headers },
 });
 
-/** What comes of a call to a service that answers like this, and how long it takes. */
+/** The result of a call to a service with this answer, and how long it takes. */
 const called = async (answer: StubAnswer, deadline: CallDeadline) => {
   const stub = await awsStub(() => answer);
   stubs.push(stub);
@@ -47,14 +47,14 @@ describe('a call to AWS', () => {
     expect(requests).toBe(0);
   });
 
-  it('is made as long as there is any time left', async () => {
+  it('is made while there is any time left', async () => {
     const { outcome, requests } = await called({ body: '{"MessageId":"1"}' }, left(400));
     expect(outcome).toMatchObject({ MessageId: '1' });
     expect(requests).toBe(1);
   });
 
   it.each<StubAnswer>(['silence', 'stall'])(
-    'that gets %s is repeated while there is time, and over before the time is',
+    'that gets %s is retried while there is time, and ends before the deadline',
     async (answer) => {
       vi.spyOn(Math, 'random').mockReturnValue(0);
       const { outcome, requests, tookMs } = await called(answer, countdown(1_600));
@@ -64,7 +64,7 @@ describe('a call to AWS', () => {
     },
   );
 
-  it('is not repeated where the wait before it would leave too little time', async () => {
+  it('is not retried if the wait would leave too little time', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0.9);
     const { outcome, requests, tookMs } = await called(throttled(), left(1_399));
     expect(outcome).toMatchObject({ name: 'ThrottlingException' });
@@ -72,7 +72,7 @@ describe('a call to AWS', () => {
     expect(tookMs).toBeLessThan(800);
   });
 
-  it('is not repeated where the service asks for a longer wait than there is time', async () => {
+  it('is not retried if the service requests a longer wait than there is time', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0);
     const asking = throttled({ 'x-amz-retry-after': '4000' });
     const { outcome, requests } = await called(asking, left(4_200));
@@ -81,7 +81,7 @@ describe('a call to AWS', () => {
   });
 });
 
-describe('the time of a single request', () => {
+describe('the timeout of a single request', () => {
   it.each([
     [Infinity, 3_000],
     [30_000, 3_000],
@@ -91,13 +91,13 @@ describe('the time of a single request', () => {
     [800, 500],
     [400, 400],
     [-7, -7],
-  ])('with %d ms left is %d ms', (remaining, timeout) => {
+  ])('is, with %d ms left, %d ms', (remaining, timeout) => {
     expect(requestMs(left(remaining), 3_000)).toBe(timeout);
   });
 });
 
-describe('the time for a repeat', () => {
-  it('is half a second after the wait, and always there without a deadline', () => {
+describe('the time for a retry', () => {
+  it('is half a second after the wait, and unlimited without a deadline', () => {
     expect(hasTimeAfter(100, left(600))).toBe(true);
     expect(hasTimeAfter(101, left(600))).toBe(false);
     expect(hasTimeAfter(1e9)).toBe(true);
@@ -108,13 +108,13 @@ describe('the time for a repeat', () => {
 describe('the deadline of an invocation', () => {
   const contextWith = (milliseconds: number) => ({ getRemainingTimeInMillis: () => milliseconds });
 
-  it('leaves a second for its end', async () => {
+  it('reserves a second for the end of the invocation', async () => {
     const deadline = invocationDeadline();
     const handler = deadline.timed((event: string) => Promise.resolve([event, deadline.remainingMs()]));
     expect(await handler('event', contextWith(30_000))).toEqual(['event', 29_000]);
   });
 
-  it('is that of the invocation that asks, and nobody’s between invocations', async () => {
+  it('is that of the invocation that asks, and unlimited between invocations', async () => {
     const deadline = invocationDeadline();
     const other = invocationDeadline();
     const seen: number[] = [];
@@ -127,7 +127,7 @@ describe('the deadline of an invocation', () => {
     expect(deadline.remainingMs()).toBe(Infinity);
   });
 
-  it('passes on what a handler throws', async () => {
+  it('passes on errors of the handler', async () => {
     const failing = invocationDeadline().timed(() => Promise.reject(new Error('failed')));
     await expect(failing(undefined, contextWith(1))).rejects.toThrow('failed');
   });

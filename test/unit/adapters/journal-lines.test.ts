@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { isSampled, levelOf, lineOf, successOf } from '../../../shared/adapters/log/journal-lines.ts';
 import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
-import { aFact, everyFact, everyNews, factKey } from '../../support/every-fact.ts';
+import { aFact, everyFact, everyOperatorEvent, factKey } from '../../support/every-fact.ts';
 
 const ids = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1' };
 
 describe('the line of a fact', () => {
-  it.each(everyFact)('has the ids of what it is about on top: $fact', (fact) => {
+  it.each(everyFact)('has its ids at the top level: $fact', (fact) => {
     const line = lineOf(fact);
     expect(line).toMatchObject({ fact: fact.fact });
     if ('key' in fact) expect(line).toMatchObject(ids);
@@ -16,12 +16,12 @@ describe('the line of a fact', () => {
     expect(line).not.toHaveProperty('bucket');
   });
 
-  it.each(everyFact)('has no key that the logger keeps for itself: $fact', (fact) => {
+  it.each(everyFact)('uses no key reserved by the logger: $fact', (fact) => {
     const reserved = ['level', 'message', 'sampling_rate', 'service', 'timestamp'];
     expect(Object.keys(lineOf(fact)).filter((key) => reserved.includes(key))).toEqual([]);
   });
 
-  it('of an attempt tells all of it but what the subscriber answered', () => {
+  it('of an attempt contains all of it except the response snippet', () => {
     const attempt = anAttempt({ number: 4, phase: 'backoff', snippet: 'card 4111', error: 'busy', lost: 1 });
     const line = lineOf(aFact('attempt_made', { attempt, nextAt: 9, nextBy: 'sqs_delay' }));
     expect(line).toMatchObject({
@@ -44,19 +44,19 @@ describe('the line of a fact', () => {
     expect(JSON.stringify(line)).not.toContain('4111');
   });
 
-  it('of a late result leaves out what the subscriber answered as well', () => {
+  it('of a late result does not contain the response snippet', () => {
     const attempt = anAttempt({ snippet: 'card 4111' });
     expect(JSON.stringify(lineOf(aFact('late_result', { attempt })))).not.toContain('4111');
   });
 
-  it.each(everyNews)('of what operators are told names the event and its ids: $type', (event) => {
+  it.each(everyOperatorEvent)('of an operator event contains its type and ids: $type', (event) => {
     const line = lineOf(aFact('operator_told', { event }));
     expect(line).toMatchObject({ event: event.type, queue: 'orders', subscriptionId: 's-1' });
     expect(line).not.toHaveProperty('bucket');
   });
 
   it.each(['health_unnoted', 'confirmation_owed', 'operation_failed_for'] as const)(
-    'of %s names the error',
+    'of %s contains the error',
     (name) => {
       expect(lineOf(aFact(name))).toMatchObject({ error: { name: 'TypeError' } });
     },
@@ -64,7 +64,7 @@ describe('the line of a fact', () => {
 });
 
 describe('the level of a fact', () => {
-  it('is a warning where an operator should look, and an error where something of ours threw', () => {
+  it('is a warning if an operator should look, and an error after an exception', () => {
     const at = (level: string) => everyFact.filter((fact) => levelOf(fact) === level).map(({ fact }) => fact);
     expect(at('warn')).toEqual([
       'message_refused',
@@ -88,12 +88,12 @@ describe('the level of a fact', () => {
     expect(at('debug')).toEqual(['wake_up_set', 'reconcile_ran']);
   });
 
-  it('of a call to AWS that failed is a warning only where it was throttled', () => {
+  it('of a failed AWS call is a warning only if it was throttled', () => {
     expect(levelOf(aFact('aws_call_failed', { throttled: false }))).toBe('info');
   });
 });
 
-describe('what may be sampled', () => {
+describe('a fact that can be sampled', () => {
   const attemptMade = (overrides: Parameters<typeof anAttempt>[0]) =>
     aFact('attempt_made', { attempt: anAttempt(overrides) });
 
@@ -101,11 +101,11 @@ describe('what may be sampled', () => {
     aFact('message_accepted'),
     attemptMade({ outcome: 'delivered' }),
     aFact('slot_awaited', { attempt: 1 }),
-  ])('is the story of a message that gets through at the first try: $fact', (fact) => {
+  ])('belongs to a message that succeeds at the first attempt: $fact', (fact) => {
     expect(successOf(fact)).toMatchObject({ queue: factKey.queue, messageId: factKey.messageId });
   });
 
-  it('is not that of a repeat that says something else, which is always logged, as a warning', () => {
+  it('is not a duplicate with different content, which is always logged as a warning', () => {
     const differing = aFact('message_accepted', { duplicate: true, differs: true });
     expect(successOf(differing)).toBeUndefined();
     expect(levelOf(differing)).toBe('warn');
@@ -117,41 +117,41 @@ describe('what may be sampled', () => {
     ['succeeded after failures', attemptMade({ outcome: 'delivered', number: 2 })],
     ['may have been made before', attemptMade({ outcome: 'delivered', lost: 1 })],
     ['is a retry that waits for a slot', aFact('slot_awaited', { attempt: 2 })],
-  ])('is no attempt that %s', (_, fact) => {
+  ])('is not an attempt that %s', (_, fact) => {
     expect(successOf(fact)).toBeUndefined();
   });
 
   it.each(everyFact.filter(({ fact }) => !['message_accepted', 'slot_awaited'].includes(fact)))(
-    'is nothing else: $fact',
+    'does not include any other fact: $fact',
     (fact) => {
       expect(successOf(fact)).toBeUndefined();
     },
   );
 });
 
-describe('the sample', () => {
+describe('the sample of messages', () => {
   const keys = Array.from({ length: 2_000 }, (_, n) => ({ queue: 'orders', messageId: `message-${n}` }));
   const shareAt = (rate: number): number => keys.filter((key) => isSampled(key, rate)).length / keys.length;
 
-  it('is about as many messages as the rate says', () => {
+  it('has about the share of messages that the rate demands', () => {
     expect(shareAt(0.1)).toBeGreaterThan(0.07);
     expect(shareAt(0.1)).toBeLessThan(0.13);
     expect(shareAt(0.5)).toBeGreaterThan(0.45);
     expect(shareAt(0.5)).toBeLessThan(0.55);
   });
 
-  it('is every message at 1, and none at 0', () => {
+  it('contains every message at 1, and none at 0', () => {
     expect(shareAt(1)).toBe(1);
     expect(shareAt(0)).toBe(0);
   });
 
-  it('holds at a higher rate whatever it held at a lower one, whichever function asks', () => {
+  it('at a higher rate contains the sample at a lower rate, in every function', () => {
     const few = keys.filter((key) => isSampled(key, 0.2));
     expect(few.length).toBeGreaterThan(0);
     expect(few.every((key) => isSampled({ ...key }, 0.3))).toBe(true);
   });
 
-  it('goes by the queue as well', () => {
+  it('depends on the queue too', () => {
     const differs = keys.filter(
       (key) => isSampled(key, 0.5) !== isSampled({ ...key, queue: 'invoices' }, 0.5),
     );

@@ -4,9 +4,9 @@ import { measuresOf } from '../../../shared/adapters/log/journal-measures.ts';
 import { type Status, PHASES } from '../../../shared/domain/vocabulary.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
 import { anAttempt } from '../../support/delivery-builders.ts';
-import { aFact, everyFact, everyNews } from '../../support/every-fact.ts';
+import { aFact, everyFact, everyOperatorEvent } from '../../support/every-fact.ts';
 
-/** Added up, as CloudWatch does with counts. */
+/** Sums, as CloudWatch computes them for counts. */
 const sumsOf = (...facts: Fact[]): Record<string, number> => {
   const sums: Record<string, number> = {};
   for (const { name, value } of facts.flatMap(measuresOf)) sums[name] = (sums[name] ?? 0) + value;
@@ -19,8 +19,8 @@ const attemptWith = (
   latenessMs = 40,
 ) => aFact('attempt_made', { attempt: anAttempt(attempt), status, latenessMs });
 
-describe('what is measured', () => {
-  it('of a message is that it was accepted, and how many deliveries came of it or were spared by filters', () => {
+describe('the metrics', () => {
+  it('of a message count it as accepted, with its matched and filtered subscriptions', () => {
     expect(sumsOf(aFact('message_accepted', { matched: 2, filtered: 3 }))).toEqual({
       MessagesAccepted: 1,
       DeliveriesMatched: 2,
@@ -28,7 +28,7 @@ describe('what is measured', () => {
     });
   });
 
-  it('of a message that nobody is to get says so', () => {
+  it('of a message without deliveries count it as unmatched', () => {
     expect(sumsOf(aFact('message_accepted', { matched: 0, filtered: 3 }))).toEqual({
       MessagesAccepted: 1,
       MessagesUnmatched: 1,
@@ -36,7 +36,7 @@ describe('what is measured', () => {
     });
   });
 
-  it('of a message that came twice is nothing', () => {
+  it('of a duplicate message are empty', () => {
     expect(sumsOf(aFact('message_accepted', { duplicate: true }))).toEqual({});
   });
 
@@ -44,11 +44,11 @@ describe('what is measured', () => {
     ['delivered', 'AttemptsDelivered'],
     ['failed', 'AttemptsFailed'],
     ['rejected', 'AttemptsRejected'],
-  ] as const)('of an attempt counts its outcome: %s', (outcome, name) => {
+  ] as const)('of an attempt count its outcome: %s', (outcome, name) => {
     expect(sumsOf(attemptWith({ outcome }))).toMatchObject({ [name]: 1, AttemptDuration: 120 });
   });
 
-  it('of an attempt counts its phase', () => {
+  it('of an attempt count its phase', () => {
     expect(sumsOf(...PHASES.map((phase) => attemptWith({ phase })))).toMatchObject({
       AttemptsInitial: 1,
       AttemptsImmediate: 1,
@@ -60,7 +60,7 @@ describe('what is measured', () => {
     });
   });
 
-  it('tells the age of first attempts from the lateness of retries', () => {
+  it('distinguish the age of first attempts from the lateness of retries', () => {
     const first = sumsOf(attemptWith({ number: 1 }, 'retrying', 25));
     expect(first).toMatchObject({ FirstAttemptAge: 25 });
     expect(first).not.toHaveProperty('RetryLateness');
@@ -69,7 +69,7 @@ describe('what is measured', () => {
     expect(retry).not.toHaveProperty('FirstAttemptAge');
   });
 
-  it('of an age is never negative, though clocks differ', () => {
+  it('contain no negative age, even if clocks differ', () => {
     expect(sumsOf(attemptWith({ number: 1 }, 'retrying', -3))).toMatchObject({ FirstAttemptAge: 0 });
   });
 
@@ -79,7 +79,7 @@ describe('what is measured', () => {
     [attemptWith({}, 'exhausted'), { DeliveriesExhausted: 1 }],
     [aFact('delivery_cancelled'), { DeliveriesCancelled: 1 }],
     [aFact('late_result', { decisive: true }), { DeliveriesDelivered: 1 }],
-  ])('of a delivery is its final status, once, where it is written: $0.fact $1', (fact, expected) => {
+  ])('of a delivery count its final status once: $0.fact $1', (fact, expected) => {
     const finals = Object.entries(sumsOf(fact)).filter(([name]) =>
       /^Deliveries(Delivered|Rejected|Exhausted|Cancelled)$/.test(name),
     );
@@ -89,23 +89,23 @@ describe('what is measured', () => {
   it.each([
     attemptWith({}, 'retrying'),
     aFact('late_result', { attempt: anAttempt({ outcome: 'delivered' }), decisive: false }),
-    ...everyNews.map((event) => aFact('operator_told', { event })),
-  ])('of a delivery is no final status where none is written: $fact', (fact) => {
+    ...everyOperatorEvent.map((event) => aFact('operator_told', { event })),
+  ])('of a delivery without a final status count none: $fact', (fact) => {
     expect(Object.keys(sumsOf(fact)).filter((name) => name.startsWith('Deliveries'))).toEqual([]);
   });
 
-  it('of what operators are told is a subscription that fails, and nothing else', () => {
-    expect(sumsOf(...everyNews.map((event) => aFact('operator_told', { event })))).toEqual({
+  it('of operator events count failing subscriptions only', () => {
+    expect(sumsOf(...everyOperatorEvent.map((event) => aFact('operator_told', { event })))).toEqual({
       SubscriptionsFailing: 1,
     });
   });
 
-  it('of a wake-up is what sets it', () => {
+  it('of a wake-up count its mechanism', () => {
     expect(sumsOf(aFact('wake_up_set', { by: 'sqs_delay' }))).toEqual({ WakeUpsBySqs: 1 });
     expect(sumsOf(aFact('wake_up_set', { by: 'scheduler' }))).toEqual({ WakeUpsByScheduler: 1 });
   });
 
-  it('of a run of reconcile are two gauges, which are 0 where nothing is overdue', () => {
+  it('of a run of reconcile are two gauges, which are 0 if nothing is overdue', () => {
     expect(sumsOf(aFact('reconcile_ran', { overdue: 4, stuck: 1 }))).toEqual({
       DeliveriesOverdue: 4,
       DeliveriesStuck: 1,
@@ -124,7 +124,7 @@ describe('what is measured', () => {
     [{ throttled: true, repeated: false }, { AwsCallsThrottled: 1 }],
     [{ throttled: false, repeated: true }, { AwsCallsRetried: 1 }],
     [{ throttled: false, repeated: false }, {}],
-  ])('of a call to AWS that failed: %j', (given, expected) => {
+  ])('of a failed AWS call are as specified: %j', (given, expected) => {
     expect(sumsOf(aFact('aws_call_failed', given))).toEqual(expected);
   });
 
@@ -136,13 +136,13 @@ describe('what is measured', () => {
     ['health_unnoted', { Faults: 1 }],
     ['confirmation_owed', { Faults: 1 }],
     ['operation_failed_for', { Faults: 1 }],
-  ] as const)('of %s is %j', (name, expected) => {
+  ] as const)('of %s are %j', (name, expected) => {
     expect(sumsOf(aFact(name))).toEqual(expected);
   });
 });
 
-describe('the metrics', () => {
-  it('are each made by some fact, but for the one that the journal makes itself', () => {
+describe('the list of metrics', () => {
+  it('is covered by the facts, except for the one that the journal adds', () => {
     const made = sumsOf(
       ...everyFact,
       ...PHASES.map((phase) => attemptWith({ phase, number: 2 })),
@@ -157,7 +157,7 @@ describe('the metrics', () => {
     );
   });
 
-  it('cost less than $10 a month, at $0.30 each', () => {
+  it('costs less than $10 a month, at $0.30 each', () => {
     expect(Object.keys(metricNames).length * 0.3).toBeLessThan(10);
   });
 });

@@ -50,13 +50,13 @@ describe('a dead letter', () => {
     return sent()[0] ?? { MessageBody: '' };
   };
 
-  it('has the body as it came, the reason, and the id that a redrive sends along', async () => {
+  it('has the unchanged body, the reason, and the id that a redrive sends', async () => {
     const letter = await deadLetter();
     expect(letter.MessageBody).toBe(' not {json');
     expect(attributesOf(letter)).toEqual({ reason: 'not_json', 'posthaste-id': 'sqs-id' });
   });
 
-  it('keeps the attributes it came with, its reason renewed', async () => {
+  it('keeps its attributes, except that the reason is replaced', async () => {
     expect(attributesOf(await deadLetter({ queue: 'orders', reason: 'old' }))).toEqual({
       queue: 'orders',
       reason: 'not_json',
@@ -64,13 +64,13 @@ describe('a dead letter', () => {
     });
   });
 
-  it('that was redriven before keeps the id of its first life', async () => {
+  it('that was redriven before keeps its original id', async () => {
     expect(attributesOf(await deadLetter({ 'posthaste-id': 'first-life' }))).toMatchObject({
       'posthaste-id': 'first-life',
     });
   });
 
-  it('has ten attributes at most: those that dispatch reads go before', async () => {
+  it('has at most ten attributes, and prefers those that dispatch reads', async () => {
     const others = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`other-${index}`, 'x']));
     const attributes = attributesOf(
       await deadLetter({ ...others, queue: 'orders', 'ce-specversion': '1.0' }),
@@ -107,27 +107,27 @@ describe('an undeliverable message', () => {
     return { text: sent()[0]?.MessageBody, stored };
   };
 
-  it('holds its data', async () => {
+  it('contains its data', async () => {
     const { data } = aMessage();
     const { text, stored } = await send({ kind: 'inline', message: aMessage() });
     expect(text).toBe(encodeUndeliverableNotice(delivery, { kind: 'inline', data }));
     expect(stored.size).toBe(0);
   });
 
-  it('holds its data also where it was stored, if it is small enough', async () => {
+  it('contains its data even if that was stored, if it is small enough', async () => {
     const { data } = aMessage();
     const { text } = await send({ kind: 'stored', payloadKey: 'a/b' }, { 'a/b': aMessage() });
     expect(text).toBe(encodeUndeliverableNotice(delivery, { kind: 'inline', data }));
   });
 
-  it('over 256 KB names where it is stored', async () => {
+  it('over 256 KB contains the location of its data', async () => {
     const { text } = await send({ kind: 'stored', payloadKey: 'a/b' }, { 'a/b': large });
     expect(text).toBe(
       encodeUndeliverableNotice(delivery, { kind: 'reference', dataRef: 's3://payloads/a/b' }),
     );
   });
 
-  it('over 256 KB is stored first where it is not', async () => {
+  it('over 256 KB is stored first if necessary', async () => {
     const { text, stored } = await send({ kind: 'inline', message: large });
     const key = payloadKeyOf(large);
     expect(text).toBe(
@@ -136,7 +136,7 @@ describe('an undeliverable message', () => {
     expect([...stored]).toEqual([[key, large]]);
   });
 
-  it('is reported without data where that is gone', async () => {
+  it('is reported without data if that is gone', async () => {
     const gone = encodeUndeliverableNotice(delivery, { kind: 'gone' });
     expect((await send(undefined)).text).toBe(gone);
     expect((await send({ kind: 'stored', payloadKey: 'a/b' })).text).toBe(gone);
@@ -152,10 +152,10 @@ describe('the payload bucket', () => {
   const fault = (status: number, code: string): StubAnswer => ({
     status,
     headers: { 'content-type': 'application/xml' },
-    body: `<?xml version="1.0"?><Error><Code>${code}</Code><Message>told by the test</Message></Error>`,
+    body: `<?xml version="1.0"?><Error><Code>${code}</Code><Message>from the test</Message></Error>`,
   });
 
-  it('takes a message as JSON under its key', async () => {
+  it('stores a message as JSON under its key', async () => {
     const { stub, payloads } = await bucketThat(() => ({ body: '' }));
     await payloads.put('orders/m-1/x', message);
     expect(stub.requests[0]).toMatchObject({
@@ -166,12 +166,12 @@ describe('the payload bucket', () => {
     expect(stub.requests[0]?.body).toContain(encodeMessage(message));
   });
 
-  it('gives a message back as it was', async () => {
+  it('returns a message unchanged', async () => {
     const { payloads } = await bucketThat(() => ({ body: encodeMessage(message) }));
     expect(await payloads.get('orders/m-1/x')).toEqual(message);
   });
 
-  it('says that there is no such message', async () => {
+  it('reports a missing message', async () => {
     const { payloads } = await bucketThat(() => fault(404, 'NoSuchKey'));
     expect(await payloads.get('orders/m-1/x')).toBeUndefined();
   });
@@ -179,8 +179,8 @@ describe('the payload bucket', () => {
   it.each([
     ['a refusal', fault(403, 'AccessDenied')],
     ['no such bucket', fault(404, 'NoSuchBucket')],
-    ['an object that is no message', { body: 'hello' }],
-  ])('does not take %s for absence', async (_name, answer) => {
+    ['an object that is not a message', { body: 'hello' }],
+  ])('does not treat %s as a missing message', async (_name, answer) => {
     const { payloads } = await bucketThat(() => answer);
     await expect(payloads.get('orders/m-1/x')).rejects.toThrow();
   });

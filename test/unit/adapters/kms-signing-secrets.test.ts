@@ -22,7 +22,7 @@ const request = z.object({
   EncryptionContext: z.record(z.string(), z.string()),
 });
 
-/** KMS as far as it is used: hands out data keys, and gives them back for the context they were made for. */
+/** A partial KMS: issues data keys, and decrypts them for the context they were made with. */
 const keyService = () => {
   const made = new Map<string, { plaintext: string; context: string }>();
   return (operation: string, asked: z.infer<typeof request>): StubAnswer => {
@@ -47,19 +47,19 @@ const answerOf = (body: object): StubAnswer => ({
 const fault = (name: string): StubAnswer => ({
   status: 400,
   headers: { 'content-type': 'application/x-amz-json-1.1' },
-  body: JSON.stringify({ __type: name, message: 'told by the test' }),
+  body: JSON.stringify({ __type: name, message: 'from the test' }),
 });
 
 let stub: AwsStub;
 let outage: string | undefined;
-/** What KMS answers with, whatever it is asked. */
+/** A fixed response of KMS to every request. */
 let oddAnswer: object | undefined;
-/** KMS looks at no context. */
+/** KMS ignores the encryption context. */
 let isCareless: boolean;
 let clock: { time: number; now: () => number };
 
 beforeEach(async () => {
-  // No waits between repeats.
+  // No waits between retries.
   vi.spyOn(Math, 'random').mockReturnValue(0);
   outage = undefined;
   oddAnswer = undefined;
@@ -94,18 +94,19 @@ const secrets = () => {
 
 const secret = makeSecret('v1', randomBytes);
 
-/** What an attempt to open comes to: the error and the errors behind it, by their names. */
+/** The message of the error of a failed `open`, and the name of its cause. */
 const faultOf = async (opening: Promise<unknown>): Promise<unknown[]> => {
   const error: unknown = await opening.then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  if (!(error instanceof UnopenedSecretError)) throw new Error('It was opened, or failed otherwise.');
+  if (!(error instanceof UnopenedSecretError))
+    throw new Error('It did not fail, or failed with another error.');
   return [error.message, error.cause instanceof Error ? error.cause.name : error.cause];
 };
 
 describe('sealing a secret', () => {
-  it('asks KMS for a data key of its own, with the owner as encryption context', async () => {
+  it('requests a separate data key from KMS, with the owner as encryption context', async () => {
     const { seal } = secrets();
     await seal(OWNER, secret);
     await seal(OWNER, secret);
@@ -119,7 +120,7 @@ describe('sealing a secret', () => {
     expect(operations()).toEqual(['GenerateDataKey', 'GenerateDataKey']);
   });
 
-  it('gives a text that holds nothing of it, another one each time, and short', async () => {
+  it('returns a short text that reveals nothing, a different one each time', async () => {
     const { seal } = secrets();
     const sealed = await Promise.all([seal(OWNER, secret), seal(OWNER, secret)]);
     expect(new Set(sealed).size).toBe(2);
@@ -131,26 +132,26 @@ describe('sealing a secret', () => {
     }
   });
 
-  it('that KMS refuses is an error', async () => {
+  it('fails if KMS refuses', async () => {
     outage = 'DisabledException';
-    await expect(secrets().seal(OWNER, secret)).rejects.toThrow('told by the test');
+    await expect(secrets().seal(OWNER, secret)).rejects.toThrow('from the test');
   });
 
-  it('to which KMS gives no key is an error', async () => {
+  it('fails if KMS returns no key', async () => {
     oddAnswer = { KeyId: KEY_ARN, CiphertextBlob: 'AA==' };
     await expect(secrets().seal(OWNER, secret)).rejects.toThrow('The KMS response contains no key');
   });
 });
 
 describe('opening a secret', () => {
-  it.each(['v1', 'v1a'] as const)('gives a %s one back as it was', async (scheme) => {
+  it.each(['v1', 'v1a'] as const)('returns a %s secret unchanged', async (scheme) => {
     const { seal, open } = secrets();
     const given = makeSecret(scheme, randomBytes);
     const opened = await open(OWNER, await seal(OWNER, given));
     expect([opened.scheme, secretText(opened)]).toEqual([scheme, secretText(given)]);
   });
 
-  it('asks KMS once, however many ask at a time, and once more after an hour', async () => {
+  it('calls KMS once for concurrent callers, and again after an hour', async () => {
     const { seal, open } = secrets();
     const sealed = await seal(OWNER, secret);
     await Promise.all(Array.from({ length: 10 }, () => open(OWNER, sealed)));
@@ -162,7 +163,7 @@ describe('opening a secret', () => {
     expect(operations()).toEqual(['GenerateDataKey', 'Decrypt', 'Decrypt']);
   });
 
-  it('goes on for an hour while KMS is out, and no longer', async () => {
+  it('works for an hour while KMS is down, and no longer', async () => {
     const { seal, open } = secrets();
     const sealed = await seal(OWNER, secret);
     await open(OWNER, sealed);
@@ -176,7 +177,7 @@ describe('opening a secret', () => {
     ]);
   });
 
-  it('succeeds as soon as KMS does: a failure is not remembered', async () => {
+  it('works again as soon as KMS does, because failures are not cached', async () => {
     const { seal, open } = secrets();
     const sealed = await seal(OWNER, secret);
     outage = 'ThrottlingException';
@@ -188,7 +189,7 @@ describe('opening a secret', () => {
   it.each([
     ['queue', { ...OWNER, queue: 'invoices' }],
     ['subscription', { ...OWNER, subscriptionId: 'subscription-2' }],
-  ])('for another %s is refused, by KMS, and by us were KMS not to look', async (_what, other) => {
+  ])('for another %s is refused by KMS, and also if KMS ignores the context', async (_what, other) => {
     const { seal, open } = secrets();
     const sealed = await seal(OWNER, secret);
     expect(await faultOf(open(other, sealed))).toContain('InvalidCiphertextException');
@@ -198,7 +199,7 @@ describe('opening a secret', () => {
     expect(await faultOf(open(other, sealed))).toContain('Error');
   });
 
-  it('that somebody changed is refused, whichever byte it was', async () => {
+  it('fails if any byte was changed', async () => {
     const { seal, open } = secrets();
     const [version = '', dataKey = '', box = ''] = (await seal(OWNER, secret)).split('.');
     await open(OWNER, [version, dataKey, box].join('.'));
@@ -215,14 +216,14 @@ describe('opening a secret', () => {
   });
 
   it.each(['', '1', '1.a', '2.a.b', '1.a.b.c'])(
-    'that is none is refused without asking KMS: "%s"',
+    'fails without calling KMS if the text is malformed: "%s"',
     async (text) => {
       expect(await faultOf(secrets().open(OWNER, text))).toContain('UnreadableSecretError');
       expect(stub.requests).toEqual([]);
     },
   );
 
-  it('fails without a key of KMS, and quotes none that cannot be read', async () => {
+  it('fails without a key from KMS, and does not quote an unreadable one', async () => {
     const { seal, open } = secrets();
     const sealed = await seal(OWNER, secret);
     oddAnswer = { KeyId: KEY_ARN };
@@ -233,16 +234,16 @@ describe('opening a secret', () => {
     expect(inspect(error, { depth: 20 })).not.toContain('planted secret');
   });
 
-  it('fails without a word of the secret', async () => {
+  it('fails without revealing the secret', async () => {
     const { seal, open } = secrets();
     const sealed = await seal(OWNER, secret);
     await open(OWNER, sealed);
     const error: unknown = await open({ ...OWNER, queue: 'invoices' }, sealed).catch(
       (thrown: unknown) => thrown,
     );
-    const told = inspect(error, { depth: 20 });
-    expect(told).toContain('invoices/subscription-1');
+    const printed = inspect(error, { depth: 20 });
+    expect(printed).toContain('invoices/subscription-1');
     for (const encoding of ['base64', 'base64url', 'hex'] as const)
-      expect(told).not.toContain(secret.key.export().toString(encoding).replace(/=$/, ''));
+      expect(printed).not.toContain(secret.key.export().toString(encoding).replace(/=$/, ''));
   });
 });

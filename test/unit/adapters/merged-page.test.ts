@@ -9,7 +9,7 @@ import {
 
 type Shard = readonly Placed<string>[];
 
-/** A part over entries in order; `isWanted` is its filter, and `reads` counts the reads. */
+/** A part over sorted entries. `isWanted` is its filter, and `reads` counts the reads. */
 const partOf = (
   shard: Shard,
   reads: { count: number; passed: number },
@@ -23,7 +23,7 @@ const partOf = (
       reads.passed += passed.length;
       const last = passed.at(-1);
       const found = passed.filter(({ item }) => isWanted(item));
-      // As DynamoDB does: a query that has come exactly to the end does not know it yet.
+      // As in DynamoDB: a query that stops exactly at the end does not know yet that it is the end.
       return Promise.resolve(
         last === undefined || passed.length < most
           ? { found }
@@ -40,7 +40,7 @@ const placedIn = (direction: Direction, places: readonly string[]): Shard => {
   return (direction === 'ascending' ? sorted : sorted.reverse()).map((one) => ({ place: one, item: one }));
 };
 
-/** The whole listing, page by page: a new page begins behind the place where the last ended. */
+/** The whole listing, page by page: each page starts after the position where the last one ended. */
 const walk = async (
   shards: readonly Shard[],
   direction: Direction,
@@ -65,7 +65,7 @@ const walk = async (
 const spread = (count: number, over: number): Shard[] => {
   const places = Array.from({ length: count }, (_, index) => place(index));
   return Array.from({ length: over }, (_, shard) =>
-    // Unevenly, as by a hash.
+    // Unevenly, as with a hash.
     placedIn(
       'descending',
       places.filter((_, index) => ((index * 7919) % 104_729) % over === shard),
@@ -74,7 +74,7 @@ const spread = (count: number, over: number): Shard[] => {
 };
 
 describe('a page merged from shards', () => {
-  it('takes one or two reads of each of eight, of a hundred thousand entries', async () => {
+  it('takes one or two reads of each of eight shards with a hundred thousand entries', async () => {
     const reads = { count: 0, passed: 0 };
     const shards = spread(100_000, 8);
     const parts = shards.map((shard) => partOf(shard, reads));
@@ -87,7 +87,7 @@ describe('a page merged from shards', () => {
     expect(reads.passed).toBeLessThanOrEqual(1_000);
   });
 
-  it('reads on only where it has to, should all entries be in one shard', async () => {
+  it('reads further only where necessary if all entries are in one shard', async () => {
     const reads = Array.from({ length: 8 }, () => ({ count: 0, passed: 0 }));
     const places = Array.from({ length: 5_000 }, (_, index) => place(index));
     const parts = reads.map((count, shard) =>
@@ -98,7 +98,7 @@ describe('a page merged from shards', () => {
     expect(reads.map(({ count }) => count)).toEqual([1, 1, 1, 2, 1, 1, 1, 1]);
   });
 
-  it('bounds its work where a filter leaves nothing, and says how far it has come', async () => {
+  it('limits its reads if a filter drops everything, and returns the position reached', async () => {
     const reads = { count: 0, passed: 0 };
     const parts = spread(100_000, 8).map((shard) => partOf(shard, reads, () => false));
     const { found, readTo } = await mergedPage(parts, 'descending', 100);
@@ -108,13 +108,13 @@ describe('a page merged from shards', () => {
     expect(reads.passed).toBeLessThanOrEqual(8 * 3_000);
   });
 
-  it('finds the one in fifty thousand that passes, in a few pages that hold nothing', async () => {
+  it('finds the one match among fifty thousand after a few empty pages', async () => {
     const { found, pages } = await walk(spread(50_000, 8), 'descending', 10, (item) => item === place(17));
     expect(found).toEqual([place(17)]);
     expect(pages.length).toBeLessThanOrEqual(4);
   });
 
-  it('gives each entry once and in order, whatever the shards, the limit and the filter', async () => {
+  it('returns each entry once and in order for any shards, limit and filter', async () => {
     const listing = fc.record({
       numbers: fc.uniqueArray(fc.nat({ max: 9_999 }), { maxLength: 200 }),
       count: fc.integer({ min: 1, max: 8 }),

@@ -24,7 +24,7 @@ afterEach(async () => {
 const numbered = (kind: string, count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, index) => `${kind}-${from + index}.example`);
 
-/** A name server that has an address for healthy names, and for the others once it is told to speak. */
+/** A name server that answers for healthy names, and for the others once `speaks` is set. */
 const startDns = async () => {
   const state = { speaks: false };
   const dns = await startDnsServer(({ name, type }) => {
@@ -46,7 +46,7 @@ const asked = (dns: DnsServer, since = 0): Set<string> =>
       .map(({ name }) => name),
   );
 
-/** Asks for all of them; `giveUp` ends those of these names and waits for that. */
+/** Asks for all names. `giveUp` aborts the given ones and waits for that. */
 const asking = (resolve: Resolve, names: readonly string[]) => {
   const controllers = new Map(names.map((name) => [name, new AbortController()]));
   const ended = [...controllers].map(([name, { signal }]) => resolve(name, signal).catch(() => undefined));
@@ -59,7 +59,9 @@ const asking = (resolve: Resolve, names: readonly string[]) => {
   };
 };
 
-/** Asks for these names without an answer, and gives up after so long: by default they count as mute then. */
+/**
+ * Asks for these names without an answer and aborts after `silentMs`, by default long enough to make them mute.
+ */
 const silence = async (
   dns: DnsServer,
   resolve: Resolve,
@@ -75,13 +77,13 @@ const silence = async (
   await first.giveUp();
 };
 
-/** For as long as a look-up that is let through takes on a busy machine. */
-const settled = async (resolve: Resolve): Promise<void> => {
+/** Waits as long as an unblocked look-up takes on a busy machine. */
+const waitForLookups = async (resolve: Resolve): Promise<void> => {
   for (const name of numbered('healthy', 20)) await resolve(name, new AbortController().signal);
 };
 
-describe('names whose servers are mute', () => {
-  it('do not hold up the requests to others: 40 beside 60', { timeout: 60_000 }, async () => {
+describe('names whose name servers are mute', () => {
+  it('do not delay requests to other names: 40 beside 60', { timeout: 60_000 }, async () => {
     const { resolve } = await startDns();
     const receiver = await startReceiver();
     closing.push(receiver.close);
@@ -90,7 +92,7 @@ describe('names whose servers are mute', () => {
     const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'], resolve });
     const post = (name: string): Promise<Reply> =>
       subscriber.post({ url: `http://${name}:${port}/`, headers: {}, body: Buffer.from('{}') }, 1_000);
-    /** The p99 of sixty requests, which are of other origins in each round. */
+    /** The p99 of sixty requests to origins that are new in each round. */
     const slowestOf = async (kind: string, round: number): Promise<number> => {
       const times = await Promise.all(
         numbered(`healthy-${kind}`, 60, round * 60).map(async (name) => {
@@ -109,11 +111,11 @@ describe('names whose servers are mute', () => {
       p99.beside.push(await slowestOf('beside', round));
       for (const reply of await Promise.all(mute)) expect(reply).toMatchObject({ error: 'timeout' });
     }
-    // Of the rounds the middle one: whatever else the machine does holds up one or the other.
+    // The median round, because other load on the machine may delay any single round.
     expect(middle(p99.beside)).toBeLessThanOrEqual(1.5 * middle(p99.control));
   });
 
-  it(`are asked for ${MOST_LOOKUPS} at a time, and the next as soon as one is given up`, async () => {
+  it(`are looked up ${MOST_LOOKUPS} at a time, the next as soon as one is aborted`, async () => {
     const { dns, resolve } = await startDns();
     const names = numbered('mute', MOST_LOOKUPS + 44);
     const all = asking(resolve, names);
@@ -124,40 +126,40 @@ describe('names whose servers are mute', () => {
     expect(asked(dns).size).toBe(MOST_LOOKUPS + 10);
   });
 
-  it(`are asked for ${MOST_MUTE_LOOKUPS} at a time once they did not answer, and hold up no other name`, async () => {
+  it(`are looked up ${MOST_MUTE_LOOKUPS} at a time once mute, without delaying other names`, async () => {
     const { dns, resolve } = await startDns();
     const names = numbered('mute', 40);
     await silence(dns, resolve, names);
     const before = dns.questions().length;
     const again = asking(resolve, names);
-    await settled(resolve);
+    await waitForLookups(resolve);
     const muteAsked = [...asked(dns, before)].filter((name) => name.startsWith('mute'));
     expect(muteAsked).toEqual(names.slice(0, MOST_MUTE_LOOKUPS));
     await again.giveUp();
   });
 
-  it('are not those that impatient attempts gave up', async () => {
+  it('do not include names of attempts that were aborted early', async () => {
     const { dns, resolve } = await startDns();
     const names = numbered('mute', 40);
     await silence(dns, resolve, names, MUTE_AFTER_MS - 1);
-    // All at once.
+    // All at once: they are not limited.
     await silence(dns, resolve, names, 0);
   });
 
-  it('stay mute when an impatient attempt gives up', async () => {
+  it('stay mute after an attempt that was aborted early', async () => {
     const { dns, resolve } = await startDns();
     const names = numbered('mute', 40);
     await silence(dns, resolve, names);
     await silence(dns, resolve, names.slice(0, 20), 0);
     const before = dns.questions().length;
     const again = asking(resolve, names);
-    await settled(resolve);
+    await waitForLookups(resolve);
     const muteAsked = [...asked(dns, before)].filter((name) => name.startsWith('mute'));
     expect(muteAsked).toHaveLength(MOST_MUTE_LOOKUPS);
     await again.giveUp();
   });
 
-  it('are blamed for what they did not answer, and never for a question that found no place', async () => {
+  it('get a timeout if they were asked, and none if the look-up could not start', async () => {
     const { dns, resolve } = await startDns();
     const subscriber = httpSubscriber({ allowedAddresses: [], resolve });
     const all = asking(resolve, numbered('mute', MOST_LOOKUPS));
@@ -171,7 +173,7 @@ describe('names whose servers are mute', () => {
     await all.giveUp();
   });
 
-  it('get their turn as soon as others answer, and count as healthy once they have', async () => {
+  it('are looked up as soon as others are answered, and are no longer mute after an answer', async () => {
     const { dns, state, resolve } = await startDns();
     const names = numbered('mute', 40);
     await silence(dns, resolve, names);
@@ -183,7 +185,7 @@ describe('names whose servers are mute', () => {
     await silence(dns, resolve, names);
   });
 
-  it('count as mute for a minute', async () => {
+  it('stay mute for a minute', async () => {
     const { dns, resolve } = await startDns();
     const names = numbered('mute', 40);
     await silence(dns, resolve, names);
@@ -191,15 +193,15 @@ describe('names whose servers are mute', () => {
     vi.setSystemTime(start + MUTE_FOR_MS - 1);
     const before = dns.questions().length;
     const again = asking(resolve, names);
-    await settled(resolve);
-    // Those that were not asked keep the time of their first silence.
+    await waitForLookups(resolve);
+    // Names that were not asked keep the time of their first silence.
     expect([...asked(dns, before)].filter((name) => name.startsWith('mute'))).toHaveLength(MOST_MUTE_LOOKUPS);
     await again.giveUp();
     vi.setSystemTime(start + 2 * MUTE_FOR_MS);
     await silence(dns, resolve, names);
   });
 
-  it(`are remembered up to ${MOST_MUTE_NAMES}, the oldest forgotten first`, async () => {
+  it(`are remembered up to ${MOST_MUTE_NAMES}, the oldest dropped first`, async () => {
     const { dns, resolve } = await startDns();
     const names = numbered('mute', MOST_MUTE_NAMES + 1);
     for (let from = 0; from < names.length; from += 200)
@@ -207,13 +209,13 @@ describe('names whose servers are mute', () => {
     const full = asking(resolve, names.slice(-MOST_MUTE_LOOKUPS));
     const before = dns.questions().length;
     const oldest = asking(resolve, names.slice(0, 2));
-    await settled(resolve);
+    await waitForLookups(resolve);
     expect(asked(dns, before)).toContain(names[0]);
     expect(asked(dns, before)).not.toContain(names[1]);
     await Promise.all([full.giveUp(), oldest.giveUp()]);
   });
 
-  it('leave nothing behind that keeps the process alive', async () => {
+  it('do not keep the process running', async () => {
     const { dns } = await startDns();
     const folder = new URL('../../../shared/adapters/http/', import.meta.url);
     const program = `

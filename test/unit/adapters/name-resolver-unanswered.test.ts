@@ -15,7 +15,7 @@ afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));
 });
 
-/** The addresses by a name server that answers so. */
+/** A look-up by a name server with these answers. */
 const lookUpBy = async (answer: DnsAnswer, options?: { takesTcp: boolean }) => {
   const dns = await startDnsServer(answer, options);
   closing.push(dns.close);
@@ -34,18 +34,18 @@ const oneOf = (name: string, type: 'A' | 'AAAA'): DnsRecord[] => [
 const manyOf = (name: string, type: 'A' | 'AAAA'): DnsRecord[] =>
   Array.from({ length: 100 }, () => oneOf(name, type)).flat();
 
-describe('a look-up of which one family is not answered', () => {
+describe('a look-up with an answer for one family only', () => {
   it.each([
     ['A', FOUR, 1_000],
     ['AAAA', SIX, 4_000],
-  ])('has the addresses of %s alone, soon', async (answered, address, withinMs) => {
+  ])('returns the addresses of %s after a short wait', async (answered, address, withinMs) => {
     const lookUp = await lookUpBy(({ name, type }) => (type === answered ? oneOf(name, type) : undefined));
     const startedAt = performance.now();
     expect(await lookUp('half.example')).toEqual([address]);
     expect(performance.now() - startedAt).toBeLessThan(withinMs);
   });
 
-  it('waits a moment for AAAA', async () => {
+  it('waits briefly for AAAA', async () => {
     const lookUp = await lookUpBy(async ({ name, type }) => {
       if (type === 'AAAA') await pause(60);
       return oneOf(name, type);
@@ -53,7 +53,7 @@ describe('a look-up of which one family is not answered', () => {
     expect(await lookUp('slow.example')).toEqual([FOUR, SIX]);
   });
 
-  it('asks for A a second time', async () => {
+  it('repeats the question for A', async () => {
     const lookUp = await lookUpBy(({ name, type }, time) =>
       type === 'A' && time === 1 ? undefined : oneOf(name, type),
     );
@@ -67,13 +67,13 @@ describe('a look-up that a name server refuses', () => {
     return name === 'short.example' ? oneOf(name, type) : 'NXDOMAIN';
   };
 
-  it('for one name, whose answer is too long without TCP, is a fault of the name', async () => {
+  it('because the answer for one name is too long without TCP counts as a fault of the name', async () => {
     const lookUp = await lookUpBy(answerOf, { takesTcp: false });
     await expect(lookUp('long.example')).rejects.toMatchObject({ code: 'EAI_AGAIN' });
     expect(await lookUp('short.example')).toEqual([FOUR, SIX]);
   });
 
-  it('is the last of its resolver, while one that was answered is used again', async () => {
+  it('is the last of its resolver, while an answered resolver is reused', async () => {
     const lookUp = await lookUpBy(answerOf, { takesTcp: false });
     const resolvers = vi.spyOn(Resolver.prototype, 'setServers').mock.contexts;
     await lookUp('short.example');

@@ -37,7 +37,7 @@ const hostsFileOf = async (text: string): Promise<string> => {
   return file;
 };
 
-/** Asks a server that answers so, and no hosts file. */
+/** A resolver that uses a server with these answers and no hosts file. */
 const resolverOn = async (answer: DnsAnswer): Promise<{ dns: DnsServer; resolve: Resolve }> => {
   const dns = await serverThat(answer);
   return { dns, resolve: nameResolver({ servers: [dns.address], hostsFile: '/nowhere' }) };
@@ -52,7 +52,7 @@ const ofType =
     type === 'A' ? four.map((value) => a(name, value)) : six.map((value) => aaaa(name, value));
 
 describe('a look-up', () => {
-  it('gives the addresses of both families, in turn', async () => {
+  it('returns the addresses of both families, alternating', async () => {
     const { resolve } = await resolverOn(ofType(['192.0.2.1', '192.0.2.2', '192.0.2.3'], ['2001:db8::1']));
     expect(await resolve(NAME, PATIENT)).toEqual([
       { address: '192.0.2.1', family: 4 },
@@ -71,20 +71,20 @@ describe('a look-up', () => {
     ]);
   });
 
-  it('of a single label does not try it in other domains', async () => {
+  it('of a single label does not try search domains', async () => {
     const { dns, resolve } = await resolverOn(() => 'NXDOMAIN');
     await expect(resolve('intranet', PATIENT)).rejects.toMatchObject({ code: 'ENOTFOUND' });
     expect(new Set(dns.questions().map(({ name }) => name))).toEqual(new Set(['intranet']));
   });
 
-  it('is answered by one family where the other fails', async () => {
+  it('succeeds with one family if the other fails', async () => {
     const { resolve } = await resolverOn(({ name, type }) =>
       type === 'A' ? 'SERVFAIL' : [aaaa(name, '2001:db8::1')],
     );
     expect(await addressesOf(resolve)).toEqual(['2001:db8::1']);
   });
 
-  it('has answers that are too long for one datagram sent again over TCP', async () => {
+  it('repeats a question over TCP if the answer is too long for a datagram', async () => {
     const many = Array.from({ length: 100 }, (_, index) => `192.0.2.${index + 1}`);
     const { resolve } = await resolverOn(ofType(many, []));
     expect((await addressesOf(resolve)).toSorted()).toEqual(many.toSorted());
@@ -95,30 +95,30 @@ describe('a look-up', () => {
     ['has no address', 'ENOTFOUND', []],
     ['cannot be resolved now', 'EAI_AGAIN', 'SERVFAIL'],
     ['is refused', 'EAI_AGAIN', 'REFUSED'],
-    ['is not understood', 'EAI_AGAIN', 'FORMERR'],
+    ['gets FORMERR', 'EAI_AGAIN', 'FORMERR'],
   ])('of a name that %s fails with %s', async (_what, code, answer) => {
     const { resolve } = await resolverOn(() => answer);
     await expect(resolve(NAME, PATIENT)).rejects.toMatchObject({ code });
   });
 
-  it('of a text that cannot be a name fails with ENOTFOUND', async () => {
+  it('of an invalid name fails with ENOTFOUND', async () => {
     const { resolve } = await resolverOn(() => 'SERVFAIL');
     await expect(resolve(`${'a'.repeat(64)}.example`, PATIENT)).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it('of a name without addresses in one family, and without an answer for the other, may succeed later', async () => {
+  it('without addresses of one family and without an answer for the other fails with a temporary error', async () => {
     const { resolve } = await resolverOn(({ type }) => (type === 'A' ? [] : 'SERVFAIL'));
     await expect(resolve(NAME, PATIENT)).rejects.toMatchObject({ code: 'EAI_AGAIN' });
   });
 
-  it('that reaches no name server is a fault of ours', async () => {
+  it('that reaches no name server fails with RequestNotSentError', async () => {
     const dns = await startDnsServer(() => []);
     await dns.close();
     const resolve = nameResolver({ servers: [dns.address], hostsFile: '/nowhere' });
     await expect(resolve(NAME, PATIENT)).rejects.toMatchObject({ name: 'RequestNotSentError' });
   });
 
-  it('is shared by callers that ask while it is under way, and made again for the next one', async () => {
+  it('is shared by concurrent callers, and repeated for the next one', async () => {
     const { dns, resolve } = await resolverOn(({ name, type }, time) =>
       type === 'A' ? [a(name, `192.0.2.${time}`)] : [],
     );
@@ -129,31 +129,31 @@ describe('a look-up', () => {
     expect(dns.questions()).toHaveLength(4);
   });
 
-  it('goes on for callers that still wait when another has given up', async () => {
+  it('continues for the other callers when one aborts', async () => {
     let answers = false;
     const { dns, resolve } = await resolverOn((question) =>
       answers ? ofType(['192.0.2.1'], [])(question, 1) : undefined,
     );
     const impatient = new AbortController();
-    const given = expect(resolve(NAME, impatient.signal)).rejects.toThrow('given up');
+    const given = expect(resolve(NAME, impatient.signal)).rejects.toThrow('The look-up was aborted');
     const waiting = addressesOf(resolve);
     await expect.poll(() => dns.questions().length).toBe(2);
     answers = true;
     impatient.abort();
     await given;
-    // The question is sent again after 1.5 s.
+    // The question is repeated after 1.5 s.
     expect(await waiting).toEqual(['192.0.2.1']);
     expect(dns.questions()).toHaveLength(4);
   });
 
-  it('is not made for a caller that has given up already', async () => {
+  it('is not made for a caller that has already aborted', async () => {
     const { dns, resolve } = await resolverOn(ofType(['192.0.2.1'], []));
     await expect(resolve(NAME, AbortSignal.abort())).rejects.toThrow('aborted');
     expect(await addressesOf(resolve, 'other.example')).toEqual(['192.0.2.1']);
     expect(dns.questions()).toHaveLength(2);
   });
 
-  it('begins again for a caller that comes after the last one has given up', async () => {
+  it('starts again for a caller that comes after the last one aborted', async () => {
     const { dns, resolve } = await resolverOn((question, time) =>
       time === 1 ? undefined : ofType(['192.0.2.1'], [])(question, time),
     );
@@ -167,10 +167,10 @@ describe('a look-up', () => {
     expect(dns.questions()).toHaveLength(4);
   });
 
-  it('ends with the last caller that waits for it', async () => {
+  it('ends when its last caller aborts', async () => {
     const { dns, resolve } = await resolverOn(() => undefined);
     await expect(resolve(NAME, AbortSignal.timeout(200))).rejects.toThrow();
-    // Else the question would be sent again after 1.5 s.
+    // Otherwise the question would be repeated after 1.5 s.
     await pause(1_800);
     expect(dns.questions()).toHaveLength(2);
   });
@@ -184,7 +184,7 @@ describe('the hosts file', () => {
     999.0.0.1 one.example
   `;
 
-  it('is asked before DNS, by name and alias, in any case', async () => {
+  it('takes precedence over DNS, by name and alias, in any case', async () => {
     const { address, questions } = await serverThat(() => 'NXDOMAIN');
     const resolve = nameResolver({ servers: [address], hostsFile: await hostsFileOf(HOSTS) });
     expect(await resolve('one.example', PATIENT)).toEqual([
@@ -196,7 +196,7 @@ describe('the hosts file', () => {
     await expect(resolve(NAME, PATIENT)).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it('is read again when it has changed, and may go', async () => {
+  it('is read again after a change, and may be deleted', async () => {
     const { address } = await serverThat(() => 'NXDOMAIN');
     const hostsFile = await hostsFileOf(HOSTS);
     const resolve = nameResolver({ servers: [address], hostsFile });
@@ -208,7 +208,7 @@ describe('the hosts file', () => {
     await expect(resolve('two.example', PATIENT)).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it.each(['localhost', 'LOCALHOST.', 'receiver.localhost'])('need not name %s', async (name) => {
+  it.each(['localhost', 'LOCALHOST.', 'receiver.localhost'])('need not contain %s', async (name) => {
     const { dns, resolve } = await resolverOn(() => 'NXDOMAIN');
     expect(await addressesOf(resolve, name)).toEqual(['127.0.0.1', '::1']);
     expect(dns.questions()).toEqual([]);

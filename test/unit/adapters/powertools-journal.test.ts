@@ -29,8 +29,8 @@ const delivered = (messageId: string): Fact =>
     status: 'delivered',
   });
 
-describe('every line', () => {
-  it.each(everyFact)('says which function, deployment and version wrote it: $fact', (fact) => {
+describe('every log line', () => {
+  it.each(everyFact)('names the function, deployment and version: $fact', (fact) => {
     const output = captureOutput();
     journalWith().note(fact);
     expect(output.parsed()).toMatchObject([
@@ -38,7 +38,7 @@ describe('every line', () => {
     ]);
   });
 
-  it('has the id of the trace that its invocation belongs to', () => {
+  it('has the trace id of its invocation', () => {
     vi.stubEnv(
       '_X_AMZN_TRACE_ID',
       'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=0',
@@ -48,7 +48,7 @@ describe('every line', () => {
     expect(output.parsed()).toMatchObject([{ xray_trace_id: '1-5759e988-bd862e3fe1be46a994272793' }]);
   });
 
-  it('of an attempt that succeeded is shorter than 700 bytes, with ids as long as they usually are', () => {
+  it('of a successful attempt is shorter than 700 bytes with ids of typical length', () => {
     vi.stubEnv(
       '_X_AMZN_TRACE_ID',
       'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=0',
@@ -66,7 +66,7 @@ describe('every line', () => {
   });
 });
 
-describe('the level', () => {
+describe('the log level', () => {
   it.each([
     ['debug', ['DEBUG', 'INFO', 'WARN', 'ERROR']],
     ['info', ['INFO', 'WARN', 'ERROR']],
@@ -79,7 +79,7 @@ describe('the level', () => {
     expect(new Set(output.parsed().map(({ level }) => level))).toEqual(new Set(expected));
   });
 
-  it('changes nothing about what is measured', () => {
+  it('does not affect metrics', () => {
     const output = captureOutput();
     const journal = journalWith({ logLevel: 'error', logSuccessSampling: 0 });
     journal.note(delivered('m-1'));
@@ -87,7 +87,7 @@ describe('the level', () => {
     expect(output.parsed()).toMatchObject([{ AttemptsDelivered: 1, DeliveriesDelivered: 1 }]);
   });
 
-  it('does not hide the audit trail', () => {
+  it('does not affect the audit trail', () => {
     const output = captureOutput();
     journalWith({ logLevel: 'error' }).auditLogger.info('audit', { change: 'queue_deleted' });
     expect(output.parsed()).toMatchObject([
@@ -103,7 +103,7 @@ describe('the sampling of successes', () => {
     delivered(messageId),
   ];
 
-  it('logs the whole story of a message or nothing of it', () => {
+  it('logs all facts about a message or none', () => {
     const output = captureOutput();
     const [dispatch, deliver] = [
       journalWith({ logSuccessSampling: 0.3 }),
@@ -121,7 +121,7 @@ describe('the sampling of successes', () => {
     expect(stories.size).toBeLessThan(90);
   });
 
-  it('logs every failure, at a rate of 0 too', () => {
+  it('logs every failure, even at a rate of 0', () => {
     const output = captureOutput();
     const journal = journalWith({ logSuccessSampling: 0 });
     journal.note(delivered('m-1'));
@@ -147,7 +147,7 @@ describe('the metrics', () => {
     return sums;
   };
 
-  it('of an invocation are one line in the embedded metric format, the deployment its only dimension', () => {
+  it('of an invocation are one line in embedded metric format, with the deployment as the only dimension', () => {
     const [line = '', ...more] = flushed(everyFact);
     expect(more).toEqual([]);
     for (const { namespace, dimensions, name, unit } of metricsOfLine(line)) {
@@ -161,7 +161,7 @@ describe('the metrics', () => {
     expect(line).not.toContain('service');
   });
 
-  it('of a thousand attempts are lines that CloudWatch reads whole: counts added up, no more than 100 durations each', () => {
+  it('of a thousand attempts fit CloudWatch’s limits: counts summed, at most 100 durations a line', () => {
     const facts = Array.from({ length: 1_000 }, (_, n) =>
       aFact('attempt_made', { attempt: anAttempt({ durationMs: n }), latenessMs: n }),
     );
@@ -175,7 +175,7 @@ describe('the metrics', () => {
     expect(sumsOf(lines).get('FirstAttemptAge')).toBe((999 * 1_000) / 2);
   });
 
-  it('of a thousand deliveries that reconcile wakes are one line', () => {
+  it('of a thousand reconciled deliveries are one line', () => {
     const lines = flushed([
       ...Array.from({ length: 1_000 }, () => aFact('reconciled')),
       aFact('reconcile_ran', { overdue: 1_000, stuck: 0 }),
@@ -189,7 +189,7 @@ describe('the metrics', () => {
     ]);
   });
 
-  it('count the cold start with the first invocation, and no other', () => {
+  it('count the cold start in the first invocation only', () => {
     const output = captureOutput();
     const journal = journalWith();
     journal.flush();
@@ -202,7 +202,7 @@ describe('the metrics', () => {
     ]);
   });
 
-  it('are no line at all when nothing was counted', () => {
+  it('are not written if nothing was counted', () => {
     const output = captureOutput();
     const journal = journalWith();
     journal.flush();
@@ -212,7 +212,7 @@ describe('the metrics', () => {
   });
 });
 
-describe('a fault of ours', () => {
+describe('an unexpected exception', () => {
   it('is an error line with the ids, the name of the error and its cause', () => {
     const output = captureOutput();
     journalWith().fault(new TypeError('broken', { cause: new Error('deep') }), { sqsMessageId: 'sqs-1' });
@@ -226,7 +226,7 @@ describe('a fault of ours', () => {
     ]);
   });
 
-  it('is counted, because a record that comes again is no error of the function', () => {
+  it('is counted, because a record that returns is not an error of the function', () => {
     const output = captureOutput();
     const journal = journalWith();
     journal.fault(new Error('throttled'), {});
@@ -235,7 +235,7 @@ describe('a fault of ours', () => {
     expect(output.parsed().at(-1)).toMatchObject({ Faults: 2 });
   });
 
-  it('need not be an Error', () => {
+  it('may be a value that is not an Error', () => {
     const output = captureOutput();
     journalWith().fault('just text', {});
     expect(output.parsed()).toMatchObject([{ error: { message: 'just text' } }]);

@@ -2,24 +2,24 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
 
-/** A TCP server on loopback that does with its connections what a test says. */
+/** A TCP server on loopback whose behaviour a test defines. */
 export type RawServer = {
   url: string;
   port: number;
-  /** All connections so far, the closed ones too. */
+  /** All connections so far, including closed ones. */
   connections: readonly Socket[];
-  /** How many are open. */
+  /** Number of open connections. */
   open: () => number;
-  /** Bytes that the other side, or the system between, has taken of what was written to it. */
+  /** Bytes written that the other side or the system has accepted. */
   taken: () => number;
-  /** Heads of requests that have come, as text; of bodies nothing. */
+  /** Request lines received so far. */
   requests: () => readonly string[];
   close: () => Promise<void>;
 };
 
 type Behaviour = (socket: Socket, connection: number) => void;
 
-/** Called for each connection, counted from 1. Errors of sockets are expected. */
+/** Starts the server. `behave` is called for each connection, counted from 1. Socket errors are ignored. */
 export const startRawServer = async (
   behave: Behaviour,
   { host = '127.0.0.1', port = 0 }: { host?: string; port?: number } = {},
@@ -55,7 +55,7 @@ export const startRawServer = async (
   };
 };
 
-/** Writes `block` as often as the other side takes it, until it hangs up. */
+/** Writes `block` repeatedly until the other side closes the connection. */
 export const pour = (socket: Socket, block: string): void => {
   while (!socket.destroyed && socket.write(block, 'latin1'));
   if (!socket.destroyed) {

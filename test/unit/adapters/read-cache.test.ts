@@ -10,7 +10,7 @@ const aCache = ({ maxAgeMs = 5000, maxWeight = 100 } = {}) => {
   };
 };
 
-/** A read whose answer comes when the test says so. */
+/** A read that settles when the test decides. */
 const aRead = () => {
   const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
   let started = 0;
@@ -29,7 +29,7 @@ const begun = ({ timesStarted }: ReturnType<typeof aRead>): Promise<void> =>
 const reading = (value: string | undefined) => () => Promise.resolve(value);
 
 describe('a cache of reads', () => {
-  it('keeps an answer for less than its greatest age, counted from when the read began', async () => {
+  it('keeps a value for the maximum age, counted from the start of the read', async () => {
     const { cache, time } = aCache();
     const slow = aRead();
     const first = cache.cached('a', slow.read);
@@ -42,13 +42,13 @@ describe('a cache of reads', () => {
     expect(await cache.cached('a', reading('new'))).toBe('new');
   });
 
-  it('keeps nothing where no age is allowed', async () => {
+  it('keeps nothing if the maximum age is 0', async () => {
     const { cache } = aCache({ maxAgeMs: 0 });
     await cache.cached('a', reading('old'));
     expect(await cache.cached('a', reading('new'))).toBe('new');
   });
 
-  it('keeps names apart', async () => {
+  it('keeps values of different names separately', async () => {
     const { cache } = aCache();
     await cache.cached('a', reading('of a'));
     expect(await cache.cached('b', reading('of b'))).toBe('of b');
@@ -56,16 +56,16 @@ describe('a cache of reads', () => {
   });
 
   it.each([
-    ['nothing there', undefined],
-    ['what weighs nothing', ''],
-  ])('never keeps %s, and drops what it had', async (_, nothing) => {
+    ['a missing value', undefined],
+    ['a value of weight 0', ''],
+  ])('never keeps %s, and drops the previous value', async (_, nothing) => {
     const { cache } = aCache();
     await cache.cached('a', reading('old'));
     expect(await cache.fresh('a', reading(nothing))).toBe(nothing);
     expect(await cache.cached('a', reading('new'))).toBe('new');
   });
 
-  it('drops the oldest when it gets too heavy', async () => {
+  it('evicts the oldest entry when it exceeds its weight', async () => {
     const { cache, time } = aCache({ maxWeight: 6 });
     for (const name of ['a', 'b', 'c']) {
       time.now += 1;
@@ -79,7 +79,7 @@ describe('a cache of reads', () => {
     expect(await cache.cached('b', reading('zz'))).toBe('zz');
   });
 
-  it('does not drop all others for an answer that is too heavy alone', async () => {
+  it('does not evict others for a value that exceeds the limit alone', async () => {
     const { cache } = aCache({ maxWeight: 6 });
     await cache.cached('b', reading('light'));
     await cache.cached('a', reading('far too heavy'));
@@ -87,7 +87,7 @@ describe('a cache of reads', () => {
     expect(await cache.cached('b', reading('new'))).toBe('light');
   });
 
-  it('shares a read among those who ask while it is under way, and its failure, but not beyond', async () => {
+  it('shares a read and its failure between concurrent callers, but not with later ones', async () => {
     const { cache } = aCache();
     const failing = aRead();
     const asked = [cache.cached('a', failing.read), cache.cached('a', failing.read)];
@@ -98,7 +98,7 @@ describe('a cache of reads', () => {
     expect(await cache.cached('a', reading('new'))).toBe('new');
   });
 
-  it('does not answer who wants it fresh with a read that began before', async () => {
+  it('does not use an earlier read for a fresh one', async () => {
     const { cache } = aCache();
     const slow = aRead();
     const cached = cache.cached('a', slow.read);
@@ -107,7 +107,7 @@ describe('a cache of reads', () => {
     expect(await cached).toBe('old');
   });
 
-  it('makes one fresh read for all who ask before it begins, and another for those who ask later', async () => {
+  it('shares a fresh read between callers that ask before it starts, and starts another for later ones', async () => {
     const { cache } = aCache();
     const [first, second] = [aRead(), aRead()];
     const together = [
@@ -124,7 +124,7 @@ describe('a cache of reads', () => {
     expect([first.timesStarted(), second.timesStarted()]).toEqual([2, 1]);
   });
 
-  it('tells all who share a fresh read of its failure, and reads again for the next', async () => {
+  it('reports the failure of a fresh read to all callers, and reads again for the next', async () => {
     const { cache } = aCache();
     const failing = aRead();
     const together = Promise.allSettled([cache.fresh('a', failing.read), cache.fresh('a', failing.read)]);
@@ -133,7 +133,7 @@ describe('a cache of reads', () => {
     expect(await cache.fresh('a', reading('new'))).toBe('new');
   });
 
-  it('does not let a slow read replace what was read after it', async () => {
+  it('does not replace a value by a slower read that started earlier', async () => {
     const { cache, time } = aCache();
     const slow = aRead();
     const early = cache.fresh('a', slow.read);
@@ -145,7 +145,7 @@ describe('a cache of reads', () => {
     expect(await cache.cached('a', reading('other'))).toBe('new');
   });
 
-  it('forgets what it is told to', async () => {
+  it('forgets an entry on request', async () => {
     const { cache } = aCache();
     await cache.cached('a', reading('old'));
     cache.forget('a');

@@ -10,14 +10,14 @@ import { type Receiver, startReceiver } from '../../support/receiver.ts';
 const DEADLINE_MS = 2_000;
 const FORBIDDEN: Reply = { kind: 'forbidden' };
 const OK: Reply = { kind: 'answered', statusCode: 200 };
-/** The only allowed address; it stands for a public one. */
+/** The only allowed address, which stands for a public one. */
 const PUBLIC = '127.0.0.2';
 
 const a = (name: string, value: string): DnsRecord => ({ name, type: 'A', value });
 const aaaa = (name: string, value: string): DnsRecord => ({ name, type: 'AAAA', value });
 const cname = (name: string, value: string): DnsRecord => ({ name, type: 'CNAME', value });
 
-describe('a name server that gives other answers than before', () => {
+describe('a name server that changes its answers', () => {
   let subscriberAt: Receiver;
   const canaries: Receiver[] = [];
   let port = '';
@@ -47,7 +47,7 @@ describe('a name server that gives other answers than before', () => {
 
   const connectionsInside = (): number => canaries.reduce((total, canary) => total + canary.connections(), 0);
 
-  it('gets one look-up, and the connection is made to what it answered', async () => {
+  it('is asked once, and the connection is made to the address it returned', async () => {
     const before = subscriberAt.connections();
     const sender = await senderWith((question, time) => {
       if (question.type === 'AAAA') return time === 1 ? [] : [aaaa(question.name, '::1')];
@@ -64,7 +64,7 @@ describe('a name server that gives other answers than before', () => {
     expect(connectionsInside()).toBe(0);
   });
 
-  it('is asked anew for a new connection, and then refused', async () => {
+  it('is asked again for a new connection, which is then forbidden', async () => {
     let now = 1_000_000;
     const sender = await senderWith(
       (question, time) =>
@@ -78,7 +78,7 @@ describe('a name server that gives other answers than before', () => {
     expect(connectionsInside()).toBe(0);
   });
 
-  it('is refused by its first answer, whatever the second would be', async () => {
+  it('is judged by its first answer only', async () => {
     const before = subscriberAt.connections();
     const sender = await senderWith(({ name, type }, time) =>
       type === 'A' ? [a(name, time === 1 ? '127.0.0.1' : PUBLIC)] : [],
@@ -89,7 +89,7 @@ describe('a name server that gives other answers than before', () => {
     expect(connectionsInside()).toBe(0);
   });
 
-  it('that alternates is followed outside only, over 40 names at once', async () => {
+  it('that alternates is followed to the public address only, for 40 names at once', async () => {
     const before = subscriberAt.connections();
     let asked = 0;
     const sender = await senderWith(({ name, type }) => {
@@ -108,9 +108,13 @@ describe('a name server that gives other answers than before', () => {
   });
 
   it.each<[string, (name: string) => DnsRecord[], (name: string) => DnsRecord[]]>([
-    ['a CNAME inward', (name) => [cname(name, 'inside.example'), a('inside.example', '127.0.0.1')], () => []],
     [
-      'a chain of CNAMEs inward',
+      'a CNAME to an internal address',
+      (name) => [cname(name, 'inside.example'), a('inside.example', '127.0.0.1')],
+      () => [],
+    ],
+    [
+      'a chain of CNAMEs to an internal address',
       (name) => [
         cname(name, 'one.example'),
         cname('one.example', 'two.example'),
@@ -119,12 +123,12 @@ describe('a name server that gives other answers than before', () => {
       ],
       () => [],
     ],
-    ['an inner address after a public one', (name) => [a(name, PUBLIC), a(name, '127.0.0.1')], () => []],
-    ['an inner address before a public one', (name) => [a(name, '10.0.0.1'), a(name, PUBLIC)], () => []],
-    ['a public A and an inner AAAA', (name) => [a(name, PUBLIC)], (name) => [aaaa(name, '::1')]],
+    ['an internal address after a public one', (name) => [a(name, PUBLIC), a(name, '127.0.0.1')], () => []],
+    ['an internal address before a public one', (name) => [a(name, '10.0.0.1'), a(name, PUBLIC)], () => []],
+    ['a public A and an internal AAAA', (name) => [a(name, PUBLIC)], (name) => [aaaa(name, '::1')]],
     ['a public A and a mapped AAAA', (name) => [a(name, PUBLIC)], (name) => [aaaa(name, '::ffff:7f00:1')]],
     ['metadata', (name) => [a(name, '169.254.169.254')], (name) => [aaaa(name, 'fd00:ec2::254')]],
-  ])('is refused for %s', async (_what, ofA, ofAaaa) => {
+  ])('is refused if it returns %s', async (_what, ofA, ofAaaa) => {
     const before = subscriberAt.connections();
     const sender = await senderWith(({ name, type }) => (type === 'A' ? ofA(name) : ofAaaa(name)));
     expect(await postBy(sender)).toEqual(FORBIDDEN);
@@ -133,14 +137,14 @@ describe('a name server that gives other answers than before', () => {
     expect(connectionsInside()).toBe(0);
   });
 
-  it('may lead outside by a CNAME', async () => {
+  it('may point to a public address by a CNAME', async () => {
     const sender = await senderWith(({ name, type }) =>
       type === 'A' ? [cname(name, 'out.example'), a('out.example', PUBLIC)] : [],
     );
     expect(await postBy(sender)).toEqual(OK);
   });
 
-  it('would have reached the canaries, were they allowed', async () => {
+  it('would have led to the canaries if they were allowed', async () => {
     const sender = await senderWith(
       ({ name, type }) => (type === 'A' ? [a(name, name === 'four.example' ? '127.0.0.1' : PUBLIC)] : []),
       { allowedAddresses: ['127.0.0.0/8'] },
@@ -149,7 +153,7 @@ describe('a name server that gives other answers than before', () => {
     expect(canaries.map((canary) => canary.connections())).toEqual([1, 0]);
   });
 
-  it('that never answers costs the deadline at most', async () => {
+  it('that never answers costs no more time than the deadline', async () => {
     const sender = await senderWith(() => undefined);
     const startedAt = performance.now();
     const reply = await sender.post(

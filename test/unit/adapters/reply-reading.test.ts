@@ -6,7 +6,7 @@ import { readReply, snippetOf } from '../../../shared/adapters/http/reply-readin
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 
 describe('snippetOf', () => {
-  it('is never longer than 256 bytes, valid, and without control characters, whatever the bytes', () => {
+  it('is at most 256 bytes of valid text without control characters, for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
         const snippet = snippetOf(bytes);
@@ -17,7 +17,7 @@ describe('snippetOf', () => {
     );
   });
 
-  it('is the text itself where it is short and clean', () => {
+  it('returns short and clean text unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme-ascii', maxLength: 256 }), (text) => {
         expect(snippetOf(Buffer.from(text))).toBe(text);
@@ -25,18 +25,18 @@ describe('snippetOf', () => {
     );
   });
 
-  it('is cut between characters', () => {
+  it('cuts between characters', () => {
     expect(snippetOf(Buffer.from('é'.repeat(200)))).toBe('é'.repeat(128));
     expect(snippetOf(Buffer.from(`x${'é'.repeat(200)}`))).toBe(`x${'é'.repeat(127)}`);
     expect(snippetOf(Buffer.from('😀'.repeat(100)).subarray(0, 15))).toBe('😀'.repeat(3));
   });
 
-  it('shows bytes that are no UTF-8 as such, within the limit', () => {
+  it('shows invalid UTF-8 as U+FFFD, within the limit', () => {
     expect(snippetOf(Buffer.of(0x61, 0xff, 0x62))).toBe('a\ufffdb');
     expect(bytesOf(snippetOf(Buffer.alloc(256, 0xff)))).toBe(255);
   });
 
-  it('has blanks for what would break a line, ring a bell, colour a terminal or turn the direction', () => {
+  it('replaces characters that break lines, control a terminal or change the text direction by spaces', () => {
     expect(snippetOf(Buffer.from('a\r\nb\tc\u0007d\u001b[31me\u007ff\u0085g\u202eh\u2066i\u2028j'))).toBe(
       'a  b c d [31me f g h i j',
     );
@@ -44,21 +44,21 @@ describe('snippetOf', () => {
 });
 
 describe('readReply', () => {
-  it('has no reply before there is a status', () => {
+  it('returns no reply before there is a status', () => {
     const reading = readReply();
     expect(reading.reply()).toBeUndefined();
     reading.start(503, ['Retry-After', ' 5 ', 'retry-after', '7']);
     expect(reading.reply()).toEqual({ kind: 'answered', statusCode: 503, retryAfter: '5' });
   });
 
-  it('goes on up to 64 KB of body and drops the rest', () => {
+  it('accepts up to 64 KB of body and drops the rest', () => {
     const reading = readReply();
     reading.start(200, []);
     expect(reading.add(Buffer.alloc(64 * 1024))).toBe('going_on');
     expect(reading.add(Buffer.alloc(1))).toBe('dropped');
   });
 
-  it('goes on up to 16 KB of headers and drops longer ones, their Retry-After too', () => {
+  it('accepts up to 16 KB of headers and drops longer ones with their Retry-After', () => {
     const value = 'v'.repeat(16 * 1024 - 'retry-after'.length - 1 - 'x-long'.length - 2 * 4);
     expect(readReply().start(200, ['retry-after', '1', 'x-long', value])).toBe('going_on');
     const reading = readReply();
@@ -69,7 +69,7 @@ describe('readReply', () => {
     );
   });
 
-  it('keeps its own copy of the beginning, put together from small pieces', () => {
+  it('copies the start of the body, which may arrive in small pieces', () => {
     const reading = readReply();
     reading.start(500, []);
     const piece = Buffer.from('ab');

@@ -26,7 +26,7 @@ const fault = (status: number, code: string): StubAnswer => ({
 });
 
 describe('an object of a producer in S3', () => {
-  it('is asked for up to one byte more than it may have, of the account that has to own it', async () => {
+  it('is requested up to one byte more than the limit, with the expected owner', async () => {
     const { reading, requests } = await readAnswered({ status: 206, body: '{"n":1}' });
     expect(await reading).toEqual({ ok: true, data: '{"n":1}' });
     expect(requests).toMatchObject([
@@ -38,7 +38,7 @@ describe('an object of a producer in S3', () => {
     ]);
   });
 
-  it('is asked for in its version, if one was named', async () => {
+  it('is requested in the given version', async () => {
     const { reading, requests } = await readAnswered({ status: 206, body: '1' }, { versionId: 'v/1' });
     await reading;
     expect(requests[0]?.path).toContain('versionId=v%2F1');
@@ -55,7 +55,7 @@ describe('an object of a producer in S3', () => {
     [301, 'PermanentRedirect', 'data_ref_denied'],
     [400, 'InvalidArgument', 'data_ref_denied'],
     [416, 'InvalidRange', 'data_ref_not_json'],
-  ])('that S3 answers with %i %s is given up: %s', async (status, code, reason) => {
+  ])('that S3 answers with %i %s is rejected: %s', async (status, code, reason) => {
     const { reading } = await readAnswered(fault(status, code));
     expect(await reading).toEqual({ ok: false, reason });
   });
@@ -67,12 +67,12 @@ describe('an object of a producer in S3', () => {
     [400, 'ExpiredToken'],
     [403, 'RequestTimeTooSkewed'],
     [400, 'KMS.DisabledException'],
-  ])('that S3 answers with %i %s is asked for again later', async (status, code) => {
+  ])('that S3 answers with %i %s can be retried', async (status, code) => {
     const { reading } = await readAnswered(fault(status, code));
     await expect(reading).rejects.toMatchObject({ name: code });
   });
 
-  it('whose bytes do not arrive whole is asked for again later', async () => {
+  it('that is truncated can be retried', async () => {
     const { reading } = await readAnswered('cut_off');
     await expect(reading).rejects.toThrow();
   });

@@ -12,7 +12,7 @@ import { sourcePositions } from '../../../shared/adapters/log/source-positions.t
 
 const errorLine = new URL('../../../shared/adapters/log/error-line.ts', import.meta.url).pathname;
 
-/** Its third line calls what throws, in line 2 of a file that is loaded when it is needed. */
+/** Its third line calls code that throws, in line 2 of a file that is loaded on demand. */
 const PROGRAM = `import { errorLineOf } from '${errorLine}';
 try {
   (await import('./failing.ts')).failing({});
@@ -26,7 +26,7 @@ const FAILING = `export const failing = (order: { id?: string }): never => {
 };
 `;
 
-/** A frame that was not looked up. */
+/** A frame with its position in the bundle. */
 const OF_BUNDLE = /^ {4}at Module\.\w+ \(file:.*\/part-\w+\.mjs:\d+:\d+\)$/;
 
 let folder: string;
@@ -59,10 +59,10 @@ describe('the stack of a logged error', () => {
     return files.filter((name) => name.endsWith('.map')).map((name) => join(folder, 'bundled', name));
   };
 
-  it('in a bundle of a function names the file and the line of the source', async () => {
+  it('in a bundle names the file and line of the source', async () => {
     const frames = (await logged()).split('\n');
     expect(frames).toEqual([
-      // Names of functions are the bundle's.
+      // Function names are the bundle's.
       expect.stringMatching(/^ {4}at Module\.\w+ \(failing\.ts:2:9\)$/),
       '    at program.ts:3:34',
     ]);
@@ -73,23 +73,23 @@ describe('the stack of a logged error', () => {
     ['ends too early', '{"version":3,'],
     ['is of another version', '{"version":4,"sources":[],"names":[],"mappings":""}'],
     ['maps nothing', '{"version":3,"sources":[],"names":[],"mappings":""}'],
-    ['names a source that it has not', '{"version":3,"sources":[],"names":[],"mappings":"AAAA;AACA;AACA"}'],
-    ['is no map', '[1, 2, null]'],
-  ])('has the lines of the bundle where its map %s', async (_, text) => {
+    ['refers to a missing source', '{"version":3,"sources":[],"names":[],"mappings":"AAAA;AACA;AACA"}'],
+    ['is not a map', '[1, 2, null]'],
+  ])('has positions of the bundle if its map %s', async (_, text) => {
     for (const map of await maps()) await writeFile(map, text);
     expect(await first()).toMatch(OF_BUNDLE);
   });
 
-  it('has the lines of the bundle where there is no map', async () => {
+  it('has positions of the bundle if there is no map', async () => {
     for (const map of await maps()) await rm(map);
     expect(await first()).toMatch(OF_BUNDLE);
   });
 });
 
-describe('positions in sources', () => {
+describe('source positions', () => {
   let count = 0;
 
-  /** A folder with a bundle: its URL, that of its one file, and where the map of that lies. */
+  /** A folder with a bundle: its URL, the URL of its file, and the path of its source map. */
   const place = async () => {
     count += 1;
     const path = join(folder, `bundle-${count}`);
@@ -98,7 +98,7 @@ describe('positions in sources', () => {
     return { folder: url, file: `${url}index.mjs`, map: join(path, 'index.mjs.map') };
   };
 
-  /** Columns 1 and 5 of the first line are those of lines 1 and 2 of `a.ts`; its third line is line 3. The second has none. */
+  /** Columns 1 and 5 of line 1 map to lines 1 and 2 of `a.ts`, and line 3 to line 3. Line 2 has no mappings. */
   const MAP = JSON.stringify({
     version: 3,
     sources: ['../../a.ts'],
@@ -106,7 +106,7 @@ describe('positions in sources', () => {
     mappings: 'AAAA,IACA;;AACA',
   });
 
-  it('are those of the place before which the frame is, and none on a line without places', async () => {
+  it('are those of the mapping before the frame, and none on a line without mappings', async () => {
     const { folder: bundled, file, map } = await place();
     await writeFile(map, MAP);
     const inSources = sourcePositions(bundled);
@@ -116,7 +116,7 @@ describe('positions in sources', () => {
     expect(inSources(`    at ${file}:2:7`)).toBe(`    at ${file}:2:7`);
   });
 
-  it('are looked up when there is a fault, not before, and a map is read once', async () => {
+  it('are read at the first fault, once', async () => {
     const { folder: bundled, file, map } = await place();
     const inSources = sourcePositions(bundled);
     expect(inSources('    at node:internal/modules/run_main:1:1')).toBe(
@@ -133,7 +133,7 @@ describe('positions in sources', () => {
     ['in a folder of the bundle', (own: string) => `${own}sub/index.mjs`],
     ['in the folder above', (own: string) => `${own}../index.mjs`],
     ['of another kind', (own: string) => `${own}index.js`],
-  ])('are those of the files of the bundle only, not of one %s', async (_, fileOf) => {
+  ])('are used for files of the bundle only, not for one %s', async (_, fileOf) => {
     const [own, other] = [await place(), await place()];
     const file = fileOf(own.folder, other.folder);
     await mkdir(new URL('.', file), { recursive: true });
@@ -142,7 +142,7 @@ describe('positions in sources', () => {
     expect(sourcePositions(own.folder)(frame)).toBe(frame);
   });
 
-  it('never throw, whatever the map and the frames say', async () => {
+  it('never throw for any map and frames', async () => {
     const frames = fc.stringMatching(/^[0-9:;\n ()a-z]{0,40}$/);
     const mappings = fc.oneof(fc.string(), fc.stringMatching(/^[A-Za-z0-9+/;,]{0,60}$/));
     const maps = fc.oneof(

@@ -29,7 +29,7 @@ afterEach(async () => {
   await Promise.all(stubs.splice(0).map((stub) => stub.close()));
 });
 
-/** A queue that judges every entry of every batch; `waits` are the pauses between rounds. */
+/** A queue that decides on every entry of every batch. `waits` are the pauses between rounds. */
 const queueThat = async (judge: (body: string, batch: number) => Verdict, broken?: StubAnswer) => {
   const batches: Batch[] = [];
   const waits: number[] = [];
@@ -77,7 +77,7 @@ const jobFor = (subscriptionId: string): DeliveryJob => ({
 });
 
 describe('jobs for the delivery queue', () => {
-  it('are sent ten a batch, every one once', async () => {
+  it('are sent ten to a batch, each once', async () => {
     const { target, batches, waits } = await queueThat(takeAll);
     const jobs = Array.from({ length: 43 }, (_, index) => jobFor(`s-${index}`));
     await sqsDeliveryQueue(target).send(jobs);
@@ -88,7 +88,7 @@ describe('jobs for the delivery queue', () => {
     expect(waits).toEqual([]);
   });
 
-  it('are grouped by subscription and delayed as asked, rounded up and as far as SQS goes', async () => {
+  it('are grouped by subscription and delayed as requested, rounded up and limited to 900 s', async () => {
     const { target, batches } = await queueThat(takeAll);
     const queue = sqsDeliveryQueue(target);
     for (const delay of [undefined, 4.2, -3, 10_000]) await queue.send([jobFor('s-1')], delay);
@@ -97,7 +97,7 @@ describe('jobs for the delivery queue', () => {
     expect(entries.map((entry) => entry.DelaySeconds)).toEqual([0, 5, 0, 900]);
   });
 
-  it('are no request at all when there are none', async () => {
+  it('make no request for an empty list', async () => {
     const { target, batches } = await queueThat(takeAll);
     await sqsDeliveryQueue(target).send([]);
     expect(batches).toEqual([]);
@@ -105,7 +105,7 @@ describe('jobs for the delivery queue', () => {
 });
 
 describe('a batch', () => {
-  it('holds 1 MiB at most, attributes and bytes of UTF-8 counted', async () => {
+  it('contains at most 1 MiB, including attributes, in UTF-8 bytes', async () => {
     const { target, batches } = await queueThat(takeAll);
     const half = `"${'é'.repeat(262_143)}"`;
     const exactly = (attributes: Record<string, string>) => [{ body: half }, { body: half, attributes }];
@@ -115,7 +115,7 @@ describe('a batch', () => {
     expect(sizesOf(batches)).toEqual([1, 1]);
   });
 
-  it('carries attributes as strings', async () => {
+  it('sends attributes as strings', async () => {
     const { target, batches } = await queueThat(takeAll);
     await sqsIngress(target).publish([{ body: '1', attributes: { queue: 'orders' }, delaySeconds: 7 }]);
     expect(batches[0]?.Entries[0]).toEqual({
@@ -126,15 +126,15 @@ describe('a batch', () => {
     });
   });
 
-  it('escapes the two characters that SQS refuses, which in JSON means the same', async () => {
+  it('escapes the two characters that SQS rejects, which does not change the JSON', async () => {
     const { target, batches } = await queueThat(takeAll);
     await sqsIngress(target).publish([{ body: '"a\uffff\ufffeb\u{1f600}"' }]);
     expect(bodiesIn(batches)).toEqual(['"a\\uffff\\ufffeb\u{1f600}"']);
   });
 });
 
-describe('entries that SQS fails for a reason of its own', () => {
-  it('are sent again after a jittered wait that doubles, the others not', async () => {
+describe('entries that fail inside SQS', () => {
+  it('are sent again after a jittered wait that doubles; the others are not', async () => {
     const rounds = new Map<string, number>();
     const { target, batches, waits } = await queueThat((body) => {
       const round = (rounds.get(body) ?? 0) + 1;
@@ -148,7 +148,7 @@ describe('entries that SQS fails for a reason of its own', () => {
     expect([...rounds.values()].filter((count) => count > 1)).toEqual([4, 4]);
   });
 
-  it('are given up after four rounds by a named error that counts them', async () => {
+  it('fail after four rounds with an error that counts them', async () => {
     const { target, batches, waits } = await queueThat((body) =>
       body === '{"n":1}' ? { fails: 'ServiceUnavailable', senderFault: false } : undefined,
     );
@@ -167,12 +167,12 @@ describe('entries that SQS fails for a reason of its own', () => {
 });
 
 describe('entries that there is no time to send again', () => {
-  it('are given up with their codes, before the wait', async () => {
+  it('fail with their codes, before the wait', async () => {
     const { target, batches, waits } = await queueThat(() => ({
       fails: 'InternalError',
       senderFault: false,
     }));
-    // Half of 100 ms, and then half a second for the request.
+    // Half of 100 ms for the wait, and half a second for the request.
     const ingressWith = (remaining: number) =>
       sqsIngress({ ...target, deadline: { remainingMs: () => remaining } });
     const failure = { name: 'MessagesNotSentError', unsent: 1, codes: ['InternalError'] };
@@ -185,7 +185,7 @@ describe('entries that there is no time to send again', () => {
 });
 
 describe('entries that SQS does not confirm', () => {
-  it('are sent again, and given up as such where they stay so', async () => {
+  it('are sent again, and fail with NotConfirmed if that does not help', async () => {
     const { target, batches } = await queueThat(takeAll, {
       body: JSON.stringify({ Successful: [{ Id: '1' }] }),
     });
@@ -202,8 +202,8 @@ describe('entries that SQS does not confirm', () => {
   });
 });
 
-describe('entries that SQS will never take', () => {
-  it('are not sent again, while those beside them are', async () => {
+describe('entries that SQS rejects permanently', () => {
+  it('are not sent again, but others of the batch are', async () => {
     let flaky = 0;
     const { target, batches } = await queueThat((body) => {
       if (body === '{"n":0}') return { fails: 'InvalidMessageContents', senderFault: true };
@@ -219,7 +219,7 @@ describe('entries that SQS will never take', () => {
 });
 
 describe('a request that fails as a whole', () => {
-  it('leaves all its entries unsent, the cause kept, after every other batch was tried', async () => {
+  it('leaves its entries unsent with their cause, and does not stop other batches', async () => {
     const denied = {
       status: 403,
       body: JSON.stringify({ __type: 'com.amazonaws.sqs#AccessDenied', message: 'no' }),

@@ -19,7 +19,7 @@ afterEach(async () => {
   await Promise.all(stubs.splice(0).map((stub) => stub.close()));
 });
 
-/** SQS that answers as told; `waits` are the pauses that were made between requests. */
+/** An SQS with scripted answers. `waits` are the pauses between requests. */
 const sqsThat = async (answer: (request: SqsRequest, index: number) => Answer) => {
   const requests: SqsRequest[] = [];
   const waits: number[] = [];
@@ -47,7 +47,7 @@ const letters = (count: number) =>
 const failing = (Id: string, Code: string, SenderFault: boolean) => ({ Id, Code, SenderFault });
 
 describe('receiving dead letters', () => {
-  it('asks for as many as wanted, ten a request, all attributes, and holds them for five minutes', async () => {
+  it('requests ten at a time with all attributes, and hides them for five minutes', async () => {
     const { queue, requests } = await sqsThat(() => ({}));
     expect(await queue.receive(23)).toEqual([]);
     expect(requests.map(({ MaxNumberOfMessages }) => MaxNumberOfMessages)).toEqual([10, 10, 3]);
@@ -60,7 +60,7 @@ describe('receiving dead letters', () => {
     });
   });
 
-  it('reads them whole, attributes with their types', async () => {
+  it('returns them completely, with typed attributes', async () => {
     const { queue } = await sqsThat(() => ({
       Messages: [
         {
@@ -91,7 +91,7 @@ describe('receiving dead letters', () => {
 });
 
 describe('removing dead letters', () => {
-  it('takes ten a request, and asks again for those that SQS failed for a reason of its own', async () => {
+  it('takes ten a request, and retries entries that failed inside SQS', async () => {
     const { queue, requests, waits } = await sqsThat(({ Entries }, index) => ({
       Successful: [],
       Failed: index < 2 && Entries.length === 10 ? [failing('4', 'InternalError', false)] : [],
@@ -104,7 +104,7 @@ describe('removing dead letters', () => {
     expect(waits).toEqual([100, 100]);
   });
 
-  it('tells how many stay after three rounds, and does not ask again for what SQS will never do', async () => {
+  it('reports how many remain after three rounds, and does not retry permanent failures', async () => {
     const { queue, requests, waits } = await sqsThat(({ Entries }) => ({
       Successful: [],
       Failed: Entries.flatMap(({ Id }) => {
@@ -123,7 +123,7 @@ describe('removing dead letters', () => {
 });
 
 describe('releasing dead letters', () => {
-  it('shows them to everybody at once, and does not mind those that came back by themselves', async () => {
+  it('makes them visible at once, and ignores those that are already visible', async () => {
     const { queue, requests } = await sqsThat(() => ({
       Successful: [],
       Failed: [failing('0', 'MessageNotInflight', true)],
@@ -141,7 +141,7 @@ describe('releasing dead letters', () => {
 });
 
 describe('counting dead letters', () => {
-  it('includes those that are held', async () => {
+  it('includes those in flight', async () => {
     const { queue } = await sqsThat(() => ({
       Attributes: { ApproximateNumberOfMessages: '7', ApproximateNumberOfMessagesNotVisible: '5' },
     }));
@@ -150,7 +150,7 @@ describe('counting dead letters', () => {
 });
 
 describe('sending dead letters back', () => {
-  it('sends each to its queue, with its group and the types of its attributes', async () => {
+  it('sends each to its queue, with its group and typed attributes', async () => {
     const { source, requests, url } = await sqsThat(() => ({
       Successful: [{ Id: '0' }, { Id: '1' }],
       Failed: [],

@@ -19,7 +19,7 @@ const returned = async (error: Error, receiveCounts: readonly number[]): Promise
   return queueUrls;
 };
 
-it('a record whose message is unfinished is made visible at once, however often it came', async () => {
+it('makes an unfinished message visible at once, however often it was received', async () => {
   await returned(new UnfinishedError(), [1, 20]);
   expect(stub.requests.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([
     { VisibilityTimeout: 0 },
@@ -27,7 +27,7 @@ it('a record whose message is unfinished is made visible at once, however often 
   ]);
 });
 
-it('a failed record is made visible on the queue that it came from, later with each receive', async () => {
+it('makes a failed message visible on its queue after a delay that grows with each receive', async () => {
   const queueUrls = await returned(new Error('DynamoDB is down'), [1, 3, 20]);
 
   expect(stub.requests.map(({ body }) => JSON.parse(body) as unknown)).toEqual(

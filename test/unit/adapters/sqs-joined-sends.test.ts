@@ -7,7 +7,7 @@ import { joinedSends } from '../../../shared/adapters/sqs/joined-sends.ts';
 type Failed = { Id: string; Code: string; SenderFault: boolean };
 type Verdict = (body: string) => { Code: string; SenderFault: boolean } | undefined;
 
-/** A queue whose requests wait until they are answered by hand, or throw. */
+/** A queue whose requests wait until the test answers them or lets them fail. */
 const queueThat = (verdict: Verdict = () => undefined) => {
   const requests: { bodies: string[]; answer: () => void; fail: (error: Error) => void }[] = [];
   const sqs = Object.assign(sqsClient(), {
@@ -37,20 +37,20 @@ const queueThat = (verdict: Verdict = () => undefined) => {
   return { requests, send: (...bodies: string[]) => send(bodies.map((body) => ({ body }))) };
 };
 
-/** All that is ready to happen, timers left out. */
+/** Waits for everything that is ready to run, except timers. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 const names = (count: number, prefix = '') =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 
-describe('messages for a queue', () => {
-  it('are sent at once where nothing is under way', () => {
+describe('joined messages for a queue', () => {
+  it('are sent at once if no request is in flight', () => {
     const { requests, send } = queueThat();
     void send('a');
     expect(requests.map(({ bodies }) => bodies)).toEqual([['a']]);
   });
 
-  it('that come while a request is under way go with the next, ten a request', async () => {
+  it('that arrive during a request go with the next one, ten to a request', async () => {
     const { requests, send } = queueThat();
     const sends = names(13).map((body) => send(body));
     expect(requests).toHaveLength(1);
@@ -65,7 +65,7 @@ describe('messages for a queue', () => {
     await Promise.all(sends);
   });
 
-  it('are sent when their own request is answered, and not before', async () => {
+  it('are reported as sent when their request is answered, and not earlier', async () => {
     const { requests, send } = queueThat();
     const done: string[] = [];
     for (const body of ['a', 'b']) void send(body).then(() => done.push(body));
@@ -87,14 +87,14 @@ describe('messages for a queue', () => {
     expect(requests.map(({ bodies }) => bodies)).toEqual([['hangs'], ['b', 'c']]);
   });
 
-  it('that fill requests of their own wait for nobody, and nobody for them', () => {
+  it('that fill complete requests are sent separately at once', () => {
     const { requests, send } = queueThat();
     void send(...names(20, 'many-'));
     void send('one');
     expect(requests.map(({ bodies }) => bodies.length)).toEqual([10, 10, 1]);
   });
 
-  it('are none: nothing is asked', async () => {
+  it('make no request for an empty list', async () => {
     const { requests, send } = queueThat();
     await send();
     expect(requests).toEqual([]);
@@ -102,7 +102,7 @@ describe('messages for a queue', () => {
 });
 
 describe('messages of one invocation', () => {
-  it('are sent within it, also where they waited for what another one had under way', async () => {
+  it('are sent in the context of that invocation, even after waiting for a request of another one', async () => {
     const invocation = new AsyncLocalStorage<string>();
     const seen: unknown[] = [];
     const { requests, send } = queueThat(() => {
@@ -120,7 +120,7 @@ describe('messages of one invocation', () => {
 });
 
 describe('a failure among joined messages', () => {
-  it('is that of the one whose message it was, the others are sent', async () => {
+  it('is reported to its sender only, and the other messages are sent', async () => {
     const refused = { Code: 'InvalidMessageContents', SenderFault: true };
     const { requests, send } = queueThat((body) => (body.startsWith('bad') ? refused : undefined));
     const sends = [send('first'), send('a'), send('bad-1', 'b', 'bad-2'), send('c')];
@@ -144,7 +144,7 @@ describe('a failure among joined messages', () => {
     ]);
   });
 
-  it('that is tried again holds up nobody else', async () => {
+  it('that is retried delays no other sender', async () => {
     let tries = 0;
     const { requests, send } = queueThat((body) => {
       if (body !== 'busy') return undefined;
@@ -169,7 +169,7 @@ describe('a failure among joined messages', () => {
     expect(done).toEqual(['first', 'a', 'busy']);
   });
 
-  it('of the whole request is everybody’s, and what comes after it is sent', async () => {
+  it('of the whole request is reported to all its senders, and later messages are sent', async () => {
     const { requests, send } = queueThat();
     const outcomes = Promise.allSettled([send('first'), send('a'), send('b')]);
     requests[0]?.answer();

@@ -20,8 +20,8 @@ const operationsAnswered = async (answer: StubAnswer) => {
   return { stub, queueUrl, operations: sqsOperations(sqs, queueUrl) };
 };
 
-describe('an order by SQS', () => {
-  it('goes to the operation queue, at once or later, and counts to the share of its queue', async () => {
+describe('an operation by SQS', () => {
+  it('goes to the operation queue, at once or delayed, grouped by its queue', async () => {
     const { stub, queueUrl, operations } = await operationsAnswered({
       body: JSON.stringify({ MessageId: '1' }),
     });
@@ -41,9 +41,9 @@ describe('an order by SQS', () => {
     const { operations } = await operationsAnswered({
       status: 500,
       headers: { 'x-amzn-errortype': 'InternalError', 'content-type': 'application/json' },
-      body: JSON.stringify({ Message: 'told by the test' }),
+      body: JSON.stringify({ Message: 'from the test' }),
     });
-    await expect(operations.send(operation)).rejects.toThrow('told by the test');
+    await expect(operations.send(operation)).rejects.toThrow('from the test');
   });
 
   it.each([{}, { MessageId: null }])('that SQS does not confirm is an error: %j', async (answer) => {

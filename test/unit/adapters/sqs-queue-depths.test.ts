@@ -10,7 +10,7 @@ afterEach(() => stub.close());
 
 const requestSchema = z.object({ QueueUrl: z.string(), AttributeNames: z.array(z.string()) });
 
-/** Depths of two queues, asked of an SQS that answers each by its URL. */
+/** Depths of two queues, from an SQS with an answer for each URL. */
 const depths = async (answers: Record<string, StubAnswer>) => {
   stub = await awsStub(
     ({ body }) => answers[requestSchema.parse(JSON.parse(body)).QueueUrl] ?? { status: 500 },
@@ -27,7 +27,7 @@ const attributes = (Attributes?: Record<string, string>): StubAnswer => ({
 });
 
 describe('the depths of queues', () => {
-  it('count what waits or is in flight, and apart from it what is set for later', async () => {
+  it('count visible and in-flight messages, and delayed ones separately', async () => {
     const queues = await depths({
       'https://sqs.test/in': attributes({
         ApproximateNumberOfMessages: '1',
@@ -43,7 +43,7 @@ describe('the depths of queues', () => {
     expect(stub.requests).toHaveLength(2);
   });
 
-  it('are not given where one queue cannot be asked', async () => {
+  it('are not returned if one queue cannot be read', async () => {
     const queues = await depths({
       'https://sqs.test/in': attributes(),
       'https://sqs.test/re': { status: 403 },

@@ -6,10 +6,10 @@ import { queueItemOf, subscriptionItemOf } from '../../../shared/adapters/dynamo
 import { aQueue, aSubscription } from '../../support/builders.ts';
 import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
 
-/** As much as options may have. */
+/** The maximum size of options. */
 const post_data = 'x'.repeat(65_000);
 
-/** In memory each takes twice that: 64 MiB hold 516 of them. */
+/** Each takes twice that in memory: 64 MiB hold 516 of them. */
 const MORE_THAN_FIT = 520;
 
 const clock = { now: () => 0 };
@@ -28,8 +28,8 @@ beforeAll(async () => {
 });
 afterAll(() => stub.close());
 
-describe('what is cached of the subscriptions table', () => {
-  it('is no more than the memory holds, the oldest gone first, however much each may be', async () => {
+describe('the cache of the subscriptions table', () => {
+  it('is limited by memory and evicts the oldest entries first', async () => {
     const client = dynamoClient(stub.config);
     const subscriptions = dynamoSubscriptions(client, 'table', { clock, cacheSeconds: 5 });
     const requestsFor = async (id: string): Promise<number> => {

@@ -11,9 +11,9 @@ import {
 import { UnreadableRecordError } from '../../../shared/adapters/dynamodb/record.ts';
 import { aQueue, aSubscription } from '../../support/builders.ts';
 
-describe('the items of a queue', () => {
-  it('keep whatever JSON a user puts into the metadata', () => {
-    // JSON itself knows no difference between 0 and -0.
+describe('the items of queues and subscriptions', () => {
+  it('keep any JSON in the metadata', () => {
+    // JSON does not distinguish 0 and -0.
     const metadata = fc.dictionary(fc.string(), fc.jsonValue({ stringUnit: 'grapheme' }));
     const asJson = z.record(z.string(), z.unknown());
     fc.assert(
@@ -24,12 +24,12 @@ describe('the items of a queue', () => {
     );
   });
 
-  it('keep options that a later version knows', () => {
+  it('keep options of a later version', () => {
     const options = { raw_delivery: true, later: { any: ['thing'] } };
     expect(subscriptionOf(subscriptionItemOf(aSubscription({ options }))).options).toEqual(options);
   });
 
-  it('keep what was asked for before a change, whatever names are in it', () => {
+  it('keep the previous filter with any property names', () => {
     const filter: unknown = JSON.parse('{"": [1.5e300], "__proto__": {"deep": [{"exists": false}]}}');
     const formerly = { event_types: ['a'], filter, until: 7 };
     const read = subscriptionOf(subscriptionItemOf(aSubscription({ formerly, confirmedAt: 5 })));
@@ -37,29 +37,29 @@ describe('the items of a queue', () => {
     expect(read.confirmedAt).toBe(5);
   });
 
-  it('keep when its limit last changed, by which the slots of before are told', () => {
+  it('keep the time of the last change of the limit', () => {
     expect(subscriptionOf(subscriptionItemOf(aSubscription({ limitedAt: 6 }))).limitedAt).toBe(6);
   });
 
-  it('keep what a subscription failed, and when it was changed', () => {
+  it('keep the failure streak and the time of the last change', () => {
     const failing = { since: 1, failures: 21, countedAt: 2 };
     const subscription = aSubscription({ failing, changedAt: 3 });
     expect(subscriptionOf(subscriptionItemOf(subscription))).toEqual(subscription);
   });
 
-  it('are cleaned up by DynamoDB once a subscription expired, its claim on the subscriber too', () => {
+  it('have a TTL if a subscription expires, including its claim', () => {
     const expiring = aSubscription({ ttl: 60, expiresAt: 60_001 });
     expect(subscriptionItemOf(expiring)['ttl']).toBe(61);
     expect(subscriberItemOf(expiring)['ttl']).toBe(61);
     expect(subscriptionOf(subscriptionItemOf(expiring)).ttl).toBe(60);
   });
 
-  it('are not cleaned up where the subscription does not expire', () => {
+  it('have no TTL if the subscription does not expire', () => {
     expect(subscriptionItemOf(aSubscription())).not.toHaveProperty('ttl');
     expect(subscriberItemOf(aSubscription())).not.toHaveProperty('ttl');
   });
 
-  it('do not show the URL of a subscriber in a key', () => {
+  it('do not contain the URL of a subscriber in a key', () => {
     const { pk, sk } = subscriberItemOf(aSubscription({ subscriber: 'https://user:secret@s.test/' }));
     expect(pk).toBe('QUEUE#orders');
     expect(sk).toMatch(/^URL#[A-Za-z0-9_-]{43}$/);
@@ -67,9 +67,9 @@ describe('the items of a queue', () => {
 
   it.each([
     ['of another version', { v: 2 }],
-    ['whose metadata is no JSON', { metadata: '{' }],
-    ['whose metadata is no object', { metadata: '[1]' }],
-  ])('are refused %s', (_, change) => {
+    ['with metadata that is not JSON', { metadata: '{' }],
+    ['with metadata that is not an object', { metadata: '[1]' }],
+  ])('are rejected %s', (_, change) => {
     expect(() => queueOf({ ...queueItemOf(aQueue()), ...change })).toThrow(UnreadableRecordError);
   });
 });

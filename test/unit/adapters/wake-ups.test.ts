@@ -36,7 +36,7 @@ const stubThat = async (answer: StubAnswer) => {
 const fault = (status: number, name: string): StubAnswer => ({
   status,
   headers: { 'x-amzn-errortype': name, 'content-type': 'application/json' },
-  body: JSON.stringify({ Message: 'told by the test' }),
+  body: JSON.stringify({ Message: 'from the test' }),
 });
 
 const targetOf = ({ config }: AwsStub, queueUrl: string) => ({
@@ -47,7 +47,7 @@ const targetOf = ({ config }: AwsStub, queueUrl: string) => ({
 });
 
 describe('a wake-up by SQS', () => {
-  it('goes to the retry queue under its subscription, with a whole number of seconds up to 900', async () => {
+  it('goes to the retry queue grouped by its subscription, with whole seconds up to 900', async () => {
     const stub = await stubThat({ body: JSON.stringify({ Successful: [{ Id: '0' }] }) });
     const queueUrl = `${stub.config.endpoint}/000000000000/retry`;
     const wakeUps = sqsWakeUps(targetOf(stub, queueUrl));
@@ -78,7 +78,7 @@ describe('a wake-up by EventBridge Scheduler', () => {
     return { stub, result: await wakeUps.schedule('hash-3-1767323110700', at, wakeUp) };
   };
 
-  it('is one schedule, in UTC at the next whole second, that deletes itself', async () => {
+  it('is one schedule, in UTC at the next full second, that deletes itself', async () => {
     const { stub, result } = await scheduleBy({ body: JSON.stringify({ ScheduleArn: 'arn' }) });
     expect(result).toBe('scheduled');
     expect(stub.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
@@ -105,31 +105,31 @@ describe('a wake-up by EventBridge Scheduler', () => {
     });
   });
 
-  it('on the second stays on that second', async () => {
+  it('due on a full second is scheduled for that second', async () => {
     const { stub } = await scheduleBy({}, Date.UTC(2026, 0, 2, 3, 4, 5));
     expect(stub.requests[0]?.body).toContain('at(2026-01-02T03:04:05)');
   });
 
-  it('whose name is taken is set already', async () => {
+  it('whose name is taken counts as scheduled', async () => {
     expect((await scheduleBy(fault(409, 'ConflictException'))).result).toBe('scheduled');
   });
 
   it.each<[string, StubAnswer]>([
     ['throttled', fault(429, 'ThrottlingException')],
-    ['throttled under another status', fault(400, 'ThrottlingException')],
+    ['throttled with another status', fault(400, 'ThrottlingException')],
     ['throttled without a name', fault(429, 'TooMany')],
     ['over quota', fault(402, 'ServiceQuotaExceededException')],
-    ['a fault of the service', fault(500, 'InternalServerException')],
+    ['an error of the service', fault(500, 'InternalServerException')],
     [
-      'an answer that is not the service’s',
+      'a response that is not from the service',
       { status: 503, headers: { 'content-type': 'text/html' }, body: '<html>' },
     ],
-    ['a connection that breaks', 'hang_up'],
-  ])('is refused, and no error: %s', async (_name, answer) => {
+    ['a broken connection', 'hang_up'],
+  ])('returns "refused" and does not throw: %s', async (_name, answer) => {
     expect((await scheduleBy(answer)).result).toBe('refused');
   });
 
-  it('is refused when nobody listens, and when no answer comes in time', async () => {
+  it('returns "refused" if the service is not reachable or does not answer in time', async () => {
     const stub = await awsStub(() => 'hang_up');
     await stub.close();
     const deaf = schedulerWakeUps(new SchedulerClient(stub.config), settings);
@@ -142,10 +142,10 @@ describe('a wake-up by EventBridge Scheduler', () => {
   });
 
   it.each([
-    ['not valid', 400, 'ValidationException'],
+    ['invalid', 400, 'ValidationException'],
     ['not permitted', 403, 'AccessDeniedException'],
-    ['in no such group', 404, 'ResourceNotFoundException'],
-  ])('that will never be taken is an error: %s', async (_name, status, name) => {
+    ['in a missing group', 404, 'ResourceNotFoundException'],
+  ])('that can never succeed throws: %s', async (_name, status, name) => {
     await expect(scheduleBy(fault(status, name))).rejects.toMatchObject({ name });
   });
 });

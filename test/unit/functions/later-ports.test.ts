@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
-  laterOperatorEvents,
-  laterPayloads,
-  laterReferencedData,
-  laterRemoval,
-  laterSchedules,
+  lazyOperatorEvents,
+  lazyPayloads,
+  lazyReferencedData,
+  lazyScheduleRemoval,
+  lazySchedules,
 } from '../../../shared/adapters/lambda/on-demand.ts';
 import { aMessage } from '../../support/builders.ts';
 import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
@@ -42,7 +42,7 @@ const settings = {
 
 describe('an adapter that is loaded on demand', () => {
   it('stores payloads in S3', async () => {
-    const payloads = laterPayloads({}, 'payloads');
+    const payloads = lazyPayloads({}, 'payloads');
     await payloads.put('one', aMessage());
     await expect(payloads.get('two')).resolves.toBeUndefined();
     await payloads.remove('three');
@@ -52,33 +52,33 @@ describe('an adapter that is loaded on demand', () => {
   it('removes all payloads of a message', async () => {
     const none = await awsStub(() => ({ body: '<ListBucketResult></ListBucketResult>' }));
     vi.stubEnv('AWS_ENDPOINT_URL', none.config.endpoint);
-    await laterPayloads({}, 'payloads').removeAll({ queue: 'orders', messageId: 'message-1' });
+    await lazyPayloads({}, 'payloads').removeAll({ queue: 'orders', messageId: 'message-1' });
     expect(none.requests[0]?.path).toBe('/payloads/?list-type=2&prefix=orders%2Fmessage-1%2F');
     await none.close();
   });
 
   it('reads the data that a message references', async () => {
-    const read = laterReferencedData({}).read({ bucket: 'producer', key: 'order.json' }, '111122223333');
+    const read = lazyReferencedData({}).read({ bucket: 'producer', key: 'order.json' }, '111122223333');
     await expect(read).resolves.toEqual({ ok: true, data: '{"a":1}' });
   });
 
   it('creates and removes schedules', async () => {
     const wakeUp = { kind: 'wake_up' as const, key, attempt: 2, dueAt: 1_800_000_000_000 };
-    await expect(laterSchedules({}, settings).schedule('name', wakeUp.dueAt, wakeUp)).resolves.toBe(
+    await expect(lazySchedules({}, settings).schedule('name', wakeUp.dueAt, wakeUp)).resolves.toBe(
       'scheduled',
     );
-    await expect(laterRemoval({}, settings).unschedule('name')).resolves.toBe('removed');
+    await expect(lazyScheduleRemoval({}, settings).unschedule('name')).resolves.toBe('removed');
     expect(requests()).toEqual(['POST /schedules/name', 'DELETE /schedules/name']);
   });
 
   it('publishes operator events', async () => {
-    const events = laterOperatorEvents({}, { busName: 'bus', deployment: 'Posthaste' });
+    const events = lazyOperatorEvents({}, { busName: 'bus', deployment: 'Posthaste' });
     await events.publish({ type: 'delivery.exhausted', key, attempts: 3, at: 0 });
     expect(stub.requests[0]?.headers['x-amz-target']).toBe('AWSEvents.PutEvents');
   });
 
   it('creates its client once', async () => {
-    const payloads = laterPayloads({}, 'payloads');
+    const payloads = lazyPayloads({}, 'payloads');
     await Promise.all([payloads.put('one', aMessage()), payloads.put('two', aMessage())]);
     vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:1');
     await payloads.put('three', aMessage());
@@ -88,7 +88,7 @@ describe('an adapter that is loaded on demand', () => {
   it('passes on the error of its adapter', async () => {
     const refusing = await awsStub(() => ({ status: 403, body: '<Error><Code>AccessDenied</Code></Error>' }));
     vi.stubEnv('AWS_ENDPOINT_URL', refusing.config.endpoint);
-    await expect(laterPayloads({}, 'payloads').put('one', aMessage())).rejects.toMatchObject({
+    await expect(lazyPayloads({}, 'payloads').put('one', aMessage())).rejects.toMatchObject({
       name: 'AccessDenied',
     });
     await refusing.close();

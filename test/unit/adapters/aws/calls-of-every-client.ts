@@ -11,16 +11,16 @@ import { schedulerClient } from '../../../../shared/adapters/scheduler/wake-ups.
 import type { Invocation } from '../../../../shared/adapters/aws/client-options.ts';
 import { awsStub, type AwsStub, type StubAnswer } from '../../../support/aws-stub.ts';
 
-/** Of the services that every delivery needs. */
-export const ourClients = ['DynamoDB', 'KMS', 'SQS'] as const;
-export const everyClient = [...ourClients, 'EventBridge', 'S3', 'Scheduler'] as const;
+/** Clients of the services that every delivery needs. */
+export const deliveryClients = ['DynamoDB', 'KMS', 'SQS'] as const;
+export const everyClient = [...deliveryClients, 'EventBridge', 'S3', 'Scheduler'] as const;
 
 export type Client = (typeof everyClient)[number];
 
-/** Whatever was asked for: KMS has to give a key, SQS to say that it has the message. */
+/** Succeeds for every call: KMS must return a key, SQS a message id. */
 export const SUCCESS: StubAnswer = { body: '{"Plaintext":"AQ==","MessageId":"1"}' };
 
-/** A service that gives these answers in turn, and the last one for ever, and a call to it by every client. */
+/** A service that gives these answers in order, the last one repeatedly, and a call to it by every client. */
 export const serviceThat = async (
   stubs: AwsStub[],
   answers: readonly StubAnswer[],
@@ -36,7 +36,7 @@ type Options = Parameters<typeof dynamoClient>[0] &
   Parameters<typeof sqsClient>[0] &
   Parameters<typeof s3Client>[0];
 
-/** A call by each client. They are made now, and so see the environment as it is now. */
+/** A call by each client. The clients are created here, so they see the current environment. */
 export const callsOf = (options: Options): Record<Client, () => Promise<unknown>> => {
   const dynamo = dynamoClient(options);
   const kms = kmsClient(options);

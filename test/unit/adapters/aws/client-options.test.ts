@@ -4,12 +4,12 @@ import { dynamoClient } from '../../../../shared/adapters/dynamodb/client.ts';
 import { kmsClient } from '../../../../shared/adapters/kms/signing-secrets.ts';
 import { sqsClient } from '../../../../shared/adapters/sqs/client.ts';
 import { awsStub, type StubAnswer } from '../../../support/aws-stub.ts';
-import { callsOf, ourClients, SUCCESS } from './calls-of-every-client.ts';
+import { callsOf, deliveryClients, SUCCESS } from './calls-of-every-client.ts';
 
 const SECRET = 'planted-secret';
 
 beforeEach(() => {
-  // As in a function, whatever the environment of the tests is.
+  // As in a function, independent of the environment of the tests.
   for (const name of ['AWS_PROFILE', 'AWS_ENDPOINT_URL', 'AWS_SESSION_TOKEN']) vi.stubEnv(name, undefined);
   vi.stubEnv('AWS_REGION', 'eu-central-1');
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIDEXAMPLE');
@@ -19,7 +19,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-/** A service, for this test, that gives these answers in turn, and the last one for ever. */
+/** A service for this test that gives these answers in order, the last one repeatedly. */
 const serviceThat = async (...answers: StubAnswer[]) => {
   const stub = await awsStub((_, index) => answers[Math.min(index, answers.length - 1)] ?? SUCCESS);
   onTestFinished(stub.close);
@@ -29,8 +29,8 @@ const serviceThat = async (...answers: StubAnswer[]) => {
 
 const ok = (body: unknown): StubAnswer => ({ body: JSON.stringify(body) });
 
-describe.each(ourClients)('the client of %s in a function', (client) => {
-  it('finds its service, its region and its credentials in the environment', async () => {
+describe.each(deliveryClients)('the client of %s in a function', (client) => {
+  it('finds the endpoint, region and credentials in the environment', async () => {
     const { options, requests } = await serviceThat();
     vi.stubEnv('AWS_ENDPOINT_URL', options.endpoint);
     vi.stubEnv('AWS_SESSION_TOKEN', 'session');
@@ -42,21 +42,21 @@ describe.each(ourClients)('the client of %s in a function', (client) => {
     expect(request?.headers['x-amz-security-token']).toBe('session');
   });
 
-  it('asks the usual endpoint of the region, though its credentials name an account', async () => {
+  it('uses the regional endpoint even if the credentials name an account', async () => {
     const hosts: string[] = [];
     const requestHandler = {
       handle: ({ hostname }: { hostname: string }) => {
         hosts.push(hostname);
-        return Promise.reject(new Error('nobody is asked'));
+        return Promise.reject(new Error('no request is made'));
       },
     };
     const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: SECRET, accountId: '000000000000' };
     const call = callsOf({ requestHandler, credentials })[client]();
-    await expect(call).rejects.toThrow('nobody is asked');
+    await expect(call).rejects.toThrow('no request is made');
     expect(hosts).toEqual([`${client.toLowerCase()}.eu-central-1.amazonaws.com`]);
   });
 
-  it('sends the trace of the invocation under way with each request', async () => {
+  it('sends the trace id of the current invocation with each request', async () => {
     const { options, requests } = await serviceThat();
     vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'deliver');
     const calls = callsOf(options);
@@ -71,14 +71,14 @@ describe.each(ourClients)('the client of %s in a function', (client) => {
     ]);
   });
 
-  it('goes without the middleware that describes the SDK to the service', async () => {
+  it('sends no headers that describe the SDK', async () => {
     const { options, requests } = await serviceThat();
     await callsOf(options)[client]();
     expect(requests[0]?.headers).not.toHaveProperty('user-agent');
     expect(requests[0]?.headers).not.toHaveProperty('x-amz-user-agent');
   });
 
-  it('numbers the repeats of a request', async () => {
+  it('numbers the retries of a request', async () => {
     const noWait = vi.spyOn(Math, 'random').mockReturnValue(0);
     onTestFinished(() => {
       noWait.mockRestore();
@@ -96,7 +96,7 @@ describe.each(ourClients)('the client of %s in a function', (client) => {
 describe('the client of DynamoDB', () => {
   const Key = { pk: 'p' };
 
-  it('does not write a field that is undefined, at any depth', async () => {
+  it('does not write undefined fields at any depth', async () => {
     const { options, requests } = await serviceThat(ok({}));
     const Item = { pk: 'p', gone: undefined, map: { kept: 1, gone: undefined }, list: [1, undefined, 2] };
     await dynamoClient(options).put({ TableName: 'table', Item });
@@ -115,7 +115,7 @@ describe('the client of DynamoDB', () => {
       'TransactionCanceledException',
       { CancellationReasons: [{ Code: 'ConditionalCheckFailed', Item: { a: { S: SECRET } } }] },
     ],
-  ])('throws errors that do not print %s', async (_, name, answer) => {
+  ])('throws errors that do not contain %s when printed', async (_, name, answer) => {
     const { options } = await serviceThat({
       status: 400,
       headers: { 'x-amzn-errortype': name },
@@ -133,14 +133,14 @@ describe('the client of DynamoDB', () => {
 describe('the client of SQS', () => {
   const QueueUrl = 'https://queue.test/000000000000/queue';
 
-  it('asks the endpoint, whatever host the URL of the queue has', async () => {
+  it('uses the endpoint regardless of the host in the queue URL', async () => {
     const { options, requests } = await serviceThat();
     vi.stubEnv('AWS_ENDPOINT_URL_SQS', options.endpoint);
     await sqsClient().sendMessage({ QueueUrl, MessageBody: '1' });
     expect(requests).toHaveLength(1);
   });
 
-  it('takes a message for sent though the answer has no checksum of it', async () => {
+  it('accepts a message as sent even if the checksum in the response differs', async () => {
     const { options } = await serviceThat(ok({ MessageId: '1', MD5OfMessageBody: 'other' }));
     expect(await sqsClient(options).sendMessage({ QueueUrl, MessageBody: '1' })).toMatchObject({
       MessageId: '1',
@@ -148,11 +148,11 @@ describe('the client of SQS', () => {
   });
 });
 
-describe('an error of credentials', () => {
-  it('does not print them', async () => {
+describe('an error about credentials', () => {
+  it('does not contain them when printed', async () => {
     const { options } = await serviceThat({ status: 403, headers: { 'x-amzn-errortype': 'AccessDenied' } });
     const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: SECRET };
-    for (const client of ourClients) {
+    for (const client of deliveryClients) {
       const call = callsOf({ ...options, credentials })[client]();
       const error: unknown = await call.catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({ name: 'AccessDenied' });
@@ -160,7 +160,7 @@ describe('an error of credentials', () => {
     }
   });
 
-  it('is not made by making a client', () => {
+  it('does not occur when a client is created', () => {
     vi.stubEnv('AWS_ACCESS_KEY_ID', undefined);
     expect(() => [dynamoClient(), kmsClient(), sqsClient()]).not.toThrow();
   });

@@ -5,14 +5,14 @@ import { inMemoryJournal } from '../../../support/in-memory/in-memory-journal.ts
 import { awsStub, type AwsStub, type StubAnswer } from '../../../support/aws-stub.ts';
 
 beforeEach(() => {
-  // No waits between repeats.
+  // No waits between retries.
   vi.spyOn(Math, 'random').mockReturnValue(0);
 });
 afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** As many attempts as an invocation may make at once. */
+/** The most attempts that an invocation may make concurrently. */
 const MOST = 500;
 const MOST_IDLE = 50;
 
@@ -34,7 +34,7 @@ const sender = ({ config: { endpoint, region, credentials } }: AwsStub, invocati
 };
 
 describe('a connection to a service', () => {
-  it('is kept for the calls that follow, errors among them', async () => {
+  it('is reused by later calls, also after errors', async () => {
     const { stub, send } = await queueThat((index) => (index === 1 ? { status: 403 } : {}));
     await send('1');
     await expect(send('2')).rejects.toThrow();
@@ -43,7 +43,7 @@ describe('a connection to a service', () => {
     expect(stub.connections()).toBe(1);
   });
 
-  it('that the service closed between two calls costs none of them', async () => {
+  it('that the service closed between two calls does not make the next call fail', async () => {
     const { stub, send } = await queueThat(() => ({}));
     for (const body of ['1', '2', '3']) {
       await send(body);
@@ -53,7 +53,7 @@ describe('a connection to a service', () => {
     expect(stub.connections()).toBe(3);
   });
 
-  it('that the service closes just as the next call comes has that call repeated on a new one', async () => {
+  it('that the service closes during the next call makes that call be retried on a new one', async () => {
     const journal = inMemoryJournal();
     const { stub, send } = await queueThat((index) => (index === 1 ? 'hang_up' : {}), { journal });
     await send('1');
@@ -67,9 +67,9 @@ describe('a connection to a service', () => {
     expect(journal.facts).toMatchObject([{ reason: 'TimeoutError', repeated: true }]);
   });
 
-  it('is there for each call of a full batch: none waits for one while the service is slow to answer', async () => {
+  it('is available for each call of a full batch while the service is slow', async () => {
     const journal = inMemoryJournal();
-    // Longer than a connection may take to be made.
+    // Longer than the connection timeout.
     const { stub, send } = await queueThat(() => ({ afterMs: 1_500 }), { journal });
     const sent = await Promise.allSettled(Array.from({ length: MOST }, (_, index) => send(`${index}`)));
     expect(sent.filter(({ status }) => status === 'rejected')).toEqual([]);
@@ -77,7 +77,7 @@ describe('a connection to a service', () => {
     expect(stub.requests).toHaveLength(MOST);
   });
 
-  it(`is one of ${MOST} at most, of which ${MOST_IDLE} are kept`, async () => {
+  it(`is one of at most ${MOST}, of which ${MOST_IDLE} are kept when idle`, async () => {
     const { stub, send } = await queueThat(() => ({}));
     await Promise.all(Array.from({ length: MOST + 100 }, (_, index) => send(`${index}`)));
     expect(stub.requests).toHaveLength(MOST + 100);
@@ -85,7 +85,7 @@ describe('a connection to a service', () => {
     await expect.poll(() => stub.openConnections()).toBe(MOST_IDLE);
   });
 
-  it('that nobody answers on is given up after three tries, by an error that says why', async () => {
+  it('that is refused fails after three tries with an error that names the cause', async () => {
     const { stub } = await queueThat(() => ({}));
     await stub.close();
     const journal = inMemoryJournal();
@@ -95,8 +95,8 @@ describe('a connection to a service', () => {
 });
 
 describe('a call that waits for a connection', () => {
-  it('until its time is up is not made any more', async () => {
-    // Half of it for a request.
+  it('is not made after its time is up', async () => {
+    // Half of it is available to a request.
     const time = { left: 4_000 };
     const deadline = { remainingMs: () => time.left };
     const { stub, send } = await queueThat((index) => (index < MOST ? 'silence' : {}), { deadline });
@@ -105,7 +105,7 @@ describe('a call that waits for a connection', () => {
       expect(stub.requests).toHaveLength(MOST);
     };
     await vi.waitFor(arrived, { timeout: 1_800 });
-    // Too little for a repeat.
+    // Too little for a retry.
     time.left = 200;
     await expect(send('late')).rejects.toMatchObject({ name: 'TimeoutError' });
     await unanswered;
@@ -117,8 +117,8 @@ describe('a call that waits for a connection', () => {
   });
 });
 
-describe('an answer', () => {
-  it.each([1, 2, 7])('is read whole, however it is cut in pieces: %i bytes each', async (size) => {
+describe('a response', () => {
+  it.each([1, 2, 7])('is read completely when it arrives in pieces of %i bytes', async (size) => {
     const { stub, send } = await queueThat(() => ({
       body: JSON.stringify({ MessageId: 'größer' }),
       pieces: size,

@@ -5,7 +5,7 @@ import { everyClient, fault, faultOf, serviceThat, SUCCESS, type Client } from '
 
 const stubs: AwsStub[] = [];
 beforeEach(() => {
-  // No waits between repeats.
+  // No waits between retries.
   vi.spyOn(Math, 'random').mockReturnValue(0);
 });
 afterEach(async () => {
@@ -13,7 +13,7 @@ afterEach(async () => {
   await Promise.all(stubs.splice(0).map((stub) => stub.close()));
 });
 
-describe('the journal', () => {
+describe('the journal of failed AWS calls', () => {
   const services: Record<Client, string> = {
     DynamoDB: 'dynamodb',
     EventBridge: 'events',
@@ -23,23 +23,20 @@ describe('the journal', () => {
     SQS: 'sqs',
   };
 
-  it.each(everyClient)(
-    'hears of every request that was throttled, and whether it was repeated: %s',
-    async (client) => {
-      const journal = inMemoryJournal();
-      const { calls } = await serviceThat(stubs, [faultOf(client, 400, 'ThrottlingException')], { journal });
-      await expect(calls[client]()).rejects.toThrow();
-      const failed = { fact: 'aws_call_failed', awsService: services[client], throttled: true };
-      expect(journal.facts).toMatchObject([
-        { ...failed, repeated: true },
-        { ...failed, repeated: true },
-        { ...failed, repeated: false },
-      ]);
-    },
-  );
+  it.each(everyClient)('contains every throttled request, and whether it was retried: %s', async (client) => {
+    const journal = inMemoryJournal();
+    const { calls } = await serviceThat(stubs, [faultOf(client, 400, 'ThrottlingException')], { journal });
+    await expect(calls[client]()).rejects.toThrow();
+    const failed = { fact: 'aws_call_failed', awsService: services[client], throttled: true };
+    expect(journal.facts).toMatchObject([
+      { ...failed, repeated: true },
+      { ...failed, repeated: true },
+      { ...failed, repeated: false },
+    ]);
+  });
 
   it.each(everyClient)(
-    'hears of requests that were lost, as not throttled, by the name of the error: %s',
+    'contains lost requests, as not throttled, with the name of the error: %s',
     async (client) => {
       const journal = inMemoryJournal();
       const { calls } = await serviceThat(stubs, ['hang_up', SUCCESS], { journal });
@@ -56,7 +53,7 @@ describe('the journal', () => {
     },
   );
 
-  it.each(everyClient)('hears of a request that there was no time to repeat: %s', async (client) => {
+  it.each(everyClient)('contains a request that there was no time to retry: %s', async (client) => {
     const journal = inMemoryJournal();
     const deadline = { remainingMs: () => 499 };
     const throttled = faultOf(client, 400, 'ThrottlingException');
@@ -65,7 +62,7 @@ describe('the journal', () => {
     expect(journal.facts).toMatchObject([{ throttled: true, repeated: false }]);
   });
 
-  it.each(everyClient)('hears nothing of what was answered, be it by a refusal: %s', async (client) => {
+  it.each(everyClient)('contains no successes and no refusals: %s', async (client) => {
     const journal = inMemoryJournal();
     const refused = faultOf(client, 400, 'ConditionalCheckFailedException');
     const { calls } = await serviceThat(stubs, [SUCCESS, refused], { journal });
@@ -74,7 +71,7 @@ describe('the journal', () => {
     expect(journal.facts).toEqual([]);
   });
 
-  it('hears of a write that met a transaction on the same item', async () => {
+  it('contains a write that conflicted with a transaction', async () => {
     const journal = inMemoryJournal();
     const conflict = fault(400, 'TransactionConflictException');
     const { calls } = await serviceThat(stubs, [conflict, SUCCESS], { journal });

@@ -1,6 +1,13 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { AwsStub, StubAnswer } from '../../../support/aws-stub.ts';
-import { everyClient, fault, faultOf, ourClients, serviceThat, SUCCESS } from './calls-of-every-client.ts';
+import {
+  everyClient,
+  fault,
+  faultOf,
+  deliveryClients,
+  serviceThat,
+  SUCCESS,
+} from './calls-of-every-client.ts';
 
 const stubs: AwsStub[] = [];
 afterEach(async () => {
@@ -12,8 +19,8 @@ const waitsAreNone = () => vi.spyOn(Math, 'random').mockReturnValue(0);
 const waitsAreLongest = () => vi.spyOn(Math, 'random').mockReturnValue(0.999_999);
 
 /**
- * What a client waits for before its repeats from now on. A request's own timers, which end it, are none: a second to
- * connect, three to answer or what was left of them.
+ * The waits of a client before its retries from now on. The timers that end a request are excluded: one second to
+ * connect, and three or less to respond.
  */
 const waited = () => {
   const timers = vi.spyOn(globalThis, 'setTimeout');
@@ -26,12 +33,12 @@ const waited = () => {
 describe.each(everyClient)('the client of %s', (client) => {
   it.each([
     ['was throttled', 400, 'ThrottlingException'],
-    ['was throttled by another name', 400, 'ProvisionedThroughputExceededException'],
+    ['was throttled under another name', 400, 'ProvisionedThroughputExceededException'],
     ['was throttled by status', 429, 'TooMany'],
-    ['met a fault of the service', 500, 'InternalError'],
-    ['met a service that is not there', 503, 'ServiceUnavailable'],
-    ['met a gateway that got no answer', 504, 'GatewayTimeout'],
-  ])('repeats a request that %s', async (_, status, name) => {
+    ['failed in the service', 500, 'InternalError'],
+    ['found the service unavailable', 503, 'ServiceUnavailable'],
+    ['timed out at a gateway', 504, 'GatewayTimeout'],
+  ])('retries a request that %s', async (_, status, name) => {
     waitsAreNone();
     const answer = faultOf(client, status, name);
     const { calls, requests } = await serviceThat(stubs, [answer, answer, SUCCESS]);
@@ -40,9 +47,9 @@ describe.each(everyClient)('the client of %s', (client) => {
   });
 
   it.each<[string, StubAnswer]>([
-    ['before it', 'hang_up'],
-    ['in the middle of it', 'cut_off'],
-  ])('repeats a request whose answer was lost %s', async (_, answer) => {
+    ['before it started', 'hang_up'],
+    ['halfway', 'cut_off'],
+  ])('retries a request whose response was lost %s', async (_, answer) => {
     waitsAreNone();
     const { calls, requests } = await serviceThat(stubs, [answer, answer, SUCCESS]);
     await calls[client]();
@@ -52,15 +59,15 @@ describe.each(everyClient)('the client of %s', (client) => {
   it.each([
     ['is not permitted', 403, 'AccessDeniedException'],
     ['is not valid', 400, 'ValidationException'],
-    ['names what is not there', 404, 'ResourceNotFoundException'],
+    ['names a missing resource', 404, 'ResourceNotFoundException'],
     ['is refused by a condition', 400, 'ConditionalCheckFailedException'],
-  ])('does not repeat a request that %s', async (_, status, name) => {
+  ])('does not retry a request that %s', async (_, status, name) => {
     const { calls, requests } = await serviceThat(stubs, [faultOf(client, status, name)]);
     await expect(calls[client]()).rejects.toMatchObject({ name, $metadata: { httpStatusCode: status } });
     expect(requests).toHaveLength(1);
   });
 
-  it('makes a request three times at most', async () => {
+  it('makes a request at most three times', async () => {
     waitsAreNone();
     const { calls, requests } = await serviceThat(stubs, ['hang_up']);
     await expect(calls[client]()).rejects.toMatchObject({ name: 'TimeoutError' });
@@ -69,7 +76,7 @@ describe.each(everyClient)('the client of %s', (client) => {
 });
 
 describe('every client', () => {
-  it('repeats a write that met a transaction on the same item', async () => {
+  it('retries a write that conflicted with a transaction', async () => {
     waitsAreNone();
     const { calls, requests } = await serviceThat(stubs, [
       fault(400, 'TransactionConflictException'),
@@ -80,7 +87,7 @@ describe('every client', () => {
   });
 
   it.each<StubAnswer>(['silence', 'stall'])(
-    'gives a request three seconds where it gets %s, and makes it again',
+    'gives a request that gets %s three seconds, then retries it',
     async (answer) => {
       waitsAreNone();
       const unanswered = everyClient.map(() => answer);
@@ -96,8 +103,8 @@ describe('every client', () => {
   );
 });
 
-describe.each(ourClients)('the waits of the client of %s', (client) => {
-  it('are up to 50 ms before the first repeat, and up to 100 ms before the second', async () => {
+describe.each(deliveryClients)('the waits of the client of %s', (client) => {
+  it('are up to 50 ms before the first retry, and up to 100 ms before the second', async () => {
     waitsAreLongest();
     const { calls } = await serviceThat(stubs, ['hang_up']);
     const waits = waited();
@@ -108,7 +115,7 @@ describe.each(ourClients)('the waits of the client of %s', (client) => {
     expect(performance.now() - started).toBeGreaterThan(49 + 99 - 2);
   });
 
-  it('are up to a second before it repeats what was throttled', async () => {
+  it('are up to a second before the retry of a throttled request', async () => {
     waitsAreLongest();
     const { calls } = await serviceThat(stubs, [fault(400, 'ThrottlingException'), SUCCESS]);
     const waits = waited();
@@ -121,7 +128,7 @@ describe.each(ourClients)('the waits of the client of %s', (client) => {
   it.each([
     ['x-amz-retry-after', '120', 120],
     ['retry-after', '0.2', 200],
-  ])('are no less than the service asks for: %s', async (header, asked, milliseconds) => {
+  ])('are at least what the service requests: %s', async (header, asked, milliseconds) => {
     waitsAreNone();
     const busy = fault(503, 'SlowDown', { [header]: asked });
     const { calls, requests } = await serviceThat(stubs, [busy, SUCCESS]);
@@ -138,7 +145,7 @@ describe.each(ourClients)('the waits of the client of %s', (client) => {
 });
 
 describe('the waits of a client of the SDK', () => {
-  it('are up to 50 ms before the first repeat, and up to 100 ms before the second', async () => {
+  it('are up to 50 ms before the first retry, and up to 100 ms before the second', async () => {
     waitsAreLongest();
     const { calls } = await serviceThat(stubs, ['hang_up']);
     await expect(calls.EventBridge()).rejects.toMatchObject({
@@ -146,13 +153,13 @@ describe('the waits of a client of the SDK', () => {
     });
   });
 
-  it('are up to a second before it repeats what was throttled', async () => {
+  it('are up to a second before the retry of a throttled request', async () => {
     waitsAreLongest();
     const { calls } = await serviceThat(stubs, [fault(400, 'ThrottlingException'), SUCCESS]);
     expect(await calls.EventBridge()).toMatchObject({ $metadata: { attempts: 2, totalRetryDelay: 999 } });
   });
 
-  it('are no less than the service asks for', async () => {
+  it('are at least what the service requests', async () => {
     waitsAreNone();
     const { calls } = await serviceThat(stubs, [
       fault(503, 'SlowDown', { 'x-amz-retry-after': '120' }),

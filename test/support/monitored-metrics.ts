@@ -10,14 +10,16 @@ const template = z.looseObject({ Resources: z.record(z.string(), z.unknown()) })
  * The project's metrics that the deployed alarms and graphs use, each once, as `name by dimensions`. Read from
  * the deployed template, because the emulator keeps only one metric of an alarm.
  */
-export const watchedOfOurs = async (): Promise<string[]> => {
+export const monitoredMetrics = async (): Promise<string[]> => {
   const { TemplateBody = '' } = await new CloudFormationClient(deployment.client).send(
     new GetTemplateCommand({ StackName: 'PosthasteMonitoring' }),
   );
   const { Resources } = template.parse(JSON.parse(TemplateBody));
   const watched = [...alarmsIn(Resources).flatMap(({ metrics }) => metrics), ...graphedIn(Resources)];
-  const ours = watched.filter(({ namespace }) => namespace === metricNamespace);
+  const projectMetrics = watched.filter(({ namespace }) => namespace === metricNamespace);
   return [
-    ...new Set(ours.map(({ metricName, dimensionNames }) => `${metricName} by ${dimensionNames.join()}`)),
+    ...new Set(
+      projectMetrics.map(({ metricName, dimensionNames }) => `${metricName} by ${dimensionNames.join()}`),
+    ),
   ];
 };
