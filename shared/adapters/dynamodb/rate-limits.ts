@@ -144,8 +144,7 @@ const writes: Record<Way, (tableName: string, wanted: Wanted) => LineWrite> = {
         TableName: tableName,
         Key: slotsItemKey(limited),
         UpdateExpression: `SET ${end} = ${end} + ${to.value(count * limit.intervalMs)}, ${lifetimeOf(to, now)}`,
-        // Domain `isStanding`, starts no earlier than wanted, has room for more, and no slots left before its
-        // end.
+        // Domain `isStanding`, starts no earlier than wanted, has room for more, and no free slots before its end.
         ConditionExpression: `${to.name('epoch')} = ${to.value(limit.epoch)} AND ${end} > ${to.value(now)} AND ${end} >= ${to.value(from)} AND ${end} <= ${to.value(latestEnd(now, until))} AND attribute_not_exists(${to.name('left')})`,
         ...ANSWER,
         ...to.attributes(),
