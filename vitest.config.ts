@@ -8,15 +8,15 @@ const timed = [
 ];
 
 /**
- * Deployed tests that the others would disturb, run after those: they measure how late something comes, with one local AWS
- * on a few cores, or empty dead-letter queues.
+ * Deployed tests that run after the others, because those would disturb them: they measure lateness on a local AWS that
+ * shares a few cores, or need empty dead-letter queues.
  */
 const alone = [
   'test/contract/{scheduler-wake-ups,sqs-queues}.test.ts',
   'test/deployed/{rate-limit,redrive,retries}.test.ts',
 ];
 
-/** Kills every function, under the feet of whatever else runs: `npm run test:killed`. */
+/** Kills every function, so no other test may use the deployment meanwhile: `npm run test:killed`. */
 const killing = 'test/deployed/killed*.test.ts';
 
 export default defineConfig({
@@ -27,10 +27,10 @@ export default defineConfig({
           name: 'unit',
           include: ['test/unit/**/*.test.ts', 'test/contract/in-memory*.test.ts'],
           exclude: timed,
-          // One copy of the modules for all files of a worker: to load them takes longer than most tests do.
+          // The files of a worker share the loaded modules: loading takes longer than most tests.
           isolate: false,
           maxWorkers: 2,
-          // For a busy machine: most take milliseconds.
+          // Most tests take milliseconds; a busy machine needs more.
           testTimeout: 20_000,
           sequence: { groupOrder: 1 },
         },
@@ -47,7 +47,7 @@ export default defineConfig({
       },
       {
         test: {
-          // What measures for us: `npm run bench:check` runs these, `npm test` does not.
+          // The tests of the benches: `npm run bench:check` runs them, `npm test` does not.
           name: 'bench',
           include: ['bench/test/**/*.test.ts'],
         },

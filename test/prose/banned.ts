@@ -23,7 +23,7 @@ export const BANS: readonly Ban[] = [
   { words: /\b(?:bury|buries|buried|burying)\b/i, instead: 'dead-letter' },
   { words: /\bdear(?:er|est)?\b/i, instead: 'expensive' },
   {
-    words: /(?<!\bdead[- ])\b(?:the|a|this|that|each|every) letters?\b(?! of the alphabet)/i,
+    words: /(?<!\bdead[- ])\b(?:the|this|that|each|every) letters?\b/i,
     instead: 'a dead letter',
   },
   { words: /\b(?:is|are|was|were|be|been|being) told\b/i, instead: 'is notified, is shown, receives' },

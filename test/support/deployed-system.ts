@@ -41,7 +41,7 @@ const endpointsOfRun = join(folder, 'endpoints.json');
  */
 const DEPLOYED = 'POSTHASTE_DEPLOYED_FOR_TESTS';
 
-/** Deploys the real stacks on a local AWS for this run, once for all projects, and stops it when the run ends. */
+/** Deploys the real stacks on a local AWS for this run, shared by all projects, and stops it when the run ends. */
 const setup = async (project: TestProject): Promise<(() => Promise<void>) | undefined> => {
   project.provide('folder', folder);
   const deployed = process.env[DEPLOYED] === undefined ? undefined : readEndpoints(endpointsOfRun);

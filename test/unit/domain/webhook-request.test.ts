@@ -81,7 +81,7 @@ describe('the body of a webhook', () => {
     );
   });
 
-  it('replaces only the first placeholder of a template, whatever the data contains', () => {
+  it('replaces only the first placeholder of a template, with any data', () => {
     const data = '"$& $1 $$ $` \\"$zaqar_message$\\""';
     const post_data = '{"first":"$zaqar_message$","again":["$zaqar_message$"],"text":"$zaqar_message"}';
     const body = bodyOf(messageOf({ data }));

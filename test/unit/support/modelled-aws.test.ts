@@ -7,7 +7,7 @@ const SECOND = 1_000;
 const VISIBILITY_MS = 180 * SECOND;
 
 describe('the modelled queue', () => {
-  it('shows a message that nobody deletes again a visibility timeout after its receive, fifty times, and then keeps it until a redrive', async () => {
+  it('returns a message that is not deleted after each visibility timeout, fifty times, and then keeps it until a redrive', async () => {
     const clock = virtualClock(0);
     const receives: number[] = [];
     let dies = true;

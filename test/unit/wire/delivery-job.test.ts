@@ -115,7 +115,7 @@ describe('a job for a chunk', () => {
     );
   });
 
-  it('contains its message once for all members', () => {
+  it('contains its message once, not per member', () => {
     const subscriptionIds = Array.from({ length: 25 }, (_, index) => `s-${index}`);
     const message = aMessage({ data: '"only-once"' });
     const text = encodeFirstJob(chunkJobWith({ subscriptionIds, body: { kind: 'inline', message } }));
