@@ -1,5 +1,6 @@
 import { MOST_RECEIVES, returnDelaySeconds } from '../../shared/domain/receives.ts';
 import type { VirtualClock } from './in-memory/virtual-clock.ts';
+import { visibleMessages } from './visible-messages.ts';
 
 /**
  * A received message. `acknowledge` deletes it for all of its receivers. `returnSooner` makes it visible again
@@ -47,6 +48,8 @@ type SqsOptions<T> = {
   visibilityMs: () => number;
   /** @default 10 */
   batchSize?: number;
+  /** The `MessageGroupId` of a message, which makes the queue fair. @default messages come in the order of arrival */
+  groupOf?: (value: T) => string | undefined;
   /** Concurrent batches: initially, and at most. @default unbounded */
   scaling?: { first: number; most: number };
   /**
@@ -84,7 +87,7 @@ const SCALE_UP_MS = 60_000 / 300;
 export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
   const { name, timeline, faults = {}, batchSize = 10 } = options;
   const { first, most } = options.scaling ?? { first: Infinity, most: Infinity };
-  const visible: Message<T>[] = [];
+  const visible = visibleMessages<Message<T>>(timeline.now, ({ value }) => options.groupOf?.(value));
   const idleEnvironments: number[] = [];
   let deadLetters: Message<T>[] = [];
   let [stored, waiting, environments, busy] = [0, 0, 0, 0];
@@ -104,7 +107,7 @@ export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
   const becomeVisible = (message: Message<T>, at: number): void => {
     timeline.at(at, () => {
       if (message.isGone) return;
-      visible.push(message);
+      visible.add(message);
       if (visible.length === 1) timeline.at(timeline.now(), handOut);
     });
   };
@@ -119,8 +122,12 @@ export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
 
   const fillEnvironments = (): void => {
     while (canHandOut()) {
-      const size = faults.batchSize?.(visible[0]?.label ?? '') ?? batchSize;
-      const batch = visible.splice(0, size).flatMap(receive);
+      const size = faults.batchSize?.(visible.first?.label ?? '') ?? batchSize;
+      const batch = visible.take(size).flatMap((message) => {
+        const received = receive(message);
+        if (received.length === 0) visible.processed(message, 0);
+        return received;
+      });
       if (batch.length > 0) void invoke(batch);
     }
     if (visible.length > 0) scaleUpLater();
@@ -175,7 +182,10 @@ export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
     busy += 1;
     const receipts = batch.map(({ receipt }) => receipt);
     await options.consume(receipts, environment);
-    for (const received of batch) redeliverLater(received, receivedAt + options.visibilityMs());
+    for (const received of batch) {
+      visible.processed(received.message, timeline.now() - receivedAt);
+      redeliverLater(received, receivedAt + options.visibilityMs());
+    }
     busy -= 1;
     idleEnvironments.push(environment);
     if (visible.length === 0 && busy === 0) allowed = first;
