@@ -47,8 +47,12 @@ def weigh_dynamodb():
                 writeUnits=capacity["Table"]["CapacityUnits"],
                 indexWriteUnits={name: entry["CapacityUnits"] for name, entry in indexes.items()},
             )
-        elif not ("ProjectionExpression" in data or "FilterExpression" in data):
+        elif "FilterExpression" not in data:
             items = result.get("Items") or [result.get("Item") or {}]
+            # A projection costs as much as whole items ("Query", DynamoDB API reference).
+            if "ProjectionExpression" in data:
+                table = dynamodb._tables[table_name]
+                items = [dynamodb._get_item_by_key(table, item) or {} for item in items if item]
             read = sum(dynamodb._item_size_bytes(item) for item in items)
             if "Key" in data:
                 found["item"] = key_of(table_name, data["Key"])
