@@ -2,72 +2,61 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import * as z from 'zod';
 import { Problem } from '../../local/install/problem.mjs';
+import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
+import { encodeOperation } from '../../shared/wire/jobs/operation.ts';
 import { bundle, functionNames, type BundleSize, type FunctionName } from '../../test/support/bundle.ts';
 import { certificateAuthority } from '../../test/support/certificates.ts';
-import { type BenchMeans, runBench } from '../harness/command.ts';
+import { anSqsRecord } from '../../test/support/sqs-event.ts';
+import { type BenchMeans, type Length, runBench } from '../harness/command.ts';
 import { median, type Ratio } from '../harness/figures.ts';
-import { startStubAws, type StubAws } from '../harness/stub-aws.ts';
-import { eventsAt, QUEUE } from './events.ts';
+import { startStubAws, type StubAws, subscriptionIdAt } from '../harness/stub-aws.ts';
+
+const QUEUE = 'orders';
 
 const taken = z.object({ cpuMs: z.number(), wallMs: z.number() });
 const report = z.object({ load: taken, first: taken, answer: z.unknown() });
 
-/** What loading the module took, and the first invocation. Milliseconds. */
+/** Milliseconds for loading the module and for the first invocation. */
 type Start = Pick<z.infer<typeof report>, 'load' | 'first'>;
 
-/** `bare`: the same calls by the SDK as it comes; `limit`: the same in a bundle made as ours are. */
+/** `bare`: the same calls with the SDK in its usual bundle; `limit`: the same in a bundle made as in a deployment. */
 const kinds = ['ours', 'bare', 'limit'] as const;
 type Kind = (typeof kinds)[number];
 
-/** A program's starts: medians over the rounds. */
+/** Medians over the rounds. */
 type Cost = Start & {
   function: FunctionName;
   program: Kind;
   /** What is loaded at a start. */
   bundleBytes: number;
-  /** With what is loaded when it is needed. */
+  /** Including what is loaded on demand. */
   wholeBytes: number;
-  /** Processor time of load and first invocation together: ours by this program's. */
+  /** Processor time of load and first invocation: the function's by this program's. */
   oursByIt: number;
 };
 
 type Figures = { rounds: number; ratios: readonly Ratio[]; starts: readonly Cost[] };
 
-type Program = {
-  name: string;
-  bundle: string;
-  event: string;
-  env: Readonly<Record<string, string>>;
-  size: BundleSize;
-};
-
+type Program = { name: string; bundle: string; event: string; env: Environment; size: BundleSize };
+type Environment = Readonly<Record<string, string>>;
 type Contest = Record<Kind, Program> & { name: FunctionName };
 
-/** The same calls by the SDK alone. */
-const BARE: Record<FunctionName, string> = {
-  dispatch: 'bare/dispatch.ts',
-  deliver: 'bare/deliver.ts',
-  reconcile: 'bare/query-shards.ts',
-  operate: 'bare/operate.ts',
-  api: 'bare/api.ts',
-};
-
-/** Bundled without what we replace or leave out. */
+/** Bundles with all that a deployment replaces or leaves out. */
 const AS_IT_COMES = { alias: {}, define: {}, external: [], splitting: false };
 
 const ROUNDS = { full: 21, short: 1 };
 
-/** Two runs differ by half of the first on a shared machine; a bundle grows by what is put into it. */
+/** Two runs on a shared machine differ by half of the first. */
 const TOLERANCE = { start: 0.1, bundle: 0.03 };
 
 /** Bytes that a bundle should stay below. */
 const BUNDLE = 1_000_000;
 
-async function measureCold(length: 'full' | 'short', { stack, signal, say }: BenchMeans): Promise<Figures> {
+async function measure(length: Length, { stack, signal, say }: BenchMeans): Promise<Figures> {
   const folder = await mkdtemp(join(tmpdir(), 'posthaste-cold-'));
   stack.defer(() => rm(folder, { recursive: true }));
   const authority = certificateAuthority('Bench');
@@ -99,23 +88,28 @@ async function measureCold(length: 'full' | 'short', { stack, signal, say }: Ben
   return { rounds: ROUNDS[length], ratios, starts };
 }
 
-async function contestOf(name: FunctionName, folder: string, env: Program['env']): Promise<Contest> {
+async function contestOf(name: FunctionName, folder: string, env: Environment): Promise<Contest> {
   const event = join(folder, `${name}.json`);
   await writeFile(event, JSON.stringify(eventsAt(Date.now())[name]));
-  const program = async (kind: Kind, entry: string, substitutes = {}): Promise<Program> => {
+  const program = async (kind: Kind, entry: URL, substitutes = {}): Promise<Program> => {
     const file = join(folder, `${name}-${kind}`, 'index.mjs');
-    const size = await bundle(new URL(entry, import.meta.url), file, substitutes);
+    const size = await bundle(entry, file, substitutes);
     return { name: `${name} (${kind})`, bundle: file, event, env, size };
   };
+  const bare = join(folder, `${name}-bare.ts`);
+  await writeFile(
+    bare,
+    `export { ${name} as handler } from '${new URL('bare.ts', import.meta.url).pathname}';`,
+  );
   return {
     name,
-    ours: await program('ours', `../../functions/${name}/handler.ts`),
-    bare: await program('bare', BARE[name], AS_IT_COMES),
-    limit: await program('limit', BARE[name]),
+    ours: await program('ours', new URL(`../../functions/${name}/handler.ts`, import.meta.url)),
+    bare: await program('bare', pathToFileURL(bare), AS_IT_COMES),
+    limit: await program('limit', pathToFileURL(bare)),
   };
 }
 
-/** The first start of each; from then on their files are in memory. */
+/** Also loads the files of all programs into memory. @throws Problem */
 async function demandSameCalls(contest: Contest, stub: StubAws, signal: AbortSignal): Promise<void> {
   const callsOf = async (program: Program): Promise<string> => {
     stub.takeCounts();
@@ -128,11 +122,11 @@ async function demandSameCalls(contest: Contest, stub: StubAws, signal: AbortSig
   for (const other of [bare, limit]) {
     const otherAsked = await callsOf(other);
     if (asked !== otherAsked)
-      throw new Problem(`${ours.name} asks ${asked}; what it is held against asks ${otherAsked}.`);
+      throw new Problem(`${ours.name} makes the calls ${asked}, ${other.name} ${otherAsked}.`);
   }
 }
 
-/** One after the other in each round, so that what else the machine does meets all of them alike. */
+/** Alternates the programs, so that other work on the machine disturbs all of them alike. */
 async function compare(contest: Contest, rounds: number, signal: AbortSignal): Promise<Record<Kind, Cost>> {
   const starts: Record<Kind, Start[]> = { ours: [], bare: [], limit: [] };
   for (let round = 0; round < rounds; round += 1)
@@ -158,12 +152,12 @@ async function compare(contest: Contest, rounds: number, signal: AbortSignal): P
   return { ours: costOf('ours'), bare: costOf('bare'), limit: costOf('limit') };
 }
 
-/** Milliseconds for all of it; it takes less than one second, and some on a machine with a lot to do. */
+/** A start takes less than one second on an idle machine. */
 const PATIENCE_MS = 60_000;
 
 const script = fileURLToPath(new URL('one-start.mjs', import.meta.url));
 
-/** Records that a function did not acknowledge, or an answer of the API that tells of a fault. */
+/** Records that were not acknowledged, or an error of the API. */
 const failure = z.union([
   z.object({ batchItemFailures: z.array(z.unknown()).min(1) }),
   z.object({ statusCode: z.number().min(400) }),
@@ -171,13 +165,10 @@ const failure = z.union([
 
 const failedProcess = z.object({ stderr: z.string() });
 
-/**
- * One program in a process of its own, which ends with it.
- * @throws Problem when it failed: what it took then says nothing
- */
+/** Runs one program in a separate process. @throws Problem when it failed */
 async function startOnce({ name, bundle, event, env }: Program, signal: AbortSignal): Promise<Start> {
   const said = `${bundle}.json`;
-  // Nothing of the caller's environment is passed on: it could change what is measured.
+  // Without the caller's environment, which could change the figures.
   const options = { env: { ...env }, timeout: PATIENCE_MS, signal };
   await promisify(execFile)(process.execPath, [script, bundle, event, said], options).catch(
     (error: unknown) => {
@@ -186,9 +177,39 @@ async function startOnce({ name, bundle, event, env }: Program, signal: AbortSig
     },
   );
   const { answer, ...start } = report.parse(JSON.parse(await readFile(said, 'utf8')));
-  if (failure.safeParse(answer).success)
-    throw new Problem(`${name} could not do what it was asked: ${JSON.stringify(answer)}`);
+  if (failure.safeParse(answer).success) throw new Problem(`${name} failed: ${JSON.stringify(answer)}`);
   return start;
 }
 
-process.exitCode = await runBench({ name: 'cold', measure: measureCold }, process.argv.slice(2));
+/** Long enough ago for operate to finish. */
+const DELETED_MS_AGO = 120_000;
+
+/** The smallest usual work of each function. `now`: milliseconds since the epoch. */
+function eventsAt(now: number): Record<FunctionName, unknown> {
+  const data = JSON.stringify({ text: 'x'.repeat(1_024) });
+  const id = 'message-1';
+  const timestamp = new Date(now).toISOString();
+  const message = { queue: QUEUE, id, type: 'order.created', timestamp, data };
+  const job = encodeFirstJob({
+    kind: 'job',
+    key: { queue: QUEUE, messageId: id, subscriptionId: subscriptionIdAt(0), bucket: 0 },
+    attempt: 1,
+    acceptedAt: now,
+    sentAt: now,
+    body: { kind: 'inline', message },
+  });
+  const deletedAt = now - DELETED_MS_AGO;
+  return {
+    dispatch: { Records: [anSqsRecord(JSON.stringify({ queue: QUEUE, id, data: { text: data } }))] },
+    deliver: { Records: [anSqsRecord(job)] },
+    reconcile: {},
+    operate: { Records: [anSqsRecord(encodeOperation({ kind: 'cancellation', queue: QUEUE, deletedAt }))] },
+    api: {
+      rawPath: `/v2/queues/${QUEUE}/messages`,
+      body: `{"messages":[{"body":${data}}]}`,
+      requestContext: { requestId: 'request-1', http: { method: 'POST' } },
+    },
+  };
+}
+
+process.exitCode = await runBench({ name: 'cold', measure }, process.argv.slice(2));

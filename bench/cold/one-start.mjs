@@ -1,5 +1,5 @@
-// One cold start, in a process that does nothing else: `one-start.mjs <bundle> <event> <result>`. Plain JavaScript, because
-// Node would load its own compiler for types.
+// One cold start in a separate process: `one-start.mjs <bundle> <event> <result>`. JavaScript, because Node would load its
+// compiler for types.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
@@ -12,7 +12,7 @@ const context = {
   getRemainingTimeInMillis: () => 30_000,
 };
 
-/** Milliseconds; the processor's are those of all threads, the compiler's and the collector's among them. */
+/** Milliseconds; processor time is that of all threads, including compiler and collector. */
 function now() {
   const { user, system } = process.cpuUsage();
   return { cpuMs: (user + system) / 1000, wallMs: performance.now() };

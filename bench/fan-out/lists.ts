@@ -5,7 +5,7 @@ import { queueItemOf, subscriptionItemOf } from '../../shared/adapters/dynamodb/
 
 export type Item = Record<string, AttributeValue>;
 
-/** Bytes of items that DynamoDB answers a Query with ("Query", DynamoDB API reference). */
+/** Bytes of items in one answer ("Query", DynamoDB API reference). */
 const PAGE_BYTES = 1_000_000;
 
 export type Query = {
@@ -15,34 +15,41 @@ export type Query = {
   ExpressionAttributeNames: Record<string, string>;
 };
 
-/** A queue and its subscriptions, as the table has them. */
-export type List = { all: readonly Item[]; sizes: readonly number[]; keys: readonly string[] };
+/** `postDataBytes`: of each subscription. @default 0 */
+export type ListSize = { subscriptions: number; postDataBytes?: number };
 
-export function listOf(queue: string, count: number): List {
-  const all = itemsOf(queue, count);
-  return { all, sizes: all.map(sizeOf), keys: all.map(({ sk }) => sk?.S ?? '') };
-}
+/** The items of a queue and its subscriptions in the order of the table, and the answers that were made of them. */
+export type List = {
+  all: readonly Item[];
+  sizes: readonly number[];
+  keys: readonly string[];
+  answers: Map<string, string>;
+};
 
-/** As subscribing writes them, with a secret that KMS has sealed. */
-function itemsOf(queue: string, count: number): Item[] {
-  const subscriptions = Array.from({ length: count }, (_, index) =>
-    subscriptionItemOf({
-      id: randomUUID(),
-      queue,
-      subscriber: `https://hooks.customer-${index}.example.com/v1/orders`,
-      options: {},
-      createdAt: 1,
-      secrets: [
-        { sealed: `1.${randomBytes(184).toString('base64url')}.${randomBytes(78).toString('base64url')}` },
-      ],
-    }),
-  );
-  return [queueItemOf({ name: queue, metadata: {}, createdAt: 0 }), ...subscriptions]
+export function listOf(queue: string, { subscriptions, postDataBytes = 0 }: ListSize): List {
+  const options = postDataBytes === 0 ? {} : { post_data: 'x'.repeat(postDataBytes) };
+  const all = [
+    queueItemOf({ name: queue, metadata: {}, createdAt: 0 }),
+    ...Array.from({ length: subscriptions }, (_, index) =>
+      subscriptionItemOf({
+        id: randomUUID(),
+        queue,
+        subscriber: `https://hooks.customer-${index}.example.com/v1/orders`,
+        options,
+        createdAt: 1,
+        secrets: [
+          // Sealed by KMS.
+          { sealed: `1.${randomBytes(184).toString('base64url')}.${randomBytes(78).toString('base64url')}` },
+        ],
+      }),
+    ),
+  ]
     .map((item) => marshall(item, { removeUndefinedValues: true }))
     .sort(({ sk: one }, { sk: other }) => ((one?.S ?? '') < (other?.S ?? '') ? -1 : 1));
+  return { all, sizes: all.map(sizeOf), keys: all.map(({ sk }) => sk?.S ?? ''), answers: new Map() };
 }
 
-/** Nearly as DynamoDB counts: names and values. */
+/** Roughly as DynamoDB counts: names and values. */
 function sizeOf(item: Item): number {
   return Object.entries(item).reduce(
     (sum, [name, value]) => sum + name.length + JSON.stringify(value).length - 8,
@@ -50,15 +57,27 @@ function sizeOf(item: Item): number {
   );
 }
 
-/** What a Query for the queue, or for its subscriptions behind one of them, answers. */
-export function answerOf(list: List, asked: Query): object {
+/** The answer to a Query for the queue, or for a page of its subscriptions, as JSON. */
+export function answerOf(list: List, asked: Query): string {
   const isOfQueue = asked.KeyConditionExpression?.includes('sk = ') === true;
-  return pageOf(list, isOfQueue ? [0, 1] : boundsOf(list, asked), asked);
+  const name = isOfQueue ? 'queue' : (asked.ExclusiveStartKey?.['sk']?.S ?? '');
+  const known = list.answers.get(name);
+  if (known !== undefined) return known;
+  const answer = JSON.stringify(pageOf(list, isOfQueue ? [0, 1] : boundsOf(list, asked), asked));
+  list.answers.set(name, answer);
+  return answer;
 }
 
 function boundsOf({ keys, sizes }: List, { ExclusiveStartKey }: Query): [number, number] {
-  const from = firstAfter(keys, ExclusiveStartKey?.['sk']?.S);
-  return [from, endOfPage(sizes, from)];
+  const after = ExclusiveStartKey?.['sk']?.S ?? '';
+  const first = keys.findIndex((key) => key > after);
+  const from = first === -1 ? keys.length : first;
+  let bytes = 0;
+  const beyond = sizes.findIndex((size, index) => {
+    if (index >= from) bytes += size;
+    return bytes > PAGE_BYTES;
+  });
+  return [from, beyond === -1 ? sizes.length : beyond];
 }
 
 function pageOf({ all }: List, [from, to]: readonly [number, number], asked: Query): object {
@@ -67,21 +86,6 @@ function pageOf({ all }: List, [from, to]: readonly [number, number], asked: Que
   return to < all.length && last
     ? { Items, LastEvaluatedKey: { pk: last['pk'], sk: last['sk'] } }
     : { Items };
-}
-
-function firstAfter(keys: readonly string[], after: string | undefined): number {
-  if (after === undefined) return 0;
-  const index = keys.findIndex((key) => key > after);
-  return index === -1 ? keys.length : index;
-}
-
-function endOfPage(sizes: readonly number[], from: number): number {
-  let bytes = 0;
-  const beyond = sizes.findIndex((size, index) => {
-    if (index >= from) bytes += size;
-    return bytes > PAGE_BYTES;
-  });
-  return beyond === -1 ? sizes.length : beyond;
 }
 
 function projected(item: Item, { ProjectionExpression, ExpressionAttributeNames }: Query): Item {

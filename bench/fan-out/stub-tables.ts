@@ -3,7 +3,7 @@ import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { queuePartition } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { awsStub } from '../../test/support/aws-stub.ts';
-import { answerOf, type Item, listOf } from './lists.ts';
+import { answerOf, type Item, type ListSize, listOf } from './lists.ts';
 
 const request = z.looseObject({
   TableName: z.string().exactOptional(),
@@ -31,21 +31,21 @@ class Refused extends Error {
 }
 
 /**
- * AWS as dispatch sees it, on loopback: queues with so many subscriptions, which are read in pages as DynamoDB cuts them, the
- * records of messages with their conditions, and a delivery queue that counts whom jobs are for. It ends with the stack.
+ * AWS for dispatch, on loopback: lists of subscriptions in DynamoDB's pages, conditional records of messages, and a delivery
+ * queue that counts the subscriptions that jobs are for. It ends with the stack.
  */
-export async function startStub(stack: AsyncDisposableStack, queues: Readonly<Record<string, number>>) {
+export async function startStub(stack: AsyncDisposableStack, queues: Readonly<Record<string, ListSize>>) {
   const lists = new Map(
-    Object.entries(queues).map(([queue, count]) => [queuePartition(queue), listOf(queue, count)]),
+    Object.entries(queues).map(([queue, size]) => [queuePartition(queue), listOf(queue, size)]),
   );
   const records = new Map<string, Item>();
   const sentTo = new Map<string, Set<string>>();
   const sentAt = new Map<string, number>();
   let [calls, jobs]: [Record<string, number>, number] = [{}, 0];
 
-  const query = (asked: Request): object => {
+  const query = (asked: Request): string => {
     const list = lists.get(asked.ExpressionAttributeValues[':queue']?.S ?? '');
-    return list === undefined ? { Items: [] } : answerOf(list, asked);
+    return list === undefined ? '{"Items":[]}' : answerOf(list, asked);
   };
 
   const put = ({ Item = {} }: Request): object => {
@@ -75,7 +75,7 @@ export async function startStub(stack: AsyncDisposableStack, queues: Readonly<Re
     return { Successful: Entries.map(({ Id }) => ({ Id, MessageId: Id, MD5OfMessageBody: '' })) };
   };
 
-  const answers: Record<string, (asked: Request) => object> = {
+  const answers: Record<string, (asked: Request) => object | string> = {
     Query: query,
     PutItem: put,
     UpdateItem: update,
@@ -90,7 +90,8 @@ export async function startStub(stack: AsyncDisposableStack, queues: Readonly<Re
       const answer = answers[operation];
       if (answer === undefined) throw new Error(`The stub knows no ${operation}.`);
       try {
-        return { body: JSON.stringify(answer(request.parse(JSON.parse(body)))) };
+        const answered = answer(request.parse(JSON.parse(body)));
+        return { body: typeof answered === 'string' ? answered : JSON.stringify(answered) };
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
         const type = 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException';
@@ -106,9 +107,9 @@ export async function startStub(stack: AsyncDisposableStack, queues: Readonly<Re
 
   return {
     endpoint: stub.config.endpoint,
-    /** Subscriptions that jobs of a message were sent for. */
+    /** Subscriptions with a job of the message. */
     reached: (messageId: string): number => sentTo.get(messageId)?.size ?? 0,
-    /** Puts a record there, as an earlier version of dispatch left it. */
+    /** Stores a record as an earlier version of dispatch left it. */
     keep: (item: Record<string, unknown>): void => {
       const marshalled = marshall(item, { removeUndefinedValues: true });
       records.set(nameOf(marshalled), marshalled);
@@ -148,7 +149,7 @@ function holds(item: Item, { ConditionExpression = '', ExpressionAttributeValues
   return counted === undefined || String(parts) === ExpressionAttributeValues[counted]?.N;
 }
 
-/** What the two updates make of a message's record that dispatch makes: one more duplicate, or one more part. */
+/** A message's record after either update of dispatch: one more duplicate, or one more part. */
 function updated(item: Item, asked: Request): Item {
   const [sets = '', sums = ''] = (asked.UpdateExpression ?? '').split('ADD ');
   const values = asked.ExpressionAttributeValues;

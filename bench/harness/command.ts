@@ -4,23 +4,24 @@ import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { INTERRUPTED, untilInterrupted } from '../../cli/interruption.ts';
 import { Problem } from '../../local/install/problem.mjs';
-import { textOf } from './text.ts';
+
+export type Length = 'full' | 'short';
 
 export type Bench<Figures> = {
   /** The npm script after `bench:`, and the file of the result. */
   name: string;
-  /** Memory that it needs. @default 1 */
+  /** Free memory that it needs. @default 1 */
   gigabytes?: number;
   /** @throws Problem when something cannot be measured */
-  measure: (length: 'full' | 'short', means: BenchMeans) => Promise<Figures>;
-  /** What must not be, whatever the figures: the exit status is 1 then, and the result is not kept. @default nothing */
+  measure: (length: Length, means: BenchMeans) => Promise<Figures>;
+  /** Defects that the figures show. With any of them the exit status is 1 and the result is not kept. @default none */
   faults?: (figures: Figures) => readonly string[];
-  /** Where the result is kept. @default bench/results/<name>.json */
+  /** @default bench/results/<name>.json */
   keptIn?: URL | 'nowhere';
 };
 
 export type BenchMeans = {
-  /** What it starts ends with it. */
+  /** Ends what the bench starts. */
   stack: AsyncDisposableStack;
   signal: AbortSignal;
   say: (line: string) => void;
@@ -30,84 +31,72 @@ export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** The exit status: 0; 1 with a fault; 2 where nothing could be measured. */
+/** Returns the exit status: 0; 1 with a fault; 2 where nothing could be measured. */
 export async function runBench<Figures extends object>(
   { name, gigabytes = 1, measure, faults = () => [], keptIn }: Bench<Figures>,
   args: readonly string[],
 ): Promise<number> {
-  const request = requestOf(args);
-  if (request === undefined) {
-    say(usageOf(name));
-    return 2;
-  }
-  const { json, short, dry } = request;
   return runCommand(async (signal) => {
+    const { json, short, dry } = requestOf(name, args);
     demandMachine(gigabytes);
     await using stack = new AsyncDisposableStack();
     const figures = await measure(short ? 'short' : 'full', { stack, signal, say });
     const result = { name, measuredAt: new Date().toISOString(), machine: machine(), ...figures };
-    process.stdout.write(`${json ? JSON.stringify(result, shortened) : textOf(figures)}\n`);
+    if (json) process.stdout.write(`${JSON.stringify(result, rounded)}\n`);
+    else print(figures);
     const found = faults(figures);
     found.forEach(say);
     if (found.length > 0) return 1;
     const file = keptIn ?? new URL(`../results/${name}.json`, import.meta.url);
     if (!short && !dry && file !== 'nowhere')
-      await writeFile(file, `${JSON.stringify(result, shortened, 2)}\n`);
+      await writeFile(file, `${JSON.stringify(result, rounded, 2)}\n`);
     return 0;
   });
 }
 
-/** Undefined: not to be understood. */
-function requestOf(args: readonly string[]) {
+/** @throws Problem with the usage */
+function requestOf(name: string, args: readonly string[]) {
   const flag = { type: 'boolean', default: false } as const;
   try {
     return parseArgs({ args: [...args], options: { json: flag, short: flag, dry: flag } }).values;
   } catch {
-    // parseArgs throws for what it does not know; the usage line says what it does.
-    return undefined;
+    throw new Problem(
+      [
+        `usage: npm run bench:${name} -- [--json] [--short] [--dry]`,
+        '  --short  measures less, and does not keep the result',
+        '  --dry    does not keep the result',
+      ].join('\n'),
+    );
   }
 }
 
-function usageOf(name: string): string {
-  return [
-    `usage: npm run bench:${name} -- [--json] [--short] [--dry]`,
-    '  --short  says less, and is not kept as the result',
-    '  --dry    is not kept as the result',
-  ].join('\n');
-}
-
-/** The exit status of work that can be interrupted, or stopped by a Problem. Standard output is for its result alone. */
+/** Runs work that an interrupt or a Problem can end, and returns the exit status. Standard output is for the result alone. */
 export async function runCommand(work: (signal: AbortSignal) => Promise<number>): Promise<number> {
   globalThis.console = new Console(process.stderr);
   try {
     return await untilInterrupted(work);
   } catch (error) {
-    if (error instanceof Error && error.name === 'AbortError') {
-      say('Interrupted.');
-      return INTERRUPTED;
-    }
-    if (!(error instanceof Problem)) throw error;
-    say(error.message);
-    return 2;
+    const isInterrupt = error instanceof Error && error.name === 'AbortError';
+    if (!isInterrupt && !(error instanceof Problem)) throw error;
+    say(isInterrupt ? 'Interrupted.' : error.message);
+    return isInterrupt ? INTERRUPTED : 2;
   }
 }
 
-/** The function's; one beside it for what it talks to, which would else be in its way. */
+/** One for the function, one for its stubs. */
 const PROCESSORS = 2;
 
 const GIGABYTE = 2 ** 30;
 
-/** @throws Problem on a machine whose figures would say nothing */
+/** @throws Problem on a machine with too little for the figures to mean anything */
 function demandMachine(gigabytes: number): void {
   if (!process.version.startsWith('v24.'))
-    throw new Problem(`This is Node ${process.version}; functions run on Node 24. Start it by npm run.`);
-  if (availableParallelism() < PROCESSORS)
-    throw new Problem(`This needs ${PROCESSORS} processors to measure one.`);
+    throw new Problem(`This is Node ${process.version}; functions run on Node 24. Start it with npm run.`);
+  if (availableParallelism() < PROCESSORS) throw new Problem(`This needs ${PROCESSORS} processors.`);
   if (process.availableMemory() < gigabytes * GIGABYTE)
-    throw new Problem(`This needs ${gigabytes} GB of memory that is not in use. Nothing was measured.`);
+    throw new Problem(`This needs ${gigabytes} GB of free memory.`);
 }
 
-/** What a figure was measured on. */
 function machine() {
   return {
     cpus: cpus().length,
@@ -117,7 +106,36 @@ function machine() {
   };
 }
 
-/** No more digits than were measured. */
-function shortened(_: string, value: unknown): unknown {
+/** Three decimals. */
+function rounded(_: string, value: unknown): unknown {
   return typeof value === 'number' ? Math.round(value * 1000) / 1000 : value;
+}
+
+/** Prints lists and records as tables with a column for each value, and other figures as lines. */
+export function print(figures: object): void {
+  const output = new Console(process.stdout);
+  for (const [name, value] of Object.entries(figures)) {
+    if (!isObject(value)) output.log(`${name}: ${String(rounded(name, value))}`);
+    else {
+      output.log(`\n${name}`);
+      output.table(Array.isArray(value) ? value.map((row) => cellsOf(row)) : mapped(value));
+    }
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function mapped(value: object): object {
+  return Object.fromEntries(Object.entries(value).map(([key, row]) => [key, cellsOf(row)]));
+}
+
+/** Values by the path to them. */
+function cellsOf(value: unknown, path = 'value'): object {
+  if (!isObject(value)) return { [path]: rounded(path, value) };
+  const prefix = path === 'value' ? '' : `${path} `;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, part]) => Object.entries(cellsOf(part, `${prefix}${name}`))),
+  );
 }

@@ -7,7 +7,7 @@ import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 /** Amazon SQS: messages in a batch. */
 const MOST_IN_BATCH = 10;
 
-/** The deployed system on a local AWS of its own. */
+/** The deployed system on a separate local AWS. */
 export type Deployed = {
   endpoints: Endpoints;
   makeQueue: (queue: string, policy: PartialRetryPolicy) => Promise<void>;
@@ -20,12 +20,12 @@ export type DeployedOptions = {
   folder: string;
   /** `apiAuthorization` is `none`. */
   settings: Settings;
-  /** A file that every call of a function is written into (local/call-log.ts). @default none */
+  /** A file for the calls of the functions (local/call-log.ts). @default none */
   callLog?: string;
   signal: AbortSignal;
 };
 
-/** It ends with the stack. @throws Problem with what to do, when it cannot be brought up */
+/** Ends with the stack. @throws Problem when it cannot be started */
 export async function startDeployed(
   stack: AsyncDisposableStack,
   { folder, settings, callLog, signal }: DeployedOptions,

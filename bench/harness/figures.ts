@@ -9,7 +9,7 @@ export function meanOf<T>(all: readonly T[], value: (one: T) => number): number 
   return sumOf(all, value) / all.length;
 }
 
-/** The value in the middle: one round that met somebody else's work says nothing. */
+/** Ignores single rounds that other work on the machine disturbed. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const half = sorted.length / 2;
@@ -20,6 +20,17 @@ export function median(values: readonly number[]): number {
 /** By nearest rank; `part` in (0, 1]. NaN of nothing. */
 export function quantile(values: readonly number[], part: number): number {
   return values.toSorted((a, b) => a - b)[Math.ceil(part * values.length) - 1] ?? Number.NaN;
+}
+
+export type Quantiles = { p50: number; p95: number; p99: number; most: number };
+
+export function quantilesOf(values: readonly number[]): Quantiles {
+  return {
+    p50: quantile(values, 0.5),
+    p95: quantile(values, 0.95),
+    p99: quantile(values, 0.99),
+    most: quantile(values, 1),
+  };
 }
 
 /** A figure of several rounds. */
@@ -35,16 +46,16 @@ export type Ratio = z.infer<typeof ratio>;
 
 const result = z.object({ ratios: z.array(ratio).min(1) });
 
-/** What of a bench's result is compared from one commit to another. */
-export function ratiosIn(json: unknown): readonly Ratio[] {
-  return result.parse(json).ratios;
+/** The figures that are compared between commits. */
+export function ratiosIn(json: string): readonly Ratio[] {
+  return result.parse(JSON.parse(json)).ratios;
 }
 
 export type Compared = { name: string; kept: number; now: number; tolerance: number; ok: boolean };
 
 /**
- * How ratios stand to those that are kept. One is worse when it is above the kept one by more than its tolerance, which is
- * a part of that; one that is not measured any more compares with nothing, and counts as worse.
+ * Compares ratios with the kept ones. `ok` is false for a ratio above the kept one by more than its tolerance, a part of that,
+ * and for a ratio that was not measured.
  */
 export function compared(kept: readonly Ratio[], now: readonly Ratio[]): readonly Compared[] {
   return kept.map(({ name, ratio: was, tolerance }) => {

@@ -1,70 +1,101 @@
 import { hash } from 'node:crypto';
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { queueItemOf, subscriptionItemOf } from '../../shared/adapters/dynamodb/subscription-item.ts';
-import { variables } from '../../shared/config/resources.ts';
 import { sealBox } from '../../shared/adapters/kms/signing-secrets.ts';
+import { variables } from '../../shared/config/resources.ts';
 import { makeSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
-import { completeEnvironment, QUEUE as QUEUE_URL } from '../../test/support/complete-environment.ts';
 import { awsStub, type StubRequest } from '../../test/support/aws-stub.ts';
-import { type DynamoRequest, dynamoStub, isChunk } from './stub-dynamo.ts';
+import { completeEnvironment, QUEUE as QUEUE_URL } from '../../test/support/complete-environment.ts';
 
-/** How often what was asked; `POST` is what subscribers got. */
+/** Calls by operation; `POST` counts requests to subscribers. */
 export type Counts = Record<string, number>;
 
-export type StubAws = {
-  /** What a function needs to find the stub, and the variables that Lambda sets itself. */
-  environment: Readonly<Record<string, string>>;
-  /** Makes a queue with so many subscriptions, each with a secret of its own. */
-  addQueue: (name: string, fanOut: number) => void;
-  /** The URL of a subscription. */
-  subscriberAt: (index: number) => string;
-  /** The bodies of the messages that were sent in batches since this was last asked. */
-  takeJobs: () => string[];
-  takeCounts: () => Counts;
-  /** As they came over the wire: the last claim and the last record of an attempt, the same of a chunk, and the headers of the last POST. */
-  lastRequests: () => Readonly<Record<'claim' | 'record' | 'chunkClaim' | 'chunkRecord' | 'headers', object>>;
-};
+export type StubAws = Awaited<ReturnType<typeof startStubAws>>;
 
 export function subscriptionIdAt(index: number): string {
   return `subscription-${String(index).padStart(5, '0')}`;
 }
 
-/** What KMS makes of every key that it has encrypted. */
+/** KMS decrypts every key to this one. */
 const DATA_KEY = Buffer.alloc(32);
 
 /** Bytes of a data key of 256 bits that KMS has encrypted. */
 const ENCRYPTED_KEY = 184;
 
+type Item = Record<string, AttributeValue>;
+
+const item = z.custom<Item>().default({});
+const dynamoRequest = z.object({
+  IndexName: z.string().optional(),
+  Key: item,
+  Item: item,
+  UpdateExpression: z.string().default(''),
+  ExpressionAttributeNames: z.record(z.string(), z.string()).default({}),
+  ExpressionAttributeValues: item,
+});
+
+type DynamoRequest = z.output<typeof dynamoRequest>;
+
+const anyRequest = z.looseObject({});
+const entry = z.object({ Id: z.string(), MessageBody: z.string() });
+const batch = z.object({ Entries: z.array(entry).default([]) });
+
 type StubOptions = {
-  /** Each is another origin. */
+  /** Each at a separate origin. */
   subscribers: number;
-  /** The stub's certificate for 127.0.0.1, where it is called by TLS. */
+  /** The certificate of the stub for 127.0.0.1, for calls by TLS. */
   tls?: { cert: string; key: string };
 };
 
 /**
- * AWS and subscribers on loopback, in the process of the bench, where what they do costs the measured process nothing. All
- * goes well: reads find subscriptions, writes succeed, and subscribers take everything. It ends with the stack.
+ * AWS and subscribers on loopback, in the process of the bench. All goes well: reads find subscriptions, writes succeed, and
+ * subscribers answer with 200. It ends with the stack.
  */
-export async function startStubAws(
-  stack: AsyncDisposableStack,
-  { subscribers: count, tls }: StubOptions,
-): Promise<StubAws> {
-  const dynamo = dynamoStub();
+export async function startStubAws(stack: AsyncDisposableStack, { subscribers: count, tls }: StubOptions) {
+  const lists = new Map<string, readonly Item[]>();
+  const subscriptions = new Map<string, Item>();
+  const deliveries = new Map<string, Item>();
   const last = { claim: {}, record: {}, chunkClaim: {}, chunkRecord: {}, headers: {} };
   let [jobs, counts]: [string[], Counts] = [[], {}];
 
-  const answerTo = (target: string, request: unknown): object => {
+  /** Conditions always hold. Indexes are empty, as nothing is overdue. Finished records are removed. */
+  const dynamoAnswers: Readonly<Record<string, (request: DynamoRequest, asked: object) => object>> = {
+    GetItem: ({ Key }) => ({ Item: subscriptions.get(nameOf(Key)) }),
+    Query: ({ IndexName, ExpressionAttributeValues: values }) => {
+      const list = lists.get(values[':queue']?.S ?? '');
+      return { Items: IndexName === undefined && list !== undefined ? list : [] };
+    },
+    PutItem: ({ Item: put }, asked) => {
+      last.claim = asked;
+      if (put['sk']?.S?.startsWith('DELIVERY#')) deliveries.set(nameOf(put), put);
+      return {};
+    },
+    UpdateItem: (request, asked) => {
+      const { Key, UpdateExpression } = request;
+      if (!isChunk(Key)) last.record = asked;
+      else if (UpdateExpression.includes('#lease = ')) last.chunkClaim = asked;
+      else last.chunkRecord = asked;
+      const name = nameOf(Key);
+      const Attributes = updated(deliveries.get(name) ?? subscriptions.get(name) ?? Key, request);
+      if (isOver(Attributes)) deliveries.delete(name);
+      else if (deliveries.has(name) || isChunk(Attributes)) deliveries.set(name, Attributes);
+      return { Attributes };
+    },
+  };
+
+  const answerTo = (target: string, request: object): object => {
     const [service = '', operation = ''] = target.split('.');
     counts[operation] = (counts[operation] ?? 0) + 1;
     switch (service) {
       case 'DynamoDB_20120810': {
-        const asked = dynamoRequest.parse(request);
-        remember(operation, asked);
-        return dynamo.answer(operation, asked);
+        const answer = dynamoAnswers[operation];
+        if (answer === undefined) throw new Error(`The stub knows no ${target}.`);
+        return answer(dynamoRequest.parse(request), request);
       }
       case 'AmazonSQS': {
+        // None: the function returns a message that it failed.
         const { Entries } = batch.parse(request);
         jobs.push(...Entries.map(({ MessageBody }) => MessageBody));
         return { Successful: Entries.map(sent) };
@@ -76,21 +107,13 @@ export async function startStubAws(
     }
   };
 
-  const remember = (operation: string, request: DynamoRequest): void => {
-    if (operation === 'PutItem') last.claim = request;
-    if (operation !== 'UpdateItem') return;
-    if (!isChunk(request.Key ?? {})) last.record = request;
-    else if (request.UpdateExpression?.includes('#lease = ') === true) last.chunkClaim = request;
-    else last.chunkRecord = request;
-  };
-
   const started = async (answer: (request: StubRequest) => string): Promise<string> => {
     const server = await awsStub((request) => ({ body: answer(request) }), { tls, keepsRequests: false });
     stack.defer(server.close);
     return server.config.endpoint;
   };
   const endpoint = await started(({ headers, body }) =>
-    JSON.stringify(answerTo(String(headers['x-amz-target']), JSON.parse(body))),
+    JSON.stringify(answerTo(String(headers['x-amz-target']), anyRequest.parse(JSON.parse(body)))),
   );
   const subscriber = () =>
     started(({ headers }) => {
@@ -103,39 +126,44 @@ export async function startStubAws(
 
   return {
     environment: environmentAt(endpoint),
+    /** The URL of a subscription. */
     subscriberAt,
-    addQueue: (queue, fanOut) => {
-      const subscriptions = Array.from({ length: fanOut }, (_, index) =>
-        subscriptionItemOf({
-          id: subscriptionIdAt(index),
-          queue,
-          subscriber: subscriberAt(index),
-          options: {},
-          createdAt: 0,
-          secrets: [{ sealed: sealedFor(queue, index) }],
-        }),
-      );
-      const items = [queueItemOf({ name: queue, metadata: {}, createdAt: 0 }), ...subscriptions];
-      dynamo.addQueue(items.map((item) => marshall(item, { removeUndefinedValues: true })));
+    /** Each subscription has a separate secret. */
+    addQueue: (queue: string, fanOut: number): void => {
+      const items = [
+        queueItemOf({ name: queue, metadata: {}, createdAt: 0 }),
+        ...Array.from({ length: fanOut }, (_, index) =>
+          subscriptionItemOf({
+            id: subscriptionIdAt(index),
+            queue,
+            subscriber: subscriberAt(index),
+            options: {},
+            createdAt: 0,
+            secrets: [{ sealed: sealedFor(queue, index) }],
+          }),
+        ),
+      ].map((item) => marshall(item, { removeUndefinedValues: true }));
+      for (const item of items) subscriptions.set(nameOf(item), item);
+      lists.set(items[0]?.['pk']?.S ?? '', items);
     },
-    takeJobs: () => {
+    /** The bodies of the messages that were sent in batches since the last call. */
+    takeJobs: (): string[] => {
       const taken = jobs;
       jobs = [];
       return taken;
     },
-    takeCounts: () => {
+    /** Since the last call. */
+    takeCounts: (): Counts => {
       const taken = counts;
       counts = {};
       return taken;
     },
-    lastRequests: () => last,
+    /** The last claim and record of a delivery and of a chunk, and the headers of the last POST. */
+    lastRequests: (): Readonly<Record<keyof typeof last, object>> => last,
   };
 }
 
-const dynamoRequest = z.custom<DynamoRequest>((value) => typeof value === 'object');
-const batch = z.object({ Entries: z.array(z.object({ Id: z.string(), MessageBody: z.string() })) });
-
-function sent({ Id, MessageBody }: { Id: string; MessageBody: string }): object {
+function sent({ Id, MessageBody }: z.output<typeof entry>): object {
   return { Id, MessageId: Id, MD5OfMessageBody: hash('md5', MessageBody) };
 }
 
@@ -146,10 +174,10 @@ function sealedFor(queue: string, index: number): string {
   return ['1', Buffer.alloc(ENCRYPTED_KEY).toString('base64url'), box.toString('base64url')].join('.');
 }
 
-/** Callers of the API sign their requests here, as by default. */
+/** Left out: callers of the API sign their requests here, as by default. */
 const OF_TOKENS: ReadonlySet<string> = new Set([variables.jwtScopes, variables.jwtQueuesClaim]);
 
-/** The variables of every function, for AWS at one address: queues are asked where their URL says. */
+/** The variables of every function and those of Lambda, for AWS at one address. */
 export function environmentAt(endpoint: string): Record<string, string> {
   const own = Object.entries(completeEnvironment)
     .filter(([name]) => !OF_TOKENS.has(name))
@@ -161,7 +189,46 @@ export function environmentAt(endpoint: string): Record<string, string> {
     AWS_ACCESS_KEY_ID: 'bench',
     AWS_SECRET_ACCESS_KEY: 'bench',
     AWS_LAMBDA_FUNCTION_NAME: 'measured',
-    // So that log lines have a trace, as they do in Lambda.
+    // Log lines have a trace, as in Lambda.
     _X_AMZN_TRACE_ID: 'Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=0',
   };
+}
+
+function isChunk({ sk }: Item): boolean {
+  return sk?.S?.startsWith('CHUNK#') === true;
+}
+
+function nameOf({ pk, sk }: Item): string {
+  return `${pk?.S ?? ''} ${sk?.S ?? ''}`;
+}
+
+function isOver(item: Item): boolean {
+  return isChunk(item) ? item['lease'] === undefined : item['status']?.S === 'delivered';
+}
+
+const SET = /#([\w.#]+) = (:\w+|list_append\(#\w+, :\w+\))/g;
+
+/** The item after an update: values set, at the top or one level below, one list appended to, attributes removed. */
+function updated(before: Item, request: DynamoRequest): Item {
+  const { ExpressionAttributeNames: names, ExpressionAttributeValues: values } = request;
+  const [sets = '', removals = ''] = request.UpdateExpression.split(' REMOVE ');
+  const attributeOf = (reference: string): string => names[`#${reference}`] ?? reference;
+  const result = { ...before };
+  for (const [, path = '', operand = ''] of sets.matchAll(SET)) {
+    const [name = '', below] = path.split('.#').map(attributeOf);
+    const value = valueOf(operand, before[name], values);
+    result[name] = below === undefined ? value : withMember(before[name], below, value);
+  }
+  const removed = new Set(removals.split(', ').map((name) => attributeOf(name.slice(1))));
+  return Object.fromEntries(Object.entries(result).filter(([name]) => !removed.has(name)));
+}
+
+function withMember(before: AttributeValue | undefined, name: string, value: AttributeValue): AttributeValue {
+  return { M: { ...before?.M, [name]: value } };
+}
+
+function valueOf(operand: string, before: AttributeValue | undefined, values: Item): AttributeValue {
+  const value = values[/:\w+/.exec(operand)?.[0] ?? ''];
+  if (value === undefined) throw new Error(`The stub of DynamoDB cannot read ${operand}.`);
+  return operand.startsWith('list_append') ? { L: [...(before?.L ?? []), ...(value.L ?? [])] } : value;
 }

@@ -1,11 +1,30 @@
 import type { AttemptTrigger } from '../../shared/domain/vocabulary.ts';
-import { quantile } from '../harness/figures.ts';
-import type { By, Cell } from './load.ts';
+import { type Quantiles, quantile, quantilesOf } from '../harness/figures.ts';
 
-/** Milliseconds. */
-type Quantiles = { p50: number; p95: number; p99: number; most: number };
+/** The mechanism of a wake-up. */
+export type By = 'sqs_delay' | 'scheduler';
 
-/** A retry as it was recorded, and as the subscriber saw it. Times in ms since the epoch. */
+/** Retries by one mechanism after one delay. */
+export type Cell = { by: By; delaySeconds: number };
+
+/** `schedulerThreshold` in seconds: the greatest one sends nearly every retry by SQS, the least one by Scheduler. */
+export const thresholds: Readonly<Record<By, number>> = { sqs_delay: 900, scheduler: 0 };
+
+/** Seconds. Shorter delays use SQS at any threshold (docs/retry-policy.md#from-delay-to-wake-up). */
+const NEAREST_BY_SCHEDULER = 5;
+
+export function cellsOf(by: By, delays: readonly number[]): readonly Cell[] {
+  return delays
+    .filter((delaySeconds) => by === 'sqs_delay' || delaySeconds > NEAREST_BY_SCHEDULER)
+    .map((delaySeconds) => ({ by, delaySeconds }));
+}
+
+/** Its queue, its path at the subscriber, and the prefix of its messages' ids. */
+export function nameOf({ by, delaySeconds }: Cell): string {
+  return `${by}-${delaySeconds}`;
+}
+
+/** A retry on record and at the subscriber. Times in ms since the epoch. */
 export type Retry = {
   cell: Cell;
   by: AttemptTrigger | undefined;
@@ -14,64 +33,53 @@ export type Retry = {
   arrivedAt: number;
 };
 
-/** A retry of the bare function's. */
-export type BareRetried = Pick<Retry, 'cell' | 'dueAt' | 'arrivedAt'>;
+/** A retry of the bare function. */
+export type BareRetry = Pick<Retry, 'cell' | 'dueAt' | 'arrivedAt'>;
 
-/** Ours that were delivered, and the bare function's that came. */
-export type Results = { retries: readonly Retry[]; bare: readonly BareRetried[] };
+/** Delivered retries of the system, and requests of the bare function. */
+export type Results = { retries: readonly Retry[]; bare: readonly BareRetry[] };
 
 export type CellFigures = Cell & {
   retries: number;
-  /** Of those that were due, how many were not recorded as delivered by a second attempt. */
+  /** Due, but not on record as delivered by a second attempt. */
   undelivered: number;
-  /** How many began, or came to the subscriber, before they were due. */
+  /** Began, or arrived, before they were due. */
   early: number;
-  /** How many something else than the cell's mechanism brought about, by the record. */
+  /** Woken by another mechanism, by the record. */
   byOthers: number;
-  /** From due to begun, by the record. */
+  /** In ms from due to begun, by the record. */
   late: Quantiles;
-  /** The bare function's: from due to received. */
+  /** Of the bare function, in ms from due to arrived. */
   bare: Quantiles;
 };
 
 /** `expected`: retries that were due in the cell. */
 export function figuresOf(cell: Cell, expected: number, all: Results): CellFigures {
-  const isOfCell = ({ cell: own }: Pick<Retry, 'cell'>): boolean =>
-    own.by === cell.by && own.delaySeconds === cell.delaySeconds;
+  const isOfCell = (retry: BareRetry): boolean => nameOf(retry.cell) === nameOf(cell);
   const retries = all.retries.filter(isOfCell);
-  const isEarly = ({ dueAt, startedAt, arrivedAt }: Retry): boolean => startedAt < dueAt || arrivedAt < dueAt;
   return {
     ...cell,
     retries: retries.length,
     undelivered: expected - retries.length,
-    early: retries.filter(isEarly).length,
+    early: retries.filter(({ dueAt, startedAt, arrivedAt }) => Math.min(startedAt, arrivedAt) < dueAt).length,
     byOthers: retries.filter(({ by }) => by !== cell.by).length,
     late: quantilesOf(retries.map(({ startedAt, dueAt }) => startedAt - dueAt)),
-    bare: quantilesOf(all.bare.filter(isOfCell).map(receivedLate)),
+    bare: quantilesOf(all.bare.filter(isOfCell).map(latenessOf)),
   };
 }
 
-function quantilesOf(values: readonly number[]): Quantiles {
-  return {
-    p50: quantile(values, 0.5),
-    p95: quantile(values, 0.95),
-    p99: quantile(values, 0.99),
-    most: quantile(values, 1),
-  };
-}
-
-function receivedLate({ arrivedAt, dueAt }: BareRetried): number {
+function latenessOf({ arrivedAt, dueAt }: BareRetry): number {
   return arrivedAt - dueAt;
 }
 
-/** Of retries as subscribers receive them, over all delays of a mechanism: ours by the bare function's. */
+/** The p95 of lateness at the subscriber over all delays of a mechanism, by that of the bare function. */
 export function p95ByBare(by: By, { retries, bare }: Results): number {
-  const p95 = (all: readonly BareRetried[]): number =>
-    quantile(all.filter(({ cell }) => cell.by === by).map(receivedLate), 0.95);
+  const p95 = (all: readonly BareRetry[]): number =>
+    quantile(all.filter(({ cell }) => cell.by === by).map(latenessOf), 0.95);
   return p95(retries) / p95(bare);
 }
 
-/** The promise of docs/concepts.md#guarantees, and that nothing is lost. */
+/** Retries that were early or lost (docs/concepts.md#guarantees). */
 export function faultsOf({ cells }: { cells: readonly CellFigures[] }): readonly string[] {
   return cells.flatMap(({ by, delaySeconds, early, undelivered }) => [
     ...(early > 0 ? [`${early} retries by ${by} after ${delaySeconds} s began before they were due.`] : []),

@@ -1,67 +1,62 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb';
+import { setTimeout as pause } from 'node:timers/promises';
+import { paginateScan } from '@aws-sdk/lib-dynamodb';
 import { clientOf } from '../../local/endpoints.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { pollUntil } from '../../local/poll-until.ts';
+import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { deliveryOf } from '../../shared/adapters/dynamodb/delivery-item.ts';
 import { deliveryPrefix } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import { primaryKey } from '../../shared/config/tables.ts';
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
-import { startReceiver } from '../../test/support/receiver.ts';
+import { type Receiver, startReceiver } from '../../test/support/receiver.ts';
 import { runFolder } from '../../test/support/run-folder.ts';
 import { startDeployed } from '../harness/deployed.ts';
 import { bySqs, noRetries } from '../operations/paths.ts';
-import { startBareRetries } from './bare-retries.ts';
-import type { Results } from './figures.ts';
-import { type By, type Cell, nameOf, playOut, type Release, thresholds } from './load.ts';
+import { type SendBare, startBareRetries } from './bare-retries.ts';
+import { type By, type Cell, nameOf, type Results, thresholds } from './figures.ts';
 
-/** A real HTTP server that fails the first request for a message, takes every other, and notes when they came. */
-type Subscriber = {
-  url: (path: string) => string;
-  /** Of requests under an id (`webhook-id`), in the order of their coming: milliseconds since the epoch. */
-  arrivals: (id: string) => readonly number[];
-};
-
-/** The only path that takes the first request too. */
-const BARE = '/bare';
-
+const BARE = 'bare';
 const WARM_UP = 'warm-up';
 
-/** It ends with the stack. */
-export async function startSubscriber(
-  stack: AsyncDisposableStack,
-  cells: readonly Cell[],
-): Promise<Subscriber> {
+/** Fails the first request for a message, except those of the bare function. It ends with the stack. */
+export async function startSubscriber(stack: AsyncDisposableStack, cells: readonly Cell[]) {
   const receiver = await startReceiver();
   stack.defer(() => receiver.close());
   const arrivals = new Map<string, number[]>();
-  for (const path of [BARE, ...[WARM_UP, ...cells.map(nameOf)].map((name) => `/${name}`)])
-    receiver.script(path, ({ headers, arrivedAt }) => {
+  for (const path of [BARE, WARM_UP, ...cells.map(nameOf)])
+    receiver.script(`/${path}`, ({ headers, arrivedAt }) => {
       const id = String(headers['webhook-id']);
       const all = [...(arrivals.get(id) ?? []), arrivedAt];
       arrivals.set(id, all);
       return all.length === 1 && path !== BARE ? { status: 503 } : {};
     });
-  return { url: receiver.url, arrivals: (id) => arrivals.get(id) ?? [] };
+  return {
+    url: (path: string): ReturnType<Receiver['url']> => receiver.url(`/${path}`),
+    /** Times of the requests for a message (`webhook-id`), in ms since the epoch. */
+    arrivals: (id: string): readonly number[] => arrivals.get(id) ?? [],
+  };
 }
 
-/** One deployment, whose threshold has retries go by one mechanism, and beside it the bare function. */
-export type World = {
-  cells: readonly Cell[];
-  /** Sends messages that fail once, each when its time has come, and the same to the bare function. */
-  release: (ours: readonly Release[], bare: readonly Release[], signal: AbortSignal) => Promise<unknown>;
-  /** Of what was released: retries that have come to the subscriber. */
-  arrived: () => number;
-  results: () => Promise<Results>;
-};
+type Subscriber = Awaited<ReturnType<typeof startSubscriber>>;
+
+/** A message of a cell, and when it is sent, in ms after the start. */
+type Release = { afterMs: number; cell: Cell; number: number };
+
+/** `seconds`: from the first message to the last retry. */
+type Load = { count: number; bareCount: number; seconds: number };
 
 type WorldOptions = { by: By; cells: readonly Cell[]; subscriber: Subscriber; signal: AbortSignal };
 
-/** Twice a laptop's (local/local-system.ts): an invocation may wait half a second for a retry to be due. */
+/** Twice that of a laptop (local/local-system.ts): an invocation may wait half a second for its retry to be due. */
 const RETRY_CONCURRENCY = '10';
 
-/** @throws Problem when it cannot be brought up */
-export async function startWorld(stack: AsyncDisposableStack, options: WorldOptions): Promise<World> {
+export type World = Awaited<ReturnType<typeof startWorld>>;
+
+/**
+ * One deployment whose threshold sends retries by one mechanism, and beside it the bare function.
+ * @throws Problem when it cannot be started
+ */
+export async function startWorld(stack: AsyncDisposableStack, options: WorldOptions) {
   const { by, cells, subscriber, signal } = options;
   const { endpoints, makeQueue, subscribe, publish } = await startDeployed(stack, {
     folder: runFolder(`lateness-${by}`),
@@ -71,99 +66,129 @@ export async function startWorld(stack: AsyncDisposableStack, options: WorldOpti
   for (const cell of cells) {
     const delay = { minimum_delay: cell.delaySeconds, maximum_delay: cell.delaySeconds };
     await makeQueue(nameOf(cell), { ...noRetries, minimum_delay_retries: 1, ...delay });
-    await subscribe(nameOf(cell), subscriber.url(`/${nameOf(cell)}`));
+    await subscribe(nameOf(cell), subscriber.url(nameOf(cell)));
   }
-  const bareRetries = await startBareRetries(endpoints);
-  const sendBare = async (release: Omit<Release, 'afterMs'>, id: string): Promise<number> =>
-    bareRetries.send(release, { id, url: subscriber.url(BARE) });
-
   await makeQueue(WARM_UP, bySqs(1));
-  await subscribe(WARM_UP, subscriber.url(`/${WARM_UP}`));
-  await warmUp(options, {
-    ours: (ids) => publish(ids.map((id) => JSON.stringify({ queue: WARM_UP, id, data: {} }))),
-    bare: (ids) =>
-      Promise.all(ids.map((id, number) => sendBare({ cell: { by, delaySeconds: 1 }, number }, id))),
-  });
+  await subscribe(WARM_UP, subscriber.url(WARM_UP));
+  const send = (messages: readonly { queue: string; id: string }[]) =>
+    publish(messages.map((message) => JSON.stringify({ ...message, data: {} })));
+  const sendOneBare = await startBareRetries(endpoints, subscriber.url(BARE));
+  await warmUp(options, send, sendOneBare);
 
-  const records = DynamoDBDocumentClient.from(new DynamoDBClient(clientOf(endpoints)));
-  const ours = new Map<string, Cell>();
-  const bare = new Map<string, { cell: Cell; dueAt: number }>();
-  const sendOurs = async (due: readonly Release[]): Promise<void> => {
-    for (const release of due) ours.set(idOf(release), release.cell);
-    await publish(
-      due.map((release) =>
-        JSON.stringify({ queue: nameOf(release.cell), id: idOf(release), data: { number: release.number } }),
-      ),
-    );
+  const sent = new Map<string, Cell>();
+  const sentBare = new Map<string, { cell: Cell; dueAt: number }>();
+  const sendFailing = (due: readonly Release[]): Promise<void> => {
+    for (const release of due) sent.set(idOf(release), release.cell);
+    return send(due.map((release) => ({ queue: nameOf(release.cell), id: idOf(release) })));
   };
-  const sendAllBare = async (due: readonly Release[]): Promise<void> => {
-    const sent = due.map(async (release) => {
-      const id = `bare-${idOf(release)}`;
-      bare.set(id, { cell: release.cell, dueAt: await sendBare(release, id) });
+  const sendBare = async (due: readonly Release[]): Promise<void> => {
+    const sends = due.map(async (release) => {
+      const id = `${BARE}-${idOf(release)}`;
+      sentBare.set(id, { cell: release.cell, dueAt: await sendOneBare(release, id) });
     });
-    await Promise.all(sent);
+    await Promise.all(sends);
   };
+  const client = dynamoClient(clientOf(endpoints));
   return {
     cells,
-    release: (releases, bareReleases, stopped) =>
-      Promise.all([playOut(releases, sendOurs, stopped), playOut(bareReleases, sendAllBare, stopped)]),
-    arrived: () =>
-      [...ours.keys()].filter((id) => subscriber.arrivals(id).length > 1).length +
-      [...bare.keys()].filter((id) => subscriber.arrivals(id).length > 0).length,
-    results: async () => {
-      const attempts = await deliveredRetries(records, endpoints.deliveriesTable);
+    /** Sends messages that fail once, spread over the time, and the same to the bare function. */
+    release: ({ count, bareCount, seconds }: Load): Promise<unknown> =>
+      Promise.all([
+        sendInTime(releasesOf(cells, count, seconds), sendFailing, signal),
+        sendInTime(releasesOf(cells, bareCount, seconds), sendBare, signal),
+      ]),
+    /** Retries that have arrived. */
+    arrived: (): number =>
+      [...sent.keys()].filter((id) => subscriber.arrivals(id).length > 1).length +
+      [...sentBare.keys()].filter((id) => subscriber.arrivals(id).length > 0).length,
+    results: async (): Promise<Results> => {
+      const attempts = await deliveredRetries(client, endpoints.deliveriesTable);
       return {
-        retries: [...ours].flatMap(([id, cell]) => {
+        retries: [...sent].flatMap(([id, cell]) => {
           const [, arrivedAt] = subscriber.arrivals(id);
-          const { startedAt, dueAt, by: broughtBy } = attempts.get(id) ?? {};
+          const { startedAt, dueAt, by: wokenBy } = attempts.get(id) ?? {};
           return arrivedAt === undefined || startedAt === undefined || dueAt === undefined
             ? []
-            : [{ cell, by: broughtBy, dueAt, startedAt, arrivedAt }];
+            : [{ cell, by: wokenBy, dueAt, startedAt, arrivedAt }];
         }),
-        bare: [...bare].flatMap(([id, { cell, dueAt }]) =>
-          subscriber.arrivals(id).map((arrivedAt) => ({ cell, dueAt, arrivedAt })),
+        bare: [...sentBare].flatMap(([id, retry]) =>
+          subscriber.arrivals(id).map((arrivedAt) => ({ ...retry, arrivedAt })),
         ),
       };
     },
   };
 }
 
-function idOf({ cell, number }: Omit<Release, 'afterMs'>): string {
+function idOf({ cell, number }: Pick<Release, 'cell' | 'number'>): string {
   return `${nameOf(cell)}-${number}`;
 }
 
-/** Enough at a time for all processes that a function may have. */
+/** Spreads the messages of each cell evenly, with its delay left at the end, and the cells in turns: a constant load. */
+function releasesOf(cells: readonly Cell[], count: number, seconds: number): readonly Release[] {
+  return cells
+    .flatMap((cell, turn) =>
+      Array.from({ length: count }, (_, number) => {
+        const part = (number + turn / cells.length) / count;
+        return { afterMs: part * (seconds - cell.delaySeconds) * 1000, cell, number };
+      }),
+    )
+    .toSorted((one, other) => one.afterMs - other.afterMs);
+}
+
+/** Sends each at its time, together with those that became due meanwhile. */
+async function sendInTime(
+  releases: readonly Release[],
+  send: (due: readonly Release[]) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const start = performance.now();
+  const left = [...releases];
+  for (let next = left[0]; next !== undefined; next = left[0]) {
+    await pause(Math.max(0, next.afterMs - (performance.now() - start)), undefined, { signal });
+    const now = performance.now() - start;
+    const later = left.findIndex(({ afterMs }, index) => index > 0 && afterMs > now);
+    await send(left.splice(0, later === -1 ? left.length : later));
+  }
+}
+
+/** Enough at a time for all processes of a function. */
 const COUNT = 100;
 
 const WITHIN_MS = 60_000;
 
 /**
- * Starts the functions' processes. On a few processors the starts of many are in each other's way for seconds, and that is no
- * lateness of retries. @throws Problem when nothing comes of it
+ * Starts the functions' processes, whose starts would delay the first retries by seconds.
+ * @throws Problem when no retries come
  */
 async function warmUp(
-  { by, subscriber: { arrivals }, signal }: WorldOptions,
-  send: Record<'ours' | 'bare', (ids: readonly string[]) => Promise<unknown>>,
+  { by, subscriber, signal }: WorldOptions,
+  send: (messages: readonly { queue: string; id: string }[]) => Promise<void>,
+  sendBare: SendBare,
 ): Promise<void> {
-  const idsOf = (prefix: string): string[] =>
-    Array.from({ length: COUNT }, (_, number) => `${WARM_UP}-${prefix}-${number}`);
-  const [ours, bare] = [idsOf(by), idsOf(`bare-${by}`)];
-  await send.ours(ours);
-  await send.bare(bare);
-  const came = (ids: readonly string[], requests: number): boolean =>
-    ids.every((id) => arrivals(id).length >= requests);
-  const look = () => Promise.resolve(came(ours, 2) && came(bare, 1) ? true : undefined);
+  const numbers = Array.from({ length: COUNT }, (_, number) => number);
+  const failing = (number: number): string => `${WARM_UP}-${by}-${number}`;
+  const bare = (number: number): string => `${BARE}-${failing(number)}`;
+  await send(numbers.map((number) => ({ queue: WARM_UP, id: failing(number) })));
+  await Promise.all(
+    numbers.map((number) => sendBare({ cell: { by, delaySeconds: 1 }, number }, bare(number))),
+  );
+  const came = (): boolean =>
+    numbers.every(
+      (number) =>
+        subscriber.arrivals(failing(number)).length > 1 && subscriber.arrivals(bare(number)).length > 0,
+    );
+  const look = () => Promise.resolve(came() || undefined);
   const interval = { floor: 0.1, ceiling: 1 };
   if ((await pollUntil(look, { withinMs: WITHIN_MS, interval, signal })) === undefined)
     throw new Problem(`The first retries did not come in ${WITHIN_MS / 1000} s.`);
 }
 
-/** Items. The local AWS does nothing else while it puts a page together. */
+/** Items. The local AWS does nothing else while it answers with a page. */
 const PAGE = 200;
 
-/** Of deliveries that ended with their first retry: that, by the message's id. All others are left out. */
+/** The second attempts of deliveries that ended with them, by the message's id. */
 async function deliveredRetries(
-  client: DynamoDBDocumentClient,
+  client: ReturnType<typeof dynamoClient>,
   TableName: string,
 ): Promise<ReadonlyMap<string, Attempt>> {
   const found = new Map<string, Attempt>();

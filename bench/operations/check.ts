@@ -1,29 +1,53 @@
 import { operationsOf, type Operations } from '../../cli/commands/plan/operations.ts';
-import {
-  operationTable,
-  REQUEST_UNIT,
-  unitsOf,
-  type OperationTable,
-} from '../../cli/commands/plan/tables.ts';
-import type { Work } from '../../cli/commands/plan/work.ts';
+import { operationTable, REQUEST_UNIT, unitsOf } from '../../cli/commands/plan/tables.ts';
+import { plannedRetries, type Group, type Work } from '../../cli/commands/plan/work.ts';
 import type { CallLogEntry } from '../../local/call-log.ts';
-import { Problem } from '../../local/install/problem.mjs';
 import { functionSettings } from '../../shared/config/settings.ts';
+import {
+  completeRetryPolicy,
+  DEFAULT_RETRY_POLICY,
+  type PartialRetryPolicy,
+} from '../../shared/domain/retry/policy.ts';
 import { meanOf, sumOf } from '../harness/figures.ts';
-import { answersOf, groupsOf, KEPT, MESSAGES, PAYLOAD_BYTES, REQUESTS, subscribers } from './mix.ts';
-import { bodiesOf, observed } from './run-path.ts';
-import type { System } from './system.ts';
+import { byScheduler, bySqs, DEFAULT_SHAPE, noRetries, THRESHOLD_SECONDS } from './paths.ts';
+import { bodiesOf, failingFirst, observed, type System } from './run.ts';
 import { countOf, indexUnitsOf, invocationsOf, isChunk, isFedBy, sum, tallyOf } from './tally.ts';
 
-/** How far the plan may be from what was counted. */
+/** How far the plan may be from the counts. */
 const TOLERANCE = 0.15;
 
-type Line = { what: string; planned: number; counted: number; off: string };
+const MESSAGES = 120;
+const PAYLOAD_BYTES = 700;
 
-/** What the plan cannot know of a run and has to assume: here it is told what was so. */
+/** A subscriber that fails the first attempts of each `every`th delivery. */
+type Subscriber = { every: number; policy: PartialRetryPolicy; failures: number };
+
+/** None of these is a path of the table: failures among successes, twice by Scheduler. */
+const failing: readonly Subscriber[] = [
+  { every: 5, policy: bySqs(2), failures: 1 },
+  { every: 10, policy: byScheduler(3), failures: 2 },
+  { every: 20, policy: DEFAULT_SHAPE, failures: 7 },
+];
+
+const reliable: Subscriber = { every: Infinity, policy: noRetries, failures: 0 };
+
+/** Nor is this fan-out: two chunks of varying sizes. */
+const subscribers: readonly Subscriber[] = [...failing, ...Array.from({ length: 9 }, () => reliable)];
+
+/** Requests to subscribers. */
+const REQUESTS =
+  MESSAGES * subscribers.length +
+  sumOf(subscribers, ({ every, failures }) => Math.floor(MESSAGES / every) * failures);
+
+/** Messages with a failed delivery. */
+const KEPT = Array.from({ length: MESSAGES }, (_, number) => number).filter((number) =>
+  failing.some(({ every }) => number % every === 0),
+).length;
+
+/** Facts of the run that the plan has to assume. */
 type Circumstances = Work['batches'] &
   Pick<Work, 'recordsPerChunk'> & {
-    /** Deliveries with jobs of their own, because their subscriptions were failing. */
+    /** Deliveries outside chunks, because their subscriptions were failing. */
     single: number;
   };
 
@@ -31,100 +55,77 @@ export type PlanCheck = {
   messages: number;
   subscribers: number;
   circumstances: Circumstances;
-  lines: readonly Line[];
-  /** Where the plan is too far off. */
+  lines: readonly { what: string; planned: number; counted: number; off: string }[];
   faults: readonly string[];
 };
 
-/** Runs what the table does not hold, and compares what it came to with what the plan says of it. */
+/** Compares the counts of a mixed run, which is not in the table, with those of the plan. */
 export async function checkPlan(system: System, say: (line: string) => void): Promise<PlanCheck> {
-  const table = operationTable();
   const queue = 'operations-mixed';
   await system.makeQueue(queue, {});
-  for (const [index, subscriber] of subscribers.entries()) {
+  for (const [index, { every, policy, failures }] of subscribers.entries()) {
     const path = `/${queue}/${index}`;
-    system.receiver.script(path, answersOf(subscriber));
-    await system.subscribe(queue, path, { _retry_policy: subscriber.policy });
+    const failuresOf = (id: string): number => {
+      const [prefix, number] = id.split('-');
+      return prefix === 'm' && Number(number) % every === 0 ? failures : 0;
+    };
+    system.receiver.script(path, failingFirst(failuresOf));
+    await system.subscribe(queue, path, { _retry_policy: policy });
   }
-  const first = { messages: 10, payloadBytes: PAYLOAD_BYTES };
-  // Nobody fails these: their names say so.
-  await observed(system, 10 * subscribers.length, () => system.publish(bodiesOf(queue, 'first', first)));
+  const publish = (prefix: string, messages: number) => () =>
+    system.publish(bodiesOf(queue, prefix, { messages, payloadBytes: PAYLOAD_BYTES }));
+  await observed(system, 10 * subscribers.length, publish('first', 10));
   say(`Sending ${MESSAGES} messages to ${subscribers.length} subscribers`);
-  const entries = await observed(system, REQUESTS, () =>
-    system.publish(bodiesOf(queue, 'm', { messages: MESSAGES, payloadBytes: PAYLOAD_BYTES })),
-  );
-  return comparisonOf(entries, system, table);
-}
+  const entries = await observed(system, REQUESTS, publish('m', MESSAGES));
 
-function comparisonOf(entries: readonly CallLogEntry[], system: System, table: OperationTable): PlanCheck {
-  const { operations: counted, circumstances } = countedOf(entries, system);
-  const { single, recordsPerChunk, ...batches } = circumstances;
-  const work: Work = {
-    messages: MESSAGES,
-    fanOut: subscribers.length,
-    payloadBytes: PAYLOAD_BYTES,
-    firstAttemptsPerJob: functionSettings.firstAttemptsPerJob.default,
-    groups: groupsOf(single),
-    kept: KEPT,
-    batches,
-    recordsPerChunk,
-  };
-  const planned = operationsOf(work, table);
-  const compared = comparable.map(([what, of]) => ({ what, planned: of(planned), counted: of(counted) }));
-  const off = (line: (typeof compared)[number]): number => line.planned / line.counted - 1;
+  const { counts, circumstances } = countsOf(entries, system);
+  const planned = comparable(operationsOf(workOf(circumstances), operationTable()));
+  const lines = Object.entries(counts).map(([what, counted]) => {
+    const plan = planned[what] ?? 0;
+    return { what, planned: plan, counted, off: plan / counted - 1 };
+  });
   return {
     messages: MESSAGES,
     subscribers: subscribers.length,
     circumstances,
-    lines: compared.map((line) => ({
+    lines: lines.map((line) => ({
       what: line.what,
       planned: Math.round(line.planned),
       counted: Math.round(line.counted),
-      off: `${(100 * off(line)).toFixed(1)} %`,
+      off: `${(100 * line.off).toFixed(1)} %`,
     })),
-    faults: compared
-      .filter((line) => Math.abs(off(line)) > TOLERANCE)
+    faults: lines
+      .filter(({ off }) => Math.abs(off) > TOLERANCE)
       .map(({ what }) => `${what}: the plan is more than ${100 * TOLERANCE} % off.`),
   };
 }
 
-type Comparable = Pick<
-  Operations,
-  | 'writeUnits'
-  | 'readUnits'
-  | 'sqsRequests'
-  | 'schedules'
-  | 'logBytes'
-  | 'attempts'
-  | 'awsCalls'
-  | 'invocations'
->;
+function comparable(operations: Operations): Record<string, number> {
+  const { invocations, awsCalls } = operations;
+  return {
+    'DynamoDB write units': operations.writeUnits,
+    'DynamoDB read units': operations.readUnits,
+    'SQS requests': operations.sqsRequests,
+    Schedules: operations.schedules,
+    'Lambda invocations': invocations.dispatch + invocations.deliver,
+    'Log bytes': operations.logBytes,
+    'Calls of AWS': awsCalls.dispatch + awsCalls.deliver,
+    'Requests to subscribers': operations.attempts,
+  };
+}
 
-const comparable: readonly (readonly [what: string, of: (operations: Comparable) => number])[] = [
-  ['DynamoDB write units', ({ writeUnits }) => writeUnits],
-  ['DynamoDB read units', ({ readUnits }) => readUnits],
-  ['SQS requests', ({ sqsRequests }) => sqsRequests],
-  ['Schedules', ({ schedules }) => schedules],
-  ['Lambda invocations', ({ invocations }) => invocations.dispatch + invocations.deliver],
-  ['Log bytes', ({ logBytes }) => logBytes],
-  ['Calls of AWS', ({ awsCalls }) => awsCalls.dispatch + awsCalls.deliver],
-  ['Requests to subscribers', ({ attempts }) => attempts],
-];
-
-/** From the log alone, by no part of the plan. */
-function countedOf(
+/** From the call log alone, without any part of the plan. */
+function countsOf(
   entries: readonly CallLogEntry[],
   { endpoints }: System,
-): { operations: Comparable; circumstances: Circumstances } {
+): { counts: ReturnType<typeof comparable>; circumstances: Circumstances } {
   const { functions, retryQueueUrl } = endpoints;
   const names = [functions.dispatch, functions.deliver];
   const dispatch = tallyOf(entries, { functionName: functions.dispatch, retryQueueUrl });
   const deliver = tallyOf(entries, { functionName: functions.deliver, retryQueueUrl });
-  const invocations = names.map((name) => invocationsOf(entries, name));
-  const runs = invocations.flat();
+  const runs = names.flatMap((name) => invocationsOf(entries, name));
   const batchOf = (queueUrl: string): number =>
     meanOf(runs.filter(isFedBy(queueUrl)), ({ records }) => records);
-  if (runs.length === 0) throw new Problem('No function ran.');
   const calls = entries
     .filter((entry) => entry.kind === 'call')
     .filter(({ caller }) => names.some((name) => caller.endsWith(`/${name}`)));
@@ -139,15 +140,41 @@ function countedOf(
       recordsPerChunk: countOf(deliver, 'chunkWrites') / chunks - 1,
       single: countOf(deliver, 'firstRecords') - chunks,
     },
-    operations: {
-      writeUnits: sumOf(calls, (call) => (call.writeUnits ?? 0) + indexUnitsOf(call)),
-      readUnits: sumOf(calls, ({ readUnits = 0 }) => readUnits),
-      sqsRequests: MESSAGES + countOf(sum(dispatch, deliver), 'sendRequests') + schedules + polled,
-      schedules,
-      invocations: { dispatch: invocations[0]?.length ?? 0, deliver: invocations[1]?.length ?? 0 },
-      logBytes: sumOf(runs, ({ logBytes }) => logBytes),
-      awsCalls: { dispatch: countOf(dispatch, 'awsCalls'), deliver: countOf(deliver, 'awsCalls') },
-      attempts: REQUESTS,
+    counts: {
+      'DynamoDB write units': sumOf(calls, (call) => (call.writeUnits ?? 0) + indexUnitsOf(call)),
+      'DynamoDB read units': sumOf(calls, ({ readUnits = 0 }) => readUnits),
+      'SQS requests': MESSAGES + countOf(sum(dispatch, deliver), 'sendRequests') + schedules + polled,
+      Schedules: schedules,
+      'Lambda invocations': runs.length,
+      'Log bytes': sumOf(runs, ({ logBytes }) => logBytes),
+      'Calls of AWS': countOf(sum(dispatch, deliver), 'awsCalls'),
+      'Requests to subscribers': REQUESTS,
     },
   };
+}
+
+function workOf({ single, recordsPerChunk, ...batches }: Circumstances): Work {
+  return {
+    messages: MESSAGES,
+    fanOut: subscribers.length,
+    payloadBytes: PAYLOAD_BYTES,
+    firstAttemptsPerJob: functionSettings.firstAttemptsPerJob.default,
+    groups: subscribers.flatMap((subscriber) => groupsOf(subscriber, single)),
+    kept: KEPT,
+    batches,
+    recordsPerChunk,
+  };
+}
+
+/** `single`: deliveries outside chunks, all to failing subscribers. */
+function groupsOf(subscriber: Subscriber, single: number): Group[] {
+  const { every, policy, failures } = subscriber;
+  const failed = Math.floor(MESSAGES / every);
+  const complete = completeRetryPolicy(policy, DEFAULT_RETRY_POLICY);
+  const retries = plannedRetries({ policy: complete.policy, thresholdSeconds: THRESHOLD_SECONDS });
+  const singleJobShare = failing.includes(subscriber) ? single / (failing.length * MESSAGES) : 0;
+  return [
+    { deliveries: MESSAGES - failed, singleJobShare, failures: 0, exhausted: false, retries },
+    { deliveries: failed, singleJobShare, failures, exhausted: false, retries },
+  ];
 }

@@ -18,16 +18,15 @@ import {
 } from './tally.ts';
 import { meanOf, sumOf } from '../harness/figures.ts';
 import { paths, requestsOf } from './paths.ts';
-import { ofPath, runPath, type PathRun } from './run-path.ts';
+import { ofPath, runPath, settings, type PathRun, type System } from './run.ts';
 import { chunkSizes, envelopes, itemSizes, messageItemBytes } from './sizes.ts';
-import { settings, type System } from './system.ts';
 import { stepsOf, type PathCount } from './steps.ts';
 
 type Say = (line: string) => void;
 
 const RECONCILE_RUNS = 5;
 
-/** Everything that the planner reads. @throws Problem when something cannot be counted */
+/** The table of the planner. @throws Problem when something cannot be counted */
 export async function measure(
   system: System,
   say: Say,
@@ -62,7 +61,7 @@ export async function measure(
 
 type Cost = OperationTable['perInvocation']['deliver'];
 
-/** By the line through the warm runs of first attempts that succeeded, all alike but for their number of records. */
+/** By the line through warm invocations with first successes, which differ in their number of records. */
 function invocationCost(runs: readonly PathRun[], functionName: string): Cost {
   const warm = invocationsOf(ofPath(runs, 'delivered').entries, functionName).filter(({ cold }) => !cold);
   const line = (value: (invocation: Invocation) => number): number =>
@@ -85,7 +84,7 @@ function counted(run: PathRun, system: System, perInvocation: OperationTable['pe
   const fired = entries.filter(({ kind }) => kind === 'fired').length;
   const delivering = invocationsOf(entries, functions.deliver);
   const retries = delivering.filter(isFedBy(retryQueueUrl)).length;
-  // A wake-up is a send; so are the jobs of a message together, since no path makes more of them than a request takes.
+  // A wake-up is a send. The jobs of a message are one send, as they fit into a request.
   const deliver = of(functions.deliver, perInvocation.deliver, ({ joinedMessages = 0 }) => joinedMessages);
   const dispatch = of(functions.dispatch, perInvocation.dispatch, () => messages);
   return {
@@ -101,14 +100,10 @@ function counted(run: PathRun, system: System, perInvocation: OperationTable['pe
   };
 }
 
-/**
- * What the records of invocations cost beyond what these cost by themselves. Loading a function is no part of any path, so
- * an invocation that had to is taken for one that had not.
- */
+/** The cost of records beyond the fixed cost of their invocations. Cold invocations count as warm ones. */
 function ofRecords(all: readonly Invocation[], cost: Cost): Pick<Units, 'logBytes' | 'cpuMs'> {
   const warm = all.filter(({ cold }) => !cold);
-  if (warm.length === 0)
-    throw new Problem('All invocations of a path were cold starts: nothing can be said of it.');
+  if (warm.length === 0) throw new Problem('All invocations of a path were cold starts.');
   const records = (some: readonly Invocation[]): number => sumOf(some, (invocation) => invocation.records);
   const scale = records(all) / records(warm);
   return {
@@ -119,7 +114,7 @@ function ofRecords(all: readonly Invocation[], cost: Cost): Pick<Units, 'logByte
 
 type SharedRead = OperationTable['sharedReads']['queue'];
 
-/** Where no record reads for itself: first attempts that succeed, of one subscription. */
+/** The reads of an invocation, from first successes, which make no other reads. */
 function sharedReads(runs: readonly PathRun[], { endpoints }: System): OperationTable['sharedReads'] {
   const { dispatch, deliver } = endpoints.functions;
   const [one, hundred] = [ofPath(runs, 'delivered'), ofPath(runs, 'delivered_hundred')];

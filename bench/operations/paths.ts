@@ -1,9 +1,6 @@
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 
-/**
- * What is counted, each by itself. A subscriber's first `failures` requests for a message are answered 503: every
- * subscriber's, or, where `oneFails`, that of one of them.
- */
+/** Messages of one kind. Each subscriber, or one where `oneFails`, answers the first `failures` requests for a message with 503. */
 export type Path = {
   path: string;
   messages: number;
@@ -12,11 +9,11 @@ export type Path = {
   failures: number;
   oneFails?: true;
   policy: PartialRetryPolicy;
-  /** Messages that are sent by themselves, so that some invocations have one record and others many. */
+  /** Messages that are sent separately, so that some invocations have one record and others many. */
   alone: number;
 };
 
-/** Delays short enough to wait for, and a threshold that lies between them. */
+/** Short delays, and a threshold between them. */
 const SHORT_SECONDS = 1;
 export const THRESHOLD_SECONDS = 5;
 const LONG_SECONDS = 9;
@@ -43,7 +40,7 @@ function after(seconds: number, retries: number): PartialRetryPolicy {
   return { ...noRetries, minimum_delay_retries: retries, ...delay };
 }
 
-/** As many retries as the default policy makes, in its phases. */
+/** The phases of the default policy with short delays. */
 export const DEFAULT_SHAPE: PartialRetryPolicy = {
   retries_with_no_delay: 3,
   minimum_delay_retries: 3,
@@ -70,7 +67,7 @@ export const paths = [
   { ...usual, path: 'delivered_hundred', fanOut: 100, messages: 8 },
   { ...usual, path: 'delivered_from_bucket', ...largeBody },
   { ...once, path: 'retried_at_once', policy: atOnce },
-  // Each by itself: whoever is failing when a message comes is in no chunk of it, and it recovers at once.
+  // Sent separately: a subscription that is failing is in no chunk, and this one recovers at once.
   { ...once, path: 'retried_at_once_in_ten', fanOut: 10, oneFails: true, policy: atOnce, alone: 15 },
   { ...once, path: 'retried_by_sqs', policy: bySqs(1) },
   { ...usual, path: 'retried_by_sqs_thrice', failures: 3, policy: bySqs(3) },
@@ -81,7 +78,7 @@ export const paths = [
 
 export type PathName = (typeof paths)[number]['path'];
 
-/** Requests that subscribers get, in all. */
+/** Requests to subscribers. */
 export function requestsOf({ messages, fanOut, failures, oneFails, path }: Path): number {
   const retries = path === 'exhausted' ? failures - 1 : failures;
   return messages * (fanOut + retries * (oneFails === true ? 1 : fanOut));

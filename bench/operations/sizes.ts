@@ -2,11 +2,10 @@ import type { OperationTable } from '../../cli/commands/plan/tables.ts';
 import type { Call, CallLogEntry } from '../../local/call-log.ts';
 import { meanOf, sumOf } from '../harness/figures.ts';
 import type { PathName } from './paths.ts';
-import { ofPath, type PathRun } from './run-path.ts';
-import type { System } from './system.ts';
+import { ofPath, type PathRun, type System } from './run.ts';
 import { isChunk, isDelivery, isFedBy } from './tally.ts';
 
-/** After each attempt, on average: the first write makes the item, a retry at once is one write more, any other two. */
+/** Mean bytes of a DELIVERY item after each attempt. An attempt takes one more write after a retry at once, and two after another. */
 export function itemSizes({ entries, policy }: PathRun): number[] {
   const all = [...sizesByItem(entries, isDelivery).values()];
   const writes = Math.min(...all.map(({ length }) => length));
@@ -29,7 +28,7 @@ function sizesByItem(
   return sizes;
 }
 
-/** Which of an item's writes, counted from 0, record an attempt. What comes after the last one pays what is owed. */
+/** The writes, counted from 0, that record an attempt. The last write ends the pending steps. */
 function recordingWrites(atOnce: number, writes: number): number[] {
   const recording = [1];
   for (let next = 2; next < writes - 1; next += recording.length <= atOnce ? 1 : 2) recording.push(next);
@@ -38,7 +37,7 @@ function recordingWrites(atOnce: number, writes: number): number[] {
 
 type Grown = OperationTable['chunkItemBytes']['claimed'];
 
-/** Of a CHUNK item as its first write leaves it, and its last: by the line through two numbers of members, all successes. */
+/** Bytes of a CHUNK item after its first and its last write, by the line through two numbers of members. */
 export function chunkSizes(few: PathRun, many: PathRun): OperationTable['chunkItemBytes'] {
   const line = (write: number): Grown =>
     lineThrough([few.fanOut, meanSize(few, write)], [many.fanOut, meanSize(many, write)]);
@@ -49,7 +48,7 @@ function meanSize({ entries }: PathRun, write: number): number {
   return meanOf([...sizesByItem(entries, isChunk).values()], (written) => written.at(write) ?? 0);
 }
 
-/** What there is of something without any members, and what each of them adds. */
+/** The height at no members, and the slope. */
 function lineThrough(
   [few, ofFew]: readonly [members: number, bytes: number],
   [many, ofMany]: readonly [members: number, bytes: number],

@@ -2,7 +2,7 @@ import type { OperationTable } from '../../cli/commands/plan/tables.ts';
 import type { PathName } from './paths.ts';
 import { atLeastZero, difference, rounded, sum, times, type Units } from './tally.ts';
 
-/** A path as it was counted, what each invocation costs by itself left out. */
+/** The counts of a path without the fixed cost of its invocations. */
 export type PathCount = {
   path: string;
   messages: number;
@@ -14,14 +14,14 @@ export type PathCount = {
 
 type SharedReads = OperationTable['sharedReads'];
 
-/** The steps of the table as differences between paths. @throws when a path is missing */
+/** The steps of the table, as differences between paths. @throws Error when a path is missing */
 export function stepsOf(counts: readonly PathCount[], sharedReads: SharedReads): OperationTable['steps'] {
   const path = (name: PathName): PathCount => {
     const found = counts.find((one) => one.path === name);
     if (found === undefined) throw new Error(`The path ${name} was not counted.`);
     return found;
   };
-  /** For one message, without what the records of an invocation read together and, of dispatch, without its send. */
+  /** For one message, without shared reads and without its send. */
   const dispatch = (name: PathName): Units => {
     const { dispatch: units, fanOut, messages, invocations } = path(name);
     const { dispatch: reads, furtherSubscription } = sharedReads;
@@ -33,7 +33,7 @@ export function stepsOf(counts: readonly PathCount[], sharedReads: SharedReads):
     const { deliver: units, fanOut, messages, invocations } = path(name);
     const { queue, subscription } = sharedReads;
     const own = withoutReads(units, invocations.first, [queue, subscription], fanOut);
-    // The plan says how many writes record the successes of a chunk.
+    // The plan assumes a number of writes for the successes of a chunk.
     const { chunkWrites = 0 } = own;
     return times(difference(own, { chunkWrites, awsCalls: chunkWrites }), 1 / messages);
   };
@@ -61,7 +61,7 @@ export function stepsOf(counts: readonly PathCount[], sharedReads: SharedReads):
   const chunk = atLeastZero(difference(two, times(member, few)));
   const others = path('retried_at_once_in_ten').fanOut - 1;
 
-  // That path has the default policy's shape: immediate retries, and all others by SQS.
+  // The path has immediate retries, and all others by SQS.
   const exhausted = deliver('exhausted');
   const waited = Math.round(exhausted.retryRecords ?? 0);
   const immediate = Math.round(exhausted.attempts ?? 0) - 1 - waited;
@@ -108,7 +108,7 @@ function withoutReads(
   });
 }
 
-/** Larger payloads otherwise cost processor time only, which the plan leaves out. */
+/** Otherwise larger payloads cost processor time only, which the plan ignores. */
 function onlyBucket({ s3Puts = 0, s3Gets = 0 }: Units): Units {
   return { s3Puts, s3Gets, awsCalls: s3Puts + s3Gets };
 }

@@ -3,12 +3,12 @@ import type { Call, CallLogEntry, Invocation } from '../../local/call-log.ts';
 import { meanOf, sumOf } from '../harness/figures.ts';
 import { Problem } from '../../local/install/problem.mjs';
 
-/** A point: how many records an invocation had, and what was measured of it. */
+/** The number of records of an invocation, and a figure of it. */
 type Point = { records: number; value: number };
 
 /**
- * What an invocation costs by itself, whatever its records: the height at 0 of the straight line through the points (least
- * squares), never below 0. With points of one size only there is no such line, and nothing is ascribed to the invocation.
+ * The fixed cost of an invocation: the height at 0 records of the line through the points (least squares), at least 0. It is 0
+ * where all invocations have the same number of records.
  */
 export function atNoRecords(points: readonly Point[]): number {
   if (points.length === 0) return 0;
@@ -20,10 +20,7 @@ export function atNoRecords(points: readonly Point[]): number {
   return Math.max(0, values - slope * records);
 }
 
-/**
- * What a function's calls weigh, by what AWS counts, and the messages it got. What the SDK repeated because this machine was
- * slow is not counted again.
- */
+/** A function's calls in the units of AWS, and its messages. Repeats by the SDK, made because this machine was slow, do not count. */
 export function tallyOf(
   entries: readonly CallLogEntry[],
   { functionName, retryQueueUrl }: { functionName: string; retryQueueUrl: string },
@@ -50,101 +47,83 @@ export function invocationsOf(entries: readonly CallLogEntry[], functionName: st
     .filter((entry) => entry.function === functionName);
 }
 
-/** Whether an invocation got its records from that queue. */
+/** Whether the records of an invocation are from that queue. */
 export function isFedBy(queueUrl: string): (invocation: Pick<Invocation, 'queue'>) => boolean {
   const name = queueUrl.slice(queueUrl.lastIndexOf('/') + 1);
   return ({ queue }) => queue?.endsWith(`:${name}`) === true;
 }
 
-/** @throws Problem where the machine does not say: a figure that was not measured is not written down */
+/** @throws Problem where the machine does not report it */
 export function cpuMsOf({ cpuMs }: Pick<Invocation, 'cpuMs'>): number {
   if (cpuMs === null)
-    throw new Problem('This machine does not say how long a process has run (/proc/<pid>/task/*/schedstat).');
+    throw new Problem('This machine does not report processor time (/proc/<pid>/task/*/schedstat).');
   return cpuMs;
 }
 
-/** @throws Problem where it is not known what AWS would count */
+/** @throws Problem where the units of AWS are unknown */
 function weightOf(call: Call): Units {
-  const weighed = weigh(call);
-  if (weighed === undefined)
-    throw new Problem(`A call of ${call.service} ${call.operation} (${call.status}) cannot be weighed.`);
-  return { awsCalls: 1, ...weighed };
-}
-
-function weigh(call: Call): Units | undefined {
-  switch (call.service) {
-    case 'dynamodb':
-      return weighItem(call);
-    case 'sqs':
-      return {
-        sendRequests: requestUnits(call),
-        joinedMessages: isJoined(call) ? (call.messages ?? 0) : 0,
-      };
-    case 'kms':
-      return { kmsRequests: 1 };
-    case 'events':
-      return { events: unitsOf(call.requestBytes, REQUEST_UNIT) };
-    case 's3':
-      return BUCKET[call.operation];
-    // Billed as it is carried out, and the log says when that is.
-    case 'scheduler':
-      return {};
-    default:
-      return undefined;
-  }
-}
-
-/** What a send is charged for, in 64 KB. */
-function requestUnits({ messageBytes = 0 }: Pick<Call, 'messageBytes'>): number {
-  return unitsOf(messageBytes, REQUEST_UNIT);
-}
-
-/** Notices and dead letters go by themselves, by SendMessage. */
-function isJoined({ operation }: Pick<Call, 'operation'>): boolean {
-  return operation === 'SendMessageBatch';
+  const weight = call.service === 'dynamodb' ? weightOfItem(call) : weights[call.service]?.(call);
+  if (weight === undefined)
+    throw new Problem(`The units of ${call.service} ${call.operation} (${call.status}) are unknown.`);
+  return { awsCalls: 1, ...weight };
 }
 
 /** Amazon S3 pricing: deletions are free. */
-const BUCKET: Readonly<Record<string, Units>> = {
+const bucketWeights: Readonly<Record<string, Units>> = {
   PutObject: { s3Puts: 1 },
   GetObject: { s3Gets: 1 },
   DeleteObject: {},
 };
 
-function weighItem(call: Call): Units | undefined {
-  if (call.readUnits !== undefined)
-    return isMessage(call) ? { messageReads: 1 } : { otherReadUnits: call.readUnits };
-  if (call.writeUnits === undefined) return undefined;
-  return { ...writeOf(call, call.writeUnits), indexWriteUnits: indexUnitsOf(call) };
+const weights: Readonly<Record<string, (call: Call) => Units | undefined>> = {
+  sqs: (call) => ({
+    sendRequests: requestUnits(call),
+    joinedMessages: isJoined(call) ? (call.messages ?? 0) : 0,
+  }),
+  kms: () => ({ kmsRequests: 1 }),
+  events: ({ requestBytes }) => ({ events: unitsOf(requestBytes, REQUEST_UNIT) }),
+  s3: ({ operation }) => bucketWeights[operation],
+  // Billed when it fires, which is an entry of the log.
+  scheduler: () => ({}),
+};
+
+/** Begun 64 KB, the unit of charge. */
+function requestUnits({ messageBytes = 0 }: Call): number {
+  return unitsOf(messageBytes, REQUEST_UNIT);
 }
 
-export function indexUnitsOf({ indexWriteUnits = {} }: Pick<Call, 'indexWriteUnits'>): number {
+/** Notices and dead letters are sent separately, with SendMessage. */
+function isJoined({ operation }: Call): boolean {
+  return operation === 'SendMessageBatch';
+}
+
+/** One read or write of an item whose size depends on the plan, or the units of another. */
+function weightOfItem(call: Call): Units | undefined {
+  const { item = '', readUnits, writeUnits } = call;
+  const isMessage = item.endsWith(' MESSAGE');
+  if (readUnits !== undefined) return isMessage ? { messageReads: 1 } : { otherReadUnits: readUnits };
+  if (writeUnits === undefined) return undefined;
+  const indexWriteUnits = indexUnitsOf(call);
+  if (isMessage) return { messageWrites: 1, indexWriteUnits };
+  if (isChunk(call)) return { chunkWrites: 1, indexWriteUnits };
+  return isDelivery(call)
+    ? { deliveryWrites: 1, indexWriteUnits }
+    : { otherWriteUnits: writeUnits, indexWriteUnits };
+}
+
+export function indexUnitsOf({ indexWriteUnits = {} }: Call): number {
   return sumOf(Object.values(indexWriteUnits), (units) => units);
 }
 
-/** One of an item whose size depends on the plan, or the units of another. */
-function writeOf(call: Call, units: number): Units {
-  if (isMessage(call)) return { messageWrites: 1 };
-  if (isChunk(call)) return { chunkWrites: 1 };
-  return isDelivery(call) ? { deliveryWrites: 1 } : { otherWriteUnits: units };
-}
-
-function isMessage({ item }: Pick<Call, 'item'>): boolean {
-  return item?.endsWith(' MESSAGE') === true;
-}
-
-export function isDelivery({ item }: Pick<Call, 'item'>): boolean {
+export function isDelivery({ item }: Call): boolean {
   return item?.includes(' DELIVERY#') === true;
 }
 
-export function isChunk({ item }: Pick<Call, 'item'>): boolean {
+export function isChunk({ item }: Call): boolean {
   return item?.includes(' CHUNK#') === true;
 }
 
-/**
- * What a function did, had each of its `sends` gone by itself, in one request of 64 KB at most. How many went together
- * depends on how full the batches of the run were; the plan puts them together as full as its own are.
- */
+/** The same with each of the `sends` in a separate request of at most 64 KB. The plan joins them as full as its batches are. */
 export function sentAlone(units: Units, calls: readonly Call[], sends: number): Units {
   const joined = calls.filter((call) => isJoined(call) && !call.repeat);
   return {
@@ -154,7 +133,7 @@ export function sentAlone(units: Units, calls: readonly Call[], sends: number): 
   };
 }
 
-/** What a run is counted by: the counters of the plan's table, and two that only lead to it. */
+/** The counters of the plan's table, and two that lead to it. */
 const counted = [...counters, 'chunkWrites', 'firstRecords'] as const;
 
 export type Counter = (typeof counted)[number];
@@ -176,12 +155,12 @@ export function difference(whole: Units, part: Units): Units {
   return each((counter) => countOf(whole, counter) - countOf(part, counter));
 }
 
-/** Differences that are small beside the noise of the machine must not be negative before they are multiplied. */
+/** Small differences may be negative by noise, and must not be before they are multiplied. */
 export function atLeastZero(units: Units): Units {
   return each((counter) => Math.max(0, countOf(units, counter)));
 }
 
-/** For the table: its counters alone, without zeros, in thousandths. */
+/** The counters of the table without zeros, in thousandths. */
 export function rounded(units: Units): Units {
   const values: Partial<Record<Counter, number>> = {};
   for (const counter of counters) {

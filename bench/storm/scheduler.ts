@@ -5,24 +5,24 @@ import { seededChance } from '../../test/support/chance.ts';
 import type { VirtualClock } from '../../test/support/in-memory/virtual-clock.ts';
 import { modelledScheduler, type SchedulerQuotas } from '../../test/support/modelled-scheduler.ts';
 
-/** The SDK's standard strategy: a second at most before the first repeat of a throttled request, then twice as long. */
+/** The SDK's standard strategy: at most a second before the first repeat of a throttled request, then twice as long. */
 const THROTTLED_MS = 1_000;
 
-/** What a client may spend on repeats; one takes so much of it, and a success gives it back. */
+/** A client's tokens for repeats. A repeat takes `COST`, and its success returns it. */
 const CAPACITY = 500;
 const COST = 5;
 
 /** "60-second precision": at any moment of the minute after the time asked for. */
 const PRECISION_MS = 60_000;
 
-/** EventBridge Scheduler, and clients of it that repeat what is throttled as those of the SDK do. */
+/** EventBridge Scheduler, and clients of it that repeat throttled requests as those of the SDK do. */
 export function schedulerBehindClients(
   time: VirtualClock,
   quotas: SchedulerQuotas,
   fire: (wakeUp: WakeUp) => void,
 ) {
   const chance = seededChance(1);
-  /** When CreateSchedule was asked, repeats among them, and granted, and when a target was invoked. */
+  /** The times of requests of CreateSchedule including repeats, of those granted, and of invocations. */
   const [asked, granted, invoked]: [number[], number[], number[]] = [[], [], []];
   const scheduler = modelledScheduler<WakeUp>({
     timeline: time,

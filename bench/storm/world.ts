@@ -4,7 +4,7 @@ import { healthNotes } from '../../functions/deliver/health.ts';
 import { memoryBudget } from '../../functions/deliver/memory-budget.ts';
 import { dispatch } from '../../functions/dispatch/dispatch.ts';
 import { reconcile } from '../../functions/reconcile/reconcile.ts';
-import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
+import { groupOf, type FirstJob, type WakeUp } from '../../shared/domain/delivery/job.ts';
 import { visibilityTimeout } from '../../shared/domain/receives.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import { versionOf } from '../../shared/domain/message/version.ts';
@@ -14,55 +14,74 @@ import { pipelineWorld } from '../../test/support/in-memory/pipeline-world.ts';
 import { virtualClock } from '../../test/support/in-memory/virtual-clock.ts';
 import type { SchedulerQuotas } from '../../test/support/modelled-scheduler.ts';
 import { modelledSqs, sideBySide, type Receipt } from '../../test/support/modelled-sqs.ts';
-import type { Request } from './figures.ts';
 import { schedulerBehindClients } from './scheduler.ts';
 
-/** What a subscriber does with a request that comes now. */
-type Manner = (now: number) => { statusCode: number; takesMs: number };
+/** A request as its subscriber saw it. Milliseconds since the epoch. */
+export type Request = { id: string; at: number; answeredAt: number; statusCode: number };
 
-type RecordingSubscriber = Subscriber & {
-  /** In the order of arrival. */
-  readonly requests: readonly Request[];
-};
+/** How the subscriber at an address answers a request at a time. */
+type Manner = (now: number, url: string) => { statusCode: number; takesMs: number };
 
 type Work = FirstJob | WakeUp;
 
+export type Concurrency = Record<'dispatch' | 'deliver' | 'retry', number>;
+
 /** The defaults of infra/deployment-settings.ts. */
-export const CONCURRENCY = { dispatch: 50, deliver: 100, retry: 50 } as const;
+export const CONCURRENCY = { dispatch: 50, deliver: 100, retry: 50 } as const satisfies Concurrency;
+
+/**
+ * Requests of CreateSchedule a second in the regions with the highest quota, and invocations of targets
+ * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/scheduler-quotas.html).
+ */
+export const LARGE_REGION = { createPerSecond: 5_000, invokePerSecond: 1_000 };
 
 /** Batches at first (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html). */
 const FIRST_CONCURRENCY = 5;
 
-/** What a call of AWS takes. The same for all: runs of one model are compared. */
+/** The time of each call of AWS. */
 const CALL_MS = 10;
 
-/** What a run of reconcile has, in milliseconds (infra/constructs/functions/reconcile-function.ts). */
+/** The timeout of reconcile (infra/constructs/functions/reconcile-function.ts). */
 const RECONCILE_MS = 60_000;
 
 export const START = Date.UTC(2026, 0, 1);
 
-/** What a test puts in the place of right ports, to see that it is found out. */
+/** Replaces ports with defective ones in a test of the bench. */
 export type Sabotage = (ports: DeliverPorts) => Partial<DeliverPorts>;
 
 type StormOptions = {
   quotas: SchedulerQuotas;
   manner: Manner;
+  /** @default CONCURRENCY */
+  concurrency?: Concurrency;
+  /** Whether messages carry groups, as those of the API and of the functions do. @default true */
+  isFair?: boolean;
   sabotage?: Sabotage;
 };
 
 export type StormWorld = ReturnType<typeof stormWorld>;
 
 /**
- * The real steps, fed as they are deployed: by queues with their mappings, in environments that have a client of EventBridge
- * Scheduler each, which throttles. Records are in memory, time is virtual, and a call of AWS takes ten milliseconds of it.
+ * The real steps behind modelled queues with their mappings. Each environment has a client of EventBridge Scheduler, which
+ * throttles. Records are in memory, time is virtual, and each call of AWS takes ten milliseconds.
  */
-export function stormWorld({ quotas, manner, sabotage = () => ({}) }: StormOptions) {
+export function stormWorld({
+  quotas,
+  manner,
+  concurrency = CONCURRENCY,
+  isFair = true,
+  sabotage = () => ({}),
+}: StormOptions) {
   const time = virtualClock(START);
   const { deliverContext, dispatchContext, settings, ...twins } = pipelineWorld(time);
   const subscriber = recordingSubscriber(time, manner);
-  /** When invocations of the retry queue's mapping began and ended. */
+  /** Of the retry queue's mapping. */
   const retryInvocations: { startedAt: number; endedAt: number }[] = [];
-  let hops = 0;
+  let [hops, calls] = [0, 0];
+  const slow = <Ports extends object>(ports: Ports): Ports =>
+    slowed(ports, time, () => {
+      calls += 1;
+    });
 
   const scheduler = schedulerBehindClients(time, quotas, (wakeUp) => {
     retries.send(wakeUp);
@@ -82,8 +101,7 @@ export function stormWorld({ quotas, manner, sabotage = () => ({}) }: StormOptio
   const environment = (): DeliverContext => {
     const wakeUps = { sendDelayed, ...scheduler.client() };
     const { journal, ...stores } = deliverContext.ports;
-    const slow = slowed({ ...stores, deliveryQueue, wakeUps }, time);
-    const ports = { ...slow, clock: time, journal, subscriber };
+    const ports = { ...slow({ ...stores, deliveryQueue, wakeUps }), clock: time, journal, subscriber };
     return {
       ports: { ...ports, ...sabotage(ports) },
       settings,
@@ -94,7 +112,7 @@ export function stormWorld({ quotas, manner, sabotage = () => ({}) }: StormOptio
 
   const queue = <T>(
     name: string,
-    concurrency: number,
+    { most, groupOf }: { most: number; groupOf: (value: T) => string },
     handle: (receipt: Receipt<T>, environment: number) => Promise<void>,
     ended: (startedAt: number) => void = () => undefined,
   ) =>
@@ -102,7 +120,8 @@ export function stormWorld({ quotas, manner, sabotage = () => ({}) }: StormOptio
       name,
       timeline: time,
       visibilityMs: () => 1000 * visibilityTimeout(settings.invocationMs / 1000),
-      scaling: { first: FIRST_CONCURRENCY, most: concurrency },
+      scaling: { first: Math.min(FIRST_CONCURRENCY, most), most },
+      ...(isFair && { groupOf }),
       consume: async (batch, environment) => {
         const startedAt = time.now();
         await sideBySide(handle)(batch, environment);
@@ -111,8 +130,8 @@ export function stormWorld({ quotas, manner, sabotage = () => ({}) }: StormOptio
     });
 
   let receives = 0;
-  const delivering = (concurrency: number) => {
-    const environments = Array.from({ length: concurrency }, environment);
+  const delivering = (most: number) => {
+    const environments = Array.from({ length: most }, environment);
     return async ({ id, value, receiveCount }: Receipt<Work>, number: number): Promise<void> => {
       receives += 1;
       const endsAt = time.now() + settings.invocationMs;
@@ -121,20 +140,29 @@ export function stormWorld({ quotas, manner, sabotage = () => ({}) }: StormOptio
       await deliver(environments[number] ?? environment(), value, received);
     };
   };
-  const firstAttempts = queue<Work>('delivery', CONCURRENCY.deliver, delivering(CONCURRENCY.deliver));
-  const retries = queue<Work>('retry', CONCURRENCY.retry, delivering(CONCURRENCY.retry), (startedAt) => {
-    retryInvocations.push({ startedAt, endedAt: time.now() });
-  });
+  const firstAttempts = queue<Work>(
+    'delivery',
+    { most: concurrency.deliver, groupOf },
+    delivering(concurrency.deliver),
+  );
+  const retries = queue<Work>(
+    'retry',
+    { most: concurrency.retry, groupOf },
+    delivering(concurrency.retry),
+    (startedAt) => {
+      retryInvocations.push({ startedAt, endedAt: time.now() });
+    },
+  );
 
   const { journal, ...dispatchStores } = dispatchContext.ports;
   const dispatching = {
     settings,
     hasTime: dispatchContext.hasTime,
-    ports: { ...slowed({ ...dispatchStores, deliveryQueue }, time), clock: time, journal },
+    ports: { ...slow({ ...dispatchStores, deliveryQueue }), clock: time, journal },
   };
   const ingress = queue<{ message: Message; sentAt: number }>(
     'ingress',
-    CONCURRENCY.dispatch,
+    { most: concurrency.dispatch, groupOf: ({ message }) => message.queue },
     ({ id, value: { message, sentAt } }) =>
       dispatch(
         dispatching,
@@ -157,7 +185,9 @@ export function stormWorld({ quotas, manner, sabotage = () => ({}) }: StormOptio
     },
     /** Wake-ups sent by SQS so far. */
     hops: () => hops,
-    /** As the rule calls it each minute. What it leaves undone the next run finds. */
+    /** Calls of AWS so far, including reads that a cache would save. */
+    calls: () => calls,
+    /** As the rule calls it each minute. */
     reconcile: () => {
       const endsAt = time.now() + RECONCILE_MS;
       void reconcile({ ports: watchman.ports, settings }, () => endsAt - time.now());
@@ -165,14 +195,15 @@ export function stormWorld({ quotas, manner, sabotage = () => ({}) }: StormOptio
   };
 }
 
-/** The same ports, of which every call takes as long as one of AWS before anything happens. */
-function slowed<Ports extends object>(ports: Ports, clock: Pick<Clock, 'sleep'>): Ports {
+/** The same ports, with a delay of `CALL_MS` before each call. */
+function slowed<Ports extends object>(ports: Ports, clock: Pick<Clock, 'sleep'>, called: () => void): Ports {
   const slow = (port: object): object =>
     new Proxy(port, {
       get: (target, name) => {
         const method: unknown = Reflect.get(target, name);
         if (typeof method !== 'function') return method;
         return async (...args: unknown[]): Promise<unknown> => {
+          called();
           await clock.sleep(CALL_MS);
           return await Reflect.apply(method, target, args);
         };
@@ -183,13 +214,17 @@ function slowed<Ports extends object>(ports: Ports, clock: Pick<Clock, 'sleep'>)
   ) as Ports;
 }
 
-function recordingSubscriber(clock: Clock, manner: Manner): RecordingSubscriber {
+/** `requests`: in the order of arrival. */
+function recordingSubscriber(
+  clock: Clock,
+  manner: Manner,
+): Subscriber & { readonly requests: readonly Request[] } {
   const requests: Request[] = [];
   return {
     requests,
-    post: async ({ headers }) => {
+    post: async ({ url, headers }) => {
       const at = clock.now();
-      const { statusCode, takesMs } = manner(at);
+      const { statusCode, takesMs } = manner(at, url);
       requests.push({ id: headers['webhook-id'] ?? '', at, answeredAt: at + takesMs, statusCode });
       await clock.sleep(takesMs);
       return { kind: 'answered', statusCode };

@@ -1,5 +1,5 @@
 /**
- * The request that a message asks for, when it is due, and nothing else. What is early is waited for, as ours is.
+ * Makes the request of each message when it is due. It waits for early ones, as deliver does.
  * @param {{ Records: { body: string }[] }} event
  */
 exports.handler = async ({ Records }) => {

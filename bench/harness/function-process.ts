@@ -3,45 +3,44 @@ import * as z from 'zod';
 import { anInvocation, anSqsRecord } from '../../test/support/sqs-event.ts';
 import type { Run } from './function.ts';
 
-/** One function, called as Lambda calls it: one invocation at a time, with ten messages. */
+/** One function, called as Lambda calls it: one invocation at a time, with up to ten messages. */
 
 const BATCH = 10;
 
-/** Milliseconds that an invocation may take; more than any does here. */
+/** The timeout of dispatch, in milliseconds. */
 const TIMEOUT_MS = 30_000;
 
 type Handler = (event: object, context: object) => Promise<unknown>;
 
 const loaded = z.object({ handler: z.custom<Handler>((value) => typeof value === 'function') });
-const partial = z.object({ batchItemFailures: z.array(z.unknown()) });
+const partial = z.object({ batchItemFailures: z.array(z.object({ itemIdentifier: z.string() })) });
 const question = z.object({ bodies: z.array(z.string()) });
 
 const { handler } = loaded.parse(await import(z.string().parse(process.argv[2])));
 
 async function runAll(bodies: readonly string[]): Promise<Run> {
-  const events = Array.from({ length: Math.ceil(bodies.length / BATCH) }, (_, index) => ({
-    Records: bodies.slice(index * BATCH, (index + 1) * BATCH).map((body) => anSqsRecord(body)),
-  }));
+  const records = bodies.map((body) => anSqsRecord(body));
   globalThis.gc?.();
   const profiler = new GCProfiler();
   profiler.start();
   const [before, cpu] = [usedBytes(), process.cpuUsage()];
-  let failed = 0;
-  for (const event of events) {
+  const failed = new Set<string>();
+  for (let from = 0; from === 0 || from < records.length; from += BATCH) {
+    const event = { Records: records.slice(from, from + BATCH) };
     const answer = partial.parse(await handler(event, anInvocation(TIMEOUT_MS)));
-    failed += answer.batchItemFailures.length;
+    for (const { itemIdentifier } of answer.batchItemFailures) failed.add(itemIdentifier);
   }
   const { user, system } = process.cpuUsage(cpu);
   const allocatedBytes = allocatedSince(before, profiler);
-  // What ended with the last invocation is let go of in the turns after it.
+  // The last invocation releases its memory in the turns after it.
   await new Promise(setImmediate);
   globalThis.gc?.();
   return {
     cpuMs: (user + system) / 1000,
     allocatedBytes,
     heapBytes: usedBytes(),
-    peakResidentBytes: process.resourceUsage().maxRSS * 1024,
-    failed,
+    peakBytes: process.resourceUsage().maxRSS * 1024,
+    failed: records.flatMap(({ messageId }, index) => (failed.has(messageId) ? [index] : [])),
   };
 }
 
@@ -49,7 +48,7 @@ function usedBytes(): number {
   return getHeapStatistics().used_heap_size;
 }
 
-/** What was used more at the end than at the beginning, and what was collected in between. */
+/** The growth of the heap plus all that was collected. */
 function allocatedSince(before: number, profiler: GCProfiler): number {
   return profiler
     .stop()
