@@ -30,8 +30,6 @@ const ITEM_BYTES = 750;
 /** `atOnce`: messages to the list that are under way. */
 export type Crowd = { list: string; size: ListSize; atOnce: number };
 
-export const ALONE: Crowd = { list: 'none', size: { subscriptions: 1 }, atOnce: 0 };
-
 /** A long list, and the longest ones that the default settings allow. */
 export function crowds(length: Length): readonly Crowd[] {
   const { maxSubscriptionsPerQueue, maxSubscriptionMegabytesPerQueue } = functionSettings;
@@ -63,8 +61,11 @@ export type BesideList = {
   seconds: number;
   peakMegabytes: number;
   crashes: number;
-  /** Of the quiet queues' messages, in ms from publish to job. */
-  waits: Quantiles;
+  /** Of the quiet queues' messages in ms from publish to job, before the messages to the list and beside them. */
+  alone: Quantiles;
+  beside: Quantiles;
+  'p95 by alone': number;
+  'p99 by alone': number;
 };
 
 type Ingress = { queue: string; id: string };
@@ -127,7 +128,8 @@ export async function besideList(
     return Promise.all(waits);
   };
   // Each instance compiles what it uses.
-  await Promise.all([publishQuietly(performance.now() + WARM_UP_MS), ...instances.map(() => publish(NOISY))]);
+  await Promise.all([publishQuietly(performance.now() + WARM_UP_MS), publish(NOISY)]);
+  const alone = quantilesOf(await publishQuietly(performance.now() + (seconds / 2) * 1_000));
   const until = performance.now() + seconds * 1_000;
   const noise: number[] = [];
   const noisy = Array.from({ length: atOnce }, async () => {
@@ -137,7 +139,7 @@ export async function besideList(
       noise.push(waitMs() / 1_000);
     }
   });
-  const quantiles = quantilesOf(await publishQuietly(until));
+  const beside = quantilesOf(await publishQuietly(until));
   await Promise.all(noisy);
   return {
     list,
@@ -147,7 +149,10 @@ export async function besideList(
     seconds: median(noise),
     peakMegabytes: peakBytes / 2 ** 20,
     crashes,
-    waits: quantiles,
+    alone,
+    beside,
+    'p95 by alone': beside.p95 / alone.p95,
+    'p99 by alone': beside.p99 / alone.p99,
   };
 }
 

@@ -3,7 +3,7 @@ import { type Bench, type BenchMeans, type Length, runBench } from '../harness/c
 import type { Quantiles, Ratio } from '../harness/figures.ts';
 import { CONCURRENCY, type Concurrency } from '../storm/world.ts';
 import { type DeployedFigures, measureDeployed } from './deployed.ts';
-import { ALONE, besideList, type BesideList, crowds } from './long-lists.ts';
+import { besideList, type BesideList, crowds } from './long-lists.ts';
 import { measureQuiet, type Noise } from './virtual.ts';
 
 /** Waits of ten quiet queues beside a noisy one, in virtual ms. */
@@ -12,15 +12,14 @@ type Beside = {
   noise: string;
   fair: Quantiles;
   'p95 by alone': number;
+  'p99 by alone': number;
   /** Without groups, which make the queues of SQS fair. */
   unfair: Quantiles;
   /** Of AWS for each message of the noisy queue. */
   'calls a message': number;
 };
 
-type BesideLists = BesideList & { 'p95 by alone': number; 'p99 by alone': number };
-
-type Figures = { ratios: readonly Ratio[]; beside: readonly Beside[]; lists: readonly BesideLists[] };
+type Figures = { ratios: readonly Ratio[]; beside: readonly Beside[]; lists: readonly BesideList[] };
 
 const DEFAULTS = '50, 100, 50';
 
@@ -98,6 +97,7 @@ async function besideNoise(length: Length, { signal, say }: BenchMeans): Promise
         noise,
         fair: fair.waits,
         'p95 by alone': fair.waits.p95 / alone.waits.p95,
+        'p99 by alone': fair.waits.p99 / alone.waits.p99,
         unfair: unfair.waits,
         'calls a message': (fair.calls - alone.calls) / sent.messages,
       });
@@ -109,17 +109,13 @@ async function besideNoise(length: Length, { signal, say }: BenchMeans): Promise
 async function besideLists(
   length: Length,
   { stack, signal, say }: BenchMeans,
-): Promise<readonly BesideLists[]> {
+): Promise<readonly BesideList[]> {
   const bundle = await bundledDispatch(stack);
-  const lists: BesideLists[] = [];
-  let alone: Quantiles | undefined;
-  for (const crowd of [ALONE, ...crowds(length)]) {
+  const lists: BesideList[] = [];
+  for (const crowd of crowds(length)) {
     signal.throwIfAborted();
     say(`With dispatch as deployed, list: ${crowd.list}, messages to it at once: ${crowd.atOnce}`);
-    const line = await besideList(bundle, LIST_SECONDS[length], crowd);
-    alone ??= line.waits;
-    const { p95, p99 } = line.waits;
-    lists.push({ ...line, 'p95 by alone': p95 / alone.p95, 'p99 by alone': p99 / alone.p99 });
+    lists.push(await besideList(bundle, LIST_SECONDS[length], crowd));
   }
   return lists;
 }
