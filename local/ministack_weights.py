@@ -49,10 +49,11 @@ def weigh_dynamodb():
             )
         elif "FilterExpression" not in data:
             items = result.get("Items") or [result.get("Item") or {}]
-            # A projection costs as much as whole items ("Query", DynamoDB API reference).
+            # A projection costs as much as whole items ("Query", DynamoDB API reference). Without keys these are unknown.
             if "ProjectionExpression" in data:
-                table = dynamodb._tables[table_name]
-                items = [dynamodb._get_item_by_key(table, item) or {} for item in items if item]
+                items = [dynamodb._get_item_by_key(dynamodb._tables[table_name], item) for item in items if item]
+                if None in items:
+                    return
             read = sum(dynamodb._item_size_bytes(item) for item in items)
             if "Key" in data:
                 found["item"] = key_of(table_name, data["Key"])
