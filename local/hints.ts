@@ -1,7 +1,7 @@
 import type { Endpoints } from './endpoints.ts';
 
-/** The receiver's port in the examples here and in the README. */
-const RECEIVER_PORT = 8080;
+/** The port of the receiver at `/hook`, here and in the README. `listen` has 8080 in its examples. */
+const RECEIVER_PORT = 9000;
 
 export type HintOptions = {
   /** Queue of the examples. */

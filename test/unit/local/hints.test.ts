@@ -68,7 +68,7 @@ describe('the commands that npm start prints', () => {
   it('subscribe the receiver and publish through the API, quoted for a shell', () => {
     const [subscribe = [], publish = []] = commandsWith('curl ').map(wordsOf);
     expect(subscribe).toContain(`${endpoints.apiUrl}/v2/queues/demo/subscriptions`);
-    expect(JSON.parse(subscribe.at(-1) ?? '')).toEqual({ subscriber: 'http://127.0.0.1:8080/hook' });
+    expect(JSON.parse(subscribe.at(-1) ?? '')).toEqual({ subscriber: 'http://127.0.0.1:9000/hook' });
     expect(publish).toContain(`${endpoints.apiUrl}/v2/queues/demo/messages`);
     expect(JSON.parse(publish.at(-1) ?? '')).toMatchObject({ messages: [{ body: { order: 1002 } }] });
   });
@@ -98,7 +98,7 @@ describe('the commands that npm start prints', () => {
   });
 
   it('start a receiver that prints each request and answers 200', async () => {
-    expect(commandsWith('node -e')).toEqual([`  ${receiverCommand(8080)}`]);
+    expect(commandsWith('node -e')).toEqual([`  ${receiverCommand(9000)}`]);
     const port = await loopbackPort();
     const receiver = spawn('sh', ['-c', `exec ${receiverCommand(port)}`], {
       stdio: ['ignore', 'pipe', 'inherit'],
