@@ -35,7 +35,7 @@ export async function findDeployment(
     if (local === true)
       throw new Problem('No local deployment is running. Run npm start in another terminal, then try again.');
   }
-  return deployedAs(deployment ?? DEFAULT_DEPLOYMENT);
+  return deployedInAws(deployment);
 }
 
 function localDeployment(file: string): Deployment | undefined {
@@ -53,19 +53,20 @@ function localDeployment(file: string): Deployment | undefined {
   }
 }
 
-async function deployedAs(name: string): Promise<Deployment> {
+async function deployedInAws(chosen: string | undefined): Promise<Deployment> {
+  const name = chosen ?? DEFAULT_DEPLOYMENT;
   // Loaded only here: commands on a local deployment do not need this SDK client.
   const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
   const cloudFormation = new CloudFormation();
   const stacks = [`${name}Pipeline`, `${name}State`];
-  const outputs = await Promise.all(stacks.map((stack) => outputsOf(cloudFormation, stack)));
+  const outputs = await Promise.all(stacks.map((stack) => outputsOf(cloudFormation, stack, chosen)));
   try {
     return { ...resourcesOf(Object.fromEntries(outputs.flat())), name, client: {} };
   } catch (cause) {
     if (!(cause instanceof z.ZodError)) throw cause;
     const missing = cause.issues.map(({ path }) => path.join('.')).join(', ');
     throw new Problem(
-      `The stacks ${stacks.join(' and ')} have no output ${missing}. They are from another version: deploy this one first.`,
+      `The stacks ${stacks.join(' and ')} have no output ${missing}. They were deployed by another version: deploy this version first.`,
       { cause },
     );
   }
@@ -74,12 +75,13 @@ async function deployedAs(name: string): Promise<Deployment> {
 async function outputsOf(
   cloudFormation: CloudFormation,
   stack: string,
+  chosen: string | undefined,
 ): Promise<(readonly [string, string])[]> {
   try {
     const { Stacks = [] } = await cloudFormation.describeStacks({ StackName: stack });
     return Stacks.flatMap(({ Outputs = [] }) => Outputs).flatMap(namedValue);
   } catch (cause) {
-    throw new Problem(notFound(stack, cause), { cause });
+    throw new Problem(lookupFailure(stack, chosen, cause), { cause });
   }
 }
 
@@ -88,11 +90,11 @@ function namedValue({ OutputKey, OutputValue }: Output): (readonly [string, stri
 }
 
 /** CloudFormation reports a missing stack as a ValidationError, so the message text has to be checked. */
-function notFound(stack: string, cause: unknown): string {
+function lookupFailure(stack: string, chosen: string | undefined, cause: unknown): string {
   return cause instanceof Error &&
     cause.name === 'ValidationError' &&
     cause.message.includes('does not exist')
-    ? `There is no stack ${stack} in this AWS account and region, and no local deployment is running. ` +
+    ? `There is no stack ${stack} in this AWS account and region${chosen === undefined ? ', and no local deployment is running' : ''}. ` +
         'Check AWS_PROFILE and AWS_REGION, or choose another stack name prefix with --deployment.'
     : `The stack ${stack} could not be looked up in AWS: ${failureText(cause)}. ` +
         'Check AWS_PROFILE and AWS_REGION: credentials and region come from the environment, as for the AWS CLI.';

@@ -47,7 +47,7 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   },
   {
     name: 'recover',
-    description: 'Replay failed deliveries of a period: start, follow, list and stop recoveries.',
+    description: 'Replay failed deliveries of a time window: start, show, list and stop recoveries.',
     load: async () => (await import('./commands/recover/recover.ts')).addRecoverCommands,
   },
   {
@@ -57,7 +57,7 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   },
   {
     name: 'books',
-    description: "Reconciliation report: count the outcomes of a period's messages.",
+    description: 'Reconciliation report: compare the messages of a time window with their deliveries.',
     load: async () => (await import('./commands/books/books.ts')).addBooks,
   },
   {
@@ -72,7 +72,7 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   },
   {
     name: 'listen',
-    description: 'Receive webhooks on this machine: print them, verify them, and answer by a script.',
+    description: 'Receive webhooks on this machine: print them, verify them, and answer as a script says.',
     load: async () => (await import('./commands/listen/listen.ts')).addListen,
   },
   {
@@ -92,7 +92,7 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   },
 ];
 
-/** The command with the names of all subcommands; only the one that the words request is complete. */
+/** The command with the names of all subcommands. Only the requested one has its options and actions. */
 export async function programFor(words: readonly string[], terminal: Terminal): Promise<Command> {
   const program = emptyProgram(terminal)
     .description('Operate a Posthaste deployment: queues, subscriptions, deliveries and recovery.')

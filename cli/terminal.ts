@@ -41,15 +41,15 @@ export type Terminal = Pick<ProcessLike, 'env' | 'stdin' | 'stdout' | 'stderr'> 
 
 export function terminalIn(host: ProcessLike, sleep = systemSleep): Terminal {
   const { env, stdout, stderr } = host;
-  const leaving = new AbortController();
-  const readerLeft = leaving.signal;
+  const stdoutClosed = new AbortController();
+  const readerLeft = stdoutClosed.signal;
   setMaxListeners(0, readerLeft);
   let isLost = false;
   const printError = (line: string): void => {
     stderr.write(`${line}\n`);
   };
   stdout.on('error', (error: NodeJS.ErrnoException) => {
-    leaving.abort();
+    stdoutClosed.abort();
     // The reader closed the pipe, such as `head`: not a failure.
     if (error.code === 'EPIPE') return;
     isLost = true;

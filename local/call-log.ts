@@ -21,7 +21,7 @@ const call = z.object({
   service: z.string(),
   operation: z.string(),
   status: z.number(),
-  /** A repeat by the SDK after a timeout. */
+  /** A retry by the SDK. */
   repeat: z.boolean(),
   requestBytes: z.number(),
   responseBytes: z.number(),

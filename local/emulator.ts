@@ -85,8 +85,8 @@ function emulatorEnvironment(port: number, temporary: string): NodeJS.ProcessEnv
 }
 
 /**
- * Creates the temporary folder, in which ministack writes the script of its functions as `.js`. The package.json is
- * needed because under the project's `"type": "module"` that script would exit without an error message.
+ * Creates the temporary folder, in which ministack writes a CommonJS script as `.js`. Without this package.json, the
+ * project's `"type": "module"` would apply, and the script would exit without an error message.
  */
 function temporaryFolder(folder: string): string {
   const temporary = join(folder, 'tmp');

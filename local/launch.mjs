@@ -43,7 +43,7 @@ const startOnce = async (options) => {
     console.error(alreadyRunningText(lock.by, existsSync(endpoints)));
     return 1;
   }
-  // A start that was killed leaves its endpoints file behind.
+  // An `npm start` that was killed leaves its endpoints file behind.
   rmSync(endpoints, { force: true });
   const interruption = interruptible();
   try {

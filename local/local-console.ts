@@ -7,7 +7,7 @@ import type { LoopbackServer } from '../cli/loopback/loopback-server.ts';
 import { Problem } from './install/problem.mjs';
 import { step } from './install/progress.mjs';
 
-/** The built page, or the reason why the build failed: a start continues without it. */
+/** The built page, or the reason why the build failed: `npm start` continues without it. */
 export type LocalPage = { kind: 'built'; files: PageFiles } | { kind: 'failed'; reason: string };
 
 /** Builds the page if its sources have changed. Can run in parallel with the deployment. */

@@ -1,8 +1,8 @@
 """Restricts the local AWS to callers that hold one of its keys.
 
-Its functions run as code on this machine: a caller that may create a function has all permissions of the user. Without this
-module, ministack serves every web page and every local user. It accepts the key "test" and account numbers as root keys, does
-not verify signatures of root, and derives the keys of functions from names that are the same on every machine.
+A Lambda function of the local AWS runs as a process of the user: a caller that may create one has all permissions of the
+user. Without this module, ministack serves every web page and every local user. It accepts the key "test" and account numbers
+as root keys, does not verify signatures of root, and derives the keys of functions from names that are the same everywhere.
 
   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY   root keys, random for each start
 """
@@ -30,7 +30,7 @@ REPLACED = [
 ]
 
 # Refuses DNS rebinding: a web page whose host name resolves to 127.0.0.1.
-OUR_HOST = re.compile(r"(127\.0\.0\.1|([a-z0-9._-]+\.)?localhost)(:\d+)?")
+LOCAL_HOST = re.compile(r"(127\.0\.0\.1|([a-z0-9._-]+\.)?localhost)(:\d+)?")
 CONTROL_ROUTES = ("/_ministack/", "/_localstack/")
 # Policies that require TLS would deny every request.
 PASS_FOR_TLS = (b"x-forwarded-proto", b"https")
@@ -80,7 +80,7 @@ def refusal(scope, root_key):
     for name, value in scope["headers"]:
         key, text = name.decode("latin-1").lower(), decode_header_value(value)
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
-    if not OUR_HOST.fullmatch(headers.get("host", "")):
+    if not LOCAL_HOST.fullmatch(headers.get("host", "")):
         return "AccessDeniedException", "The host name of the local AWS must be 127.0.0.1 or localhost."
     if "origin" in headers or headers.get("sec-fetch-site", "none") != "none":
         return "AccessDeniedException", "The local AWS rejects requests from web pages."

@@ -1,4 +1,4 @@
-"""Logs the calls to the local AWS, one JSON object per line, to the file named by POSTHASTE_CALL_LOG.
+"""Logs the calls of functions to the local AWS, one JSON object per line, to the file named by POSTHASTE_CALL_LOG.
 
   {"kind": "use", ...}         the first permission check of a principal for an action on a resource, and its result
   {"kind": "call", ...}        every call of a function: its size, and the units that AWS charges
@@ -51,11 +51,11 @@ def write_calls(path):
         with lock:
             out.write(line + "\n")
 
-    write_uses(write)
+    write_permission_checks(write)
     weigh_dynamodb()
     write_requests(write)
     write_invocations(write)
-    write_fired(write)
+    write_schedule_runs(write)
 
 
 def caller_of(access_key):
@@ -67,7 +67,7 @@ def caller_of(access_key):
 # --- Permission checks ---------------------------------------------------------------------------------
 
 
-def write_uses(write):
+def write_permission_checks(write):
     enforce = iam_evaluator.enforce
     seen = set()
 
@@ -168,14 +168,14 @@ def write_invocations(write):
         finally:
             current_run.found = None
             write("invocation", function=config.get("FunctionName"), memoryMegabytes=config.get("MemorySize"),
-                  ms=int((time.time() - started) * 1000), **fed_by(event), **run)
+                  ms=int((time.time() - started) * 1000), **received_by(event), **run)
 
     lambda_runtime.Worker.invoke = invoked
     logs._append_log_events = appended
     functions._execute_function_dispatch = executed
 
 
-def fed_by(event):
+def received_by(event):
     records = event.get("Records", []) if isinstance(event, dict) else []
     if not records or "eventSourceARN" not in records[0]:
         return {"records": 0, "recordBytes": 0}
@@ -184,7 +184,7 @@ def fed_by(event):
             "recordBytes": sum(len(text.encode()) for text in texts)}
 
 
-def write_fired(write):
+def write_schedule_runs(write):
     send = eventbridge._invoke_target
 
     def sent(target, event, *rest):

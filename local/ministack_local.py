@@ -31,6 +31,8 @@ import ministack_access
 import ministack_schedules
 import ministack_under_load
 
+REPLACED = [*ministack_access.REPLACED, *ministack_schedules.REPLACED, *ministack_under_load.REPLACED]
+
 WRITTEN_FOR = "this launcher is for ministack 1.5.33"
 
 
@@ -40,8 +42,8 @@ def expect(module, *names):
         sys.exit(f"{module.__name__}: {', '.join(missing)} not found; {WRITTEN_FOR}")
 
 
-def check_what_is_replaced():
-    for module, names in [*ministack_access.REPLACED, *ministack_under_load.REPLACED]:
+def check_replaced_names():
+    for module, names in REPLACED:
         expect(module, *names)
     expect(gateway, "main")
     expect(iam_actions, "extract_iam_action")
@@ -58,8 +60,8 @@ def check_what_is_replaced():
 # --- Stop with the parent process ---------------------------------------------------------------------
 
 
-def end_with_standard_input():
-    """The pipe closes when the parent process ends for any reason. This process leads its group, so it kills the group."""
+def stop_with_parent():
+    """Stops when standard input closes: the parent process has ended. This process leads its group, so it kills the group."""
 
     def wait():
         while os.read(0, 1024):
@@ -68,13 +70,13 @@ def end_with_standard_input():
             os.killpg(os.getpid(), signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    threading.Thread(target=wait, daemon=True, name="end-with-standard-input").start()
+    threading.Thread(target=wait, daemon=True, name="stop-with-parent").start()
 
 
 # --- Scheduler and SQS: shorter poll intervals, so that schedules and delayed messages are on time ---------
 
 
-def look_often():
+def shorten_poll_intervals():
     scheduler._SCHEDULE_TICK_INTERVAL = float(os.environ.get("POSTHASTE_SCHEDULER_TICK", "0.25"))
     seconds, wake = float(os.environ.get("POSTHASTE_QUEUE_POLL", "0.05")), functions._esm_wake
     functions._esm_wake = types.SimpleNamespace(
@@ -85,7 +87,7 @@ def look_often():
 # --- DynamoDB TTL: a second sweep with a shorter interval ----------------------------------------------
 
 
-def sweep_often():
+def add_frequent_ttl_sweep():
     seconds = float(os.environ.get("POSTHASTE_TTL_SWEEP", "1"))
     clock = types.SimpleNamespace(time=time.time, sleep=lambda _seconds: time.sleep(seconds))
     sweep = types.FunctionType(dynamodb._ttl_reaper.__code__, {**vars(dynamodb), "time": clock})
@@ -95,7 +97,7 @@ def sweep_often():
 # --- CloudFormation: template properties that ministack ignores --------------------------------------
 
 
-def after(resource_type, apply):
+def after_change_of(resource_type, apply):
     """Calls apply(physical_id, properties) after each create and update of a resource type."""
     handler = provisioners._RESOURCE_HANDLERS[resource_type]
 
@@ -132,10 +134,10 @@ def set_function_limits(name, properties):
         config["DeadLetterConfig"] = dict(properties["DeadLetterConfig"])
 
 
-def keep_dropped_properties():
-    after("AWS::DynamoDB::Table", set_ttl)
-    after("AWS::DynamoDB::GlobalTable", set_ttl)
-    after("AWS::Lambda::Function", set_function_limits)
+def apply_ignored_properties():
+    after_change_of("AWS::DynamoDB::Table", set_ttl)
+    after_change_of("AWS::DynamoDB::GlobalTable", set_ttl)
+    after_change_of("AWS::Lambda::Function", set_function_limits)
 
 
 # --- CloudFormation: accept observability resources that ministack refuses, without evaluating them ---
@@ -181,7 +183,7 @@ def accept_observability():
 # --- AUTH: SQS authorises a batch by the action for a single message -----------------------------------------
 
 
-def check_batches_as_their_single_action():
+def authorise_batches_as_single_messages():
     extract = iam_actions.extract_iam_action
 
     def iam_action(service, *request):
@@ -206,16 +208,16 @@ def write_calls():
 
 
 if __name__ == "__main__":
-    check_what_is_replaced()
-    end_with_standard_input()
-    look_often()
-    ministack_schedules.call_by_schedule()
-    sweep_often()
-    keep_dropped_properties()
+    check_replaced_names()
+    stop_with_parent()
+    shorten_poll_intervals()
+    ministack_schedules.support_universal_sqs_target()
+    add_frequent_ttl_sweep()
+    apply_ignored_properties()
     accept_observability()
-    ministack_schedules.check_in_their_group()
-    check_batches_as_their_single_action()
+    ministack_schedules.authorise_schedules_in_their_group()
+    authorise_batches_as_single_messages()
     ministack_access.require_keys()
-    ministack_under_load.keep_up()
+    ministack_under_load.apply_corrections()
     write_calls()
     gateway.main()

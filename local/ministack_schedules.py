@@ -19,7 +19,7 @@ REPLACED = [
 SEND_MESSAGE = ":scheduler:::aws-sdk:sqs:sendMessage"
 
 
-def call_by_schedule():
+def support_universal_sqs_target():
     invoke = eventbridge._invoke_target
 
     def called(target, event, *rest):
@@ -35,7 +35,7 @@ def call_by_schedule():
 # --- AUTH: check a schedule in its group; ministack assumes the group "default" --------------------------
 
 
-def check_in_their_group():
+def authorise_schedules_in_their_group():
     extract = iam_actions.extract_resource_arn
 
     def resource_arn(service, method, path, headers, body, query_params, region, account_id):

@@ -17,22 +17,22 @@ REPLACED = [
 ]
 
 
-def keep_up():
-    parse_once()
-    take_all_lines()
+def apply_corrections():
+    cache_parsed_texts()
+    collect_all_log_lines()
 
 
 # --- Cache parsed expressions and policies: parsing them per request takes a tenth of ministack's time ------
 
 # A deployment has a few hundred expressions and policies. Cached values are never modified.
-remembered = functools.lru_cache(maxsize=1024)
+cached = functools.lru_cache(maxsize=1024)
 
 
-def parse_once():
-    dynamodb._tokenize = remembered(dynamodb._tokenize)
-    dynamodb._condition_syntax_error = remembered(dynamodb._condition_syntax_error)
+def cache_parsed_texts():
+    dynamodb._tokenize = cached(dynamodb._tokenize)
+    dynamodb._condition_syntax_error = cached(dynamodb._condition_syntax_error)
     parse = iam_evaluator.parse_policy_document
-    parse_text = remembered(parse)
+    parse_text = cached(parse)
     iam_evaluator.parse_policy_document = lambda policy: (parse_text if isinstance(policy, str) else parse)(policy)
 
 
@@ -43,7 +43,7 @@ END = "end of the lines of this run"
 LONGEST_WAIT_SECONDS = 1
 
 
-def take_all_lines():
+def collect_all_log_lines():
     """Node functions write an end marker before their response. For failures and other runtimes, ministack's wait is kept."""
     script, drain = lambda_runtime._NODEJS_WORKER_SCRIPT, lambda_runtime.Worker._drain_stderr_bounded
     if script.count(ANSWER) != 1:

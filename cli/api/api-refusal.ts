@@ -15,8 +15,8 @@ const errorBody = z.union([
 ]);
 
 /**
- * Whether a response answers the request. The accepted extra status is also used for refusals, by API Gateway and by
- * the console without a deployment: only the body tells them apart.
+ * Whether a response answers the request. API Gateway, and the console without a deployment, also use the `accept`
+ * status for refusals: only the body distinguishes the two.
  */
 export function isAnswer(
   { accept }: Pick<ApiRequest, 'accept'>,

@@ -4,7 +4,7 @@ export type Refusal = { status: number; code: string; message: string; allow?: s
 
 type RequestHead = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
-/** The refusal of a request for another `Host`, which protects from DNS rebinding; undefined if the host is allowed. */
+/** The refusal of a request with another `Host`, against DNS rebinding; undefined if the host is allowed. */
 export function hostRefusalOf({ headers }: RequestHead, port: number): Refusal | undefined {
   const host = hostOf(headers);
   return host === `127.0.0.1:${port}` || host === `localhost:${port}`

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { isQueueName, QUEUE_NAME_RULE } from '../../shared/domain/message/message.ts';
 
-/** URL parsers resolve these two, so a resource of that name cannot be addressed. */
+/** URL parsers resolve `.` and `..`, so a resource of that name cannot be addressed. */
 function isDotSegment(text: string): boolean {
   return text === '.' || text === '..';
 }

@@ -6,7 +6,8 @@ export type DeploymentOptions = DeploymentChoice & { json?: true };
 
 const WHICH = `
 Without --local or --deployment, the command uses the local deployment if npm
-start is running, and Posthaste in AWS otherwise.`;
+start is running, and Posthaste in AWS otherwise. If POSTHASTE_API_URL is set,
+API requests go to that URL unless --local is given.`;
 
 /**
  * Adds the deployment options and examples. `json` describes the `--json` output; `examples` are the arguments to type.

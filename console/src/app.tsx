@@ -16,12 +16,12 @@ export function App({ token }: { token: string | undefined }): JSX.Element {
   const [info, setInfo] = useState<ConsoleInfo>();
   const [failure, setFailure] = useState<unknown>();
   useEffect(() => {
-    const left = new AbortController();
-    api.info(left.signal).then(setInfo, (error: unknown) => {
-      if (!left.signal.aborted) setFailure(error);
+    const unmounted = new AbortController();
+    api.info(unmounted.signal).then(setInfo, (error: unknown) => {
+      if (!unmounted.signal.aborted) setFailure(error);
     });
     return () => {
-      left.abort();
+      unmounted.abort();
     };
   }, [api]);
   const context = useMemo((): ConsoleContext => ({ api, info }), [api, info]);

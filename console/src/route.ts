@@ -22,9 +22,9 @@ export function parseRoute(hash: string): Route {
   const segments = segmentsOf(path);
   if (segments === undefined) return { page: 'unknown' };
   const query = Object.fromEntries(new URLSearchParams(search));
-  const [room, ...rest] = segments;
-  if (room === 'queues') return rest.length === 0 ? { page: 'overview' } : ofQueue(rest, query);
-  return rest.length === 0 ? withoutQueue(room, query) : { page: 'unknown' };
+  const [first, ...rest] = segments;
+  if (first === 'queues') return rest.length === 0 ? { page: 'overview' } : ofQueue(rest, query);
+  return rest.length === 0 ? withoutQueue(first, query) : { page: 'unknown' };
 }
 
 function segmentsOf(path: string): string[] | undefined {
@@ -39,49 +39,49 @@ function segmentsOf(path: string): string[] | undefined {
   }
 }
 
-function withoutQueue(room: string | undefined, query: Query): Route {
-  switch (room) {
+function withoutQueue(page: string | undefined, query: Query): Route {
+  switch (page) {
     case undefined:
       return { page: 'overview' };
     case 'replay':
     case 'books':
     case 'designer':
-      return { page: room, query };
+      return { page, query };
     default:
       return { page: 'unknown' };
   }
 }
 
-function ofQueue([queue = '', room, id, ...rest]: string[], query: Query): Route {
-  if (room === undefined) return { page: 'queue', queue };
-  if (id === undefined) return listOf(room, queue, query);
-  return rest.length === 0 ? oneOf(room, queue, id) : deliveryOf(room, { queue, message: id }, rest);
+function ofQueue([queue = '', kind, id, ...rest]: string[], query: Query): Route {
+  if (kind === undefined) return { page: 'queue', queue };
+  if (id === undefined) return listOf(kind, queue, query);
+  return rest.length === 0 ? oneOf(kind, queue, id) : deliveryOf(kind, { queue, message: id }, rest);
 }
 
 function deliveryOf(
-  room: string,
+  kind: string,
   of: { queue: string; message: string },
   [below, subscription, ...more]: string[],
 ): Route {
-  return room === 'messages' && below === 'deliveries' && subscription !== undefined && more.length === 0
+  return kind === 'messages' && below === 'deliveries' && subscription !== undefined && more.length === 0
     ? { page: 'delivery', ...of, subscription }
     : { page: 'unknown' };
 }
 
-function listOf(room: string, queue: string, query: Query): Route {
-  switch (room) {
+function listOf(kind: string, queue: string, query: Query): Route {
+  switch (kind) {
     case 'messages':
     case 'deliveries':
     case 'replay':
     case 'books':
-      return { page: room, queue, query };
+      return { page: kind, queue, query };
     default:
       return { page: 'unknown' };
   }
 }
 
-function oneOf(room: string, queue: string, id: string): Route {
-  switch (room) {
+function oneOf(kind: string, queue: string, id: string): Route {
+  switch (kind) {
     case 'subscriptions':
       return { page: 'subscription', queue, subscription: id };
     case 'messages':

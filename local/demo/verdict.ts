@@ -46,7 +46,7 @@ function faultsOf(
   const attempts = view.attempts.length;
   const isForScheduler = expected.byScheduler && schedulerThreshold <= SCHEDULED_DELAY;
   const wasScheduled = view.attempts.some(({ by }) => by === 'scheduler');
-  const findings: [isAsExpected: boolean, fault: string][] = [
+  const checks: [isAsExpected: boolean, fault: string][] = [
     [view.status === expected.status, `is ${view.status}, not ${expected.status}`],
     [attempts === expected.attempts, `took ${attempts} attempts, not ${expected.attempts}`],
     [
@@ -56,7 +56,7 @@ function faultsOf(
     [unverified === 0, `had ${unverified} requests without a valid signature`],
     [wasScheduled || !isForScheduler, 'was not started by EventBridge Scheduler'],
   ];
-  return findings.flatMap(([isAsExpected, fault]) => (isAsExpected ? [] : [fault]));
+  return checks.flatMap(([isAsExpected, fault]) => (isAsExpected ? [] : [fault]));
 }
 
 /** From the start of the first attempt to the end of the last. */

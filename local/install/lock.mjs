@@ -61,7 +61,7 @@ const holderIn = (file) => {
 };
 
 /**
- * Whether the process is running and is a start of this project: process ids are reused after a crash or a reboot.
+ * Whether the process is running and is `npm start` or an installation: process ids are reused after a crash or a reboot.
  *
  * @param {Holder} holder
  */

@@ -62,7 +62,7 @@ inBrowser('the console with unusual input', () => {
   it('reports an unreachable API; the policy designer still works', async () => {
     const own = await startConsoleCommand(apiEnvironment('http://127.0.0.1:9'));
     const { page, close } = await openPage(browser, own.url);
-    await page.getByText('The API cannot be reached').first().waitFor();
+    await page.getByText('No response from the API').first().waitFor();
     await goTo(page, '#/designer');
     await page.getByText('20 requests over 4 min 40 s').waitFor();
     await close();
@@ -101,11 +101,26 @@ inBrowser('the console with unusual input', () => {
     await close();
   });
 
-  it('reports a queue or a delivery that does not exist', async () => {
+  it.each([
+    '#/queues/nowhere',
+    '#/queues/nowhere/subscriptions/s',
+    '#/queues/first/subscriptions/s',
+    '#/queues/first/messages/m/deliveries/s',
+  ])('reports once that the subject of a page does not exist: %s', async (hash) => {
+    const { page, close } = await openAt(hash);
+    await page.getByText('Not found', { exact: true }).first().waitFor();
+    await page.waitForLoadState('networkidle');
+    expect(await page.getByText('Not found', { exact: true }).count()).toBe(1);
+    expect(await axeViolations(page)).toEqual([]);
+    await close();
+  });
+
+  it('creates an unknown queue with a message that is published on its page', async () => {
     const { page, close } = await openAt('#/queues/nowhere');
-    await page.getByText('Not found', { exact: true }).first().waitFor();
-    await goTo(page, '#/queues/first/messages/m/deliveries/s');
-    await page.getByText('Not found', { exact: true }).first().waitFor();
+    await page.getByText('creates the queue').waitFor();
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await page.getByText('No subscriptions yet').waitFor();
+    expect(await page.getByText('Not found', { exact: true }).count()).toBe(0);
     await close();
   });
 

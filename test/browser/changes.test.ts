@@ -38,6 +38,17 @@ inBrowser('an operator in the console', () => {
     await close();
   });
 
+  it('shows the public key if the new secret is a key pair', async () => {
+    const { page, close } = await there().open();
+    await page.route('**/secret/rotate', (route) => route.fulfill({ json: { publicKey: 'whpk_abc' } }));
+    await goTo(page, `#/queues/orders/subscriptions/${there().warehouse}`);
+    await page.getByRole('button', { name: 'Rotate secret' }).click();
+    await page.getByRole('button', { name: 'Rotate', exact: true }).click();
+    await page.getByText('This is the new public key. It is not shown again.').waitFor();
+    await page.getByText('whpk_abc').waitFor();
+    await close();
+  });
+
   it('cancels a delivery and sees the result without reloading the page', async () => {
     const { page, close } = await there().open();
     await goTo(page, `#/queues/orders/messages/order-4703/deliveries/${there().billing}`);
@@ -80,6 +91,7 @@ inBrowser('an operator in the console', () => {
   it('counts failed deliveries, starts a recovery and stops it', async () => {
     const { page, close } = await there().open();
     await goTo(page, '#/queues/invoices/replay');
+    await page.getByText('Manually cancelled deliveries are left alone.').waitFor();
     await page.getByRole('button', { name: 'Count matching deliveries' }).click();
     await page.getByText('1 cancelled').waitFor();
     await page.getByRole('button', { name: 'Recover 1 delivery' }).click();

@@ -68,6 +68,18 @@ inBrowser('the first page of the console', () => {
     await close();
   });
 
+  it('names the column of each cell in a narrow window', async () => {
+    const { page, close } = await openPage(browser, served.url, { width: 375, theme: 'light' });
+    await page.getByRole('link', { name: 'first', exact: true }).waitFor();
+    const heads = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('td')].map((cell) => getComputedStyle(cell, '::before').content)`,
+    );
+    expect(heads).toHaveLength(7);
+    expect(heads[0]).toContain('Queue');
+    expect(heads).not.toContain('none');
+    await close();
+  });
+
   it('keeps its navigation on one line in a narrow window', async () => {
     const { page, close } = await openPage(browser, served.url, { width: 375, theme: 'light' });
     const navigation = page.getByRole('navigation', { name: 'Console' });

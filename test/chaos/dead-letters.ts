@@ -6,7 +6,7 @@ import {
   readIngressDeadLetter,
   readOperationDeadLetter,
 } from '../../shared/wire/jobs/dead-letter.ts';
-import { redrive } from '../../cli/commands/redrive/redrive-letters.ts';
+import { redrive } from '../../cli/commands/redrive/redrive-dead-letters.ts';
 import { messagesOn, type System } from './deployed-system.ts';
 
 const sleep = (milliseconds: number): Promise<void> => pause(milliseconds);

@@ -14,8 +14,8 @@ import type { Terminal } from '../../terminal.ts';
 type Options = DeploymentOptions & { since?: number; until?: number; deleted?: boolean };
 
 const MORE = `
-The report counts the records of every message, so many messages take a while.
-It balances when each subscription that a message matched has exactly one
+The report reads the records of every message, so many messages take a while.
+It balances when each subscription that a message matched has one recorded
 delivery. Messages accepted in the last seconds may still be in progress: leave
 them out with --until 1m.
 
@@ -62,17 +62,17 @@ export function addBooks(command: Command, terminal: Terminal): void {
 }
 
 const MEANINGS: Record<keyof Books, string> = {
-  accepted: 'messages published',
-  duplicates: 'repeated messages, recognised and dropped',
-  unmatched: 'messages without a matching subscription',
-  unfinished: 'messages whose fan-out is still in progress',
-  filtered: 'deliveries prevented by a filter',
-  matched: 'deliveries expected, of which:',
+  accepted: 'messages accepted',
+  duplicates: 'copies of these messages, dropped',
+  unmatched: 'messages that matched no subscription',
+  unfinished: 'messages not sent to all subscriptions yet',
+  filtered: 'deliveries that a filter prevented',
+  matched: 'deliveries to make, one per message and matching subscription:',
   delivered: 'accepted by the subscriber',
-  rejected: 'refused by the subscriber, not retried',
+  rejected: 'refused by the subscriber, and not retried',
   exhausted: 'failed after all retries',
-  cancelled: 'ended before a result',
-  pending: 'still in progress',
+  cancelled: 'cancelled manually, or because they could not be sent any more',
+  pending: 'recorded and not ended yet',
 };
 
 function describeBooks(books: Books, balances: boolean): string {
@@ -89,6 +89,7 @@ function describeBooks(books: Books, balances: boolean): string {
     ...tableLines(columns, rows).slice(1),
     balances
       ? 'The report balances.'
-      : 'The report does not balance. If messages were accepted just now, try again with --until 1m.',
+      : 'The report does not balance. If messages were accepted just now, try again with --until 1m. ' +
+        'If the difference remains, deliveries are lost.',
   ].join('\n');
 }

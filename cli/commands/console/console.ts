@@ -17,7 +17,7 @@ type Options = DeploymentOptions & { port?: number; open?: true };
 
 const MORE = `
 Serves the console on 127.0.0.1 until Ctrl-C, and signs its requests with your
-credentials. The printed address contains a token that gives access with your
+credentials. The printed address contains a token that allows requests with your
 permissions, so do not share it. Without a deployment, only the policy designer
 works.
 `;

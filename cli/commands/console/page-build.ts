@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { localFolder, projectRoot } from '../../../local/install/paths.mjs';
 import { Problem } from '../../../local/install/problem.mjs';
 import { runGroup, tailOf } from '../../../local/install/process-group.mjs';
-import { fingerprintOf, keptBuild } from '../../../local/kept-builds.ts';
+import { fingerprintOf, cachedBuild } from '../../../local/cached-builds.ts';
 import { plainEnvironment } from '../../../local/local-aws.ts';
 
 /** The sources of the page; packages are covered by the lock file. */
@@ -23,7 +23,7 @@ export type PageBuild = {
  * @throws Problem with the end of Vite's output when the build fails.
  */
 export function builtPage({ signal, show }: PageBuild): Promise<string> {
-  return keptBuild(builds, fingerprintOf(projectRoot, SOURCES, 'vite build'), (folder) =>
+  return cachedBuild(builds, fingerprintOf(projectRoot, SOURCES, 'vite build'), (folder) =>
     show(() => viteBuild(folder, signal)),
   );
 }
@@ -34,8 +34,8 @@ async function viteBuild(folder: string, signal: AbortSignal): Promise<void> {
   mkdirSync(builds, { recursive: true });
   rmSync(log, { force: true });
   const args = ['build', 'console', '--outDir', folder, '--emptyOutDir', '--configLoader', 'native'];
-  const surroundings = { env: { ...plainEnvironment(), NO_COLOR: '1' }, cwd: projectRoot, log, signal };
-  const { code } = await runGroup('vite', args, surroundings).catch((cause: unknown) => {
+  const options = { env: { ...plainEnvironment(), NO_COLOR: '1' }, cwd: projectRoot, log, signal };
+  const { code } = await runGroup('vite', args, options).catch((cause: unknown) => {
     if (signal.aborted) throw cause;
     throw new Problem(
       'The console cannot be built because Vite is not installed. Run npm ci in the project folder first.',

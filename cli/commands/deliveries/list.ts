@@ -82,7 +82,7 @@ const COLUMNS = [
   { head: 'Subscription' },
   { head: 'Status' },
   { head: 'Attempts', align: 'right' as const },
-  { head: 'Last result' },
+  { head: 'Last response' },
   { head: 'Next attempt' },
 ];
 

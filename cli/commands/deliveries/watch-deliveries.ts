@@ -41,7 +41,7 @@ export type WatchOptions = {
 
 /** Deliveries per poll of a queue. */
 const NEWEST = 100;
-/** Open deliveries that are no longer among the newest, and are fetched one by one; more are dropped. */
+/** Open deliveries that left the listing and are fetched one by one; further ones are no longer watched. */
 const MOST_FOLLOWED = 50;
 /** Seconds. */
 const POLLING = { floor: 1, ceiling: 10 };
@@ -110,7 +110,7 @@ function isChange(before: Snapshot | undefined, now: Snapshot): boolean {
   return before === undefined || JSON.stringify(before) !== JSON.stringify(now);
 }
 
-/** Bounds the memory of a watch that runs for weeks; twenty listings are enough to recognise changes. */
+/** Bounds the memory of a watch that runs for weeks; the last 2,000 deliveries are enough to recognise changes. */
 function forgetOldest(known: Map<string, Snapshot>): void {
   for (const key of known.keys()) {
     if (known.size <= 20 * NEWEST) return;

@@ -21,7 +21,7 @@ there are changes, and up to every 10 s otherwise. For a queue it watches the
 With --message it watches all deliveries of one message, and stops when they
 have ended.
 
-Exit status: 0 after Ctrl-C or --for.
+Exit status: 0, also after Ctrl-C.
 `;
 
 /** `posthaste deliveries watch` */
@@ -31,7 +31,7 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
     .description('Print deliveries as they change.')
     .argument('<queue>', 'name of the queue', queueOf)
     .option('--message <ID>', 'only deliveries of this message', idOf)
-    .option('--for <TIME>', 'stop after this time: seconds, or 30m, 1h', durationOf)
+    .option('--for <DURATION>', 'stop after this long: seconds, or 30m, 1h', durationOf)
     .action(async (queue: string, options: Options) => {
       const api = await openApi(options, terminal);
       const { status, subscription, since, until, message } = options;

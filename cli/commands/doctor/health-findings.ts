@@ -75,7 +75,7 @@ export function workFindings({ queues = {} }: Health): Finding[] {
             {
               check,
               ok: false,
-              detail: `about ${count} messages waiting; it did not become empty within 15 s`,
+              detail: `about ${count} waiting; it did not become empty within 15 s`,
               advice:
                 'This is normal under load. If it grows, see docs/operations.md, "When a queue holds something".',
             },

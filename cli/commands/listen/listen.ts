@@ -7,16 +7,16 @@ import { answerScriptOf, SCRIPT_FORM } from './answer-script.ts';
 import { runListen, type ListenOptions } from './run.ts';
 
 const MORE = `
-A script lists answers, separated by commas:
+A script lists answers, separated by commas. Each has the form
   ${SCRIPT_FORM}
 Each message starts at the beginning of the script, and the last answer repeats.
 The output shows the time since the previous request for the same message.
 
 Signatures are verified with the secret from --secret-file or the environment
-variable POSTHASTE_WEBHOOK_SECRET; other users of this machine could see an
-argument. --subscribe creates a subscription to this receiver, verifies with
-its secret, and deletes it at the end. A deployment in AWS cannot reach
-127.0.0.1: run a tunnel, and give its public URL with --url.
+variable POSTHASTE_WEBHOOK_SECRET, because other users of this machine could
+see a secret in the arguments. --subscribe creates a subscription to this
+receiver, verifies with its secret, and deletes it at the end. A deployment in
+AWS cannot reach 127.0.0.1: run a tunnel, and give its public URL with --url.
 
 Exit status: 0 after Ctrl-C, --for or --count.
 `;
@@ -27,7 +27,7 @@ export function addListen(command: Command, terminal: Terminal): void {
     .option('--port <N>', 'port on 127.0.0.1 (default: a free port)', wholeNumberOf(1, 65_535))
     .option('--path <PATH>', 'accept requests for this path', pathOf, '/')
     .addOption(
-      new Option('--answer <SCRIPT>', 'answer requests by this script')
+      new Option('--answer <SCRIPT>', 'answer requests as this script says')
         .argParser(answerScriptOf)
         .default(answerScriptOf('200'), '200'),
     )
@@ -39,7 +39,7 @@ export function addListen(command: Command, terminal: Terminal): void {
     .option('--url <URL>', 'public URL of this receiver, for --subscribe')
     .option('--policy <JSON>', 'retry policy, for --subscribe', jsonObjectOf)
     .option('--count <N>', 'stop after this number of requests', wholeNumberOf(1))
-    .option('--for <TIME>', 'stop after this time: seconds, or 30m, 1h', durationOf)
+    .option('--for <DURATION>', 'stop after this long: seconds, or 30m, 1h', durationOf)
     .action(async (options: ListenOptions) => {
       const { subscribe, url, policy } = options;
       if (subscribe === undefined && (url !== undefined || policy !== undefined)) {

@@ -30,7 +30,7 @@ export async function runListen(
   signal: AbortSignal,
   terminal: Terminal,
 ): Promise<void> {
-  const enough = new AbortController();
+  const countReached = new AbortController();
   const secret = { verifier: await givenVerifier(options, terminal) };
   let answered = 0;
   const receiver = await startWebhookReceiver({
@@ -44,7 +44,7 @@ export async function runListen(
     },
     onAnswered: () => {
       answered += 1;
-      if (answered === options.count) enough.abort();
+      if (answered === options.count) countReached.abort();
     },
   });
   try {
@@ -55,7 +55,7 @@ export async function runListen(
       terminal.printError(
         `Listening on ${receiver.url}${subscription === undefined ? '' : `, subscribed to ${subscription.queue}`}.`,
       );
-      await untilEnd([signal, enough.signal], options.for);
+      await untilEnd([signal, countReached.signal], options.for);
     } finally {
       await subscription?.end();
     }

@@ -57,7 +57,7 @@ function printBody(body: string | undefined, id: string, terminal: Terminal): vo
 }
 
 function describeMessage(view: MessageView, body: string | undefined): string {
-  const { id, queue, type, acceptedAt, duplicates, matched, filtered, deliveries, bodyKept, erasedAt } = view;
+  const { id, queue, type, acceptedAt, duplicates, deliveries, bodyKept, erasedAt } = view;
   const states = Object.entries(deliveries).filter(([, count]) => count > 0);
   return fieldLines([
     ['Message', printable(id)],
@@ -65,12 +65,17 @@ function describeMessage(view: MessageView, body: string | undefined): string {
     ['Type', type === undefined ? undefined : printable(type)],
     ['Accepted', clockTime(acceptedAt)],
     ['Duplicates', String(duplicates)],
-    ['Matched', `${matched} subscriptions${filtered === 0 ? '' : `, ${filtered} filtered`}`],
+    ['Matched', matchesText(view)],
     ['Fan-out', view.unfinished === true ? 'in progress: not sent to all subscriptions yet' : undefined],
     ['Deliveries', states.map(([status, count]) => `${count} ${status}`).join(', ') || 'none yet'],
     ['Erased', clockTime(erasedAt) || undefined],
     ['Data', body === undefined ? (bodyKept ? 'kept' : 'not kept') : printableJson(body)],
   ]).join('\n');
+}
+
+function matchesText({ matched, filtered }: MessageView): string {
+  const subscriptions = `${matched} ${matched === 1 ? 'subscription' : 'subscriptions'}`;
+  return filtered === 0 ? subscriptions : `${subscriptions}, ${filtered} filtered`;
 }
 
 const MORE = `

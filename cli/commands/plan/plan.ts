@@ -7,7 +7,7 @@ import { givenPolicy } from '../../options/retry-policy.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addPlanOptions, planOf, type PlanOptions } from './options.ts';
 import { computePlan, type Outage } from './planned.ts';
-import { operationTable, regionPrices, type Read, type RegionPrices } from './tables.ts';
+import { operationTable, regionPrices, type Validated, type RegionPrices } from './tables.ts';
 import { planText } from './text.ts';
 
 const HELP = `
@@ -51,7 +51,7 @@ type PlanRequest = {
 };
 
 /** Validates what commander cannot check, and returns all faults together. */
-async function requestOf(options: PlanOptions, terminal: Terminal): Promise<Read<PlanRequest>> {
+async function requestOf(options: PlanOptions, terminal: Terminal): Promise<Validated<PlanRequest>> {
   const { policy = {}, refusal } = givenPolicy(options.policy, 'policy.');
   const { prices: file } = options;
   const given = file === undefined ? undefined : await readInput(file, MOST_PRICES_BYTES, terminal);

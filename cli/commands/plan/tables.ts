@@ -3,7 +3,7 @@ import type { FieldError } from '../../../shared/domain/errors.ts';
 import measured from './operations.json' with { type: 'json' };
 import listPrices from './prices.json' with { type: 'json' };
 
-/** Counters per step; a missing one is 0. */
+/** What is counted for a step; a missing counter is 0. */
 export const counters = [
   // Writes of items whose size depends on the plan, including refused writes. The plan converts them to write units.
   'deliveryWrites',
@@ -163,10 +163,13 @@ export function costOf(prices: RegionPrices, what: Priced, quantity: number): nu
   return (quantity * prices[what].usd) / prices[what].per;
 }
 
-export type Read<Value> = { ok: true; value: Value } | { ok: false; fields: FieldError[] };
+export type Validated<Value> = { ok: true; value: Value } | { ok: false; fields: FieldError[] };
 
 /** The prices of a region, from `given` (JSON of the same form) or from the built-in file. */
-export function regionPrices(region: string, given?: string): Read<{ asOf: string; prices: RegionPrices }> {
+export function regionPrices(
+  region: string,
+  given?: string,
+): Validated<{ asOf: string; prices: RegionPrices }> {
   const source = given === undefined ? { ok: true as const, value: listPrices } : parsedJson(given);
   if (!source.ok) return source;
   const prices = pricesSchema.safeParse(source.value);
@@ -184,7 +187,7 @@ export function regionPrices(region: string, given?: string): Read<{ asOf: strin
   return { ok: false, fields: [{ field: 'region', message }] };
 }
 
-function parsedJson(text: string): Read<unknown> {
+function parsedJson(text: string): Validated<unknown> {
   try {
     return { ok: true, value: JSON.parse(text) };
   } catch (error) {

@@ -28,7 +28,7 @@ export function addPolicyCommands(policy: Command, terminal: Terminal): void {
 function addPolicyPreview(policy: Command, terminal: Terminal): void {
   policy
     .command('preview')
-    .description('Show the retry schedule that results from a policy.')
+    .description('Show the retry schedule of a policy.')
     .option('--policy <JSON>', '_retry_policy of the subscription')
     .option('--queue-policy <JSON>', '_retry_policy of the queue')
     .option('--json', 'print JSON: source, policy, retries, totalSeconds')

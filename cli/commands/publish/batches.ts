@@ -56,11 +56,11 @@ const withPauses = async function* <Item>(
 async function isLate(next: Promise<unknown>): Promise<boolean> {
   const enough = new AbortController();
   const late = pause(IDLE_MS, true, { signal: enough.signal }).catch(() => false);
-  const came = next.then(
+  const arrived = next.then(
     () => false,
     () => false,
   );
-  const result = await Promise.race([late, came]);
+  const result = await Promise.race([late, arrived]);
   enough.abort();
   return result;
 }

@@ -46,7 +46,7 @@ export async function publishLines(
   const stopped = new AbortController();
   const signal = AbortSignal.any([options.signal, stopped.signal]);
   const source = openSource(options.file, signal, terminal);
-  const underWay = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   const post = async (batch: readonly OutgoingMessage[]): Promise<void> => {
     try {
       const { published, refused } = await postBatch(api, options.queue, batch);
@@ -68,14 +68,14 @@ export async function publishLines(
         end.unpublished.push(...batch.map(({ line }) => line));
         break;
       }
-      const posting = post(batch).finally(() => underWay.delete(posting));
-      underWay.add(posting);
-      if (underWay.size >= SIDE_BY_SIDE) await Promise.race(underWay);
+      const posting = post(batch).finally(() => inFlight.delete(posting));
+      inFlight.add(posting);
+      if (inFlight.size >= SIDE_BY_SIDE) await Promise.race(inFlight);
     }
   } catch (cause) {
     end.failure ??= notReadable(options.file, cause);
   }
-  await Promise.all(underWay);
+  await Promise.all(inFlight);
   return end;
 }
 

@@ -19,16 +19,18 @@ type Options = DeploymentOptions & {
 };
 
 const MORE = `
-Gives each failed delivery of the period's messages one more round of attempts.
-The recovery runs in the deployment and continues when this command ends, also
-after Ctrl-C during --wait. To stop it, use posthaste recover stop.
+Gives each failed delivery of the window's messages one more round of attempts.
+Without --status, these are the rejected, exhausted and cancelled ones, except
+those that were cancelled manually. The recovery runs in the deployment and
+continues when this command ends, also after Ctrl-C during --wait. To stop it,
+use posthaste recover stop.
 `;
 
 /** `posthaste recover start` */
 export function addRecoverStart(recover: Command, terminal: Terminal): void {
   const command = recover
     .command('start')
-    .description('Replay the failed deliveries of a period.')
+    .description('Replay the failed deliveries of a time window.')
     .argument('<queue>', 'name of the queue', queueOf)
     .requiredOption('--since <TIME>', `messages accepted since this time (required): ${TIME_FORMS}`, timeOf)
     .option('--until <TIME>', 'messages accepted before this time (default: now)', timeOf)

@@ -1,4 +1,4 @@
-import type { RedriveEnd, RedriveResult, RedriveTally } from './redrive-letters.ts';
+import type { RedriveEnd, RedriveResult, RedriveTally } from './redrive-dead-letters.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
 import { printable } from '../../output/printable.ts';
@@ -46,7 +46,7 @@ const SUBJECTS: Record<RedrivenQueue, string> = {
   ingress: 'Dead letters of the ingress queue',
   delivery: 'Dead letters of the delivery queue',
   operation: 'Dead letters of the operation queue',
-  undeliverable: 'Undeliverable deliveries',
+  undeliverable: 'Notices of undeliverable deliveries',
 };
 
 /** The result as a sentence. The number left is exact only if the queue was emptied. */

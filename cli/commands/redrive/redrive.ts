@@ -12,8 +12,9 @@ ingress        sends dead letters back to the ingress queue, with the same
 delivery       sends dead letters back to the delivery and retry queues
 operation      continues recoveries and cancellations where they stopped
 undeliverable  retries deliveries that were rejected or exhausted, and removes
-               their notices. If a delivery is meanwhile delivered, cancelled or
-               open, its notice is settled: removed without a retry
+               their notices. A delivery that is delivered, cancelled or open
+               by now needs no retry: its notice is settled, which means
+               removed without a retry
 
 Messages that cannot be read or retried are skipped and stay in their queue.
 Only messages sent before the command started are redriven. It is safe to

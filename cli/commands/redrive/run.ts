@@ -14,7 +14,7 @@ import {
   type RedriveRequest,
   type RedriveResult,
   type RedriveTally,
-} from './redrive-letters.ts';
+} from './redrive-dead-letters.ts';
 import { apiOf } from '../../api/api-access.ts';
 import { apiClient } from '../../api/api-client.ts';
 import { findDeployment, type Deployment, type DeploymentChoice } from '../../deployment.ts';

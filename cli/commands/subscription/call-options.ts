@@ -4,7 +4,7 @@ import { collect, jsonObjectOf, wholeNumberOf } from '../../options/arguments.ts
 import { durationOf } from '../../options/time.ts';
 import { textOf, withMembers } from '../../options/json-text.ts';
 
-/** Command options that say how a subscriber is called. JSON values are source text. */
+/** Command options for the requests to a subscriber. JSON values are source text. */
 export type CallOptions = {
   options?: string;
   policy?: string;
@@ -35,25 +35,25 @@ export function addCallOptions(command: Command): Command {
 }
 
 /** Whether any of these options was given, apart from `--options`. */
-export function isAnyGiven(how: CallOptions): boolean {
-  return Object.values(membersOf(how)).some(([, text]) => text !== undefined);
+export function isAnyGiven(given: CallOptions): boolean {
+  return Object.values(membersOf(given)).some(([, text]) => text !== undefined);
 }
 
-/** The source text of the API's `options`: those in `before`, overridden by the given ones. */
-export function optionsText(how: CallOptions, before = '{}'): string {
-  return withMembers(how.options ?? before, membersOf(how));
+/** The source text of the API's `options`: those in `before`, overridden by the given options. */
+export function optionsText(given: CallOptions, before = '{}'): string {
+  return withMembers(given.options ?? before, membersOf(given));
 }
 
-function membersOf(how: CallOptions): (readonly [string, string | undefined])[] {
+function membersOf(given: CallOptions): (readonly [string, string | undefined])[] {
   return [
-    ['_retry_policy', how.policy],
-    ['post_headers', how.header && textOf(Object.fromEntries(how.header))],
-    ['post_data', textOf(how.postData)],
-    ['raw_delivery', textOf(how.raw)],
-    ['attempt_timeout', textOf(how.attemptTimeout)],
-    ['max_per_second', textOf(how.maxPerSecond)],
-    ['event_types', textOf(how.eventType)],
-    ['filter', how.filter],
+    ['_retry_policy', given.policy],
+    ['post_headers', given.header && textOf(Object.fromEntries(given.header))],
+    ['post_data', textOf(given.postData)],
+    ['raw_delivery', textOf(given.raw)],
+    ['attempt_timeout', textOf(given.attemptTimeout)],
+    ['max_per_second', textOf(given.maxPerSecond)],
+    ['event_types', textOf(given.eventType)],
+    ['filter', given.filter],
   ];
 }
 

@@ -20,8 +20,8 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
     .argument('<queue>', 'name of the queue', queueOf)
     .argument('<URL>', 'http or https URL of the subscriber')
     .option(
-      '--ttl <TIME>',
-      'the subscription expires after this time: seconds, or 30m, 1h, 2d (default: never)',
+      '--ttl <DURATION>',
+      'the subscription expires after this long: seconds, or 30m, 1h, 2d (default: never)',
       ttlOf,
     )
     .action(async (queue: string, subscriber: string, { ttl, ...options }: Options) => {

@@ -11,19 +11,20 @@ import type { Terminal } from '../../terminal.ts';
 type Options = DeploymentOptions & { type?: string; secretFile?: string; grace?: number };
 
 const MORE = `
-Until the old secret expires, requests carry signatures with both. The secret
-is read from a file because other users of this machine could see an argument.
+Until the old secret expires, requests are signed with both. For v1a, only the
+public key is printed. --secret-file takes a file because other users of this
+machine could see a secret in the arguments.
 `;
 
 /** `posthaste subscription rotate-secret` */
 export function addRotateSecret(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('rotate-secret')
-    .description('Replace the signing secret of a subscription, and print the new one once.')
+    .description('Replace the signing secret of a subscription. The new secret or public key is shown once.')
     .argument('<queue>', 'name of the queue', queueOf)
     .argument('<subscription>', 'id of the subscription', idOf)
     .addOption(
-      new Option('--type <TYPE>', 'v1: shared secret (HMAC); v1a: key pair (Ed25519)').choices(
+      new Option('--type <TYPE>', 'v1: shared secret (HMAC, the default); v1a: key pair (Ed25519)').choices(
         SIGNING_SCHEMES,
       ),
     )
@@ -48,9 +49,10 @@ export function addRotateSecret(subscription: Command, terminal: Terminal): void
       const { secret, publicKey, previousExpiresAt } = rotated;
       if (secret !== undefined)
         terminal.print(`New signing secret (save it now, it is not shown again): ${printable(secret)}`);
-      if (publicKey !== undefined) terminal.print(`Public key: ${printable(publicKey)}`);
+      if (publicKey !== undefined)
+        terminal.print(`New public key (save it now, it is not shown again): ${printable(publicKey)}`);
       if (typeof previousExpiresAt === 'string')
-        terminal.print(`The previous secret stays valid until ${printable(previousExpiresAt)}.`);
+        terminal.print(`The old secret stays valid until ${printable(previousExpiresAt)}.`);
     });
   onDeployment(command, {
     json: 'secret or publicKey, previousExpiresAt',

@@ -30,8 +30,8 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
     .option('--url <URL>', 'new URL of the subscriber')
     .option('--keep-secret', 'keep the signing secret, even if --url is on another host')
     .option(
-      '--ttl <TIME>',
-      'the subscription expires after this time from now: seconds, or 30m, 1h, 2d',
+      '--ttl <DURATION>',
+      'the subscription expires this long after the change: seconds, or 30m, 1h, 2d',
       ttlOf,
     )
     .action(async (queue: string, id: string, { json, url, keepSecret, ttl, ...options }: Options) => {
@@ -66,12 +66,12 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
   });
 }
 
-/** The API replaces all options, so the current ones are read and sent with the changes. */
+/** The API replaces all options, so this reads the current ones and adds the changes. */
 async function changedOptions(
-  how: CallOptions,
+  given: CallOptions,
   before: () => Promise<SubscriptionView>,
 ): Promise<string | undefined> {
-  if (how.options !== undefined) return optionsText(how);
-  if (!isAnyGiven(how)) return undefined;
-  return optionsText(how, JSON.stringify((await before()).options));
+  if (given.options !== undefined) return optionsText(given);
+  if (!isAnyGiven(given)) return undefined;
+  return optionsText(given, JSON.stringify((await before()).options));
 }

@@ -12,7 +12,7 @@ const RETRIES_AUTOMATICALLY = 'This page retries automatically.';
 /** By error code: those of the console command first, then common codes of the API. */
 const WORDS_BY_CODE: Readonly<Record<string, Omit<FailureWords, 'detail'>>> = {
   token_refused: { title: 'The session of this page has ended', advice: START_AGAIN },
-  unreachable: { title: 'The API cannot be reached', advice: RETRIES_AUTOMATICALLY },
+  unreachable: { title: 'No response from the API', advice: RETRIES_AUTOMATICALLY },
   timeout: { title: 'The API did not respond in time', advice: RETRIES_AUTOMATICALLY },
   unavailable: { title: 'The API is unavailable', advice: RETRIES_AUTOMATICALLY },
   too_many_requests: { title: 'The API is busy', advice: RETRIES_AUTOMATICALLY },
@@ -22,7 +22,7 @@ const WORDS_BY_CODE: Readonly<Record<string, Omit<FailureWords, 'detail'>>> = {
   },
   no_credentials: {
     title: 'No AWS credentials found',
-    advice: 'Configure them as for the AWS CLI, and start the console again.',
+    advice: 'Configure them as for the AWS CLI, then start the console again.',
   },
   no_deployment: {
     title: 'No deployment found',
@@ -31,7 +31,7 @@ const WORDS_BY_CODE: Readonly<Record<string, Omit<FailureWords, 'detail'>>> = {
   },
   unauthorized: {
     title: 'The API requires a token',
-    advice: 'Set POSTHASTE_TOKEN to a token from its issuer, and start the console again.',
+    advice: 'Set POSTHASTE_TOKEN to a token from its issuer, then start the console again.',
   },
   forbidden: {
     title: 'Permission denied',
@@ -85,10 +85,13 @@ function sentence(text: string): string {
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }
 
+/** Whether the API found nothing at the requested path. */
+export function isNotFound(failure: unknown): boolean {
+  return failure instanceof ApiRefusal && failure.code === 'not_found';
+}
+
 /** Whether a retry can succeed: not after a refused session token, nor for something that does not exist. */
 export function isTransient(failure: unknown): boolean {
-  return !(
-    failure instanceof ApiRefusal &&
-    (failure.code === 'token_refused' || failure.code === 'not_found')
-  );
+  const isRefusedToken = failure instanceof ApiRefusal && failure.code === 'token_refused';
+  return !isRefusedToken && !isNotFound(failure);
 }

@@ -12,7 +12,7 @@ const MAX_CONCURRENT = 6;
 
 /** The command that served the page no longer responds. */
 export class ConsoleStopped extends Error {
-  override readonly name = 'ConsoleGone';
+  override readonly name = 'ConsoleStopped';
 
   constructor(cause: unknown) {
     super('the command that serves this page does not respond', { cause });

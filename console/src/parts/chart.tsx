@@ -28,14 +28,14 @@ export function Chart({
   useEffect(() => {
     const element = ref.current;
     if (element === null || width === 0) return undefined;
-    let over = false;
+    let isDestroyed = false;
     void loadPlot().then((Plot) => {
-      if (over) return;
+      if (isDestroyed) return;
       const given = options((name) => colourIn(element, name));
       chart.current = new Plot({ ...given, width, height }, latest.current, element);
     });
     return () => {
-      over = true;
+      isDestroyed = true;
       chart.current?.destroy();
       chart.current = undefined;
     };

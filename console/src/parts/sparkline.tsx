@@ -23,15 +23,21 @@ function isDownward(spark: SparkStatus): boolean {
 }
 
 /** The outcomes of the last messages, newest on the right. */
-export function Sparkline({ sparks, room }: { sparks: readonly SparkStatus[]; room: number }): JSX.Element {
+export function Sparkline({
+  sparks,
+  places,
+}: {
+  sparks: readonly SparkStatus[];
+  places: number;
+}): JSX.Element {
   return (
     <svg
       class="sparkline"
       role="img"
       aria-label={summaryOf(sparks)}
-      width={room * (WIDTH + 1)}
+      width={places * (WIDTH + 1)}
       height={HEIGHT}
-      viewBox={`0 0 ${room * (WIDTH + 1)} ${HEIGHT}`}
+      viewBox={`0 0 ${places * (WIDTH + 1)} ${HEIGHT}`}
     >
       {sparks.map((spark, index) => {
         const height = HEIGHTS[spark];
@@ -39,7 +45,7 @@ export function Sparkline({ sparks, room }: { sparks: readonly SparkStatus[]; ro
           <rect
             key={index}
             class={`bar tone-${spark}`}
-            x={(room - sparks.length + index) * (WIDTH + 1)}
+            x={(places - sparks.length + index) * (WIDTH + 1)}
             y={HEIGHT - height}
             width={WIDTH}
             height={height}

@@ -19,14 +19,14 @@ export function Masthead({ info, route }: { info: ConsoleInfo | undefined; route
         </svg>
         Posthaste
       </a>
-      <nav class="rooms" aria-label="Console">
+      <nav class="pages" aria-label="Console">
         {PAGES.map(([page, text, href]) => (
           <a key={page} href={href} aria-current={isIn(page, route) ? 'page' : undefined}>
             {text}
           </a>
         ))}
       </nav>
-      <div class="whereabouts">
+      <div class="masthead-end">
         <DeploymentName info={info} />
         <ThemeSwitch />
       </div>
@@ -34,8 +34,8 @@ export function Masthead({ info, route }: { info: ConsoleInfo | undefined; route
   );
 }
 
-function isIn(room: string, route: Route): boolean {
-  return route.page === room && !('queue' in route);
+function isIn(page: string, route: Route): boolean {
+  return route.page === page && !('queue' in route);
 }
 
 function DeploymentName({ info }: { info: ConsoleInfo | undefined }): JSX.Element | null {

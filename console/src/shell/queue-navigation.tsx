@@ -5,7 +5,7 @@ import { hrefTo, type Route } from '../route.ts';
 export function QueueNavigation({ route }: { route: Route }): JSX.Element | null {
   if (!('queue' in route)) return null;
   const { queue } = route;
-  const rooms = [
+  const tabs = [
     ['queue', 'Queue', hrefTo({ page: 'queue', queue })],
     ['messages', 'Messages', hrefTo({ page: 'messages', queue, query: {} })],
     ['deliveries', 'Deliveries', hrefTo({ page: 'deliveries', queue, query: {} })],
@@ -14,7 +14,7 @@ export function QueueNavigation({ route }: { route: Route }): JSX.Element | null
   ] as const;
   return (
     <nav class="tabs" aria-label={`Queue ${queue}`}>
-      {rooms.map(([page, text, href]) => (
+      {tabs.map(([page, text, href]) => (
         <a key={page} href={href} aria-current={route.page === page ? 'page' : undefined}>
           {text}
         </a>

@@ -37,12 +37,12 @@ export const inMemoryDeliveryQueue = <Job extends FirstJob>(
   },
 });
 
-export type OrderedOperation = { operation: Operation; delaySeconds: number };
+export type QueuedOperation = { operation: Operation; delaySeconds: number };
 
 /** Collects operations in a list. */
-export const inMemoryOperations = (ordered: OrderedOperation[]): Operations => ({
+export const inMemoryOperations = (queued: QueuedOperation[]): Operations => ({
   send: (operation, delaySeconds = 0) => {
-    ordered.push(structuredClone({ operation, delaySeconds }));
+    queued.push(structuredClone({ operation, delaySeconds }));
     return Promise.resolve();
   },
 });

@@ -37,11 +37,11 @@ export const oneSubscriptionWorld = () => {
       return found;
     },
     /** Types of the published operator events about subscriptions. */
-    told: (): string[] =>
+    publishedEvents: (): string[] =>
       world.operatorEvents.published
         .map(({ type }) => type)
         .filter((type) => type.startsWith('subscription.')),
-    unnoted: () => world.journal.facts.filter(({ fact }) => fact === 'health_unnoted'),
+    unrecordedHealth: () => world.journal.facts.filter(({ fact }) => fact === 'health_unnoted'),
     /** Rejects events of this type until the returned function is called. */
     refuseEvents: (type: OperatorEvent['type']): (() => void) => {
       const publish = world.operatorEvents.publish.bind(world.operatorEvents);

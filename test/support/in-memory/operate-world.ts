@@ -16,7 +16,7 @@ import { inMemoryDeliveries } from './in-memory-deliveries.ts';
 import { inMemoryDeliveryListings } from './in-memory-delivery-listings.ts';
 import { inMemoryJournal } from './in-memory-journal.ts';
 import { inMemoryMessageRecords } from './in-memory-message-records.ts';
-import { inMemoryOperations, type OrderedOperation } from './in-memory-queues.ts';
+import { inMemoryOperations, type QueuedOperation } from './in-memory-queues.ts';
 import { inMemoryPayloads } from './in-memory-payloads.ts';
 import { inMemoryRateLimits } from './in-memory-rate-limits.ts';
 import { inMemoryRecoveries } from './in-memory-recoveries.ts';
@@ -30,16 +30,16 @@ const INVOCATION_MS = OPERATE_TIMEOUT_SECONDS * 1000;
 /** Visibility timeout of a message whose invocation crashed, in seconds. */
 const VISIBILITY_SECONDS = visibilityTimeout(OPERATE_TIMEOUT_SECONDS);
 
-/** Recoveries are ordered a day after the deliveries they select. */
-export const ORDERED_AT = SOME_TIME + DAY_MS;
+/** Recoveries are requested a day after the deliveries they select. */
+export const REQUESTED_AT = SOME_TIME + DAY_MS;
 
 /** The operate function on in-memory ports, with a queue that redelivers operations whose handling throws. */
 export const operateWorld = () => {
-  const time = { now: ORDERED_AT };
-  const ordered: OrderedOperation[] = [];
+  const time = { now: REQUESTED_AT };
+  const queued: QueuedOperation[] = [];
   const woken: WakeUp[] = [];
   const unscheduled: string[] = [];
-  let orders = 0;
+  let recoveryCount = 0;
   const clock = { now: () => time.now };
   const registry = inMemorySubscriptions(clock);
   const deliveries = inMemoryDeliveries();
@@ -53,7 +53,7 @@ export const operateWorld = () => {
     payloads: inMemoryPayloads(),
     rateLimits: inMemoryRateLimits(clock),
     recoveries: inMemoryRecoveries(),
-    operations: inMemoryOperations(ordered),
+    operations: inMemoryOperations(queued),
     journal: inMemoryJournal(),
     wakeUps: {
       sendDelayed: (wakeUp: WakeUp) => {
@@ -95,17 +95,17 @@ export const operateWorld = () => {
     return found;
   };
 
-  const order = async (selection: Partial<RecoverySelection> = {}) => {
-    const asked = { queue: 'orders', since: SOME_TIME - DAY_MS, until: time.now, ...selection };
-    orders += 1;
-    const recovery = newRecovery(recoveryIdOf(time.now, `r-${orders}`), asked, {
+  const startRecovery = async (selection: Partial<RecoverySelection> = {}) => {
+    const selected = { queue: 'orders', since: SOME_TIME - DAY_MS, until: time.now, ...selection };
+    recoveryCount += 1;
+    const recovery = newRecovery(recoveryIdOf(time.now, `r-${recoveryCount}`), selected, {
       now: time.now,
       retentionMs: settings.retentionMs,
     });
     await ports.recoveries.create(recovery);
     const operation = {
       kind: 'recovery' as const,
-      queue: asked.queue,
+      queue: selected.queue,
       recoveryId: recovery.id,
       orderedAt: time.now,
     };
@@ -115,7 +115,7 @@ export const operateWorld = () => {
       id: recovery.id,
       /** Its current record. */
       found: async () => {
-        const found = await ports.recoveries.find(asked.queue, recovery.id);
+        const found = await ports.recoveries.find(selected.queue, recovery.id);
         if (found === undefined) throw new Error('the recovery is gone');
         return found;
       },
@@ -143,14 +143,14 @@ export const operateWorld = () => {
 
   /** Handles the oldest operation, if any, and queues it again if handling throws. */
   const workOnce = async (context?: OperateContext): Promise<boolean> => {
-    const next = ordered.shift();
+    const next = queued.shift();
     if (next === undefined) return false;
     const { operation, delaySeconds } = next;
     time.now += delaySeconds * 1000;
     try {
       await receive(operation, context);
     } catch {
-      ordered.push({ operation, delaySeconds: VISIBILITY_SECONDS });
+      queued.push({ operation, delaySeconds: VISIBILITY_SECONDS });
     }
     return true;
   };
@@ -169,13 +169,13 @@ export const operateWorld = () => {
     ports,
     settings,
     time,
-    ordered,
+    queued,
     woken,
     unscheduled,
     put,
     keep,
     record,
-    order,
+    startRecovery,
     receive,
     beforeSave,
     workOnce,
@@ -183,7 +183,7 @@ export const operateWorld = () => {
   };
 };
 
-/** A delivery that exhausted its retries before any recovery is ordered. */
+/** A delivery that exhausted its retries before any recovery is requested. */
 export const anExhausted = (
   ids: { messageId?: string; subscriptionId?: string } = {},
   overrides: Partial<Delivery> = {},

@@ -3,7 +3,7 @@ import {
   redrive,
   type RedriveRequest,
   type RedrivePorts,
-} from '../../../cli/commands/redrive/redrive-letters.ts';
+} from '../../../cli/commands/redrive/redrive-dead-letters.ts';
 import { inMemoryDeadLetterQueue, inMemoryWorkQueues } from './in-memory-queues.ts';
 
 export const START = Date.UTC(2026, 0, 1);

@@ -73,7 +73,7 @@ describe('a look-up that a name server refuses', () => {
     expect(await lookUp('short.example')).toEqual([FOUR, SIX]);
   });
 
-  it('is the last of its resolver, while an answered resolver is reused', async () => {
+  it('makes the next look-up use a new resolver, while a resolver that got an answer is reused', async () => {
     const lookUp = await lookUpBy(answerOf, { takesTcp: false });
     const resolvers = vi.spyOn(Resolver.prototype, 'setServers').mock.contexts;
     await lookUp('short.example');

@@ -5,15 +5,15 @@ import { apiUnderTest, faultOf } from './api-under-test.ts';
 const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
 const IMPORT = '/v2/queues/orders/import';
 
-const places = {
+const allowed = {
   allowedAddresses: ['127.0.0.0/8', '169.254.0.0/16'],
   allowedPorts: ['443', '8000-9100'],
   runtimeApi: '127.0.0.1:9001',
 };
 
-describe('a subscriber at a forbidden place', () => {
+describe('a subscriber at a forbidden address or port', () => {
   const withSubscription = async () => {
-    const api = apiUnderTest({ subscriberFault: (url) => subscriberUrlFault(url, places) });
+    const api = apiUnderTest({ subscriberFault: (url) => subscriberUrlFault(url, allowed) });
     const subscriber = 'https://127.0.0.1:9000/';
     expect(await api.call('POST', SUBSCRIPTIONS, { subscriber })).toMatchObject({ status: 201 });
     return api;

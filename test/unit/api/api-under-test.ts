@@ -13,7 +13,7 @@ import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-deli
 import { inMemoryMessageListings } from '../../support/in-memory/in-memory-message-listings.ts';
 import { inMemoryMessageRecords } from '../../support/in-memory/in-memory-message-records.ts';
 import { inMemoryOperatorEvents } from '../../support/in-memory/in-memory-operator-events.ts';
-import { inMemoryOperations, type OrderedOperation } from '../../support/in-memory/in-memory-queues.ts';
+import { inMemoryOperations, type QueuedOperation } from '../../support/in-memory/in-memory-queues.ts';
 import { inMemoryPayloads } from '../../support/in-memory/in-memory-payloads.ts';
 import { inMemoryRateLimits } from '../../support/in-memory/in-memory-rate-limits.ts';
 import { inMemoryRecoveries } from '../../support/in-memory/in-memory-recoveries.ts';
@@ -44,7 +44,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
   const secrets = inMemorySecrets();
   const recoveries = inMemoryRecoveries();
   const operatorEvents = inMemoryOperatorEvents();
-  const ordered: OrderedOperation[] = [];
+  const queued: QueuedOperation[] = [];
   const published: string[] = [];
   const jobs: DeliveryJob[] = [];
   const wakeUps: WakeUp[] = [];
@@ -66,7 +66,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
       },
     },
     recoveries,
-    operations: inMemoryOperations(ordered),
+    operations: inMemoryOperations(queued),
     operatorEvents,
     queueDepths: {
       approximate: () =>
@@ -154,7 +154,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
     secrets,
     recoveries,
     operatorEvents,
-    ordered,
+    queued,
     published,
     jobs,
     wakeUps,

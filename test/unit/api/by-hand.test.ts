@@ -34,7 +34,7 @@ const recorded = async (delivery: Partial<Delivery>): Promise<void> => {
 const next = { number: 2, phase: 'backoff', dueAt: NOON + 60_000, by: 'scheduler' } as const;
 
 describe('POST …/retry', () => {
-  it('makes the next attempt due now and sends a wake-up', async () => {
+  it('makes the next attempt due now, and sends a wake-up', async () => {
     await recorded({ status: 'retrying', attempts: [anAttempt()], next, overdueAt: next.dueAt });
 
     expect(await api.call('POST', `${PATH}/retry`)).toMatchObject({
@@ -68,7 +68,7 @@ describe('POST …/retry', () => {
     expect(await api.deliveries.find(KEY)).toMatchObject({ round: 2, reason: undefined });
   });
 
-  it("accepts the producer's message id", async () => {
+  it("answers 404, not 400, for a producer's id of an unknown message", async () => {
     expect(
       await api.call('POST', '/v2/queues/orders/messages/an%20id/deliveries/subscription-1/retry'),
     ).toMatchObject({ status: 404, body: faultOf('not_found') });

@@ -163,36 +163,36 @@ describe('POST …/disable and …/enable', () => {
 
 describe('DELETE /v2/queues/{queue}/subscriptions/{id}', () => {
   it('hides the subscription at once, and sends an operation that cancels its deliveries and removes it', async () => {
-    const { call, registry, ordered } = await withSubscription();
+    const { call, registry, queued } = await withSubscription();
     expect(await call('DELETE', ONE)).toMatchObject({ status: 204 });
     expect(await call('GET', ONE)).toMatchObject({ status: 404 });
     expect((await call('GET', PATH)).body).toMatchObject({ subscriptions: [] });
-    expect(ordered.map(({ operation }) => operation)).toEqual([
+    expect(queued.map(({ operation }) => operation)).toEqual([
       { kind: 'cancellation', queue: 'orders', subscriptionId: 'id-1', deletedAt: NOON },
     ]);
     expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({ deletedAt: NOON });
   });
 
   it('sends the same operation again for a repeat, because the first may not have been sent', async () => {
-    const { call, ordered, time } = await withSubscription();
+    const { call, queued, time } = await withSubscription();
     await call('DELETE', ONE);
     time.now += 1000;
     await call('DELETE', ONE);
-    expect(ordered[1]).toEqual(ordered[0]);
+    expect(queued[1]).toEqual(queued[0]);
   });
 
   it('sends no operation for a subscription that does not exist', async () => {
-    const { call, ordered } = await withSubscription();
+    const { call, queued } = await withSubscription();
     for (const id of ['id-2', 'not%20an%20id']) await call('DELETE', `${PATH}/${id}`);
-    expect(ordered).toEqual([]);
+    expect(queued).toEqual([]);
   });
 });
 
 describe('DELETE /v2/queues/{queue}', () => {
   it('sends an operation that cancels its pending deliveries', async () => {
-    const { call, ordered } = await withSubscription();
+    const { call, queued } = await withSubscription();
     await call('DELETE', '/v2/queues/orders');
-    expect(ordered.map(({ operation }) => operation)).toEqual([
+    expect(queued.map(({ operation }) => operation)).toEqual([
       { kind: 'cancellation', queue: 'orders', deletedAt: NOON },
     ]);
   });

@@ -182,7 +182,7 @@ describe('DELETE /v2/queues/{queue}', () => {
   });
 
   it('answers after a second, and leaves the remaining subscriptions to operate', async () => {
-    const { registry, time, ordered } = apiUnderTest();
+    const { registry, time, queued } = apiUnderTest();
     const slow = {
       ...registry,
       removeDeletedQueue: (_name: string, hasTime: () => boolean) => {
@@ -197,8 +197,8 @@ describe('DELETE /v2/queues/{queue}', () => {
     const startedAt = time.now;
     expect(await api.call('DELETE', '/v2/queues/orders')).toMatchObject({ status: 204 });
     expect(time.now - startedAt).toBe(1_000);
-    expect(ordered).toEqual([]);
-    expect(api.ordered).toEqual([
+    expect(queued).toEqual([]);
+    expect(api.queued).toEqual([
       { operation: { kind: 'cancellation', queue: 'orders', deletedAt: startedAt }, delaySeconds: 2 },
     ]);
   });

@@ -20,7 +20,7 @@ const withQueue = async () => {
 
 describe('POST /v2/queues/{queue}/recoveries', () => {
   it('records a recovery, sends the operation, and answers with the recovery', async () => {
-    const { call, ordered, recoveries } = await withQueue();
+    const { call, queued, recoveries } = await withQueue();
     const { status, headers, body } = await call('POST', PATH, {
       ...WINDOW,
       subscription: 's-1',
@@ -52,7 +52,7 @@ describe('POST /v2/queues/{queue}/recoveries', () => {
       },
     });
     const operation = { kind: 'recovery', queue: 'orders', recoveryId: view.id, orderedAt: NOON };
-    expect(ordered).toEqual([{ operation, delaySeconds: 3 }]);
+    expect(queued).toEqual([{ operation, delaySeconds: 3 }]);
   });
 
   it('treats an end in the future as now', async () => {
@@ -92,19 +92,19 @@ describe('POST /v2/queues/{queue}/recoveries', () => {
     [{ ...WINDOW, queue: 'orders' }, 'queue'],
     [[], 'body'],
   ])('refuses %j', async (body, field) => {
-    const { call, ordered, changes } = await withQueue();
+    const { call, queued, changes } = await withQueue();
     expect(await call('POST', PATH, body)).toMatchObject({
       status: 400,
       body: faultOf('invalid_request', field),
     });
     expect(await call('GET', PATH)).toMatchObject({ body: { recoveries: [] } });
-    expect([ordered, changes]).toEqual([[], []]);
+    expect([queued, changes]).toEqual([[], []]);
   });
 
   it('answers 404 for an unknown queue', async () => {
-    const { call, ordered } = apiUnderTest();
+    const { call, queued } = apiUnderTest();
     expect(await call('POST', PATH, WINDOW)).toMatchObject({ status: 404, body: faultOf('not_found') });
-    expect(ordered).toEqual([]);
+    expect(queued).toEqual([]);
   });
 
   it('leaves no recovery on record that never runs, if it fails halfway', async () => {
@@ -119,7 +119,7 @@ describe('POST /v2/queues/{queue}/recoveries', () => {
     });
     await unkept.call('PUT', '/v2/queues/orders', {});
     expect(await unkept.call('POST', PATH, WINDOW)).toMatchObject({ status: 500 });
-    expect(unkept.ordered).toHaveLength(1);
+    expect(unkept.queued).toHaveLength(1);
   });
 });
 

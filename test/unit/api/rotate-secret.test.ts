@@ -37,7 +37,7 @@ describe('a subscription', () => {
 
   it('is not created if its secret cannot be sealed', async () => {
     const { call, world, faults } = apiUnderTest({
-      secretSealer: { seal: () => Promise.reject(new Error('KMS does not answer')) },
+      secretSealer: { seal: () => Promise.reject(new Error('KMS does not respond')) },
     });
     const answer = await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' });
     expect(answer).toMatchObject({ status: 500, body: faultOf('internal') });

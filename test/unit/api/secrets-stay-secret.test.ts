@@ -54,7 +54,7 @@ describe('a signing secret', () => {
   });
 
   it('does not appear in the error that is reported if it cannot be sealed', async () => {
-    const outage = new Error('KMS does not answer');
+    const outage = new Error('KMS does not respond');
     const { call, faults } = apiUnderTest({ secretSealer: { seal: () => Promise.reject(outage) } });
     await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' });
     expect(faults.map(({ fault }) => fault)).toEqual([outage]);

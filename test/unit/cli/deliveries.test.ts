@@ -89,7 +89,7 @@ describe('posthaste deliveries', () => {
     const api = await stubApi({ [OF_MESSAGE]: () => page(delivered) });
     const { stdout } = await api.run(['deliveries', 'list', 'orders', '--message', 'm1']);
     expect(stdout).toBe(
-      'Message  Subscription  Status     Attempts  Last result  Next attempt\nm1       s1            delivered         2  200\n',
+      'Message  Subscription  Status     Attempts  Last response  Next attempt\nm1       s1            delivered         2  200\n',
     );
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-letter.ts';
-import { RedriveFailedError } from '../../../cli/commands/redrive/redrive-letters.ts';
+import { RedriveFailedError } from '../../../cli/commands/redrive/redrive-dead-letters.ts';
 import { aLetter, letters, redriveWorld, START } from '../../support/in-memory/redrive-world.ts';
 
 describe('an interrupted redrive', () => {

@@ -101,7 +101,7 @@ describe('posthaste redrive undeliverable', () => {
     });
     const { stdout } = await run();
     expect(stdout).toMatch(
-      /^Undeliverable deliveries in Posthaste: 0 redriven, 4 settled \(.*\), 0 skipped, 0 left\.\n$/,
+      /^Notices of undeliverable deliveries in Posthaste: 0 redriven, 4 settled \(.*\), 0 skipped, 0 left\.\n$/,
     );
     for (const reason of ['delivered', 'under_way', 'cancelled', 'ended_again'])
       expect(stdout).toContain(`${reason} 1`);

@@ -154,7 +154,7 @@ describe('an internal fault between two steps of a chunk member', () => {
     const sendDelayed = world.wakeUps.sendDelayed.bind(world.wakeUps);
     world.wakeUps.sendDelayed = () => {
       world.wakeUps.sendDelayed = sendDelayed;
-      return Promise.reject(new Error('SQS does not answer'));
+      return Promise.reject(new Error('SQS does not respond'));
     };
     await world.publish();
     await world.clock.run();
@@ -170,7 +170,7 @@ describe('an internal fault between two steps of a chunk member', () => {
     const send = world.undeliverables.send.bind(world.undeliverables);
     world.undeliverables.send = () => {
       world.undeliverables.send = send;
-      return Promise.reject(new Error('SQS does not answer'));
+      return Promise.reject(new Error('SQS does not respond'));
     };
     await world.publish();
     await world.clock.run();

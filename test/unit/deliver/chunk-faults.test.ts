@@ -79,7 +79,7 @@ describe('an internal fault before the claim of a chunk', () => {
 
   it('prevents the claim if no secret can be decrypted', async () => {
     const world = await signedWorld(10);
-    world.secretOpener.outage = new Error('KMS does not answer');
+    world.secretOpener.outage = new Error('KMS does not respond');
     await world.publish();
     await world.until(OUTAGE_MS);
     expect(world.writes()).toEqual([]);
@@ -131,7 +131,7 @@ const loseSecretAfterClaim = (world: ChunkedWorld): void => {
   let args = 0;
   world.secretOpener.open = (...what) => {
     args += 1;
-    return args === 2 ? Promise.reject(new Error('KMS does not answer')) : open(...what);
+    return args === 2 ? Promise.reject(new Error('KMS does not respond')) : open(...what);
   };
 };
 

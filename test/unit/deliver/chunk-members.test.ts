@@ -119,7 +119,7 @@ describe('a member of a chunk', () => {
     const secret = makeSecret('v1', (bytes) => new Uint8Array(bytes));
     const sealed = await world.secretOpener.seal({ queue: 'orders', subscriptionId: 'signed' }, secret);
     await world.subscribe('signed', { secrets: [{ sealed }] });
-    world.secretOpener.outage = new Error('KMS does not answer');
+    world.secretOpener.outage = new Error('KMS does not respond');
     await world.publish();
     await world.until(1_000);
 

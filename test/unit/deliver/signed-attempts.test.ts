@@ -124,7 +124,7 @@ describe('while a secret rotates', () => {
 });
 
 describe('a secret that cannot be decrypted', () => {
-  const outage = new Error('KMS does not answer');
+  const outage = new Error('KMS does not respond');
 
   it('prevents the request without spending or losing an attempt', async () => {
     await subscribeWith([{ sealed: await sealed(1) }]);

@@ -19,20 +19,20 @@ describe('an operator event', () => {
   it('that could not be sent is sent by an attempt a minute later', async () => {
     await world.subscribe({ failing: world.failing(DAY, 19) });
     await world.answer(status(500));
-    expect(world.told()).toEqual(['subscription.failing']);
+    expect(world.publishedEvents()).toEqual(['subscription.failing']);
 
     const repair = world.refuseEvents('subscription.recovered');
     await world.answer(status(200));
     repair();
-    expect(world.told()).toEqual(['subscription.failing']);
-    expect(world.unnoted()).toMatchObject([{ queue: 'orders', subscriptionId: 'subscription-1' }]);
+    expect(world.publishedEvents()).toEqual(['subscription.failing']);
+    expect(world.unrecordedHealth()).toMatchObject([{ queue: 'orders', subscriptionId: 'subscription-1' }]);
 
     await world.later(MINUTE - 1);
     await world.answer(status(200));
-    expect(world.told()).toEqual(['subscription.failing']);
+    expect(world.publishedEvents()).toEqual(['subscription.failing']);
     await world.later(1);
     await world.answer(status(200));
-    expect(world.told()).toEqual(['subscription.failing', 'subscription.recovered']);
+    expect(world.publishedEvents()).toEqual(['subscription.failing', 'subscription.recovered']);
     expect(await world.subscription()).not.toHaveProperty('unsent');
   });
 
@@ -44,9 +44,9 @@ describe('an operator event', () => {
     repair();
     await world.later(MINUTE);
     await world.answer();
-    expect(world.told()).toEqual(['subscription.disabled']);
+    expect(world.publishedEvents()).toEqual(['subscription.disabled']);
     await world.answer();
-    expect(world.told()).toEqual(['subscription.disabled']);
+    expect(world.publishedEvents()).toEqual(['subscription.disabled']);
   });
 
   it('waits until the earlier event is sent', async () => {
@@ -54,7 +54,7 @@ describe('an operator event', () => {
     const event = { type: 'subscription.failing', since, failures: 20 } as const;
     await world.subscribe({ failing: { since, failures: 20 }, unsent: { event, at: world.clock.now() } });
     await world.answer(status(200));
-    expect(world.told()).toEqual(['subscription.failing', 'subscription.recovered']);
+    expect(world.publishedEvents()).toEqual(['subscription.failing', 'subscription.recovered']);
     expect(await world.subscription()).not.toHaveProperty('unsent');
     expect(await world.subscription()).not.toHaveProperty('failing');
   });
@@ -70,7 +70,7 @@ describe('a health update that fails', () => {
     dynamoIsDown();
     await world.answer();
     expect(await world.delivery()).toMatchObject({ status: 'exhausted', owed: [] });
-    expect(world.unnoted()).toHaveLength(1);
+    expect(world.unrecordedHealth()).toHaveLength(1);
     expect([world.deliveryJobs.waiting, world.retryQueue.waiting]).toEqual([0, 0]);
   });
 

@@ -51,45 +51,45 @@ const answerTogether = async (count: number, reply: ScriptedReply): Promise<void
 const subscribeFailing = (more: Partial<Subscription> = {}): Promise<void> =>
   world.subscribe({ failing: world.failing(DAY, 5), ...more });
 
-describe('of concurrent deliveries to one subscription', () => {
-  it('the failures start a failing period by one write', async () => {
+describe('concurrent deliveries to one subscription', () => {
+  it('start a failing period by one write when they fail', async () => {
     await world.subscribe();
     await answerTogether(10, status(500));
     expect(requested).toEqual([{ kind: 'begin', result: 'written' }]);
   });
 
-  it('the failures count as one, in one write', async () => {
+  it('count as one failure, in one write, when they fail', async () => {
     await subscribeFailing();
     await answerTogether(10, status(500));
     expect(requested).toEqual([{ kind: 'count', result: 'written' }]);
     expect((await world.subscription()).failing).toMatchObject({ failures: 6 });
   });
 
-  it('the successes end a failing period by one write', async () => {
+  it('end a failing period by one write when they succeed', async () => {
     await subscribeFailing();
     await answerTogether(10, status(200));
     expect(requested).toEqual([{ kind: 'recover', result: 'written' }]);
     expect(await world.subscription()).not.toHaveProperty('failing');
   });
 
-  it('the successes publish one recovery event', async () => {
+  it('publish one recovery event when they succeed', async () => {
     await subscribeFailing({ failing: world.failing(DAY, 20) });
     await answerTogether(10, status(200));
     expect(requested).toEqual([
       { kind: 'recover', result: 'written' },
       { kind: 'sent', result: 'written' },
     ]);
-    expect(world.told()).toEqual(['subscription.recovered']);
+    expect(world.publishedEvents()).toEqual(['subscription.recovered']);
   });
 
-  it('the failures disable the subscription by one write', async () => {
+  it('disable the subscription by one write when they fail for too long', async () => {
     await subscribeFailing({ failing: world.failing(6 * DAY, 30) });
     await answerTogether(10, status(500));
     expect(requested.map(({ kind }) => kind)).toEqual(['disable', 'sent']);
-    expect(world.told()).toEqual(['subscription.disabled']);
+    expect(world.publishedEvents()).toEqual(['subscription.disabled']);
   });
 
-  it('only one attempts a change that another instance already made', async () => {
+  it('make one attempt at a change that another instance has already made', async () => {
     await subscribeFailing();
     const { failing = world.failing(0, 0) } = await world.subscription();
     const cached = await world.subscriptions.find('orders', 'subscription-1', 'fresh');
@@ -99,7 +99,7 @@ describe('of concurrent deliveries to one subscription', () => {
     expect(requested).toEqual([{ kind: 'recover', result: 'refused' }]);
   });
 
-  it('another one repeats an update that failed', async () => {
+  it('repeat an update that failed', async () => {
     await subscribeFailing();
     const change = world.subscriptions.changeHealth.bind(world.subscriptions);
     let failures = 0;
@@ -110,15 +110,15 @@ describe('of concurrent deliveries to one subscription', () => {
     };
     await answerTogether(3, status(200));
     expect(requested).toEqual([{ kind: 'recover', result: 'written' }]);
-    expect(world.unnoted()).toHaveLength(1);
+    expect(world.unrecordedHealth()).toHaveLength(1);
   });
 
-  it('one sends the earlier event first, then the new one', async () => {
+  it('send an earlier unsent event first, then the new one', async () => {
     const since = world.clock.now() - DAY;
     const event = { type: 'subscription.failing', since, failures: 20 } as const;
     await subscribeFailing({ failing: { since, failures: 20 }, unsent: { event, at: world.clock.now() } });
     await answerTogether(10, status(200));
-    expect(world.told()).toEqual(['subscription.failing', 'subscription.recovered']);
+    expect(world.publishedEvents()).toEqual(['subscription.failing', 'subscription.recovered']);
     expect(requested).toEqual([
       { kind: 'recover', result: 'refused' },
       { kind: 'sent', result: 'written' },

@@ -36,7 +36,7 @@ describe('a subscription', () => {
     const since = world.clock.now();
     await world.answer();
     expect((await world.subscription()).failing).toEqual({ since, failures: 1 });
-    expect(world.told()).toEqual([]);
+    expect(world.publishedEvents()).toEqual([]);
   });
 
   it.each([status(400), { kind: 'forbidden' }, { kind: 'unanswered', error: 'timeout' }] as const)(
@@ -78,7 +78,7 @@ describe('a subscription', () => {
     await world.subscribe({ failing: world.failing(DAY, 19) });
     await world.answer(status(200));
     expect(await world.subscription()).not.toHaveProperty('failing');
-    expect(world.told()).toEqual([]);
+    expect(world.publishedEvents()).toEqual([]);
   });
 
   it('is disabled by the first failure after five days without a success; later messages are cancelled', async () => {
@@ -91,7 +91,7 @@ describe('a subscription', () => {
     expect((await world.subscription()).disabled).toEqual({ reason: 'failing', at });
     await world.answer(status(200));
     expect(await world.delivery('subscription-1', 'message-3')).toMatchObject({ status: 'cancelled' });
-    expect(world.told()).toEqual(['subscription.disabled']);
+    expect(world.publishedEvents()).toEqual(['subscription.disabled']);
     expect(world.operatorEvents.published).toContainEqual({
       type: 'subscription.disabled',
       queue: 'orders',
@@ -110,7 +110,7 @@ describe('a subscription', () => {
       freshness === 'cached' ? Promise.resolve(cached) : find(queue, id, freshness);
     await world.answer();
     expect(await world.subscription()).not.toHaveProperty('disabled');
-    expect(world.told()).toEqual(['subscription.recovered']);
+    expect(world.publishedEvents()).toEqual(['subscription.recovered']);
   });
 
   it('that was disabled manually during the attempt is not written', async () => {
@@ -128,7 +128,7 @@ describe('a subscription', () => {
     await world.subscribe({ failing: world.failing(5 * DAY, 1) });
     for (let count = 0; count < 40; count += 1) await world.answer();
     expect(await world.subscription()).not.toHaveProperty('disabled');
-    expect(world.told()).toEqual(['subscription.failing']);
+    expect(world.publishedEvents()).toEqual(['subscription.failing']);
   });
 
   it('that is enabled during a request is not marked as failing', async () => {

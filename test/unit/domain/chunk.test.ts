@@ -42,8 +42,8 @@ const recorded = (ids: readonly string[], own: readonly string[] = [], ends = fa
     { successes: new Map(ids.map((id) => [id, success])), own, ends },
     { ...at, now: at.now + 100 },
   );
-const out = (id: string, standing: Parameters<typeof removeMember>[2] = 'pending') =>
-  removeMember(key, id, standing, aDelivery());
+const removed = (id: string, state: Parameters<typeof removeMember>[2] = 'pending') =>
+  removeMember(key, id, state, aDelivery());
 
 describe('a chunk', () => {
   it('is claimed once, which fixes its members', () => {
@@ -95,7 +95,7 @@ describe('a chunk', () => {
     ],
     ['after its lease was ended', () => after(claim(), dissolveChunk(key, HOLDER, at))],
     ['of a member that is already recorded', () => after(claim(), recorded(['a']))],
-    ['of a member with a separate record', () => after(claim(), out('a'))],
+    ['of a member with a separate record', () => after(claim(), removed('a'))],
     ['of a subscription that is not a member', () => after(claim(['b']))],
     ['before it is claimed', () => undefined],
   ])('records no success %s', (_, chunk) => {
@@ -103,8 +103,8 @@ describe('a chunk', () => {
   });
 
   it('records all successes of a write or none', () => {
-    expect(chunkHolds(recorded(['a', 'b']).expect, after(claim(), out('a')))).toBe(false);
-    expect(chunkHolds(recorded(['b']).expect, after(claim(), out('a')))).toBe(true);
+    expect(chunkHolds(recorded(['a', 'b']).expect, after(claim(), removed('a')))).toBe(false);
+    expect(chunkHolds(recorded(['b']).expect, after(claim(), removed('a')))).toBe(true);
   });
 
   it('ends only the lease that was read', () => {
@@ -128,26 +128,26 @@ describe('a chunk', () => {
 
 describe('removing a member from a chunk', () => {
   it('marks a pending member as having a separate record', () => {
-    const chunk = after(claim(), out('a'));
+    const chunk = after(claim(), removed('a'));
     expect(chunk.members?.get('a')).toBe('own');
     expect(pendingIn(chunk)).toEqual(['b']);
-    expect(chunkHolds(out('a').expect, chunk)).toBe(false);
+    expect(chunkHolds(removed('a').expect, chunk)).toBe(false);
   });
 
   it('requires exactly the success that was read', () => {
     const chunk = after(claim(), recorded(['a']));
-    expect(chunkHolds(out('a', success).expect, chunk)).toBe(true);
-    expect(chunkHolds(out('a', aFirstSuccess({ startedAt: success.startedAt + 1 })).expect, chunk)).toBe(
+    expect(chunkHolds(removed('a', success).expect, chunk)).toBe(true);
+    expect(chunkHolds(removed('a', aFirstSuccess({ startedAt: success.startedAt + 1 })).expect, chunk)).toBe(
       false,
     );
-    expect(chunkHolds(out('a').expect, chunk)).toBe(false);
+    expect(chunkHolds(removed('a').expect, chunk)).toBe(false);
   });
 
-  it('is refused for a wrong standing or a subscription that is not a member', () => {
+  it('is refused for another state than the recorded one, and for a subscription that is not a member', () => {
     const chunk = after(claim());
-    expect(chunkHolds(out('a', success).expect, chunk)).toBe(false);
-    expect(chunkHolds(out('z').expect, chunk)).toBe(false);
-    expect(chunkHolds(out('z', success).expect, undefined)).toBe(false);
+    expect(chunkHolds(removed('a', success).expect, chunk)).toBe(false);
+    expect(chunkHolds(removed('z').expect, chunk)).toBe(false);
+    expect(chunkHolds(removed('z', success).expect, undefined)).toBe(false);
   });
 
   it('before the claim keeps the subscription out, even if the claim names it', () => {
@@ -193,7 +193,7 @@ describe('a delivery in its chunk', () => {
   });
 
   it('is undefined with a separate record, without membership, or before the chunk is claimed', () => {
-    expect(deliveryIn(after(claim(), out('a')), 'a')).toBeUndefined();
+    expect(deliveryIn(after(claim(), removed('a')), 'a')).toBeUndefined();
     expect(deliveryIn(after(claim()), 'z')).toBeUndefined();
     expect(deliveryIn(after(removeMemberBeforeClaim(key, 'a', aDelivery())), 'b')).toBeUndefined();
     expect(deliveryIn(aChunk({ early: new Set(['a']) }), 'a')).toBeUndefined();

@@ -94,7 +94,7 @@ describe('a record that failed', () => {
     const output = captureOutput();
     const handler = sqsHandler(aJournal(), {
       handleRecord: () => Promise.reject(new Error('throttled')),
-      returnSooner: () => Promise.reject(new Error('SQS does not answer')),
+      returnSooner: () => Promise.reject(new Error('SQS does not respond')),
     });
     const response = await handler({ Records }, anInvocation(10_000));
     expect(response.batchItemFailures).toHaveLength(3);
@@ -102,7 +102,7 @@ describe('a record that failed', () => {
     expect(faults).toHaveLength(6);
     expect(faults).toContainEqual(
       expect.objectContaining({
-        error: expect.objectContaining({ message: 'SQS does not answer' }) as unknown,
+        error: expect.objectContaining({ message: 'SQS does not respond' }) as unknown,
       }),
     );
   });

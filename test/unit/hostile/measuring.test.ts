@@ -41,7 +41,7 @@ describe('an attempt at a hostile receiver', () => {
     ]);
   });
 
-  it('is a fault more than 2 s beyond the timeout', () => {
+  it('is a fault if it takes more than 2 s beyond the timeout', () => {
     expect(faultsOf('hang', [anAttemptSeen({ durationMs: 4_000 })], 2_000)).toEqual([]);
     expect(faultsOf('hang', [anAttemptSeen({ durationMs: 4_001 })], 2_000)).toHaveLength(1);
   });
@@ -59,7 +59,7 @@ describe('quantiles of latencies', () => {
 });
 
 describe('the modelled queue', () => {
-  it('gives a free environment up to ten messages, and frees it when all have finished', async () => {
+  it('gives a free environment up to ten messages, and frees it when all are processed', async () => {
     const batches: number[] = [];
     const endings: (() => void)[] = [];
     const ended: Invocation[] = [];

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { CancellationOperation } from '../../../shared/domain/recovery/operation.ts';
 import { aDelivery, SOME_TIME } from '../../support/delivery-builders.ts';
-import { anExhausted, operateWorld, ORDERED_AT } from '../../support/in-memory/operate-world.ts';
+import { anExhausted, operateWorld, REQUESTED_AT } from '../../support/in-memory/operate-world.ts';
 
 const aRetrying = (ids: Partial<Delivery['key']> = {}, overrides: Partial<Delivery> = {}): Delivery =>
   aDelivery({
@@ -17,10 +17,14 @@ const subscriptionDeletion: CancellationOperation = {
   kind: 'cancellation',
   queue: 'orders',
   subscriptionId: 's-1',
-  deletedAt: ORDERED_AT,
+  deletedAt: REQUESTED_AT,
 };
 
-const queueDeletion: CancellationOperation = { kind: 'cancellation', queue: 'orders', deletedAt: ORDERED_AT };
+const queueDeletion: CancellationOperation = {
+  kind: 'cancellation',
+  queue: 'orders',
+  deletedAt: REQUESTED_AT,
+};
 
 describe('the cancellation after a subscription was deleted', () => {
   it('cancels its retrying deliveries and no others, and removes their schedules', async () => {
@@ -48,21 +52,21 @@ describe('the cancellation after a subscription was deleted', () => {
   });
 
   it('runs again for deliveries in flight, and removes the marked subscription after the last repeat', async () => {
-    const { keep, put, ports, receive, ordered, record, time } = operateWorld();
+    const { keep, put, ports, receive, queued, record, time } = operateWorld();
     await keep(aRetrying());
-    await ports.registry.markDeleted({ queue: 'orders', subscriptionId: 's-1', now: ORDERED_AT });
+    await ports.registry.markDeleted({ queue: 'orders', subscriptionId: 's-1', now: REQUESTED_AT });
     await receive(subscriptionDeletion);
-    expect(ordered).toEqual([{ operation: subscriptionDeletion, delaySeconds: 60 }]);
+    expect(queued).toEqual([{ operation: subscriptionDeletion, delaySeconds: 60 }]);
     expect(await ports.registry.findSubscription('orders', 's-1')).toBeDefined();
     const late = await put(aRetrying({ messageId: 'late' }));
-    time.now = ORDERED_AT + 60_000;
+    time.now = REQUESTED_AT + 60_000;
     await receive(subscriptionDeletion);
     expect(await record(late.key)).toMatchObject({ status: 'cancelled' });
     expect(await ports.registry.findSubscription('orders', 's-1')).toBeDefined();
 
     // A crashed dispatch is redelivered within 45 minutes and needs the original subscriptions.
-    expect(ordered.at(-1)).toEqual({ operation: subscriptionDeletion, delaySeconds: 900 });
-    time.now = ORDERED_AT + 45 * 60_000;
+    expect(queued.at(-1)).toEqual({ operation: subscriptionDeletion, delaySeconds: 900 });
+    time.now = REQUESTED_AT + 45 * 60_000;
     await receive(subscriptionDeletion);
     expect(await ports.registry.findSubscription('orders', 's-1')).toBeUndefined();
   });
@@ -76,7 +80,7 @@ describe('the cancellation after a subscription was deleted', () => {
   });
 
   it('continues in a new message when the time runs out', async () => {
-    const { keep, ports, work, time, record, ordered } = operateWorld();
+    const { keep, ports, work, time, record, queued } = operateWorld();
     const all = [];
     for (let index = 0; index < 230; index += 1) all.push(await keep(aRetrying({ messageId: `m-${index}` })));
     // Ten concurrent cancellations take 5 s: an invocation has time for nine groups of ten.
@@ -87,13 +91,13 @@ describe('the cancellation after a subscription was deleted', () => {
     time.now += 60_000;
     await ports.operations.send(subscriptionDeletion);
     expect(await work()).toBeGreaterThanOrEqual(3);
-    expect(ordered).toEqual([]);
+    expect(queued).toEqual([]);
     for (const { key } of all) expect(await record(key)).toMatchObject({ status: 'cancelled' });
   });
 });
 
 describe('a delivery that cannot be cancelled', () => {
-  const later = ORDERED_AT + 50 * 60_000;
+  const later = REQUESTED_AT + 50 * 60_000;
 
   /** More than a page of deliveries; reading the oldest record fails `times` times. */
   const withUnreadable = async (times: number) => {
@@ -103,7 +107,7 @@ describe('a delivery that cannot be cancelled', () => {
     const others: Delivery[] = [];
     for (let index = 0; index < 105; index += 1)
       others.push(await keep(aRetrying({ messageId: `m-${index}` })));
-    await ports.registry.markDeleted({ queue: 'orders', subscriptionId: 's-1', now: ORDERED_AT });
+    await ports.registry.markDeleted({ queue: 'orders', subscriptionId: 's-1', now: REQUESTED_AT });
     await ports.operations.send(subscriptionDeletion);
     time.now = later;
     const find = ports.deliveries.find.bind(ports.deliveries);
@@ -117,9 +121,9 @@ describe('a delivery that cannot be cancelled', () => {
   };
 
   it('does not block the others, is tried in five more passes, and leaves the subscription marked', async () => {
-    const { ports, work, ordered, time, others, find } = await withUnreadable(Infinity);
+    const { ports, work, queued, time, others, find } = await withUnreadable(Infinity);
     expect(await work()).toBe(6);
-    expect(ordered).toEqual([]);
+    expect(queued).toEqual([]);
     expect(time.now - later).toBe(30 * 60_000);
     for (const { key } of others) expect(await find(key)).toMatchObject({ status: 'cancelled' });
     expect(await ports.registry.findSubscription('orders', 's-1')).toBeDefined();
@@ -146,7 +150,7 @@ describe('a delivery that cannot be cancelled', () => {
   });
 
   it('is logged as contended if its record keeps changing', async () => {
-    const { keep, ports, receive, ordered } = operateWorld();
+    const { keep, ports, receive, queued } = operateWorld();
     await keep(aRetrying());
     ports.deliveries.write = () => Promise.resolve({ kind: 'refused', current: aRetrying() });
     await receive({ ...subscriptionDeletion, settled: true });
@@ -157,27 +161,27 @@ describe('a delivery that cannot be cancelled', () => {
       },
       { fact: 'operation_continued', delaySeconds: 60 },
     ]);
-    expect(ordered).toEqual([{ operation: { ...subscriptionDeletion, looks: 1 }, delaySeconds: 60 }]);
+    expect(queued).toEqual([{ operation: { ...subscriptionDeletion, looks: 1 }, delaySeconds: 60 }]);
   });
 
   it('does not prevent the end of a pass in which every delivery failed', async () => {
-    const { keep, ports, receive, ordered, time } = operateWorld();
+    const { keep, ports, receive, queued, time } = operateWorld();
     for (let index = 0; index < 30; index += 1) await keep(aRetrying({ messageId: `m-${index}` }));
     ports.deliveries.write = () => {
       time.now += 3_000;
       return Promise.reject(new Error('the item is too large'));
     };
     await receive({ ...subscriptionDeletion, settled: true });
-    expect(ordered).toEqual([{ operation: { ...subscriptionDeletion, looks: 1 }, delaySeconds: 60 }]);
+    expect(queued).toEqual([{ operation: { ...subscriptionDeletion, looks: 1 }, delaySeconds: 60 }]);
   });
 });
 
 describe('the cancellation after a queue was deleted', () => {
   it('cancels what was accepted before the deletion, and nothing of a recreated queue', async () => {
     const { keep, ports, work, record } = operateWorld();
-    const before = await keep(aRetrying({}, { acceptedAt: ORDERED_AT - 1 }));
+    const before = await keep(aRetrying({}, { acceptedAt: REQUESTED_AT - 1 }));
     const after = await keep(
-      aRetrying({ messageId: 'm-2', subscriptionId: 's-2' }, { acceptedAt: ORDERED_AT }),
+      aRetrying({ messageId: 'm-2', subscriptionId: 's-2' }, { acceptedAt: REQUESTED_AT }),
     );
     await ports.operations.send(queueDeletion);
     await work();
@@ -186,12 +190,12 @@ describe('the cancellation after a queue was deleted', () => {
   });
 
   it('removes all subscriptions first, in further messages, before it cancels a delivery', async () => {
-    const { keep, ports, ordered, record, receive } = operateWorld();
-    const delivery = await keep(aRetrying({}, { acceptedAt: ORDERED_AT - 1 }));
+    const { keep, ports, queued, record, receive } = operateWorld();
+    const delivery = await keep(aRetrying({}, { acceptedAt: REQUESTED_AT - 1 }));
     let left = 2;
     ports.registry.removeDeletedQueue = () => Promise.resolve((left -= 1) === 0);
     await receive(queueDeletion);
-    expect(ordered).toEqual([{ operation: queueDeletion, delaySeconds: 0 }]);
+    expect(queued).toEqual([{ operation: queueDeletion, delaySeconds: 0 }]);
     expect(await record(delivery.key)).toEqual(delivery);
     await receive(queueDeletion);
     expect(await record(delivery.key)).toMatchObject({ status: 'cancelled', reason: 'queue_deleted' });

@@ -1,6 +1,6 @@
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
-import { anExhausted, operateWorld, ORDERED_AT } from '../../support/in-memory/operate-world.ts';
+import { anExhausted, operateWorld, REQUESTED_AT } from '../../support/in-memory/operate-world.ts';
 import { describe, expect, it } from 'vitest';
 
 /** How a call fails: before its effect, after it (a lost response), or because the function crashes. */
@@ -65,7 +65,7 @@ type World = ReturnType<typeof operateWorld>;
 const workWith = async (world: World, at: number, how: Failure): Promise<boolean> => {
   const { ports, settings } = world;
   const failing = failingPorts(ports, { at, how, excluded: ['clock', 'journal'] });
-  for (let receives = 0; world.ordered.length > 0; receives += 1) {
+  for (let receives = 0; world.queued.length > 0; receives += 1) {
     if (receives > 30) throw new Error(`the operations never end with call ${at} failing (${how})`);
     failing.revive();
     await world.workOnce({ ports: failing.ports, settings });
@@ -86,7 +86,7 @@ const worldWith = async (all: readonly Delivery[]): Promise<World> => {
   return world;
 };
 
-const failedLater = anAttempt({ startedAt: ORDERED_AT, durationMs: 1 });
+const failedLater = anAttempt({ startedAt: REQUESTED_AT, durationMs: 1 });
 
 const exhausted = Array.from({ length: LISTED }, (_, index) =>
   anExhausted(
@@ -108,7 +108,7 @@ describe.each(FAILURES)('if any one call of an operation fails (%s)', (how) => {
   it('a recovery reopens and wakes each delivery once and counts it once', async () => {
     const calls = await forEveryCall(async (at) => {
       const world = await worldWith(exhausted);
-      const recovery = await world.order();
+      const recovery = await world.startRecovery();
       const isHit = await workWith(world, at, how);
       const rounds = await Promise.all(exhausted.map(async ({ key }) => (await world.record(key)).round));
       expect(rounds, `call ${at}`).toEqual(exhausted.map((_, index) => (index % 7 > 0 ? 1 : 2)));
@@ -130,12 +130,12 @@ describe.each(FAILURES)('if any one call of an operation fails (%s)', (how) => {
     const calls = await forEveryCall(async (at) => {
       const world = await worldWith(retrying);
       const { registry, operations } = world.ports;
-      await registry.markDeleted({ queue: 'orders', subscriptionId: 's-1', now: ORDERED_AT });
+      await registry.markDeleted({ queue: 'orders', subscriptionId: 's-1', now: REQUESTED_AT });
       await operations.send({
         kind: 'cancellation',
         queue: 'orders',
         subscriptionId: 's-1',
-        deletedAt: ORDERED_AT,
+        deletedAt: REQUESTED_AT,
       });
       const isHit = await workWith(world, at, how);
       for (const { key } of retrying) {

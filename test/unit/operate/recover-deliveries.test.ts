@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { SOME_TIME, anAttempt } from '../../support/delivery-builders.ts';
-import { anExhausted, operateWorld, ORDERED_AT } from '../../support/in-memory/operate-world.ts';
+import { anExhausted, operateWorld, REQUESTED_AT } from '../../support/in-memory/operate-world.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -13,8 +13,8 @@ const withOne = async (overrides: Partial<Delivery> = {}) => {
 
 describe('a recovery', () => {
   it('starts another round of a delivery, wakes it, and completes', async () => {
-    const { order, work, record, woken, delivery, ports } = await withOne();
-    const recovery = await order();
+    const { startRecovery, work, record, woken, delivery, ports } = await withOne();
+    const recovery = await startRecovery();
     await work();
     expect(await recovery.found()).toMatchObject({ state: 'completed', found: 1, reopened: 1, skipped: {} });
     expect(await record(delivery.key)).toMatchObject({
@@ -41,8 +41,8 @@ describe('a recovery', () => {
       overrides: { status: 'cancelled', reason: 'disabled', attempts: [] },
     },
   ])('selects a delivery that is $name', async ({ overrides }) => {
-    const { order, work } = await withOne(overrides);
-    const recovery = await order();
+    const { startRecovery, work } = await withOne(overrides);
+    const recovery = await startRecovery();
     await work();
     expect(await recovery.found()).toMatchObject({ found: 1, reopened: 1 });
   });
@@ -54,17 +54,17 @@ describe('a recovery', () => {
     { name: 'cancelled manually', overrides: { status: 'cancelled', reason: 'manual' } },
     {
       name: 'exhausted after the recovery was requested',
-      overrides: { attempts: [anAttempt({ startedAt: ORDERED_AT - 5, durationMs: 6 })] },
+      overrides: { attempts: [anAttempt({ startedAt: REQUESTED_AT - 5, durationMs: 6 })] },
     },
     {
       name: 'cancelled after the recovery was requested',
-      overrides: { status: 'cancelled', reason: 'disabled', attempts: [], updatedAt: ORDERED_AT + 1 },
+      overrides: { status: 'cancelled', reason: 'disabled', attempts: [], updatedAt: REQUESTED_AT + 1 },
     },
     { name: 'accepted before the window', overrides: { acceptedAt: SOME_TIME - 2 * 24 * 60 * MINUTE_MS } },
-    { name: 'accepted after the window', overrides: { acceptedAt: ORDERED_AT } },
+    { name: 'accepted after the window', overrides: { acceptedAt: REQUESTED_AT } },
   ])('does not select a delivery that was $name', async ({ overrides }) => {
-    const { order, work, record, delivery, woken } = await withOne(overrides);
-    const recovery = await order();
+    const { startRecovery, work, record, delivery, woken } = await withOne(overrides);
+    const recovery = await startRecovery();
     await work();
     expect(await recovery.found()).toMatchObject({ state: 'completed', found: 0, reopened: 0, skipped: {} });
     expect(await record(delivery.key)).toEqual(delivery);
@@ -72,7 +72,7 @@ describe('a recovery', () => {
   });
 
   it('selects by subscription and status if given, and then also manual cancellations', async () => {
-    const { order, work, keep, record } = operateWorld();
+    const { startRecovery, work, keep, record } = operateWorld();
     const all = await Promise.all([
       keep(anExhausted({ subscriptionId: 's-1' })),
       keep(anExhausted({ subscriptionId: 's-2' })),
@@ -82,39 +82,39 @@ describe('a recovery', () => {
       keep(anExhausted({ subscriptionId: 's-2', messageId: 'm-3' }, { status: 'rejected', reason: 'gone' })),
     ]);
     const roundsOf = () => Promise.all(all.map(async ({ key }) => (await record(key)).round));
-    await order({ subscriptionId: 's-2', status: 'cancelled' });
+    await startRecovery({ subscriptionId: 's-2', status: 'cancelled' });
     await work();
     expect(await roundsOf()).toEqual([1, 1, 2, 1]);
   });
 
   it('processes page after page with a small record', async () => {
-    const { order, work, keep, beforeSave } = operateWorld();
+    const { startRecovery, work, keep, beforeSave } = operateWorld();
     const count = 120;
     for (let index = 0; index < count; index += 1) await keep(anExhausted({ messageId: `m-${index}` }));
     const batches: number[] = [];
     beforeSave(({ batch }) => batches.push(batch.length));
-    const recovery = await order();
+    const recovery = await startRecovery();
     await work();
     expect(await recovery.found()).toMatchObject({ state: 'completed', found: count, reopened: count });
     expect(batches).toEqual([50, 40, 30, 20, 10, 50, 40, 30, 20, 10, 20, 10, 0]);
   });
 
   it('continues in a new message when the time runs out, without losing a delivery', async () => {
-    const { order, work, keep, ports, time, ordered } = operateWorld();
+    const { startRecovery, work, keep, ports, time, queued } = operateWorld();
     for (let index = 0; index < 75; index += 1) await keep(anExhausted({ messageId: `m-${index}` }));
     // Ten concurrent wake-ups take 30 s: an invocation has time for two groups of ten.
     ports.wakeUps.sendDelayed = () => {
       time.now += 3_000;
       return Promise.resolve();
     };
-    const recovery = await order();
+    const recovery = await startRecovery();
     expect(await work()).toBe(8);
-    expect(ordered).toEqual([]);
+    expect(queued).toEqual([]);
     expect(await recovery.found()).toMatchObject({ state: 'completed', found: 75, reopened: 75 });
   });
 
   it('does not reopen a delivery that fails again during the recovery, even if a page is repeated', async () => {
-    const { order, work, record, woken, delivery, ports, time, beforeSave } = await withOne();
+    const { startRecovery, work, record, woken, delivery, ports, time, beforeSave } = await withOne();
     let saves = 0;
     beforeSave(async () => {
       saves += 1;
@@ -137,7 +137,7 @@ describe('a recovery', () => {
       });
       throw new Error('the network is down');
     });
-    const recovery = await order();
+    const recovery = await startRecovery();
     await work();
     expect(await recovery.found()).toMatchObject({ state: 'completed', found: 1, reopened: 1 });
     expect((await record(delivery.key)).round).toBe(2);
@@ -145,8 +145,8 @@ describe('a recovery', () => {
   });
 
   it('reopens a delivery again that failed after an earlier recovery', async () => {
-    const { order, work, record, delivery, ports, time } = await withOne();
-    await order();
+    const { startRecovery, work, record, delivery, ports, time } = await withOne();
+    await startRecovery();
     await work();
     const attempt = anAttempt({ number: 2, round: 2, startedAt: time.now, durationMs: 100 });
     const change = { status: 'exhausted' as const, next: null, appendAttempt: attempt, updatedAt: time.now };
@@ -158,19 +158,19 @@ describe('a recovery', () => {
       change: { ...change, expiresAt },
     });
     time.now += MINUTE_MS;
-    const second = await order();
+    const second = await startRecovery();
     await work();
     expect(await second.found()).toMatchObject({ found: 1, reopened: 1 });
     expect((await record(delivery.key)).round).toBe(3);
   });
 
   it('counts the deliveries that it cannot reopen by reason', async () => {
-    const { order, work, keep, put, ports } = operateWorld();
+    const { startRecovery, work, keep, put, ports } = operateWorld();
     await keep(anExhausted({ messageId: 'kept' }));
     await put(anExhausted({ messageId: 'bare' }));
     for (const messageId of ['x', 'y']) await keep(anExhausted({ messageId, subscriptionId: 's-2' }));
     await ports.registry.disable('orders', 's-2', { reason: 'gone', at: 0 });
-    const recovery = await order();
+    const recovery = await startRecovery();
     await work();
     expect(await recovery.found()).toMatchObject({
       state: 'completed',

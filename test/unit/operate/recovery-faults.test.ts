@@ -7,7 +7,7 @@ const withFaultyDelivery = async () => {
   for (let index = 0; index < 60; index += 1) {
     await world.keep(anExhausted({ messageId: index === 7 ? 'faulty' : `m-${index}` }));
   }
-  const recovery = await world.order();
+  const recovery = await world.startRecovery();
   const failures = () => world.ports.journal.facts.filter(({ fact }) => fact === 'operation_failed_for');
   return { ...world, recovery, failures };
 };
@@ -15,8 +15,8 @@ const withFaultyDelivery = async () => {
 const ALL_BUT_ONE = { state: 'completed', found: 60, reopened: 59, skipped: { fault: 1 }, deferred: [] };
 
 describe('a delivery that a recovery cannot process', () => {
-  it('is counted as a fault after five more looks in half an hour, and does not block the others', async () => {
-    const { ports, recovery, work, time, ordered, failures } = await withFaultyDelivery();
+  it('is counted as a fault after five more tries in half an hour, and does not block the others', async () => {
+    const { ports, recovery, work, time, queued, failures } = await withFaultyDelivery();
     const write = ports.deliveries.write.bind(ports.deliveries);
     ports.deliveries.write = (transition) =>
       transition.key.messageId === 'faulty'
@@ -24,7 +24,7 @@ describe('a delivery that a recovery cannot process', () => {
         : write(transition);
     const begunAt = time.now;
     await work();
-    expect(ordered).toEqual([]);
+    expect(queued).toEqual([]);
     expect(time.now - begunAt).toBe(30 * 60_000);
     expect(await recovery.found()).toMatchObject(ALL_BUT_ONE);
     expect(failures()).toHaveLength(6);
@@ -89,13 +89,13 @@ describe('a delivery that a recovery cannot process', () => {
 
 describe('a service that is down during a whole recovery', () => {
   it('makes the operation return and costs no delivery its round', async () => {
-    const { ports, recovery, workOnce, work, ordered } = await withFaultyDelivery();
+    const { ports, recovery, workOnce, work, queued } = await withFaultyDelivery();
     const recoveries = { ...ports.recoveries };
     const listings = { ...ports.deliveryListings };
     ports.recoveries.save = () => Promise.reject(new Error('DynamoDB is down'));
     ports.deliveryListings.oldest = () => Promise.reject(new Error('DynamoDB is down'));
     await workOnce();
-    expect(ordered).toHaveLength(1);
+    expect(queued).toHaveLength(1);
     Object.assign(ports.recoveries, recoveries);
     Object.assign(ports.deliveryListings, listings);
     await work();

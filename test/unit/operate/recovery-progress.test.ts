@@ -11,14 +11,14 @@ const withOne = async (overrides: Partial<Delivery> = {}) => {
 
 describe('a delivery with pending steps', () => {
   it('is checked again a minute later and reopened when they are done', async () => {
-    const { order, work, delivery, ports, record, ordered, receive, time } = await withOne({
+    const { startRecovery, work, delivery, ports, record, queued, receive, time } = await withOne({
       owed: ['undeliverable'],
     });
-    const recovery = await order();
-    const [first] = ordered.splice(0);
+    const recovery = await startRecovery();
+    const [first] = queued.splice(0);
     if (first !== undefined) await receive(first.operation);
     expect(await recovery.found()).toMatchObject({ state: 'running', found: 0 });
-    expect(ordered).toMatchObject([{ delaySeconds: 60 }]);
+    expect(queued).toMatchObject([{ delaySeconds: 60 }]);
     const change = { owed: [], updatedAt: time.now, expiresAt: delivery.expiresAt };
     await ports.deliveries.write({ name: 'settle', key: delivery.key, expect: { kind: 'present' }, change });
     await work();
@@ -26,9 +26,9 @@ describe('a delivery with pending steps', () => {
     expect((await record(delivery.key)).round).toBe(2);
   });
 
-  it('is given up after five looks and counted', async () => {
-    const { order, work, delivery, record } = await withOne({ owed: ['undeliverable'] });
-    const recovery = await order();
+  it('is given up after five tries, and counted', async () => {
+    const { startRecovery, work, delivery, record } = await withOne({ owed: ['undeliverable'] });
+    const recovery = await startRecovery();
     expect(await work()).toBe(6);
     expect(await recovery.found()).toMatchObject({
       state: 'completed',
@@ -40,7 +40,7 @@ describe('a delivery with pending steps', () => {
   });
 
   it('blocks neither later pages nor the size of the record, however many there are', async () => {
-    const { order, work, keep, beforeSave } = operateWorld();
+    const { startRecovery, work, keep, beforeSave } = operateWorld();
     for (let index = 0; index < 230; index += 1) {
       const owed: Delivery['owed'] = index < 200 ? ['undeliverable'] : [];
       await keep(anExhausted({ messageId: `m-${String(index).padStart(3, '0')}` }, { owed }));
@@ -49,7 +49,7 @@ describe('a delivery with pending steps', () => {
     beforeSave(({ batch, deferred }) => {
       widest = Math.max(widest, batch.length + deferred.length);
     });
-    const recovery = await order();
+    const recovery = await startRecovery();
     await work();
     expect(await recovery.found()).toMatchObject({
       state: 'completed',
@@ -63,11 +63,11 @@ describe('a delivery with pending steps', () => {
 
 describe('a recovery operation', () => {
   it('without a record yet is retried until the record can no longer appear', async () => {
-    const { ports, work, time, ordered } = operateWorld();
+    const { ports, work, time, queued } = operateWorld();
     const orderedAt = time.now;
     await ports.operations.send({ kind: 'recovery', queue: 'orders', recoveryId: 'r', orderedAt });
     expect(await work()).toBe(5);
-    expect(ordered).toEqual([]);
+    expect(queued).toEqual([]);
     expect(ports.journal.facts.at(-1)).toEqual({
       fact: 'operation_dropped',
       operation: 'recovery',
@@ -76,14 +76,14 @@ describe('a recovery operation', () => {
   });
 
   it('that is received twice concurrently is done by one invocation, and checked by another message', async () => {
-    const { order, receive, ordered, keep, record, work } = operateWorld();
+    const { startRecovery, receive, queued, keep, record, work } = operateWorld();
     const all = [];
     for (let index = 0; index < 60; index += 1)
       all.push(await keep(anExhausted({ messageId: `m-${index}` })));
-    const recovery = await order();
-    ordered.length = 0;
+    const recovery = await startRecovery();
+    queued.length = 0;
     await Promise.all([receive(recovery.operation), receive(recovery.operation)]);
-    expect(ordered).toMatchObject([{ delaySeconds: 45 }]);
+    expect(queued).toMatchObject([{ delaySeconds: 45 }]);
     await work();
     expect(await recovery.found()).toMatchObject({
       state: 'completed',
@@ -95,8 +95,8 @@ describe('a recovery operation', () => {
   });
 
   it('that is redelivered after completion is a no-op', async () => {
-    const { order, work, receive, woken } = await withOne();
-    const recovery = await order();
+    const { startRecovery, work, receive, woken } = await withOne();
+    const recovery = await startRecovery();
     await work();
     const before = await recovery.found();
     await receive(recovery.operation);
@@ -107,7 +107,7 @@ describe('a recovery operation', () => {
 
 describe('a recovery whose invocation crashes during a page', () => {
   it('shows its progress and continues from there on redelivery', async () => {
-    const { order, receive, work, keep, ports, woken, ordered } = operateWorld();
+    const { startRecovery, receive, work, keep, ports, woken, queued } = operateWorld();
     for (let index = 0; index < 50; index += 1) await keep(anExhausted({ messageId: `m-${index}` }));
     const sendDelayed = ports.wakeUps.sendDelayed;
     const crashed = Promise.withResolvers<undefined>();
@@ -116,15 +116,15 @@ describe('a recovery whose invocation crashes during a page', () => {
       crashed.resolve(undefined);
       return new Promise(() => undefined);
     };
-    const recovery = await order();
-    const [first] = ordered.splice(0);
+    const recovery = await startRecovery();
+    const [first] = queued.splice(0);
     if (first === undefined) throw new Error('no operation was sent');
     void receive(first.operation);
     await crashed.promise;
     expect(await recovery.found()).toMatchObject({ state: 'running', found: 30, reopened: 30 });
 
     ports.wakeUps.sendDelayed = sendDelayed;
-    ordered.push({ operation: first.operation, delaySeconds: 45 });
+    queued.push({ operation: first.operation, delaySeconds: 45 });
     await work();
     expect(await recovery.found()).toMatchObject({ state: 'completed', found: 50, reopened: 50 });
   });
@@ -132,9 +132,9 @@ describe('a recovery whose invocation crashes during a page', () => {
 
 describe('a recovery that is stopped', () => {
   it('starts no other page and counts what was reopened', async () => {
-    const { order, work, keep, ports, woken } = operateWorld();
+    const { startRecovery, work, keep, ports, woken } = operateWorld();
     for (let index = 0; index < 120; index += 1) await keep(anExhausted({ messageId: `m-${index}` }));
-    const recovery = await order();
+    const recovery = await startRecovery();
     ports.wakeUps.sendDelayed = async (wakeUp) => {
       woken.push(wakeUp);
       if (woken.length !== 55) return;
@@ -149,7 +149,7 @@ describe('a recovery that is stopped', () => {
 
 describe('a recovery of 2,000 deliveries', () => {
   it('never reads, stores or processes more than a page at a time', async () => {
-    const { order, work, keep, ports, beforeSave } = operateWorld();
+    const { startRecovery, work, keep, ports, beforeSave } = operateWorld();
     const count = 2_000;
     for (let index = 0; index < count; index += 1) {
       await keep(anExhausted({ messageId: `m-${index}` }, { acceptedAt: SOME_TIME + index }));
@@ -176,7 +176,7 @@ describe('a recovery of 2,000 deliveries', () => {
       inFlight -= 1;
       return found;
     };
-    const recovery = await order();
+    const recovery = await startRecovery();
     await work();
     expect(await recovery.found()).toMatchObject({ state: 'completed', found: count, reopened: count });
     expect(most).toEqual({ page: 50, records: 10, kept: 50, concurrent: 10 });

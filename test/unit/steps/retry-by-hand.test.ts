@@ -14,13 +14,13 @@ const subscribed = async (policy: Parameters<typeof byHandWorld>[0]): Promise<vo
 beforeEach(() => subscribed({ minimum_delay_retries: 2, minimum_delay: 600, maximum_delay: 600 }));
 
 const requests = (): number => world.subscriber.seen.length;
-const retried = () => retryDelivery(world.byHandContext, world.key);
+const retry = () => retryDelivery(world.byHandContext, world.key);
 
 describe('a manual retry of an open delivery', () => {
   it('makes the pending attempt now, with its number and the phase manual', async () => {
     world.subscriber.script(world.url, [status(500), status(200)]);
     await world.published();
-    expect((await retried()).kind).toBe('retried');
+    expect((await retry()).kind).toBe('retried');
     await world.clock.run(world.clock.now() + 1_000);
 
     expect(
@@ -36,7 +36,7 @@ describe('a manual retry of an open delivery', () => {
     world.subscriber.script(world.url, [status(500), status(200)]);
     await world.published();
     expect(world.schedules).toHaveLength(1);
-    await retried();
+    await retry();
 
     expect(world.schedules).toEqual([]);
   });
@@ -44,7 +44,7 @@ describe('a manual retry of an open delivery', () => {
   it('uses the place of that attempt in the policy, and the next delay starts from it', async () => {
     world.subscriber.script(world.url, [status(500), status(500), status(500)]);
     await world.published();
-    await retried();
+    await retry();
     await world.clock.run();
 
     const delivery = await world.delivery();
@@ -61,7 +61,7 @@ describe('a manual retry of an open delivery', () => {
     await world.clock.run(next?.dueAt);
     const wakeUp = { kind: 'wake_up', key: world.key, attempt: 2, dueAt: next?.dueAt ?? 0 } as const;
     const race = Array.from({ length: 50 }, (_, index) => [
-      retried(),
+      retry(),
       deliver(world.deliverContext, wakeUp, {
         id: `sqs-${index}`,
         text: '{}',
@@ -80,10 +80,10 @@ describe('a manual retry of an open delivery', () => {
   it('is refused while an attempt is in flight', async () => {
     world.subscriber.script(world.url, [status(500), status(200, { takesMs: 5_000 })]);
     await world.published();
-    await retried();
+    await retry();
     await world.clock.run(world.clock.now() + 1_000);
 
-    expect(await retried()).toMatchObject({ kind: 'refused', why: 'in_flight' });
+    expect(await retry()).toMatchObject({ kind: 'refused', why: 'in_flight' });
   });
 
   it('takes over after a crash and counts the request as lost', async () => {
@@ -96,7 +96,7 @@ describe('a manual retry of an open delivery', () => {
       expect: { kind: 'present' },
       change: { lease: { owner: 'dead', until: now - 1 }, next: null, updatedAt: now, expiresAt: now },
     });
-    expect((await retried()).kind).toBe('retried');
+    expect((await retry()).kind).toBe('retried');
     await world.clock.run();
 
     expect((await world.delivery()).attempts.at(-1)).toMatchObject({ number: 2, lost: 1 });
@@ -107,7 +107,7 @@ describe('a manual retry of an open delivery', () => {
     await world.published();
     await world.subscriptions.disable('orders', 'subscription-1', { reason: 'manual', at: 0 });
 
-    expect(await retried()).toMatchObject({ kind: 'refused', why: 'subscription_absent' });
+    expect(await retry()).toMatchObject({ kind: 'refused', why: 'subscription_absent' });
   });
 });
 
@@ -130,7 +130,7 @@ describe('a manual retry of an ended delivery', () => {
       }),
     );
     world.subscriber.script(world.url, [status(500), status(500), status(500)]);
-    await retried();
+    await retry();
     await world.clock.run();
 
     const { attempts, round, status: end } = await world.delivery();
@@ -163,14 +163,14 @@ describe('a manual retry of an ended delivery', () => {
     await world.published();
     expect((await world.delivery()).status).toBe('delivered');
 
-    expect(await retried()).toMatchObject({ kind: 'refused', why: 'body_gone' });
+    expect(await retry()).toMatchObject({ kind: 'refused', why: 'body_gone' });
     expect(requests()).toBe(1);
   });
 
   it('sends a delivered message again if all bodies are kept', async () => {
     world.settings.retainMessages = 'all';
     await world.published();
-    await retried();
+    await retry();
     await world.clock.run();
 
     expect(requests()).toBe(2);
@@ -184,7 +184,7 @@ describe('a manual retry of an ended delivery', () => {
     await world.dispatch({ ok: true, message });
     await world.clock.run(world.clock.now() + 6_000);
 
-    expect(await retried()).toMatchObject({ kind: 'refused', why: 'message_expired' });
+    expect(await retry()).toMatchObject({ kind: 'refused', why: 'message_expired' });
   });
 
   it('is refused if the record has no room for another round', async () => {
@@ -192,12 +192,12 @@ describe('a manual retry of an ended delivery', () => {
     world.subscriber.script(world.url, [status(500)]);
     await world.published();
     for (let round = 2; round <= 4; round += 1) {
-      await retried();
+      await retry();
       await world.clock.run(world.clock.now() + 600_000);
     }
 
     expect((await world.delivery()).attempts).toHaveLength(404);
-    expect(await retried()).toMatchObject({ kind: 'refused', why: 'too_many_attempts' });
+    expect(await retry()).toMatchObject({ kind: 'refused', why: 'too_many_attempts' });
   });
 
   it('is refused while the delivery has pending steps', async () => {
@@ -210,6 +210,6 @@ describe('a manual retry of an ended delivery', () => {
       change: { owed: ['undeliverable'], updatedAt: now, expiresAt: now },
     });
 
-    expect(await retried()).toMatchObject({ kind: 'refused', why: 'being_closed' });
+    expect(await retry()).toMatchObject({ kind: 'refused', why: 'being_closed' });
   });
 });

@@ -7,10 +7,10 @@ const SECOND = 1_000;
 const VISIBILITY_MS = 180 * SECOND;
 
 describe('the modelled queue', () => {
-  it('returns a message that is not deleted after each visibility timeout, fifty times, and then keeps it until a redrive', async () => {
+  it('receives an undeleted message after each visibility timeout, and dead-letters it after fifty receives', async () => {
     const clock = virtualClock(0);
     const receives: number[] = [];
-    let dies = true;
+    let crashes = true;
     const queue = modelledSqs<string>({
       name: 'm',
       timeline: clock,
@@ -18,7 +18,7 @@ describe('the modelled queue', () => {
       consume: async (batch) => {
         for (const { receiveCount } of batch) receives.push(clock.now() / SECOND, receiveCount);
         await clock.sleep(20 * SECOND);
-        if (!dies) for (const { acknowledge } of batch) acknowledge();
+        if (!crashes) for (const { acknowledge } of batch) acknowledge();
       },
     });
     queue.send('a', 5);
@@ -26,7 +26,7 @@ describe('the modelled queue', () => {
     expect(receives).toEqual(Array.from({ length: 50 }, (_, index) => [5 + 180 * index, index + 1]).flat());
     expect([queue.waiting, queue.deadLetters]).toEqual([0, 1]);
 
-    dies = false;
+    crashes = false;
     receives.length = 0;
     const redrivenAt = clock.now() / SECOND;
     queue.redrive();
@@ -35,7 +35,7 @@ describe('the modelled queue', () => {
     expect([queue.waiting, queue.deadLetters]).toEqual([0, 0]);
   });
 
-  it('shows a message that the function failed again after a growing delay, and once, though it hands nothing out by then', async () => {
+  it('redelivers a failed message after a growing delay, and once after a time without deliveries', async () => {
     const clock = virtualClock(0);
     const receives: number[] = [];
     const queue = modelledSqs<string>({
@@ -134,7 +134,7 @@ describe('the modelled Scheduler', () => {
     expect(create('a', 0, 'third')).toBe('created');
   });
 
-  it('throttles what is over the quota of any second, and puts invocations off that are over theirs', async () => {
+  it('throttles creations over the quota of a second, and delays invocations over theirs', async () => {
     const clock = virtualClock(0);
     const { create } = scheduler(clock, { createPerSecond: 2, invokePerSecond: 4 });
     fired.length = 0;

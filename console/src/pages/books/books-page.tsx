@@ -24,9 +24,9 @@ export function BooksPage({ queue, query }: { queue: string; query: Query }): JS
   }));
   const [counted, setCounted] = useState<Books>();
   const books = useLive(`books/${queue}/${window.since}/${window.until ?? ''}`, async (signal) => {
-    const asked = { since: textOf(window.since), until: textOf(window.until ?? Date.now()) };
+    const times = { since: textOf(window.since), until: textOf(window.until ?? Date.now()) };
     let sum = EMPTY_BOOKS;
-    for await (const page of booksPages(api, queue, asked, signal)) {
+    for await (const page of booksPages(api, queue, times, signal)) {
       sum = sumOfBooks(sum, page);
       setCounted(sum);
     }

@@ -7,18 +7,18 @@ type Row = { name: keyof Books; meaning: string };
 
 const ROWS: readonly Row[] = [
   { name: 'accepted', meaning: 'messages accepted' },
-  { name: 'duplicates', meaning: 'duplicates of these messages' },
+  { name: 'duplicates', meaning: 'copies of these messages, dropped' },
   { name: 'unmatched', meaning: 'messages that matched no subscription' },
-  { name: 'unfinished', meaning: 'messages that are not dispatched to all subscriptions yet' },
-  { name: 'filtered', meaning: 'times that a subscription’s filter excluded a message' },
-  { name: 'matched', meaning: 'deliveries to make: one for each message and matching subscription' },
-  { name: 'delivered', meaning: 'deliveries that the subscriber accepted' },
-  { name: 'pending', meaning: 'recorded deliveries that are not finished' },
-  { name: 'rejected', meaning: 'deliveries that the subscriber rejected' },
-  { name: 'exhausted', meaning: 'deliveries that ran out of retries' },
+  { name: 'unfinished', meaning: 'messages not sent to all subscriptions yet' },
+  { name: 'filtered', meaning: 'deliveries that a filter prevented' },
+  { name: 'matched', meaning: 'deliveries to make, one per message and matching subscription' },
+  { name: 'delivered', meaning: 'accepted by the subscriber' },
+  { name: 'pending', meaning: 'recorded and not ended yet' },
+  { name: 'rejected', meaning: 'refused by the subscriber, and not retried' },
+  { name: 'exhausted', meaning: 'failed after all retries' },
   {
     name: 'cancelled',
-    meaning: 'deliveries cancelled manually, or because the subscription was no longer active',
+    meaning: 'cancelled manually, or because they could not be sent any more',
   },
 ];
 

@@ -22,7 +22,7 @@ export function AttemptTable({ attempts }: { attempts: readonly Attempt[] }): JS
 
 const ROUND: Column<Attempt> = { head: 'Round', numeric: true, cell: ({ round }) => round };
 
-const MECHANISMS = {
+const TRIGGERS = {
   same_invocation: 'same invocation',
   sqs_delay: 'SQS delay',
   scheduler: 'Scheduler',
@@ -45,7 +45,7 @@ const COLUMNS: readonly Column<Attempt>[] = [
       </>
     ),
   },
-  { head: 'Scheduled by', cell: ({ by }) => (by === undefined ? '' : MECHANISMS[by]) },
+  { head: 'Started by', cell: ({ by }) => (by === undefined ? '' : TRIGGERS[by]) },
   { head: 'Duration', numeric: true, cell: ({ durationMs }) => durationText(durationMs) },
   {
     head: 'Response',

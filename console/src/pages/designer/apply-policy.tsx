@@ -30,10 +30,10 @@ export function ApplyPolicy({
   const { api } = useConsole();
   const list = useId();
   const { queue, subscription } = owner;
-  const [settled, setSettled] = useState(queue);
+  const [chosenQueue, setChosenQueue] = useState(queue);
   const queues = useLive('designer/queues', () => firstOf(listQueues(api, MOST), MOST));
-  const subscriptions = useLive(`designer/subscriptions/${settled}`, async () =>
-    settled === '' ? undefined : firstOf(listSubscriptions(api, settled, MOST), MOST),
+  const subscriptions = useLive(`designer/subscriptions/${chosenQueue}`, async () =>
+    chosenQueue === '' ? undefined : firstOf(listSubscriptions(api, chosenQueue, MOST), MOST),
   );
   const { action, run } = useAction(async (given: PartialRetryPolicy) => {
     try {
@@ -65,7 +65,7 @@ export function ApplyPolicy({
                 onOwner({ queue: currentTarget.value });
               }}
               onChange={({ currentTarget }) => {
-                setSettled(currentTarget.value);
+                setChosenQueue(currentTarget.value);
               }}
             />
             <datalist id={list}>

@@ -17,11 +17,11 @@ import { useDesign } from './use-design.ts';
 
 /** Edits the fields of a policy and shows the resulting schedule. */
 export function DesignerPage({ query: { queue = '', subscription } }: { query: Query }): JSX.Element {
-  const asked = useMemo(
+  const requested = useMemo(
     (): PolicyOwner => ({ queue, ...(subscription !== undefined && { subscription }) }),
     [queue, subscription],
   );
-  const { draft, validation, drawn, faults, change, refuse, loading } = useDesign(asked);
+  const { draft, validation, drawn, faults, change, refuse, loading } = useDesign(requested);
   return (
     <>
       <PageHeading title="Policy designer">
@@ -50,7 +50,7 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
         <Section title="Apply the policy">
           <ApplySection
             validation={validation}
-            asked={asked}
+            requested={requested}
             onRefused={(fields) => {
               refuse(faultsOf(fields));
             }}
@@ -93,15 +93,15 @@ function PolicyFault({ fault }: { fault: string | undefined }): JSX.Element | nu
 
 function ApplySection({
   validation,
-  asked,
+  requested,
   onRefused,
 }: {
   validation: Validation;
-  asked: PolicyOwner;
+  requested: PolicyOwner;
   onRefused: (fields: readonly { field: string; message: string }[]) => void;
 }): JSX.Element {
   const { info } = useConsole();
-  const [owner, setOwner] = useState(asked);
+  const [owner, setOwner] = useState(requested);
   if (info?.deployment === null)
     return (
       <p class="muted">

@@ -39,19 +39,34 @@ function warningsIn({ checks, queues = {}, overdue = 0 }: Health): string[] {
   return [
     ...Object.entries(checks)
       .filter(([, state]) => state === 'failing')
-      .map(([name]) => `${inWords(name)} cannot be reached.`),
-    ...(overdue > 0 ? [`${overdue === 1000 ? '1000 or more' : overdue} retries are overdue.`] : []),
+      .map(([name]) => `Not available: ${inWords(name)}.`),
+    ...(overdue > 0 ? [overdueText(overdue)] : []),
     ...Object.entries(queues)
       .filter(([name, count]) => count > 0 && /undeliverable|deadletters/i.test(name))
-      .map(([name, count]) =>
-        name === 'undeliverable'
-          ? `${count} messages in the undeliverable queue wait for a consumer.`
-          : `${count} ${inWords(name)}: list them and send them again with “posthaste redrive”.`,
-      ),
+      .map(([name, count]) => `About ${count} in the queue of ${inWords(name)}${adviceOn(name)}`),
   ];
 }
 
-/** ingressDeadLetters: ingress dead letters */
+function overdueText(overdue: number): string {
+  if (overdue === 1) return '1 retry is overdue.';
+  return `${overdue === 1000 ? '1000 or more' : overdue} retries are overdue.`;
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+  ingressDeadLetters: ': find the cause, then run “posthaste redrive ingress”.',
+  deliveryDeadLetters: ': find the cause, then run “posthaste redrive delivery”.',
+  operationDeadLetters: ': find the cause, then run “posthaste redrive operation”.',
+  schedulerDeadLetters: ': find the cause, then purge it. reconcile has already started these retries.',
+  undeliverable: ': once their subscribers work again, run “posthaste redrive undeliverable”.',
+};
+
+function adviceOn(queue: string): string {
+  return ADVICE[queue] ?? '.';
+}
+
+/** `ingress dead letters` for `ingressDeadLetters`. */
 function inWords(name: string): string {
+  if (name === 'undeliverable') return 'undeliverable deliveries';
+  if (name === 'queues') return 'queue counts';
   return name.replaceAll(/[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`);
 }

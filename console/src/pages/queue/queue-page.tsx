@@ -3,11 +3,13 @@ import { useMemo } from 'preact/hooks';
 import * as z from 'zod';
 import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
 import { apiPath } from '../../../../cli/api/api-request.ts';
+import { isNotFound } from '../../api/failure-words.ts';
 import { firstOf } from '../../api/listed.ts';
 import { recentReader } from '../../api/recent-deliveries.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Loaded } from '../../parts/loaded.tsx';
+import { Failure } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
 import { hrefTo } from '../../route.ts';
@@ -33,6 +35,10 @@ export function QueuePage({ queue }: { queue: string }): JSX.Element {
     firstOf(listSubscriptions(api, queue, MOST_SUBSCRIPTIONS + 1), MOST_SUBSCRIPTIONS),
   );
   const recent = useLive(`recent/${queue}`, (signal) => readRecent(RECENT, signal));
+  const isMissing = isNotFound(metadata.failure);
+  const refresh = (): void => {
+    for (const live of isMissing ? [metadata, subscriptions, recent] : [recent]) live.refresh();
+  };
 
   return (
     <>
@@ -41,33 +47,44 @@ export function QueuePage({ queue }: { queue: string }): JSX.Element {
         kind="Queue"
         crumbs={[{ text: 'Overview', href: hrefTo({ page: 'overview' }) }]}
       />
-      <Section title="Subscriptions">
-        <Loaded live={subscriptions}>
-          {(listed) => <SubscriptionTable queue={queue} listed={listed} recent={recent.value} />}
-        </Loaded>
-      </Section>
+      {isMissing ? (
+        <>
+          <Failure of={metadata.failure} />
+          <p>A message that is published to this name creates the queue.</p>
+        </>
+      ) : (
+        <Section title="Subscriptions">
+          <Loaded live={subscriptions}>
+            {(listed) => <SubscriptionTable queue={queue} listed={listed} recent={recent.value} />}
+          </Loaded>
+        </Section>
+      )}
       <div class="columns">
         <Section title="Publish a test message">
-          <Publish queue={queue} onPublished={recent.refresh} />
+          <Publish queue={queue} onPublished={refresh} />
         </Section>
-        <Section title="Metadata and retry policy">
-          <Loaded live={metadata}>{(value) => <QueueMetadata queue={queue} metadata={value} />}</Loaded>
-        </Section>
+        {isMissing ? null : (
+          <Section title="Metadata and retry policy">
+            <Loaded live={metadata}>{(value) => <QueueMetadata queue={queue} metadata={value} />}</Loaded>
+          </Section>
+        )}
       </div>
-      <Section
-        title="Newest messages"
-        aside={<a href={hrefTo({ page: 'messages', queue, query: {} })}>All messages</a>}
-      >
-        <Loaded live={recent}>
-          {(all) =>
-            all.length === 0 ? (
-              <NoMessages queue={queue} />
-            ) : (
-              <MessageTable messages={all.slice(0, SHOWN_MESSAGES).map(({ message }) => message)} />
-            )
-          }
-        </Loaded>
-      </Section>
+      {isMissing ? null : (
+        <Section
+          title="Newest messages"
+          aside={<a href={hrefTo({ page: 'messages', queue, query: {} })}>All messages</a>}
+        >
+          <Loaded live={recent}>
+            {(all) =>
+              all.length === 0 ? (
+                <NoMessages queue={queue} />
+              ) : (
+                <MessageTable messages={all.slice(0, SHOWN_MESSAGES).map(({ message }) => message)} />
+              )
+            }
+          </Loaded>
+        </Section>
+      )}
     </>
   );
 }

@@ -9,7 +9,7 @@ import { SubscriptionState } from '../../parts/subscription-state.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { hrefTo } from '../../route.ts';
 
-const ROOM = 20;
+const PLACES = 20;
 
 export function SubscriptionTable({
   queue,
@@ -50,8 +50,10 @@ function columnsOf(queue: string, recent: readonly RecentMessage[] | undefined):
     },
     { head: 'State', cell: (subscription) => <SubscriptionState of={subscription} /> },
     {
-      head: `Last ${ROOM} messages`,
-      cell: ({ id }) => <Sparkline room={ROOM} sparks={recent === undefined ? [] : sparksOf(recent, id)} />,
+      head: `Last ${PLACES} messages`,
+      cell: ({ id }) => (
+        <Sparkline places={PLACES} sparks={recent === undefined ? [] : sparksOf(recent, id)} />
+      ),
     },
   ];
 }
@@ -59,7 +61,7 @@ function columnsOf(queue: string, recent: readonly RecentMessage[] | undefined):
 /** The delivery statuses of one subscription, newest on the right. */
 function sparksOf(recent: readonly RecentMessage[], id: string): SparkStatus[] {
   return recent
-    .slice(0, ROOM)
+    .slice(0, PLACES)
     .map(
       ({ deliveries }) =>
         deliveries.find(({ subscriptionId }) => subscriptionId === id)?.status ?? ('none' as const),

@@ -29,13 +29,13 @@ export async function countFailed(
         more = true;
         break;
       }
-      if (status !== undefined || !isByHand(delivery)) by[one] += 1;
+      if (status !== undefined || !isManuallyCancelled(delivery)) by[one] += 1;
     }
   }
   return { by, more };
 }
 
-function isByHand({ status, reason }: ListedDelivery): boolean {
+function isManuallyCancelled({ status, reason }: ListedDelivery): boolean {
   return status === 'cancelled' && reason === 'manual';
 }
 

@@ -94,7 +94,10 @@ export function ReplayForm({
             </select>
           )}
         </Field>
-        <Field label="Status">
+        <Field
+          label="Status"
+          hint={status === undefined ? 'Manually cancelled deliveries are left alone.' : undefined}
+        >
           {(parts) => (
             <select
               {...parts}

@@ -27,8 +27,8 @@ export function ReplayPage({ queue, query }: { queue: string; query: Query }): J
       />
       <p>
         Replays failed deliveries after an outage: each rejected, exhausted or cancelled delivery of a time
-        window gets another round of attempts, in the background. Deliveries that fail while a recovery runs
-        are left to the next one.
+        window gets another round of attempts, in the background. A recovery does not include deliveries that
+        fail after its start.
       </p>
       <Section title="Start a recovery">
         <ReplayForm queue={queue} query={query} onStarted={recoveries.refresh} />

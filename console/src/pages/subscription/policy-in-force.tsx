@@ -33,10 +33,10 @@ export function PolicyInForce({
     queue: ofQueue.success ? ofQueue.data._retry_policy : undefined,
     defaults: DEFAULT_RETRY_POLICY,
   });
-  return <Shown subscription={subscription} source={source} policy={policy} />;
+  return <PolicyWithSource subscription={subscription} source={source} policy={policy} />;
 }
 
-function Shown({
+function PolicyWithSource({
   subscription: { source: queue, id, options },
   source,
   policy,
@@ -52,7 +52,7 @@ function Shown({
         {source === 'queue' && options._retry_policy !== undefined
           ? ', which overrides the subscription’s policy'
           : ''}
-        . Missing fields are shown with the product’s defaults; the deployment may have other defaults.
+        . Missing fields are shown with Posthaste’s defaults; this deployment may have others.
       </p>
       <PolicyFacts policy={policy} />
       <p>

@@ -53,7 +53,11 @@ function RotateForm({ queue, id }: { queue: string; id: string }): JSX.Element {
     <div class="stack">
       <p>
         Webhooks are signed with the new secret from now on, and also with the old one until it expires. Give
-        the new secret to the receiver in that time.
+        the new secret to the subscriber in that time.
+      </p>
+      <p class="muted">
+        The new secret is a shared secret (v1). For a key pair (v1a), run “posthaste subscription
+        rotate-secret” with --type v1a.
       </p>
       <Field label="Also sign with the old secret for">
         {(parts) => (
@@ -85,18 +89,19 @@ function RotateForm({ queue, id }: { queue: string; id: string }): JSX.Element {
   );
 }
 
-/** Shows the new secret, which the page keeps only while this dialog is open. */
+/** Shows the new secret, or for a key pair its public key. The page keeps it only while this dialog is open. */
 function NewSecret({
   secret: { secret = '', publicKey, previousExpiresAt },
 }: {
   secret: RotatedSecret;
 }): JSX.Element {
+  const what = publicKey === undefined ? 'secret' : 'public key';
   return (
     <div class="stack">
-      <Notice tone="success" title="This is the new secret. It is not shown again." />
+      <Notice tone="success" title={`This is the new ${what}. It is not shown again.`} />
       <p class="command">
         <code class="secret">{publicKey ?? secret}</code>{' '}
-        <CopyButton text={publicKey ?? secret} what="the secret" />
+        <CopyButton text={publicKey ?? secret} what={`the ${what}`} />
       </p>
       {typeof previousExpiresAt === 'string' ? (
         <p>

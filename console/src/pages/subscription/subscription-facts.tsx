@@ -22,12 +22,20 @@ export function SubscriptionFacts({ subscription }: { subscription: Subscription
           [
             'Confirmation',
             confirmation === 'owed'
-              ? 'the request could not be sent; set the URL again to retry'
-              : confirmation,
+              ? 'the request could not be sent; to send it again, run “posthaste subscription update” with the same --url'
+              : confirmation && 'the request was sent',
           ],
           ['Age', durationText(age * 1000)],
-          ['Expires', ttl === null ? 'never' : `TTL of ${durationText(ttl * 1000)}`],
-          ['Own retry policy', _retry_policy === undefined ? 'no' : 'yes'],
+          [
+            'Expires',
+            ttl === null
+              ? 'never'
+              : `${durationText(ttl * 1000)} after creation, or after its TTL was last changed`,
+          ],
+          [
+            'Retry policy',
+            _retry_policy === undefined ? 'none on this subscription' : 'set on this subscription',
+          ],
         ]}
       />
       {hasOthers ? <SourceText text={JSON.stringify(others, null, 2)} what="the options" /> : null}

@@ -2,10 +2,12 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { findQueue } from '../../../../cli/api/queues.ts';
 import { showSubscription } from '../../../../cli/api/subscriptions.ts';
+import { isNotFound } from '../../api/failure-words.ts';
 import { recentReader } from '../../api/recent-deliveries.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Loaded } from '../../parts/loaded.tsx';
+import { Failure } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
 import { hrefTo } from '../../route.ts';
@@ -33,14 +35,23 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }): 
     ),
   );
   const { value } = subscription;
+  const heading = {
+    title: id,
+    kind: 'Subscription',
+    crumbs: [{ text: queue, href: hrefTo({ page: 'queue', queue }) }],
+  };
 
+  // Every request of this page would fail in the same way.
+  if (isNotFound(subscription.failure))
+    return (
+      <>
+        <PageHeading {...heading} />
+        <Failure of={subscription.failure} />
+      </>
+    );
   return (
     <>
-      <PageHeading
-        title={id}
-        kind="Subscription"
-        crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
-      >
+      <PageHeading {...heading}>
         {value === undefined ? null : (
           <>
             <SwitchSubscription queue={queue} subscription={value} onDone={subscription.refresh} />
@@ -55,7 +66,7 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }): 
         <Section title="Send a test message">
           <SendTest queue={queue} id={id} onSent={recent.refresh} />
         </Section>
-        <Section title="Effective retry policy">
+        <Section title="Retry policy in force">
           {value === undefined ? null : <PolicyInForce subscription={value} metadata={metadata.value} />}
         </Section>
       </div>

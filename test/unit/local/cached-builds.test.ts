@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keptBuild } from '../../../local/kept-builds.ts';
+import { cachedBuild } from '../../../local/cached-builds.ts';
 
 let builds: string;
 beforeEach(() => {
@@ -31,11 +31,11 @@ const textIn = (folder: string): string => readFileSync(join(folder, 'file'), 'u
 
 describe('a cached build', () => {
   it('runs once for the same sources', async () => {
-    const first = await keptBuild(builds, 'sources', building('one'));
-    const again = await keptBuild(builds, 'sources', building('two'));
+    const first = await cachedBuild(builds, 'sources', building('one'));
+    const again = await cachedBuild(builds, 'sources', building('two'));
     expect(again).toBe(first);
     expect(textIn(again)).toBe('one');
-    expect(textIn(await keptBuild(builds, 'others', building('two')))).toBe('two');
+    expect(textIn(await cachedBuild(builds, 'others', building('two')))).toBe('two');
   });
 
   it('leaves nothing behind if it fails, and runs again the next time', async () => {
@@ -43,9 +43,9 @@ describe('a cached build', () => {
       await building('half')(folder);
       throw new Error('no room');
     };
-    await expect(keptBuild(builds, 'sources', failing)).rejects.toThrow('no room');
+    await expect(cachedBuild(builds, 'sources', failing)).rejects.toThrow('no room');
     expect(readdirSync(builds)).toEqual([]);
-    expect(textIn(await keptBuild(builds, 'sources', building('one')))).toBe('one');
+    expect(textIn(await cachedBuild(builds, 'sources', building('one')))).toBe('one');
   });
 
   it('is replaced by the build that another process completed first', async () => {
@@ -53,17 +53,17 @@ describe('a cached build', () => {
       await building('second')(folder);
       await building('first')(join(builds, 'sources'));
     };
-    expect(textIn(await keptBuild(builds, 'sources', beaten))).toBe('first');
+    expect(textIn(await cachedBuild(builds, 'sources', beaten))).toBe('first');
     expect(readdirSync(builds)).toEqual(['sources']);
   });
 
   it('is deleted once four others have been used more recently', async () => {
     for (const [age, name] of ['a', 'b', 'c', 'd', 'e'].entries()) {
-      await keptBuild(builds, name, building(name));
+      await cachedBuild(builds, name, building(name));
       // Several builds may have the same time stamp in the file system.
       utimesSync(join(builds, name), age, age);
     }
-    await keptBuild(builds, 'f', building('f'));
+    await cachedBuild(builds, 'f', building('f'));
     expect(readdirSync(builds).toSorted()).toEqual(['c', 'd', 'e', 'f']);
   });
 });

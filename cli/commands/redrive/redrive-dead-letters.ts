@@ -22,9 +22,9 @@ export type RedriveByPorts<Message> = Pick<RedrivePorts, 'deadLetters' | 'clock'
 
 export type RedriveRequest<Message = RedrivenMessage> = {
   read: (deadLetter: DeadLetter) => DeadLetterReading<Message>;
-  /** Dead letters sent later are left: they may be messages of this run that failed again. */
+  /** Milliseconds since the epoch. Leaves dead letters sent later: they may be messages of this run that failed again. */
   startedAt: number;
-  /** Dead letters sent earlier are left. */
+  /** Leaves dead letters sent earlier. */
   since?: number;
   /** Maximum number of messages to redrive. */
   limit?: number;
@@ -35,15 +35,15 @@ export type RedriveRequest<Message = RedrivenMessage> = {
 
 export type RedriveTally = {
   redriven: number;
-  /** Left because a redrive would not help: counts by reason. */
+  /** Left in the queue because a redrive would not help: counts by reason. */
   skipped: Readonly<Record<string, number>>;
   /** Removed because nothing remains to be done: counts by reason. Absent if there are none. */
   settled?: Readonly<Record<string, number>>;
-  /** Left for other reasons, among those received. */
+  /** Left in the queue for other reasons, among those received. */
   left: number;
 };
 
-/** `crowded`: so many messages are held that SQS would return no further ones. */
+/** `crowded`: this run holds so many dead letters that SQS would return no further ones. */
 export type RedriveEnd = 'emptied' | 'limit_reached' | 'interrupted' | 'crowded';
 
 /** `left`: messages that remain besides the skipped ones. Exact if `end` is `emptied`, otherwise an estimate of SQS. */

@@ -11,14 +11,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/** Enough for a start and a test run, each before and after a change. */
+/** Enough for `npm start` and a test run, each before and after a change. */
 const MOST_KEPT = 4;
 
 /**
  * The folder of the build for this fingerprint; an earlier build is used if there is one. A new build is moved into
  * place when complete, so several processes may build at the same time.
  */
-export async function keptBuild(
+export async function cachedBuild(
   builds: string,
   sources: string,
   build: (folder: string) => Promise<void>,
