@@ -115,15 +115,6 @@ inBrowser('the console with unusual input', () => {
     await close();
   });
 
-  it('creates an unknown queue with a message that is published on its page', async () => {
-    const { page, close } = await openAt('#/queues/nowhere');
-    await page.getByText('creates the queue').waitFor();
-    await page.getByRole('button', { name: 'Publish' }).click();
-    await page.getByText('No subscriptions yet').waitFor();
-    expect(await page.getByText('Not found', { exact: true }).count()).toBe(0);
-    await close();
-  });
-
   it('shows the first of 10,000 queues and opens any of them by name', async () => {
     const many = await servedApi();
     for (let index = 0; index < 10_000; index += 1)

@@ -116,4 +116,14 @@ inBrowser('an operator in the console', () => {
     await page.getByText('"maximum_delay": 300').waitFor();
     await close();
   });
+
+  it('creates an unknown queue with a message that is published on its page', async () => {
+    const { page, close } = await there().open();
+    await goTo(page, '#/queues/nowhere');
+    await page.getByText('creates the queue').waitFor();
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await page.getByText('No subscriptions yet').waitFor();
+    expect(await page.getByText('Not found', { exact: true }).count()).toBe(0);
+    await close();
+  });
 });

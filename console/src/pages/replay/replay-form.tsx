@@ -96,7 +96,11 @@ export function ReplayForm({
         </Field>
         <Field
           label="Status"
-          hint={status === undefined ? 'Manually cancelled deliveries are left alone.' : undefined}
+          hint={
+            status === undefined
+              ? 'Manually cancelled deliveries are left alone. To include them, choose “cancelled”.'
+              : undefined
+          }
         >
           {(parts) => (
             <select
