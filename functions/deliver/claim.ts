@@ -15,7 +15,7 @@ import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
 import type { SuccessRecorder } from './chunk.ts';
 import { isOwnedByMessage, leaseFor, type DeliverContext, type Receipt } from './context.ts';
 import type { HeldDelivery } from './held.ts';
-import { settleOwed } from './owed.ts';
+import { settleOwed } from './pending-steps.ts';
 import { scheduleNext, sendAgain, sendAgainIfEarly } from './wake-up.ts';
 
 export type ClaimResult = { kind: 'claimed'; delivery: Delivery } | Refusal;

@@ -22,7 +22,7 @@ import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
 import { hasTimeForAttempt, leaseFor, type DeliverContext } from './context.ts';
 import { writeHeld, type LoadedDelivery } from './held.ts';
-import { settleOwed } from './owed.ts';
+import { settleOwed } from './pending-steps.ts';
 import { scheduleRetry } from './rate-limit.ts';
 import { returnAtLeaseEnd } from './wake-up.ts';
 

@@ -5,7 +5,7 @@ import {
   listedAt,
   type AcceptanceTimes,
   type MatchResult,
-} from '../../shared/domain/message/addressees.ts';
+} from '../../shared/domain/message/matching.ts';
 import { bucketsFor } from '../../shared/domain/delivery/fan-out.ts';
 import {
   MAX_BODY_IN_JOB,

@@ -3,7 +3,7 @@ import {
   listedAt,
   type MatchResult,
   type MatchContent,
-} from '../../shared/domain/message/addressees.ts';
+} from '../../shared/domain/message/matching.ts';
 import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import { bucketsFor, type Buckets, endOfBuckets, type Part } from '../../shared/domain/delivery/fan-out.ts';
 import { CLOCKS_DIFFER_MS } from '../../shared/domain/message/life.ts';

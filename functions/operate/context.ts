@@ -4,7 +4,7 @@ import type { Operation } from '../../shared/domain/recovery/operation.ts';
 import type { DeliveryListings, Recoveries } from '../../shared/ports/deliveries.ts';
 import type { Operations } from '../../shared/ports/queues.ts';
 import type { Registry } from '../../shared/ports/subscriptions.ts';
-import type { ByHandContext } from '../../shared/steps/by-hand.ts';
+import type { ByHandContext } from '../../shared/steps/retry-delivery.ts';
 
 export type OperateContext = {
   ports: ByHandContext['ports'] & {

@@ -18,7 +18,7 @@ import {
 } from '../../shared/domain/recovery/recovery.ts';
 import type { SaveResult } from '../../shared/ports/deliveries.ts';
 import type { RetryRefusal } from '../../shared/domain/vocabulary.ts';
-import { reopenDelivery } from '../../shared/steps/by-hand.ts';
+import { reopenDelivery } from '../../shared/steps/retry-delivery.ts';
 import {
   continueLater,
   noteFailed,

@@ -1,12 +1,12 @@
 import { withRetriedWrites } from '../domain/contention.ts';
-import { cancelOpen, cancelBeforeFirstAttempt } from '../domain/delivery/by-hand.ts';
+import { cancelOpen, cancelBeforeFirstAttempt } from '../domain/delivery/interventions.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
 import { bucketIn, isAhead, partWith } from '../domain/delivery/fan-out.ts';
-import { wasActiveAt } from '../domain/message/addressees.ts';
+import { wasActiveAt } from '../domain/message/matching.ts';
 import { canLeaveLine, rateLimitOf } from '../domain/subscription/rate-limit.ts';
 import { absenceOf } from '../domain/subscription/subscription.ts';
 import type { MessageRecord } from '../ports/messages.ts';
-import { removeSchedule, type ByHandContext } from './by-hand.ts';
+import { removeSchedule, type ByHandContext } from './retry-delivery.ts';
 import { isWaiting, moveUpWaiting } from './move-up.ts';
 import { OPEN_STATUSES, type CancelReason, type CancelRefusal } from '../domain/vocabulary.ts';
 import { writeTime } from './retention.ts';

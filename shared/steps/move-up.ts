@@ -5,7 +5,7 @@ import { planSqsDelay } from '../domain/retry/wake-up-plan.ts';
 import { canLeaveLine, SLOT_LEAD_MS, type RateLimit, type Slot } from '../domain/subscription/rate-limit.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RateLimits } from '../ports/subscriptions.ts';
-import { removeSchedule, type ByHandContext } from './by-hand.ts';
+import { removeSchedule, type ByHandContext } from './retry-delivery.ts';
 import { writeTime } from './retention.ts';
 
 /** Minimum gain in milliseconds: a smaller one is not worth a write and a wake-up. */

@@ -1,7 +1,7 @@
 import { deliveryKeyFor } from '../../functions/api/deliveries/deliveries.ts';
 import { eraseBody } from '../../functions/api/messages/messages.ts';
 import { startRecovery } from '../../functions/api/recoveries/recoveries.ts';
-import { retryDelivery } from '../../shared/steps/by-hand.ts';
+import { retryDelivery } from '../../shared/steps/retry-delivery.ts';
 import { cancelDelivery } from '../../shared/steps/cancel-delivery.ts';
 import { DAY, QUEUE, START, type Intervention } from './scenario.ts';
 import type { ApiContext, SimulatedApi } from './simulated-api.ts';

@@ -2,7 +2,7 @@ import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import { deliveryKeyFor } from './deliveries.ts';
 import type { RetryRefusal, CancelRefusal } from '../../../shared/domain/vocabulary.ts';
-import { retryDelivery, type ByHandContext } from '../../../shared/steps/by-hand.ts';
+import { retryDelivery, type ByHandContext } from '../../../shared/steps/retry-delivery.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json } from '../route.ts';

@@ -1,7 +1,7 @@
 import { endOfBuckets } from '../../../shared/domain/delivery/fan-out.ts';
 import { messageIdOf, type MessageKey } from '../../../shared/domain/message/message.ts';
 import { isConfirmationId, withoutLink } from '../../../shared/domain/subscription/confirmation.ts';
-import type { MessageListItem, MessageDetail } from '../../../shared/domain/message/standing.ts';
+import type { MessageListItem, MessageDetail } from '../../../shared/domain/message/message-detail.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
 import type { Ingress } from '../../../shared/ports/queues.ts';

@@ -1,4 +1,4 @@
-import { withOptions } from '../../../shared/domain/message/addressees.ts';
+import { withOptions } from '../../../shared/domain/message/matching.ts';
 import { isTokenOf } from '../../../shared/domain/subscription/confirmation.ts';
 import { unredacted, withoutCredentials } from '../../../shared/domain/subscription/credential-headers.ts';
 import { isRaised, withLimitDated } from '../../../shared/domain/subscription/rate-limit.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Status } from '../../domain/vocabulary.ts';
-import type { MessageListItem, MessageDetail } from '../../domain/message/standing.ts';
+import type { MessageListItem, MessageDetail } from '../../domain/message/message-detail.ts';
 import { timeText, timeView } from '../fields.ts';
 import { spliceRaw } from '../jobs/message-body.ts';
 

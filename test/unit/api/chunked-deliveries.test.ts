@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Chunk } from '../../../shared/domain/delivery/chunk.ts';
 import { claimChunk, recordSuccesses, removeMember } from '../../../shared/domain/delivery/chunk-changes.ts';
 import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
-import { cancelOpen, cancelBeforeFirstAttempt } from '../../../shared/domain/delivery/by-hand.ts';
+import { cancelOpen, cancelBeforeFirstAttempt } from '../../../shared/domain/delivery/interventions.ts';
 import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
 import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { payloadKeyOf } from '../../../shared/domain/message/body.ts';
-import { retryDelivery } from '../../../shared/steps/by-hand.ts';
+import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { eraseBody } from '../../../functions/api/messages/messages.ts';
 import { aBarePolicy, aMessage } from '../../support/builders.ts';
 import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';

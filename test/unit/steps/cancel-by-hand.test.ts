@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { retryDelivery } from '../../../shared/steps/by-hand.ts';
+import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
 import { byHandWorld, type ByHandWorld } from '../../support/in-memory/by-hand-world.ts';

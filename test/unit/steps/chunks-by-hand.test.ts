@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { removeMember } from '../../../shared/domain/delivery/chunk-changes.ts';
-import { reopenDelivery, retryDelivery } from '../../../shared/steps/by-hand.ts';
+import { reopenDelivery, retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';

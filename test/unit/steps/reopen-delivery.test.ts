@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { reopenDelivery } from '../../../shared/steps/by-hand.ts';
+import { reopenDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { byHandWorld, type ByHandWorld } from '../../support/in-memory/by-hand-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { deliver } from '../../../functions/deliver/deliver.ts';
-import { retryDelivery } from '../../../shared/steps/by-hand.ts';
+import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { aBarePolicy, aMessage, aQueue } from '../../support/builders.ts';
 import { byHandWorld, type ByHandWorld } from '../../support/in-memory/by-hand-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';

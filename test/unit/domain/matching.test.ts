@@ -5,7 +5,7 @@ import {
   listedAt,
   UnreadableFilterError,
   withOptions,
-} from '../../../shared/domain/message/addressees.ts';
+} from '../../../shared/domain/message/matching.ts';
 import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 

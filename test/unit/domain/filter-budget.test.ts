@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { matchSubscriptions, matchContentOf } from '../../../shared/domain/message/addressees.ts';
+import { matchSubscriptions, matchContentOf } from '../../../shared/domain/message/matching.ts';
 import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
 import { evaluateFilter, type FilterResult } from '../../../shared/domain/subscription/content-filter.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';

@@ -1,5 +1,5 @@
 import { withRetriedWrites } from '../domain/contention.ts';
-import { hasRoomForRound, reopen, retryNow } from '../domain/delivery/by-hand.ts';
+import { hasRoomForRound, reopen, retryNow } from '../domain/delivery/interventions.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
 import { absenceOf } from '../domain/subscription/subscription.ts';
 import { scheduleName, wakeUpTime } from '../domain/retry/wake-up-plan.ts';
