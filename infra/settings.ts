@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Setting } from '../shared/config/rules.ts';
 import { functionSettings } from '../shared/config/settings.ts';
-import { MOST_ATTEMPTS_AT_ONCE } from '../shared/domain/delivery/fan-out.ts';
+import { MAX_CONCURRENT_ATTEMPTS } from '../shared/domain/delivery/fan-out.ts';
 import { deploymentSettings } from './deployment-settings.ts';
 
 /** All settings. */
@@ -55,9 +55,9 @@ export function parseSettings(given: Readonly<Record<string, unknown>>): Deploym
       `messagesPerBatch over ${MAX_BATCH_WITHOUT_WINDOW} needs batchWindowSeconds of at least 1`,
     ]);
   const attemptsAtOnce = parsed.firstAttemptsPerJob * parsed.messagesPerBatch;
-  if (attemptsAtOnce > MOST_ATTEMPTS_AT_ONCE)
+  if (attemptsAtOnce > MAX_CONCURRENT_ATTEMPTS)
     throw new SettingsError([
-      `firstAttemptsPerJob × messagesPerBatch is ${attemptsAtOnce}, but must be at most ${MOST_ATTEMPTS_AT_ONCE}, the connections of one function`,
+      `firstAttemptsPerJob × messagesPerBatch is ${attemptsAtOnce}, but must be at most ${MAX_CONCURRENT_ATTEMPTS}, the connections of one function`,
     ]);
   const allowedAddresses = parsed.local ? [...parsed.allowedAddresses, ...LOOPBACK] : parsed.allowedAddresses;
   return { ...parsed, allowedAddresses, apiAuthorization };

@@ -1,6 +1,6 @@
 import type { DeliverContext, DeliverPorts } from '../../functions/deliver/context.ts';
 import { deliver } from '../../functions/deliver/deliver.ts';
-import { healthNotes } from '../../functions/deliver/health.ts';
+import { healthWrites } from '../../functions/deliver/health.ts';
 import { memoryBudget } from '../../functions/deliver/memory-budget.ts';
 import { dispatch } from '../../functions/dispatch/dispatch.ts';
 import { reconcile } from '../../functions/reconcile/reconcile.ts';
@@ -105,7 +105,7 @@ export function stormWorld({
     return {
       ports: { ...ports, ...sabotage(ports) },
       settings,
-      healthNotes: healthNotes(time),
+      healthWrites: healthWrites(time),
       memory: memoryBudget(time),
     };
   };

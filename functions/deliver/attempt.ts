@@ -33,7 +33,7 @@ type ReadyDelivery = LoadedDelivery & {
   policy: FollowedPolicy;
   /** The secrets that sign the request. */
   secrets: readonly OpenedSecret[];
-  /** The rate-limit slot that the request waited for; undefined if it did not wait. */
+  /** The rate-limit slot that the request waited for or missed; undefined: the limit did not delay it. */
   slotAt: number | undefined;
 };
 
@@ -56,7 +56,8 @@ export async function makeAttempt(
 }
 
 /**
- * Reads and checks what the request needs. Undefined: the request is not sent now, and the record gives the reason.
+ * Reads and checks what the request needs. Undefined: no request now; the delivery is cancelled, waits for a slot, or
+ * was released and sent again.
  */
 async function prepareRequest(
   context: DeliverContext,
@@ -67,8 +68,8 @@ async function prepareRequest(
   if (subscription === undefined) return undefined;
   // Throws if KMS fails: no request is sent unsigned.
   const secrets = await openedSecrets(context.ports.secretOpener, subscription, context.ports.clock.now());
-  const turn = await waitForSlot(context, held, subscription);
-  if (turn === undefined) return undefined;
+  const slot = await waitForSlot(context, held, subscription);
+  if (slot === undefined) return undefined;
   // The calls since the claim may have been slow. If the lease ended during the request, a second request could
   // start.
   if (!hasTimeForRequest(context, timeLeftMs(context, held))) {
@@ -77,7 +78,7 @@ async function prepareRequest(
   }
   // The subscription or the message may have expired during the wait.
   if ((await subscriptionOrCancel(context, held)) === undefined) return undefined;
-  return { ...held, subscription, secrets, policy: policyFor(context, held), slotAt: turn.slotAt };
+  return { ...held, subscription, secrets, policy: policyFor(context, held), slotAt: slot.slotAt };
 }
 
 /** Reads the subscription again before an immediate retry, so that every retry uses its current state. */

@@ -64,7 +64,7 @@ export async function claimMembers(
     await sendAgain(context, job, lease.until);
     return undefined;
   }
-  const ended = lease === undefined ? chunk : await endLapsedLease(context, chunk, lease);
+  const ended = lease === undefined ? chunk : await endExpiredLease(context, chunk, lease);
   await ports.deliveryQueue.send(remainingJobs(job, receipt, ended));
   return undefined;
 }
@@ -74,13 +74,13 @@ export async function isClaimed({ ports }: DeliverContext, { key }: ChunkJob): P
   return (await ports.chunks.find(key))?.members !== undefined;
 }
 
-async function endLapsedLease(
+async function endExpiredLease(
   context: DeliverContext,
   { key }: Chunk,
-  lapsed: NonNullable<Chunk['lease']>,
+  expired: NonNullable<Chunk['lease']>,
 ): Promise<Chunk> {
   const { ports } = context;
-  const result = await ports.chunks.write(dissolveChunk(key, lapsed, writeTime(context)));
+  const result = await ports.chunks.write(dissolveChunk(key, expired, writeTime(context)));
   const chunk = result.kind === 'written' ? result.chunk : result.current;
   if (chunk === undefined || chunk.lease !== undefined) throw contendedChunk(key);
   for (const subscriptionId of pendingIn(chunk)) {
@@ -94,9 +94,9 @@ function contendedChunk({ queue, messageId, bucket, chunk }: Chunk['key']): Cont
 }
 
 /**
- * One separate job per remaining delivery, so that copies of a chunk job do not multiply tenfold. Includes members
- * without a result (their request may have been sent), members named only by this copy of the job, and members with
- * separate records, which may wait for this job after a crash.
+ * One separate job per remaining delivery: a duplicate of it then repeats one delivery, not a whole chunk. Includes
+ * members without a result (their request may have been sent), ids that only this copy of the job names, and members
+ * with separate records, which may depend on this job after a crash.
  */
 function remainingJobs(job: ChunkJob, { receiveCount }: Receipt, chunk: Chunk): DeliveryJob[] {
   const lost = (id: string): DeliveryJob => ({ ...jobOfMember(job, id), lost: 1 });
@@ -137,7 +137,7 @@ export class SuccessRecorder {
   readonly #separateMembers: string[] = [];
   #successes: PendingSuccess[] = [];
   #isWriting = false;
-  #isTimed = false;
+  #isTimerRunning = false;
 
   constructor(context: DeliverContext, chunk: Chunk, owner: string) {
     this.#context = context;
@@ -163,7 +163,7 @@ export class SuccessRecorder {
   record(id: string, success: FirstSuccess): Promise<boolean> {
     return new Promise((resolve, reject) => {
       this.#successes.push({ id, success, resolve, reject });
-      this.#writeInTime();
+      this.#writeWhenDue();
     });
   }
 
@@ -171,19 +171,19 @@ export class SuccessRecorder {
   markSeparate(id: string): void {
     if (!this.#pending.delete(id)) return;
     this.#separateMembers.push(id);
-    this.#writeInTime();
+    this.#writeWhenDue();
   }
 
-  #writeInTime(): void {
+  #writeWhenDue(): void {
     if (this.#successes.length === 0 || this.#isWriting) return;
     if (this.#successes.length === this.#pending.size) void this.#write();
-    else if (!this.#isTimed) void this.#writeLater();
+    else if (!this.#isTimerRunning) void this.#writeLater();
   }
 
   async #writeLater(): Promise<void> {
-    this.#isTimed = true;
+    this.#isTimerRunning = true;
     await this.#context.ports.clock.sleep(BATCH_WINDOW_MS);
-    this.#isTimed = false;
+    this.#isTimerRunning = false;
     if (this.#successes.length > 0 && !this.#isWriting) void this.#write();
   }
 
@@ -197,14 +197,14 @@ export class SuccessRecorder {
       for (const { reject } of batch) reject(error);
     } finally {
       this.#isWriting = false;
-      this.#writeInTime();
+      this.#writeWhenDue();
     }
   }
 
   async #writeBatch(batch: readonly PendingSuccess[]): Promise<void> {
     const recorded = {
       successes: new Map(batch.map(({ id, success }) => [id, success])),
-      own: [...this.#separateMembers],
+      separate: [...this.#separateMembers],
       ends: batch.length === this.#pending.size,
     };
     const { ports } = this.#context;
@@ -212,9 +212,9 @@ export class SuccessRecorder {
     const result = await ports.chunks.write(transition);
     const members = result.kind === 'written' ? undefined : result.current?.members;
     for (const { id, success, resolve } of batch) {
-      const standing = members?.get(id);
+      const state = members?.get(id);
       // A write repeated after a lost response is refused because the first one succeeded.
-      const isOwnWrite = isSuccess(standing) && standing.startedAt === success.startedAt;
+      const isOwnWrite = isSuccess(state) && state.startedAt === success.startedAt;
       const isRecorded = result.kind === 'written' || isOwnWrite;
       if (isRecorded) this.#pending.delete(id);
       resolve(isRecorded);

@@ -15,13 +15,13 @@ import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
 import type { SuccessRecorder } from './chunk.ts';
 import { isOwnedByMessage, leaseFor, type DeliverContext, type Receipt } from './context.ts';
 import type { HeldDelivery } from './held.ts';
-import { settleOwed } from './pending-steps.ts';
+import { completePendingSteps } from './pending-steps.ts';
 import { scheduleNext, sendAgain, sendAgainIfEarly } from './wake-up.ts';
 
 export type ClaimResult = { kind: 'claimed'; delivery: Delivery } | Refusal;
 
 /** A refusal that a second claim cannot overcome now. */
-export type Refusal = Exclude<ClaimRefusal, { kind: 'lapsed' | 'claimable_now' }>;
+export type Refusal = Exclude<ClaimRefusal, { kind: 'lease_expired' | 'claimable_now' }>;
 
 /** A received job or wake-up. `successes`: the recorder of the chunk whose claim covers the delivery. */
 export type ReceivedWork = Pick<HeldDelivery, 'work' | 'receipt'> & { successes?: SuccessRecorder };
@@ -72,7 +72,7 @@ async function claimDelivery(
     const refusal = claimRefusal(attempt, written.current, at.now);
     if (refusal.kind === 'claimable_now') {
       transition = claimExisting(work, claim, at);
-    } else if (refusal.kind === 'lapsed') {
+    } else if (refusal.kind === 'lease_expired') {
       transition = takeOver(refusal.delivery, refusal.lease, claim, at);
       if (claim.kind === 'attempt') await keepForReconcile(context, work);
     } else {
@@ -92,8 +92,8 @@ function keepForReconcile({ ports, settings }: DeliverContext, work: DeliveryJob
 }
 
 /**
- * Handles a refused claim: this invocation makes no attempt. Returns `due_now` if the claim came slightly early and
- * can be repeated.
+ * Handles a refused claim. Returns `due_now` if the claim came slightly early and can be repeated now; otherwise this
+ * invocation makes no attempt.
  * @throws OwedStepsFailedError
  */
 export async function handleRefusal(
@@ -113,7 +113,7 @@ export async function handleRefusal(
       if (isRepeated(work, receipt)) await scheduleNext(context, refusal.delivery);
       break;
     case 'owing':
-      await settleOwed(context, refusal.delivery, await keptBody(context.ports, refusal.delivery));
+      await completePendingSteps(context, refusal.delivery, await keptBody(context.ports, refusal.delivery));
       break;
     case 'in_flight':
       await leaveToHolder(context, work, receipt, refusal.delivery);

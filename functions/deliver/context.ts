@@ -43,17 +43,17 @@ export type DeliverContext = {
   ports: DeliverPorts;
   settings: DeliverSettings;
   /** Shared by the invocations of this function instance. */
-  healthNotes: HealthNotes;
+  healthWrites: HealthWrites;
   memory: MemoryBudget;
 };
 
-/** Deduplicates health changes among the attempts of one function instance (health.ts). */
-export type HealthNotes = {
+/** Lets concurrent attempts of one function instance write each health change only once (health.ts). */
+export type HealthWrites = {
   /**
-   * Calls `make` unless the change was settled after the attempt began or is in progress. `make` returns whether it
-   * is settled: written or permanently refused. Otherwise the next attempt tries again.
+   * Calls `write` unless the named change is being written, or was settled after the attempt began. `write` returns
+   * whether the change is settled: written or permanently refused. If not, the next attempt writes it again.
    */
-  once(name: string, startedAt: number, make: () => Promise<boolean>): Promise<void>;
+  once(name: string, startedAt: number, write: () => Promise<boolean>): Promise<void>;
 };
 
 /**
@@ -64,10 +64,11 @@ export type MemoryBudget = {
   take: (megabytes: number, waitMs: number) => Promise<(() => void) | undefined>;
 };
 
-/** One receive of an SQS message. */
+/** One receive of an SQS message (not its receipt handle). */
 export type Receipt = {
   /** The id of the SQS message. */
   id: string;
+  /** The body of the SQS message. */
   text: string;
   /** Above 1: an earlier receive was not acknowledged, because an invocation crashed, failed or ran out of time. */
   receiveCount: number;

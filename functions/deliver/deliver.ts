@@ -13,7 +13,7 @@ import { makeAttempt } from './attempt.ts';
 import { ChunkFaultError, claimMembers, isClaimed, SlowReadsError, SuccessRecorder } from './chunk.ts';
 import { type ReceivedWork, claimAttempt, claimToCancel, handleRefusal } from './claim.ts';
 import { hasTimeForAttempt, ownerFor, type DeliverContext, type Receipt } from './context.ts';
-import { handleAbsence } from './health.ts';
+import { sendLeftoverEvent } from './health.ts';
 import { cancelHeld, releaseOnFault, type HeldDelivery, type LoadedDelivery } from './held.ts';
 import { withMemoryFor } from './memory-budget.ts';
 import { canReserveBeforeClaim, reserveBeforeClaim } from './rate-limit.ts';
@@ -112,7 +112,7 @@ async function deliverChunk(context: DeliverContext, job: ChunkJob, receipt: Rec
   if (chunk === undefined) return;
   const successes = new SuccessRecorder(context, chunk, receipt.owner);
   const attempts = await runAll(known, ({ work, recipient }) =>
-    deliverTo(context, { work, receipt, successes, message: () => Promise.resolve(found) }, recipient),
+    claimAndAttempt(context, { work, receipt, successes, message: () => Promise.resolve(found) }, recipient),
   );
   const all = [...faults, ...attempts.faults];
   if (all.length > 0) throw new ChunkFaultError(job.key, all);
@@ -146,7 +146,7 @@ async function deliverOne(
   const message: Unclaimed['message'] = (delivery) => messageFor(context.ports, work, delivery);
   const unclaimed = await withSlot(context, { work, receipt, message }, recipient);
   if (unclaimed === undefined) return;
-  if ((await deliverTo(context, unclaimed, recipient)) === 'due_now')
+  if ((await claimAndAttempt(context, unclaimed, recipient)) === 'due_now')
     await deliverOne(context, work, receipt);
 }
 
@@ -175,8 +175,11 @@ type Unclaimed = ReceivedWork & {
   message: (delivery: Delivery) => ReturnType<typeof messageFor>;
 };
 
-/** Claims and attempts one delivery. `due_now`: the claim came slightly early and can be repeated. */
-async function deliverTo(
+/**
+ * Claims one delivery and makes its attempts. `due_now`: the claim came slightly early; the delivery is due now, and
+ * the caller repeats the claim.
+ */
+async function claimAndAttempt(
   context: DeliverContext,
   { message, ...unclaimed }: Unclaimed,
   { absence, ...recipient }: Recipient,
@@ -196,7 +199,7 @@ async function deliverTo(
     );
   } else {
     context.ports.journal.note({ fact: 'delivery_cancelled', key: work.key, reason: absence });
-    if (recipient.subscription !== undefined) await handleAbsence(context, recipient.subscription);
+    if (recipient.subscription !== undefined) await sendLeftoverEvent(context, recipient.subscription);
   }
   return 'done';
 }

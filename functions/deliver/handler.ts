@@ -23,7 +23,7 @@ import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
 import type { DeliverContext } from './context.ts';
 import { deliverRecord, deliveryIdsIn } from './deliver.ts';
-import { healthNotes } from './health.ts';
+import { healthWrites } from './health.ts';
 import { memoryBudget } from './memory-budget.ts';
 import type { Context, SQSRecord } from 'aws-lambda';
 
@@ -62,7 +62,7 @@ function deliverContextOf(
 ): DeliverContext {
   return {
     ports: portsOf(environment, journal, deadline),
-    healthNotes: healthNotes(clock),
+    healthWrites: healthWrites(clock),
     memory: memoryBudget(clock),
     settings: {
       attemptTimeoutMs: environment.attemptTimeoutSeconds * 1000,

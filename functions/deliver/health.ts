@@ -1,4 +1,4 @@
-import { ANY_INVOCATION_MS } from '../../shared/domain/delivery/lease.ts';
+import { MAX_INVOCATION_MS } from '../../shared/domain/delivery/lease.ts';
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import { errorOf } from '../../shared/domain/errors.ts';
 import {
@@ -15,7 +15,7 @@ import {
 } from '../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import { notifyOperator } from '../../shared/steps/notify-operator.ts';
-import type { DeliverContext, HealthNotes } from './context.ts';
+import type { DeliverContext, HealthWrites } from './context.ts';
 
 /**
  * Updates a subscription's health from a recorded attempt. Runs last, so that no delivery waits for it. Errors are
@@ -30,21 +30,21 @@ export function recordHealth(
   return journalFault(context, subscription, async () => {
     const { ports, settings } = context;
     const now = ports.clock.now();
-    await sendLeftoverEvent(context, subscription, now);
+    await sendEventIfLeftover(context, subscription, now);
     const change =
       outcome === 'delivered' ? afterSuccess(subscription, now) : afterFailure(subscription, now, settings);
     if (change === undefined) return;
     const name = `${subscription.queue}/${subscription.id} ${healthChangeName(change)}`;
-    await context.healthNotes.once(name, startedAt, () => settleHealthChange(context, subscription, change));
+    await context.healthWrites.once(name, startedAt, () => settleHealthChange(context, subscription, change));
   });
 }
 
 /**
  * Sends the operator event that a crashed invocation left unsent, for a subscription that receives no more attempts.
  */
-export function handleAbsence(context: DeliverContext, subscription: Subscription): Promise<void> {
+export function sendLeftoverEvent(context: DeliverContext, subscription: Subscription): Promise<void> {
   return journalFault(context, subscription, () =>
-    sendLeftoverEvent(context, subscription, context.ports.clock.now()),
+    sendEventIfLeftover(context, subscription, context.ports.clock.now()),
   );
 }
 
@@ -95,7 +95,7 @@ async function writeHealthChange(
   return again.kind === 'written';
 }
 
-async function sendLeftoverEvent(
+async function sendEventIfLeftover(
   context: DeliverContext,
   subscription: Subscription,
   now: number,
@@ -118,7 +118,7 @@ async function sendPendingEvent(
  * Concurrent attempts use the same cached subscription and would all write the same change; each refused write costs
  * money. A settled change is remembered for as long as an attempt that began before it may be in flight.
  */
-export function healthNotes(clock: Pick<Clock, 'now'>): HealthNotes {
+export function healthWrites(clock: Pick<Clock, 'now'>): HealthWrites {
   /** When each change was settled, oldest first. Infinity: in progress. */
   const settledAt = new Map<string, number>();
 
@@ -128,7 +128,7 @@ export function healthNotes(clock: Pick<Clock, 'now'>): HealthNotes {
   };
 
   const forgetOld = (): void => {
-    const oldest = clock.now() - ANY_INVOCATION_MS;
+    const oldest = clock.now() - MAX_INVOCATION_MS;
     for (const [name, at] of settledAt) {
       if (at >= oldest) return;
       settledAt.delete(name);
@@ -136,13 +136,13 @@ export function healthNotes(clock: Pick<Clock, 'now'>): HealthNotes {
   };
 
   return {
-    once: async (name, startedAt, make) => {
+    once: async (name, startedAt, write) => {
       if ((settledAt.get(name) ?? -Infinity) > startedAt) return;
       forgetOld();
       settle(name, Infinity);
       let isSettled = false;
       try {
-        isSettled = await make();
+        isSettled = await write();
       } finally {
         if (isSettled) settle(name, clock.now());
         else settledAt.delete(name);

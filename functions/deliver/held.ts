@@ -2,7 +2,7 @@ import type { AttemptTrigger, CancelReason } from '../../shared/domain/vocabular
 import { firstSuccessOf } from '../../shared/domain/delivery/chunk-members.ts';
 import { apply, type Delivery, type Revision } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
-import { requestMs } from '../../shared/domain/delivery/lease.ts';
+import { requestAndRecordingMs } from '../../shared/domain/delivery/lease.ts';
 import { cancelLeased, release } from '../../shared/domain/delivery/transitions.ts';
 import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
@@ -43,7 +43,7 @@ export function timeLeftMs({ ports }: DeliverContext, { delivery, receipt }: Hel
 
 /** Whether a request that uses its full timeout can still be recorded within `leftMs`. */
 export function hasTimeForRequest({ settings }: DeliverContext, leftMs: number): boolean {
-  return leftMs >= requestMs(settings.attemptTimeoutMs);
+  return leftMs >= requestAndRecordingMs(settings.attemptTimeoutMs);
 }
 
 /**
@@ -64,7 +64,7 @@ export async function writeHeld(
   const create = apply(change, delivery);
   const result = await ports.deliveries.write({ name, key, expect: { kind: 'absent' }, create });
   successes.markSeparate(subscriptionId);
-  // An operator created the record concurrently, with the same lease, or ended the delivery: that record decides.
+  // Refused: the API created the record meanwhile, with the same lease or already cancelled. Its condition decides.
   return result.kind === 'refused' ? ports.deliveries.write(transition) : result;
 }
 

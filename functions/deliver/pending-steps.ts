@@ -1,6 +1,6 @@
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { PendingStep } from '../../shared/domain/vocabulary.ts';
-import { endOf, settle } from '../../shared/domain/delivery/transitions.ts';
+import { endOfLastAttempt, settle } from '../../shared/domain/delivery/transitions.ts';
 import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import { notifyOperator } from '../../shared/steps/notify-operator.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
@@ -27,7 +27,7 @@ export class OwedStepsFailedError extends Error {
  * write. A failed step does not stop the others. A crash in between repeats steps, so each may happen twice.
  * @throws OwedStepsFailedError
  */
-export async function settleOwed(
+export async function completePendingSteps(
   context: DeliverContext,
   delivery: Delivery,
   body: BodyLocation | undefined,
@@ -36,18 +36,18 @@ export async function settleOwed(
   const failures: { owed: PendingStep; cause: unknown }[] = [];
   for (const owed of delivery.owed) {
     try {
-      await settleOne(context, owed, delivery, body);
+      await completeStep(context, owed, delivery, body);
       done.push(owed);
     } catch (cause) {
       failures.push({ owed, cause });
     }
   }
-  // A refusal needs no handling: a concurrent invocation settles the delivery, or it is open again.
+  // A refusal needs no handling: a concurrent invocation completed steps, or the delivery is open again.
   if (done.length > 0) await context.ports.deliveries.write(settle(delivery, done, writeTime(context)));
   if (failures.length > 0) throw new OwedStepsFailedError(delivery, failures);
 }
 
-async function settleOne(
+async function completeStep(
   context: DeliverContext,
   owed: PendingStep,
   delivery: Delivery,
@@ -65,7 +65,7 @@ async function settleOne(
         type: 'delivery.exhausted',
         key: delivery.key,
         attempts: delivery.attempts.length,
-        at: endOf(delivery),
+        at: endOfLastAttempt(delivery),
       });
       return;
   }
@@ -77,7 +77,7 @@ async function settleOne(
  */
 async function disableGone({ ports }: DeliverContext, delivery: Delivery): Promise<void> {
   const { queue, subscriptionId } = delivery.key;
-  const disabled = { reason: 'gone', at: endOf(delivery) } as const;
+  const disabled = { reason: 'gone', at: endOfLastAttempt(delivery) } as const;
   const changedAtRead = delivery.attempts.at(-1)?.subscriptionChangedAt;
   const inForce = await ports.subscriptions.disable(queue, subscriptionId, disabled, changedAtRead);
   if (inForce?.reason === disabled.reason && inForce.at === disabled.at)

@@ -15,25 +15,25 @@ import {
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { SlotConstraints } from '../../shared/ports/subscriptions.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
-import { leaveSlot } from '../../shared/steps/move-up.ts';
+import { returnSlot } from '../../shared/steps/move-up.ts';
 import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext, Receipt } from './context.ts';
 import { endHeld, hasTimeForRequest, timeLeftMs, type LoadedDelivery } from './held.ts';
 import { scheduleNext, MAX_WAIT_MS } from './wake-up.ts';
 
-/** A longer delay is an outage, not a lagging queue: its backlog arrives at once. */
+/** The most lag to make up for. A longer one is an outage, not a slow queue: the whole backlog arrives at once. */
 const MAX_LAG_MS = 15 * 60 * 1000;
 
-/**
- * Slow AWS calls can make a reserved slot expire before its use. Then the delivery waits on record, in milliseconds.
- */
+/** Reservations per attempt. Slow AWS calls can make a slot expire before its use. */
 const MAX_TRIES = 3;
+/** How long the delivery waits on record after that. */
 const WAIT_AFTER_SLOW_CALLS_MS = 1_000;
 const WAIT_AFTER_FAULT_MS = 5_000;
 
 /**
  * Waits for the request's slot in a rate-limited subscription's line: the recorded slot if still valid, else a new
- * one. Undefined: the wait is too long for this invocation, and the delivery waits on record.
+ * one. Undefined: the wait is too long for this invocation. The delivery then waits on record: without a lease, until
+ * its wake-up.
  */
 export async function waitForSlot(
   context: DeliverContext,
@@ -98,15 +98,15 @@ function isWorthWaiting(context: DeliverContext, held: LoadedDelivery, { at }: S
   const now = context.ports.clock.now();
   const waitMs = Math.max(0, at - now);
   return (
-    // Waits longer if the queue lags, because it would return the delivery after its slot.
+    // If the retry queue lags, a wake-up would come after the slot: this invocation waits longer instead.
     waitMs <= MAX_WAIT_MS + lagOf(held.delivery, now) &&
     hasTimeForRequest(context, timeLeftMs(context, held) - waitMs)
   );
 }
 
 /**
- * How late the wake-up for a slot came. A lagging queue would make a backlog miss one slot after another, so the next
- * wake-up is scheduled earlier by this much. If the lag is over, the delivery only waits once more.
+ * How late the wake-up for a slot came. If the queue lags, a backlog would miss one slot after another, so the next
+ * wake-up is scheduled earlier by this much. If the lag is over, it comes early and the delivery waits once more.
  */
 function lagOf({ slot, next }: Pick<Delivery, 'slot' | 'next'>, now: number): number {
   return slot === undefined || next === undefined ? 0 : Math.min(MAX_LAG_MS, Math.max(0, now - next.dueAt));
@@ -156,7 +156,7 @@ export async function reserveBeforeClaim(
   const place = placeAt(context, slot);
   const written = await ports.deliveries.write(openWaiting(job, place, writeTime(context)));
   if (written.kind === 'refused') {
-    await leaveSlot(ports, job.key, slot);
+    await returnSlot(ports, job.key, slot);
     return undefined;
   }
   await wakeForSlot(context, written.delivery, place);
@@ -164,20 +164,10 @@ export async function reserveBeforeClaim(
 }
 
 /**
- * Schedules a retry. If the previous attempt waited on record, the line may be longer than the retry's delay, so the
- * retry reserves its slot now instead of waking up only to wait. `last`: the previous attempt's slot.
+ * Reserves a slot for the recorded retry, not before the retry is due, and schedules the wake-up for it. False: no
+ * limit, no slot now, or a concurrent change; the retry reserves a slot when it is due.
  */
-export async function scheduleRetry(
-  context: DeliverContext,
-  held: LoadedDelivery,
-  last: Slot | undefined,
-): Promise<void> {
-  if (last === undefined || !(await reserveForRetry(context, held)))
-    await scheduleNext(context, held.delivery);
-}
-
-/** Returns false if the retry follows its policy's delay instead. */
-async function reserveForRetry(
+export async function reserveForRetry(
   context: DeliverContext,
   { delivery, subscription, message }: LoadedDelivery,
 ): Promise<boolean> {
@@ -191,7 +181,7 @@ async function reserveForRetry(
   const transition = awaitSlot(delivery, undefined, place, writeTime(context));
   const written = await context.ports.deliveries.write(transition);
   if (written.kind === 'refused') {
-    await leaveSlot(context.ports, key, slot);
+    await returnSlot(context.ports, key, slot);
     return false;
   }
   await wakeForSlot(context, written.delivery, place);

@@ -22,9 +22,9 @@ import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
 import { hasTimeForAttempt, leaseFor, type DeliverContext } from './context.ts';
 import { writeHeld, type LoadedDelivery } from './held.ts';
-import { settleOwed } from './pending-steps.ts';
-import { scheduleRetry } from './rate-limit.ts';
-import { returnAtLeaseEnd } from './wake-up.ts';
+import { completePendingSteps } from './pending-steps.ts';
+import { reserveForRetry } from './rate-limit.ts';
+import { returnAtLeaseEnd, scheduleNext } from './wake-up.ts';
 
 /**
  * The result of one request. `dueAt`: milliseconds since the epoch; undefined for a first attempt without a delay.
@@ -69,7 +69,7 @@ export function decideTransition(
         key: delivery.key,
         policy,
         failed: attempt,
-        madeInRound: delivery.attempts.filter(({ round }) => round === delivery.round).length + 1,
+        attemptsInRound: delivery.attempts.filter(({ round }) => round === delivery.round).length + 1,
         hintMs: hintMs(reply, attempt.startedAt + attempt.durationMs, rules.retryAfterCapMs),
         thresholdSeconds: rules.schedulerThresholdSeconds,
         canContinue: retryLease !== undefined,
@@ -106,7 +106,7 @@ export async function record(
   const retryLease = canRetryNow ? leaseFor(context, receipt) : undefined;
   if (attempt.outcome === 'failed' && warning !== undefined)
     ports.journal.note({ fact: 'policy_adjusted', queue: delivery.key.queue, warning });
-  // Stored once, before the first failure is recorded: a retry needs the message.
+  // Before the first failure or rejection is recorded: a retry or a recovery needs the message.
   if (attempt.outcome !== 'delivered' && delivery.attempts.length === 0)
     await keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
   const at = writeTime(context);
@@ -126,7 +126,10 @@ export async function record(
   return followUp(context, { ...held, delivery: written.delivery }, delivery.slot);
 }
 
-/** Does what the record requires next: an immediate retry, a scheduled retry, or the pending steps. */
+/**
+ * Does what the record requires next: an immediate retry, a scheduled retry, or the pending steps. `lastSlot`: the
+ * rate-limit slot that the recorded attempt waited for on record.
+ */
 async function followUp(
   context: DeliverContext,
   held: LoadedDelivery,
@@ -134,11 +137,13 @@ async function followUp(
 ): Promise<LoadedDelivery | undefined> {
   const { delivery, body } = held;
   if (!isOpen(delivery.status)) {
-    await settleOwed(context, delivery, body);
+    await completePendingSteps(context, delivery, body);
     return undefined;
   }
   if (delivery.lease !== undefined) return { ...held, slot: undefined, trigger: 'same_invocation' };
-  await scheduleRetry(context, held, lastSlot);
+  // The line may be longer than the retry's delay: without a slot the retry would wake up only to wait.
+  const waitsForSlot = lastSlot !== undefined && (await reserveForRetry(context, held));
+  if (!waitsForSlot) await scheduleNext(context, delivery);
   return undefined;
 }
 

@@ -65,14 +65,14 @@ export type IngressResult =
  */
 export async function dispatch(
   context: DispatchContext,
-  reading: IngressResult,
+  parsed: IngressResult,
   received: ReceivedMessage,
 ): Promise<void> {
-  if (!reading.ok) {
-    await refuse(context, received, reading.reason);
+  if (!parsed.ok) {
+    await refuse(context, received, parsed.reason);
     return;
   }
-  const { message, version, delaySeconds = 0, isFetched = false } = reading;
+  const { message, version, delaySeconds = 0, isFetched = false } = parsed;
   const page = await context.ports.subscriptions.page(message.queue, 'cached');
   if (page === undefined) {
     await refuse(context, received, 'unknown_queue', { queue: message.queue, messageId: message.id });
@@ -105,7 +105,7 @@ async function accept(
   context: DispatchContext,
   copy: ReceivedCopy,
   page: SubscriptionPage,
-  sending: SendTiming,
+  timing: SendTiming,
 ): Promise<void> {
   const { ports } = context;
   const { message, body } = copy;
@@ -119,26 +119,26 @@ async function accept(
   const { life, until } = page;
   const { kind, record } = await ports.messageRecords.accept(
     { ...draft, life, ...(until === undefined ? {} : { until }) },
-    sending.sentAt,
+    timing.sentAt,
   );
   // The message was erased after its first copy: remove what this copy stored.
   if (record.erasedAt !== undefined) await ports.payloads.remove(payloadKeyOf(message));
   if (kind === 'duplicate') {
-    await handleRepeat(context, record, { copy, page, sending });
+    await handleRepeat(context, record, { copy, page, timing });
     return;
   }
   noteAccepted(ports.journal, record, { matched: first.matching.length, duplicate: false });
-  const sent = { content, body, sending };
-  await sendJobs(context, { record, part: record, addressees: first }, sent);
+  const sent = { content, body, timing };
+  await sendJobs(context, { record, part: record, match: first }, sent);
   await sendPages(context, record, sent);
 }
 
-type ReceivedInput = { copy: ReceivedCopy; page: SubscriptionPage; sending: SendTiming };
+type ReceivedInput = { copy: ReceivedCopy; page: SubscriptionPage; timing: SendTiming };
 
 async function handleRepeat(
   context: DispatchContext,
   record: MessageRecord,
-  { copy, page, sending }: ReceivedInput,
+  { copy, page, timing }: ReceivedInput,
 ): Promise<void> {
   const { journal } = context.ports;
   const resent = await resolveRepeat(context, record, copy);
@@ -146,9 +146,9 @@ async function handleRepeat(
     noteAccepted(journal, record, { matched: 0, duplicate: true, ...resent });
     return;
   }
-  const sent = { content: matchContentOf(resent.message), body: resent.body, sending };
+  const sent = { content: matchContentOf(resent.message), body: resent.body, timing };
   const last = await readLastPart(context, record, sent, page);
-  noteAccepted(journal, record, { matched: last.addressees.matching.length, duplicate: true });
+  noteAccepted(journal, record, { matched: last.match.matching.length, duplicate: true });
   await repeatMessage(context, record, sent, last);
 }
 
@@ -171,7 +171,12 @@ async function draftRecord(
   { message, body, version, isFetched }: ReceivedCopy,
   { acceptedAt, listedAt, matching, filtered }: AcceptanceTimes & MatchResult,
 ): Promise<MessageRecord> {
-  const kept = await bodyToStore(isFetched ? 'all' : settings.retainMessages, ports.payloads, message, body);
+  const kept = await bodyForRecord(
+    isFetched ? 'all' : settings.retainMessages,
+    ports.payloads,
+    message,
+    body,
+  );
   const buckets = bucketsFor(matching.length);
   return {
     key: { queue: message.queue, messageId: message.id },
@@ -185,12 +190,12 @@ async function draftRecord(
     ...divideIntoChunks(matching, buckets, settings.firstAttemptsPerJob),
     accepted: acceptedVersion(version, message),
     ...(kept === undefined ? {} : { body: kept }),
-    expiresAt: (kept === undefined ? recordedUntil : keptUntil)(acceptedAt, settings),
+    expiresAt: kept === undefined ? recordedUntil(acceptedAt, settings) : keptUntil(acceptedAt, settings),
   };
 }
 
 /** The body to store with the record; undefined: it is stored at a delivery's first failure. */
-async function bodyToStore(
+async function bodyForRecord(
   retainMessages: RetainedMessages,
   payloads: Payloads,
   message: Message,

@@ -38,11 +38,11 @@ export type DeliveryPlacement = Pick<MessageRecord, 'key' | 'acceptedAt' | 'apar
  */
 export function firstJobsFor(
   subscriptionIds: readonly string[],
-  placing: DeliveryPlacement,
+  placement: DeliveryPlacement,
   body: BodyLocation,
   { sentAt, delayMs }: SendTiming,
 ): FirstJob[] {
-  const { key, acceptedAt, chunks, apart = [] } = placing;
+  const { key, acceptedAt, chunks, apart = [] } = placement;
   const common = {
     acceptedAt,
     ...(sentAt === undefined ? {} : { sentAt }),
@@ -50,14 +50,14 @@ export function firstJobsFor(
     body,
   };
   const single = (subscriptionId: string): DeliveryJob => {
-    const place = { ...key, subscriptionId, bucket: bucketIn(placing, subscriptionId) };
+    const place = { ...key, subscriptionId, bucket: bucketIn(placement, subscriptionId) };
     return { kind: 'job', key: place, attempt: 1, ...common };
   };
   if (chunks === undefined) return subscriptionIds.map(single);
   const isApart = new Set(apart);
   const placed = Map.groupBy(
     subscriptionIds.filter((id) => !isApart.has(id)),
-    (id) => bucketIn(placing, id) * chunks + chunkOf(id, chunks),
+    (id) => bucketIn(placement, id) * chunks + chunkOf(id, chunks),
   );
   const chunkJobs = [...placed].map(([place, members]): ChunkJob => {
     const at = { ...key, bucket: Math.floor(place / chunks), chunk: place % chunks };

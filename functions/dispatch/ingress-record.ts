@@ -6,7 +6,7 @@ import {
 import type { MessageHead } from '../../shared/domain/message/message.ts';
 import type { Payloads, ReadDataResult, ReferencedData } from '../../shared/ports/bodies.ts';
 import type { MessageRecords } from '../../shared/ports/messages.ts';
-import { messageIn } from '../../shared/steps/keep-message.ts';
+import { readMessage } from '../../shared/steps/keep-message.ts';
 import {
   type IngressRoutes,
   parseIngress,
@@ -25,8 +25,8 @@ export type IngressContext = DispatchContext &
  */
 export async function dispatchRecord(context: IngressContext, record: SQSRecord): Promise<void> {
   const received = receivedMessage(record);
-  const reading = parseIngress(received, context.settings.ingressRoutes);
-  await dispatch(context, await withReferencedData(context, reading), received);
+  const parsed = parseIngress(received, context.settings.ingressRoutes);
+  await dispatch(context, await withReferencedData(context, parsed), received);
 }
 
 /** The ids of the record's message for the log. Empty if the record cannot be parsed. */
@@ -64,10 +64,10 @@ export type ReferencedDataContext = {
  */
 export async function withReferencedData(
   context: ReferencedDataContext,
-  reading: ParsedIngress,
+  parsed: ParsedIngress,
 ): Promise<IngressResult> {
-  if (!reading.ok || !('dataRef' in reading)) return reading;
-  const { message, dataRef, ...rest } = reading;
+  if (!parsed.ok || !('dataRef' in parsed)) return parsed;
+  const { message, dataRef, ...rest } = parsed;
   const read = await fetchData(context, { ...message, version: rest.version }, dataRef);
   return read.ok ? { ...rest, message: { ...message, data: read.data }, isFetched: true } : read;
 }
@@ -84,6 +84,6 @@ async function fetchData(
   // On a redelivery the producer may have deleted the object already: use the stored copy of the same version.
   const { body, accepted } = (await ports.messageRecords.find({ queue, messageId: id })) ?? {};
   const isDifferentVersion = accepted !== undefined && accepted.digest !== version;
-  const kept = body === undefined || isDifferentVersion ? undefined : await messageIn(ports.payloads, body);
+  const kept = body === undefined || isDifferentVersion ? undefined : await readMessage(ports.payloads, body);
   return kept === undefined ? read : { ok: true, data: kept.data };
 }

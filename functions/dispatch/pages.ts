@@ -31,7 +31,7 @@ export type PagesContext = {
 };
 
 /** What every subscription of a message receives. */
-export type AcceptedContent = { content: MatchContent; body: BodyLocation; sending: SendTiming };
+export type AcceptedContent = { content: MatchContent; body: BodyLocation; timing: SendTiming };
 
 /**
  * Sends a message to the subscriptions after its last recorded part, page by page. Each page is recorded before its
@@ -54,25 +54,25 @@ export async function sendPages(
 type LastPart = {
   page: Pick<SubscriptionPage, 'subscriptions' | 'until'>;
   part: Part;
-  addressees: MatchResult;
+  match: MatchResult;
 };
 
 /**
  * Reads a page of the last part's subscriptions, matched as of the time recorded for the part. Without the cache:
- * another function instance may have used a different one. `read`: the page already read, for a queue deleted since.
+ * another function instance may have used a different one. `firstPage`: as dispatch read it, for a queue deleted since.
  */
 export async function readLastPart(
   { ports }: PagesContext,
   record: MessageRecord,
   { content }: Pick<AcceptedContent, 'content'>,
-  read?: SubscriptionPage,
+  firstPage?: SubscriptionPage,
 ): Promise<LastPart> {
   const { key, acceptedAt, parts, until } = record;
   const part = lastPartOf(record);
   const fresh = await ports.subscriptions.page(key.queue, 'fresh', part.after);
-  const page = fresh ?? (parts === undefined ? read : undefined) ?? { subscriptions: [] };
+  const page = fresh ?? (parts === undefined ? firstPage : undefined) ?? { subscriptions: [] };
   const within = page.subscriptions.filter(({ id }) => until === undefined || id <= until);
-  return { page, part, addressees: matchSubscriptions(within, content, { ...part, acceptedAt }) };
+  return { page, part, match: matchSubscriptions(within, content, { ...part, acceptedAt }) };
 }
 
 /**
@@ -90,23 +90,23 @@ export async function repeatMessage(
 }
 
 /** The matching subscriptions of a page, and the part of the record that contains them. */
-type PartAddressees = {
+type MatchedPart = {
   record: MessageRecord;
   part: Part;
-  addressees: Pick<MatchResult, 'matching' | 'undecided'>;
+  match: Pick<MatchResult, 'matching' | 'undecided'>;
 };
 
 export async function sendJobs(
   { ports }: Pick<PagesContext, 'ports'>,
-  { record, part, addressees }: PartAddressees,
-  { body, sending }: AcceptedContent,
+  { record, part, match }: MatchedPart,
+  { body, timing }: AcceptedContent,
 ): Promise<void> {
   const { key, acceptedAt, apart = [] } = record;
-  noteUndecided(ports.journal, key, addressees.undecided);
-  const ids = addressees.matching.map(({ id }) => id);
-  const jobs = firstJobsFor(ids, { ...part, key, acceptedAt, apart }, body, sending);
+  noteUndecided(ports.journal, key, match.undecided);
+  const ids = match.matching.map(({ id }) => id);
+  const jobs = firstJobsFor(ids, { ...part, key, acceptedAt, apart }, body, timing);
   // A redelivered message waits only for the rest of its delay.
-  const { delaySeconds } = planSqsDelay(acceptedAt + sending.delayMs, ports.clock.now());
+  const { delaySeconds } = planSqsDelay(acceptedAt + timing.delayMs, ports.clock.now());
   await ports.deliveryQueue.send(jobs, delaySeconds);
 }
 
@@ -117,7 +117,7 @@ async function sendNextPart(
   sent: AcceptedContent,
 ): Promise<MessageRecord | undefined> {
   const { ports } = context;
-  const { next, addressees } = await planNextPart(context, record, sent.content);
+  const { next, match } = await planNextPart(context, record, sent.content);
   const added = await ports.messageRecords.addPart(record, next);
   // Another copy of the message recorded this part first.
   if (added.kind === 'refused')
@@ -125,9 +125,9 @@ async function sendNextPart(
       added.current &&
       resendLastPart(context, added.current, sent, await readLastPart(context, added.current, sent))
     );
-  const { matching, filtered } = addressees;
+  const { matching, filtered } = match;
   ports.journal.note({ fact: 'page_sent', message: record.key, matched: matching.length, filtered });
-  await sendJobs(context, { record: added.record, part: next.part, addressees }, sent);
+  await sendJobs(context, { record: added.record, part: next.part, match }, sent);
   return added.record;
 }
 
@@ -135,7 +135,7 @@ async function planNextPart(
   { ports, settings }: PagesContext,
   record: MessageRecord & { until: string },
   content: MatchContent,
-): Promise<{ next: NextPart; addressees: MatchResult }> {
+): Promise<{ next: NextPart; match: MatchResult }> {
   const found = await ports.subscriptions.page(record.key.queue, 'cached', record.until);
   // The queue was deleted and recreated: its subscriptions did not exist when the message was accepted.
   const page = found?.life === record.life ? found : undefined;
@@ -145,11 +145,11 @@ async function planNextPart(
     // The list as of the acceptance, even if this page is read much later.
     listedAt: Math.min(listedAt(readAt, subscriptions), record.listedAt + CLOCKS_DIFFER_MS),
   };
-  const addressees = matchSubscriptions(subscriptions, content, acceptance);
-  const { matching, filtered } = addressees;
+  const match = matchSubscriptions(subscriptions, content, acceptance);
+  const { matching, filtered } = match;
   const { apart = [], ...buckets } = bucketsForNextPart(record, matching, settings.firstAttemptsPerJob);
   const part = { ...buckets, after: record.until, listedAt: acceptance.listedAt };
-  return { next: { part, until, matched: matching.length, filtered, apart }, addressees };
+  return { next: { part, until, matched: matching.length, filtered, apart }, match };
 }
 
 /** The buckets of the next part. A part without matches adds no bucket. */
@@ -176,8 +176,8 @@ async function resendLastPart(
   last: LastPart,
 ): Promise<MessageRecord | undefined> {
   const { ports } = context;
-  const { page, part, addressees } = last;
-  await sendJobs(context, { record, part, addressees }, sent);
+  const { page, part, match } = last;
+  await sendJobs(context, { record, part, match }, sent);
   if (page.until === undefined || (record.until !== undefined && page.until >= record.until)) return record;
   const rest = { ...part, after: page.until };
   const next = { part: rest, until: record.until, matched: 0, filtered: 0, apart: [] };
@@ -186,7 +186,7 @@ async function resendLastPart(
   if (current === undefined) return undefined;
   throwIfOutOfTime(context, current);
   const following = await readLastPart(context, current, sent);
-  const { matching } = following.addressees;
+  const { matching } = following.match;
   ports.journal.note({ fact: 'page_sent', message: record.key, matched: matching.length, filtered: 0 });
   return resendLastPart(context, current, sent, following);
 }

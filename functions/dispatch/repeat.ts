@@ -5,7 +5,7 @@ import { withAcceptedVersion } from '../../shared/domain/message/version.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { MessageRecord } from '../../shared/ports/messages.ts';
-import { messageIn } from '../../shared/steps/keep-message.ts';
+import { readMessage } from '../../shared/steps/keep-message.ts';
 
 /**
  * One received copy of a message. `body`: where its jobs read it. `isFetched`: the data was read from its reference.
@@ -48,10 +48,10 @@ async function acceptedCopy(
   copy: ReceivedCopy,
 ): Promise<Pick<ReceivedCopy, 'message' | 'body'>> {
   if (body !== undefined) {
-    const kept = copy.isFetched ? await messageIn(payloads, body) : undefined;
+    const kept = copy.isFetched ? await readMessage(payloads, body) : undefined;
     return { body, message: kept ?? copy.message };
   }
-  // A stored body missing from the record was erased: deliver detects that.
+  // A body in the bucket was on the record from the start, so this one was erased since: deliver cancels its jobs.
   if (accepted === undefined || copy.body.kind === 'stored') return copy;
   const message = withAcceptedVersion(copy.message, accepted);
   return { message, body: { kind: 'inline', message } };

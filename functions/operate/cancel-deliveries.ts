@@ -5,7 +5,7 @@ import {
   recheckDelaySeconds,
 } from '../../shared/domain/recovery/operation.ts';
 import { isOpen, type DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
-import { ANY_LEASE_MS } from '../../shared/domain/delivery/lease.ts';
+import { MAX_LEASE_MS } from '../../shared/domain/delivery/lease.ts';
 import { MAX_DELAY_SECONDS } from '../../shared/domain/retry/wake-up-plan.ts';
 import type { ListedDelivery } from '../../shared/ports/deliveries.ts';
 import type { Page } from '../../shared/ports/page.ts';
@@ -61,7 +61,7 @@ async function isQueueRemoved(
 
 /** Marks a pass that starts after the longest lease as the last one. */
 function markLastPass(operation: CancellationOperation, now: number): CancellationOperation {
-  return operation.cursor === undefined && now >= operation.deletedAt + ANY_LEASE_MS
+  return operation.cursor === undefined && now >= operation.deletedAt + MAX_LEASE_MS
     ? { ...operation, settled: true }
     : operation;
 }
@@ -120,7 +120,7 @@ async function endPass(context: OperateContext, operation: CancellationOperation
   else await continueLater(context, next.operation, next.delaySeconds);
 }
 
-/** The next pass, or undefined after the last one. A deleted queue needs no marked record. */
+/** The next pass, or undefined after the last one. After a deleted queue there is no marked subscription to remove. */
 function nextPass(
   operation: CancellationOperation,
   now: number,
@@ -129,7 +129,7 @@ function nextPass(
   if (settled !== true)
     return {
       operation: restarted(operation, looks),
-      delaySeconds: secondsUntil(deletedAt + ANY_LEASE_MS, now),
+      delaySeconds: secondsUntil(deletedAt + MAX_LEASE_MS, now),
     };
   if (failed > 0 && looks < MAX_RECHECKS)
     return { operation: restarted(operation, looks + 1), delaySeconds: recheckDelaySeconds(looks) };

@@ -4,19 +4,19 @@ import type { Operation } from '../../shared/domain/recovery/operation.ts';
 import type { DeliveryListings, Recoveries } from '../../shared/ports/deliveries.ts';
 import type { Operations } from '../../shared/ports/queues.ts';
 import type { Registry } from '../../shared/ports/subscriptions.ts';
-import type { ByHandContext } from '../../shared/steps/retry-delivery.ts';
+import type { InterventionContext } from '../../shared/steps/retry-delivery.ts';
 
 export type OperateContext = {
-  ports: ByHandContext['ports'] & {
+  ports: InterventionContext['ports'] & {
     recoveries: Pick<Recoveries, 'find' | 'save'>;
     deliveryListings: Pick<DeliveryListings, 'oldest' | 'records'>;
     operations: Operations;
     registry: Pick<Registry, 'removeDeletedQueue' | 'removeMarked'>;
   };
-  settings: ByHandContext['settings'];
+  settings: InterventionContext['settings'];
 };
 
-/** How many deliveries are processed concurrently. Deliver also consumes the retry queue concurrently. */
+/** How many deliveries are processed concurrently. */
 export const CONCURRENCY = 10;
 
 /** Returns the time left in the invocation, in milliseconds. */
@@ -35,7 +35,7 @@ type BatchResult<Item, Result> = {
 };
 
 /**
- * Processes the items, ten concurrently, until none or no time is left. A failed item does not stop the others. If a
+ * Processes the items, ten concurrently, until none or no time is left. A failed item does not stop the others: if a
  * service is down, the calls after the page fail too, and SQS redelivers the message.
  */
 export async function processItems<Item, Result>(
@@ -62,13 +62,13 @@ export async function processItems<Item, Result>(
 }
 
 /** Processes an operation page by page while there is time. `page` returns the rest; undefined: nothing is left. */
-export async function processPages<Order extends Operation>(
+export async function processPages<Kind extends Operation>(
   context: OperateContext,
-  operation: Order,
+  operation: Kind,
   remaining: TimeLeft,
-  page: (operation: Order) => Promise<Order | undefined>,
+  page: (operation: Kind) => Promise<Kind | undefined>,
 ): Promise<void> {
-  let rest: Order | undefined = operation;
+  let rest: Kind | undefined = operation;
   while (rest !== undefined) {
     if (remaining() < PAGE_MS) {
       await continueLater(context, rest, 0);

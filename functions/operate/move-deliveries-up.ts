@@ -1,5 +1,5 @@
 import { isOpen, type Delivery } from '../../shared/domain/delivery/delivery.ts';
-import { ANY_LEASE_MS } from '../../shared/domain/delivery/lease.ts';
+import { MAX_LEASE_MS } from '../../shared/domain/delivery/lease.ts';
 import type { MovingUpOperation } from '../../shared/domain/recovery/operation.ts';
 import { isFromLowerLimit, rateLimitOf } from '../../shared/domain/subscription/rate-limit.ts';
 import { absenceOf, type Subscription } from '../../shared/domain/subscription/subscription.ts';
@@ -20,7 +20,7 @@ const PAGE = 100;
  * second pass finds those in flight at the change. Best effort: a remaining delivery keeps its slot.
  * @throws if a service fails: SQS redelivers the message
  */
-export async function moveLineUp(
+export async function moveDeliveriesUp(
   context: OperateContext,
   operation: MovingUpOperation,
   remaining: TimeLeft,
@@ -82,5 +82,5 @@ async function scheduleSecondPass(
   context: OperateContext,
   { kind, queue, subscriptionId }: MovingUpOperation,
 ): Promise<void> {
-  await continueLater(context, { kind, queue, subscriptionId, settled: true }, ANY_LEASE_MS / 1000);
+  await continueLater(context, { kind, queue, subscriptionId, settled: true }, MAX_LEASE_MS / 1000);
 }

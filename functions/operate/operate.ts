@@ -3,7 +3,7 @@ import type { DeadLetters } from '../../shared/ports/queues.ts';
 import { parseOperation } from '../../shared/wire/jobs/operation.ts';
 import { cancelDeliveries } from './cancel-deliveries.ts';
 import type { OperateContext, TimeLeft } from './context.ts';
-import { moveLineUp } from './move-deliveries-up.ts';
+import { moveDeliveriesUp } from './move-deliveries-up.ts';
 import { recoverDeliveries } from './recover-deliveries.ts';
 import type { Context, SQSRecord } from 'aws-lambda';
 
@@ -53,7 +53,7 @@ export async function operate(
       await cancelDeliveries(context, operation, remaining);
       return;
     case 'moving_up':
-      await moveLineUp(context, operation, remaining);
+      await moveDeliveriesUp(context, operation, remaining);
       return;
   }
 }

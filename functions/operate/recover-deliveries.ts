@@ -14,7 +14,7 @@ import {
   nextVersion,
   withDeferredAsBatch,
   withResults,
-  type ReplayResult,
+  type RecoveryResult,
 } from '../../shared/domain/recovery/recovery.ts';
 import type { SaveResult } from '../../shared/ports/deliveries.ts';
 import type { RetryRefusal } from '../../shared/domain/vocabulary.ts';
@@ -35,9 +35,9 @@ const PAGE = 50;
 
 /** The API sends the operation before it writes the record. After a minute that request has certainly ended. */
 const CREATION_MS = 60_000;
-const CREATION_LOOK_SECONDS = 15;
+const CREATION_RECHECK_SECONDS = 15;
 
-/** When to look again after a concurrent invocation won: it has finished or crashed by then. */
+/** When to check again after a concurrent invocation won: it has finished or crashed by then. */
 const RECHECK_SECONDS = OPERATE_TIMEOUT_SECONDS + 5;
 
 /**
@@ -69,17 +69,17 @@ type Progress = { recovery: Recovery | undefined } | { waitSeconds: number };
 
 async function advance(context: OperateContext, recovery: Recovery, remaining: TimeLeft): Promise<Progress> {
   const { recovery: next, waitSeconds } = await takeStep(context, recovery, remaining);
-  const saving = await saveProgress(context, next);
-  if (saving.kind === 'saved') return waitSeconds === undefined ? { recovery: next } : { waitSeconds };
-  const { current } = saving;
+  const saved = await saveProgress(context, next);
+  if (saved.kind === 'saved') return waitSeconds === undefined ? { recovery: next } : { waitSeconds };
+  const { current } = saved;
   // Another invocation is working on it, perhaps with a copy of this SQS message, which our acknowledgement would
   // delete too. A new message checks later.
   return current?.state === 'running' ? { waitSeconds: RECHECK_SECONDS } : { recovery: current };
 }
 
 async function saveProgress({ ports }: OperateContext, recovery: Recovery): Promise<SaveResult> {
-  const saving = await ports.recoveries.save(recovery);
-  if (saving.kind === 'saved' && recovery.state === 'completed') {
+  const saved = await ports.recoveries.save(recovery);
+  if (saved.kind === 'saved' && recovery.state === 'completed') {
     const { id, selection, found, reopened } = recovery;
     ports.journal.note({
       fact: 'recovery_completed',
@@ -89,16 +89,16 @@ async function saveProgress({ ports }: OperateContext, recovery: Recovery): Prom
       reopened,
     });
   }
-  return saving;
+  return saved;
 }
 
 async function awaitRecord(context: OperateContext, operation: RecoveryOperation): Promise<void> {
   const { ports } = context;
   if (ports.clock.now() < operation.orderedAt + CREATION_MS) {
-    await continueLater(context, operation, CREATION_LOOK_SECONDS);
+    await continueLater(context, operation, CREATION_RECHECK_SECONDS);
     return;
   }
-  // The request that ordered it failed, and its caller received the error.
+  // The API request that sent the operation failed, and its caller received the error.
   ports.journal.note({ fact: 'operation_dropped', operation: operation.kind, queue: operation.queue });
 }
 
@@ -116,7 +116,7 @@ async function nextStep(context: OperateContext, recovery: Recovery): Promise<St
   switch (stepAfterBatch(recovery)) {
     case 'list':
       return { recovery: withPage(recovery, await nextPage(context, recovery)) };
-    case 'look_again':
+    case 'recheck':
       return { recovery: withDeferredAsBatch(recovery), waitSeconds: recheckDelaySeconds(recovery.looks) };
     case 'complete':
       return { recovery: { ...recovery, state: 'completed' } };
@@ -149,22 +149,22 @@ async function handleBatch(context: OperateContext, recovery: Recovery, remainin
   return { results: [...results, ...faults], rest: left };
 }
 
-/** At the last look a reopened delivery only lacks its wake-up, and reconcile finds it overdue. */
+/** At the last recheck, a delivery that lacks only its wake-up counts as reopened: reconcile finds it overdue. */
 function resultOfFailed(
   context: OperateContext,
   recovery: Recovery,
   { key, recoveries }: Delivery,
   error: unknown,
-): ReplayResult {
+): RecoveryResult {
   const fault = faultOf(context, key, error);
   const isLeftToReconcile = recovery.looks >= MAX_RECHECKS && recoveries.includes(recovery.id);
   return isLeftToReconcile ? { kind: 'reopened' } : fault;
 }
 
-/** Defers a failed delivery: a service outage ends. After the last look it is given up. */
-function faultOf(context: OperateContext, key: DeliveryKey, error: unknown): ReplayResult {
+/** Defers a failed delivery, because a service outage ends. After the last recheck it is skipped. */
+function faultOf(context: OperateContext, key: DeliveryKey, error: unknown): RecoveryResult {
   noteFailed(context, 'recovery', key, error);
-  return { kind: 'later', why: 'fault', key };
+  return { kind: 'deferred', why: 'fault', key };
 }
 
 /**
@@ -174,16 +174,16 @@ async function recoverDelivery(
   context: OperateContext,
   recovery: Recovery,
   delivery: Delivery,
-): Promise<ReplayResult> {
+): Promise<RecoveryResult> {
   const { key } = delivery;
   const isRecovered = delivery.recoveries.includes(recovery.id);
-  if (!isRecovered && !isSelected(recovery, delivery)) return { kind: 'unconcerned' };
+  if (!isRecovered && !isSelected(recovery, delivery)) return { kind: 'not_covered' };
   const result = await reopenDelivery(context, key, recovery.id);
   if (result.kind === 'retried') return { kind: 'reopened' };
   return resultOfRefusal(result.why, key);
 }
 
-function resultOfRefusal(why: RetryRefusal, key: Delivery['key']): ReplayResult {
+function resultOfRefusal(why: RetryRefusal, key: Delivery['key']): RecoveryResult {
   switch (why) {
     // Its key is still in the batch, so it was not counted yet.
     case 'recovered_already':
@@ -191,10 +191,10 @@ function resultOfRefusal(why: RetryRefusal, key: Delivery['key']): ReplayResult 
     case 'being_closed':
     case 'contended':
     case 'in_flight':
-      return { kind: 'later', why, key };
+      return { kind: 'deferred', why, key };
     case 'no_such_delivery':
     case 'delivered':
-      return { kind: 'unconcerned' };
+      return { kind: 'not_covered' };
     case 'body_gone':
     case 'too_many_attempts':
     case 'message_expired':
@@ -211,7 +211,7 @@ async function countStopped(context: OperateContext, recovery: Recovery): Promis
   const uncounted = [...recovery.batch, ...recovery.deferred];
   if (uncounted.length === 0) return;
   const { deliveries } = await ports.deliveryListings.records(uncounted);
-  const reopened: ReplayResult[] = deliveries.flatMap((delivery) =>
+  const reopened: RecoveryResult[] = deliveries.flatMap((delivery) =>
     delivery.recoveries.includes(recovery.id) ? [{ kind: 'reopened' }] : [],
   );
   // A refusal needs no handling: another invocation counted them.

@@ -18,7 +18,7 @@ const CONCURRENCY = 10;
 /** Time needed for another page, in milliseconds. */
 const PAGE_MS = 15_000;
 
-/** The result of a run: how many deliveries it woke, and how overdue the latest was, in milliseconds. */
+/** The result of a run: how many deliveries it woke, and by how many milliseconds the most overdue one was late. */
 export type Reconciliation = { woken: number; latestMs: number };
 
 /**

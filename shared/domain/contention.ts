@@ -15,7 +15,7 @@ export function contendedDelivery({ queue, messageId, subscriptionId }: Delivery
 }
 
 /** Attempts at reading, deciding and writing before giving up. */
-const MOST_TRIES = 4;
+const MAX_TRIES = 4;
 
 type Bounds = {
   tries?: number;
@@ -30,7 +30,7 @@ type Bounds = {
  */
 export async function withRetriedWrites<Result>(
   step: () => Promise<Result | 'again'>,
-  { tries = MOST_TRIES, pause }: Bounds = {},
+  { tries = MAX_TRIES, pause }: Bounds = {},
 ): Promise<Result | 'again'> {
   for (let tried = 1; tried <= tries; tried += 1) {
     const result = await step();

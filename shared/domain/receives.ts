@@ -4,26 +4,26 @@
  * Seconds beyond the function timeout, for Lambda to hand over the batch. Lambda requires a visibility timeout of
  * at least the function timeout and recommends six times as much, to repeat throttled invocations (Lambda developer
  * guide, "Creating and configuring an Amazon SQS event source mapping"). A short timeout brings messages back half
- * a minute after a crash instead of three minutes; `MOST_RECEIVES` allows for the extra receives.
+ * a minute after a crash instead of three minutes; `MAX_RECEIVES` allows for the extra receives.
  */
-const HANDING_OVER_SECONDS = 5;
+const HANDOVER_SECONDS = 5;
 
 /** With a batching window, Lambda may hold messages of a quiet queue for up to 20 seconds (same page). */
-const LEAST_WINDOW_SECONDS = 20;
+const MIN_WINDOW_SECONDS = 20;
 
 /** Visibility timeout of a queue. `window`: the batching window. All in seconds. */
 export function visibilityTimeout(functionTimeout: number, window = 0): number {
-  return functionTimeout + HANDING_OVER_SECONDS + (window === 0 ? 0 : Math.max(LEAST_WINDOW_SECONDS, window));
+  return functionTimeout + HANDOVER_SECONDS + (window === 0 ? 0 : Math.max(MIN_WINDOW_SECONDS, window));
 }
 
 /**
  * Receives before SQS dead-letters a message. Every crash, throttle, timeout and internal fault uses one: at half a
  * minute each, an outage may last about half an hour.
  */
-export const MOST_RECEIVES = 50;
+export const MAX_RECEIVES = 50;
 
 /** Longest redelivery delay after an internal fault, in seconds. */
-const MOST_DELAY_SECONDS = 50;
+const MAX_RETURN_DELAY_SECONDS = 50;
 
 /**
  * Seconds until a message is redelivered after an internal fault: 1 or 2 at first, doubling to 25 to 50. All
@@ -31,8 +31,8 @@ const MOST_DELAY_SECONDS = 50;
  * retries.
  */
 export function returnDelaySeconds(receiveCount: number, random: () => number): number {
-  const most = Math.min(MOST_DELAY_SECONDS, 2 ** receiveCount);
-  return Math.round((most / 2) * (1 + random()));
+  const limit = Math.min(MAX_RETURN_DELAY_SECONDS, 2 ** receiveCount);
+  return Math.round((limit / 2) * (1 + random()));
 }
 
 /**

@@ -114,13 +114,14 @@ export type RetryRefusal =
 /** Why a delivery cannot be cancelled manually. */
 export type CancelRefusal =
   | 'no_such_delivery'
+  /** It has ended. */
   | 'over'
   /** It has no record yet, and filters may exclude the message from this subscription. */
   | 'not_begun'
   /** Concurrent writes kept changing it. */
   | 'contended';
 
-/** Why deliver ignores a wake-up. */
+/** Why deliver ignores a job or wake-up. `stale`: its attempt number does not match the record. */
 export type DroppedReason = 'no_record' | 'finished' | 'stale' | 'in_flight';
 
 /**

@@ -11,7 +11,7 @@ import type { Operation } from '../domain/recovery/operation.ts';
  */
 export type Fact =
   /**
-   * `matched`: deliveries with a sent job, from the first page of subscriptions. `differs`: the repeat differs from
+   * `matched`: subscriptions on the page that jobs are sent to now. `differs`: the repeat differs from
    * the accepted message with its id. `late`: it arrived after the window of its message. `unfinished`: more pages
    * follow.
    */
@@ -36,7 +36,7 @@ export type Fact =
       subscriptions: number;
       subscriptionIds: readonly string[];
     }
-  /** `id`: SQS message id. `message`: set if it could be parsed so far. */
+  /** dispatch dead-lettered a message. `id`: SQS message id. `message`: set if the message could be parsed. */
   | { fact: 'message_refused'; id: string; reason: string; message?: MessageKey }
   | {
       fact: 'attempt_made';
@@ -53,6 +53,7 @@ export type Fact =
       nextBy?: Mechanism;
     }
   | { fact: 'delivery_cancelled'; key: DeliveryKey; reason: string }
+  /** A manual retry, or a delivery that a recovery reopened. */
   | { fact: 'retried_by_hand'; key: DeliveryKey; attempt: number; round: number }
   /** `decisive`: a success that changed the final status of the delivery. */
   | { fact: 'late_result'; key: DeliveryKey; attempt: Attempt; decisive: boolean }
@@ -62,8 +63,10 @@ export type Fact =
   | { fact: 'slot_awaited'; key: DeliveryKey; attempt: number; slotAt: number }
   /** It got an earlier slot, or no longer waits for one. */
   | { fact: 'moved_up'; key: DeliveryKey; attempt: number; slotAt: number }
+  /** An earlier lease expired without a result: its request may have been made. */
   | { fact: 'lease_lost'; key: DeliveryKey; attempt: number }
   | { fact: 'wake_up_set'; key: DeliveryKey; attempt: number; by: Mechanism; dueAt: number }
+  /** EventBridge Scheduler refused a schedule; SQS delays replace it. */
   | { fact: 'schedule_refused'; key: DeliveryKey; attempt: number }
   | {
       fact: 'wake_up_dropped';
@@ -71,8 +74,9 @@ export type Fact =
       attempt: number;
       reason: DroppedReason;
     }
-  /** `id`: SQS message id. `key`: set if it could be parsed so far. */
+  /** `id`: SQS message id. `key`: set if the message could be parsed. */
   | { fact: 'dead_lettered'; id: string; reason: string; key?: DeliveryKey }
+  /** Too little time or memory for an attempt; the work was sent again without one. */
   | { fact: 'time_given_back'; key: DeliveryKey; attempt: number }
   /** Woken by reconcile; `overdueMs`: since its due time or the last wake-up by reconcile. */
   | { fact: 'reconciled'; key: DeliveryKey; overdueMs: number }
@@ -89,6 +93,7 @@ export type Fact =
   /** Cancellation gave up on deliveries; their next attempt finds the subscription deleted. */
   | { fact: 'cancellation_given_up'; queue: string; subscriptionId?: string; failed: number }
   | { fact: 'recovery_completed'; queue: string; recoveryId: string; found: number; reopened: number }
+  /** The configured policy contradicted the current defaults and was corrected. */
   | { fact: 'policy_adjusted'; queue: string; warning: string }
   | { fact: 'operator_told'; event: OperatorEvent }
   /** A health change of a subscription could not be recorded; its delivery was. */

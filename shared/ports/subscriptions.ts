@@ -105,7 +105,7 @@ export type AddResult = { kind: 'added' } | { kind: 'conflict'; subscriptionId: 
  * A transaction takes 100 items (`TransactWriteItems`, DynamoDB API reference): two per subscription (it and its
  * claim on its subscriber), and one for the queue.
  */
-export const MOST_IN_A_TRANSACTION = 49;
+export const MAX_SUBSCRIPTIONS_PER_TRANSACTION = 49;
 
 /**
  * Administration of queues and subscriptions. Reads are strongly consistent, except the list and number of queues.
@@ -139,8 +139,9 @@ export interface Registry {
   /** `addSubscriptions` for one subscription. @throws QueueMissingError */
   addSubscription(subscription: Subscription): Promise<AddResult>;
   /**
-   * Adds up to `MOST_IN_A_TRANSACTION` subscriptions with different subscribers to one queue; results in their
-   * order. A conflict does not prevent the others. @throws QueueMissingError and AWS errors; none are added then
+   * Adds subscriptions with different subscribers to one queue, up to `MAX_SUBSCRIPTIONS_PER_TRANSACTION`; results in
+   * their order. A conflict does not prevent the others.
+   * @throws QueueMissingError and AWS errors; none are added then
    */
   addSubscriptions(subscriptions: readonly Subscription[]): Promise<readonly AddResult[]>;
   /**
@@ -152,8 +153,8 @@ export interface Registry {
   /** Includes expired subscriptions and those marked for deletion. */
   findSubscription(queue: string, subscriptionId: string): Promise<Subscription | undefined>;
   /**
-   * The subscription of each of up to `MOST_IN_A_TRANSACTION` subscribers, if any, including expired ones that
-   * still have a claim.
+   * The subscription of each subscriber, if any, including expired ones that still have a claim. Up to
+   * `MAX_SUBSCRIPTIONS_PER_TRANSACTION` subscribers.
    */
   findBySubscribers(
     queue: string,
@@ -197,7 +198,7 @@ export interface RateLimits {
    */
   reserve(limited: RateLimitedKey, limit: RateLimit, wanted?: SlotConstraints): Promise<Slot>;
   /** Returns an unused slot for other deliveries; at most once per slot. A slot of an outdated line is ignored. */
-  leave(limited: RateLimitedKey, slot: Slot): Promise<void>;
+  returnSlot(limited: RateLimitedKey, slot: Slot): Promise<void>;
 }
 
 /** Owner of a secret. A secret sealed for one owner cannot be opened for another. */

@@ -3,10 +3,10 @@ import { cancelOpen, cancelBeforeFirstAttempt } from '../domain/delivery/interve
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
 import { bucketIn, isAhead, partWith } from '../domain/delivery/fan-out.ts';
 import { wasActiveAt } from '../domain/message/matching.ts';
-import { canLeaveLine, rateLimitOf } from '../domain/subscription/rate-limit.ts';
+import { canReturnSlot, rateLimitOf } from '../domain/subscription/rate-limit.ts';
 import { absenceOf } from '../domain/subscription/subscription.ts';
 import type { MessageRecord } from '../ports/messages.ts';
-import { removeSchedule, type ByHandContext } from './retry-delivery.ts';
+import { removeSchedule, type InterventionContext } from './retry-delivery.ts';
 import { isWaiting, moveUpWaiting } from './move-up.ts';
 import { OPEN_STATUSES, type CancelReason, type CancelRefusal } from '../domain/vocabulary.ts';
 import { writeTime } from './retention.ts';
@@ -20,7 +20,7 @@ export type CancelResult =
  * @throws when a service fails; safe to repeat.
  */
 export async function cancelDelivery(
-  context: ByHandContext,
+  context: InterventionContext,
   key: DeliveryKey,
   reason: CancelReason,
 ): Promise<CancelResult> {
@@ -40,20 +40,20 @@ export async function cancelDelivery(
 }
 
 /** Removes the schedule of a cancelled delivery and frees its slot in the line for others. */
-async function releaseSlotAndSchedule(context: ByHandContext, before: Delivery): Promise<void> {
+async function releaseSlotAndSchedule(context: InterventionContext, before: Delivery): Promise<void> {
   const { clock, rateLimits } = context.ports;
   await removeSchedule(context, before);
-  if (!isWaiting(before) || !canLeaveLine(before.slot, clock.now())) return;
-  await rateLimits.leave(before.key, before.slot);
+  if (!isWaiting(before) || !canReturnSlot(before.slot, clock.now())) return;
+  await rateLimits.returnSlot(before.key, before.slot);
   await moveLastDeliveryUp(context, before.key);
 }
 
-/** Open deliveries per status, of the latest messages, among which the last of the line is searched. */
+/** How many of the newest open deliveries per status are searched for the last one in the line. */
 const LATEST_PER_STATUS = 20;
 
 /** Gives the freed slot to one of the last deliveries in the line. If there is none, the next delivery gets it. */
 async function moveLastDeliveryUp(
-  context: ByHandContext,
+  context: InterventionContext,
   { queue, subscriptionId }: DeliveryKey,
 ): Promise<void> {
   const { clock, deliveryListings, subscriptions } = context.ports;
@@ -73,7 +73,7 @@ async function moveLastDeliveryUp(
 type Decision = { transition: Transition } | { why: CancelRefusal };
 
 async function decideCancellation(
-  context: ByHandContext,
+  context: InterventionContext,
   key: DeliveryKey,
   current: Delivery | undefined,
   reason: CancelReason,
@@ -98,7 +98,11 @@ function isInAnotherBucket({ subscriptionId, bucket }: DeliveryKey, record: Mess
   );
 }
 
-async function isExpected(context: ByHandContext, key: DeliveryKey, record: MessageRecord): Promise<boolean> {
+async function isExpected(
+  context: InterventionContext,
+  key: DeliveryKey,
+  record: MessageRecord,
+): Promise<boolean> {
   return (await wasActive(context, key, record)) && (await hasUnrecordedDeliveries(context, record));
 }
 
@@ -107,7 +111,7 @@ async function isExpected(context: ByHandContext, key: DeliveryKey, record: Mess
  * only how many subscriptions they excluded.
  */
 async function wasActive(
-  { ports }: ByHandContext,
+  { ports }: InterventionContext,
   { queue, subscriptionId }: DeliveryKey,
   record: MessageRecord,
 ): Promise<boolean> {
@@ -117,7 +121,10 @@ async function wasActive(
 }
 
 /** Whether fewer deliveries are recorded than matched, so that more will follow. */
-async function hasUnrecordedDeliveries({ ports }: ByHandContext, record: MessageRecord): Promise<boolean> {
+async function hasUnrecordedDeliveries(
+  { ports }: InterventionContext,
+  record: MessageRecord,
+): Promise<boolean> {
   const counts = await ports.deliveryListings.tally(record);
   return Object.values(counts).reduce((sum, count) => sum + count, 0) < record.matched;
 }

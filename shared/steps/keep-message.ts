@@ -44,8 +44,8 @@ async function keepAt(
 }
 
 /**
- * Another subscriber's failure may have stored a large message already. An erased message is not stored, because a
- * crash would leave it; with its key, `keepAt` removes what an earlier crash left.
+ * Stores the body of a job, unless another subscriber's failure already did. An erased body is not stored, because a
+ * crash before `keepAt` would leave it; from its key, `keepAt` removes what an earlier crash left.
  */
 async function storeBodyOfJob(ports: KeepPorts, job: DeliveryJob): Promise<BodyLocation> {
   const { body } = job;
@@ -73,7 +73,7 @@ export async function recordOf(
 }
 
 /** Reads a message; undefined if it is no longer in the payload bucket. */
-export async function messageIn(
+export async function readMessage(
   payloads: Pick<Payloads, 'get'>,
   body: BodyLocation,
 ): Promise<Message | undefined> {
@@ -88,7 +88,7 @@ export async function messageFor(
 ): Promise<{ message: Message; body: BodyLocation } | undefined> {
   const body = work.kind === 'wake_up' ? await keptBody(ports, accepted) : work.body;
   if (body === undefined) return undefined;
-  const message = await messageIn(ports.payloads, body);
+  const message = await readMessage(ports.payloads, body);
   return message === undefined ? undefined : { message, body };
 }
 
@@ -104,7 +104,7 @@ export async function keepForNextRound(
   const record = await recordOf(ports, delivery);
   if (record?.body === undefined) return undefined;
   const { body, expiresAt } = record;
-  const message = await messageIn(ports.payloads, body);
+  const message = await readMessage(ports.payloads, body);
   if (message === undefined) return undefined;
   if (body.kind === 'stored' && expiresAt < until) await ports.payloads.put(body.payloadKey, message);
   return (await keepAt(ports, delivery, body, until)) ? message : undefined;

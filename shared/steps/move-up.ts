@@ -2,10 +2,10 @@ import { type EarlierPlace, moveUp } from '../domain/delivery/place-in-line.ts';
 import { isOpen, type Delivery, type DeliveryKey, type NextAttempt } from '../domain/delivery/delivery.ts';
 import type { WakeUp } from '../domain/delivery/job.ts';
 import { planSqsDelay } from '../domain/retry/wake-up-plan.ts';
-import { canLeaveLine, SLOT_LEAD_MS, type RateLimit, type Slot } from '../domain/subscription/rate-limit.ts';
+import { canReturnSlot, SLOT_LEAD_MS, type RateLimit, type Slot } from '../domain/subscription/rate-limit.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RateLimits } from '../ports/subscriptions.ts';
-import { removeSchedule, type ByHandContext } from './retry-delivery.ts';
+import { removeSchedule, type InterventionContext } from './retry-delivery.ts';
 import { writeTime } from './retention.ts';
 
 /** Minimum gain in milliseconds: a smaller one is not worth a write and a wake-up. */
@@ -26,7 +26,7 @@ export function isWaiting(delivery: Delivery): delivery is WaitingDelivery {
  * delivery whose wake-up is missing.
  */
 export async function moveUpWaiting(
-  context: ByHandContext,
+  context: InterventionContext,
   waiting: WaitingDelivery,
   limit: RateLimit | undefined,
 ): Promise<'moved' | 'kept'> {
@@ -35,18 +35,18 @@ export async function moveUpWaiting(
   const { slot } = place;
   const written = await context.ports.deliveries.write(moveUp(waiting, place, writeTime(context)));
   if (written.kind === 'refused') {
-    if (slot !== undefined) await leaveSlot(context.ports, waiting.key, slot);
+    if (slot !== undefined) await returnSlot(context.ports, waiting.key, slot);
     return 'kept';
   }
   await wake(context, waiting, place);
   await removeSchedule(context, waiting);
-  if (slot?.epoch === waiting.slot.epoch) await leaveSlot(context.ports, waiting.key, waiting.slot);
+  if (slot?.epoch === waiting.slot.epoch) await returnSlot(context.ports, waiting.key, waiting.slot);
   return 'moved';
 }
 
 /** An earlier place in the line, not before the retry is due by its policy; undefined if there is none. */
 async function earlierPlace(
-  { ports }: ByHandContext,
+  { ports }: InterventionContext,
   { key, slot: { at, from = 0 }, next }: WaitingDelivery,
   limit: RateLimit | undefined,
 ): Promise<EarlierPlace | undefined> {
@@ -61,21 +61,21 @@ async function earlierPlace(
   const wanted = { until: latest, ...(from > now && { from }) };
   const slot = await ports.rateLimits.reserve(key, limit, wanted);
   if (slot.epoch !== undefined) return placeAt(slot.at - SLOT_LEAD_MS, slot);
-  // The line is now shorter than this retry's delay: the delivery asks again when it is due.
+  // No slot yet, because the line is now shorter than this retry's delay: the delivery asks again when it is due.
   return from > now && slot.at <= latest ? placeAt(slot.at) : undefined;
 }
 
 /** Returns an unused slot if it is far enough ahead for another delivery to use it. */
-export async function leaveSlot(
-  { clock, rateLimits }: { clock: Pick<Clock, 'now'>; rateLimits: Pick<RateLimits, 'leave'> },
+export async function returnSlot(
+  { clock, rateLimits }: { clock: Pick<Clock, 'now'>; rateLimits: Pick<RateLimits, 'returnSlot'> },
   key: DeliveryKey,
   slot: Slot,
 ): Promise<void> {
-  if (canLeaveLine(slot, clock.now())) await rateLimits.leave(key, slot);
+  if (canReturnSlot(slot, clock.now())) await rateLimits.returnSlot(key, slot);
 }
 
 async function wake(
-  { ports }: ByHandContext,
+  { ports }: InterventionContext,
   { key }: Delivery,
   { next: { number: attempt, dueAt }, slot }: EarlierPlace,
 ): Promise<void> {

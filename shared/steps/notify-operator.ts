@@ -18,7 +18,7 @@ export async function notifyOperator(
  * after a failure sends the event again. Other disable reasons sent their event before.
  * @throws if it could not be sent
  */
-export async function notifyDisabledByHand(
+export async function notifyManuallyDisabled(
   ports: NotifyPorts,
   { queue, id, disabled }: Subscription,
 ): Promise<void> {

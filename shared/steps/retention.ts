@@ -19,11 +19,11 @@ export function writeTime({
  * (SQS retention of a job) and removed some days late (DynamoDB developer guide, "Using time to live"). Without the
  * message's record, a new message with the id would be taken for delivered.
  */
-const OUTLIVES_DELIVERIES_MS = 7 * DAY_MS;
+const MESSAGE_RECORD_EXTRA_MS = 7 * DAY_MS;
 
 /** Expiry of the record of a message whose body is not kept. */
 export function recordedUntil(acceptedAt: number, { retentionMs }: { retentionMs: number }): number {
-  return acceptedAt + retentionMs + OUTLIVES_DELIVERIES_MS;
+  return acceptedAt + retentionMs + MESSAGE_RECORD_EXTRA_MS;
 }
 
 /** Expiry of a body kept now: it outlives every retry that could need it. */

@@ -14,7 +14,7 @@ import type { RetryRefusal } from '../domain/vocabulary.ts';
 import { keepForNextRound } from './keep-message.ts';
 import { keptUntil, writeTime } from './retention.ts';
 
-export type ByHandContext = {
+export type InterventionContext = {
   ports: {
     clock: Pick<Clock, 'now'>;
     deliveries: Pick<Deliveries, 'find' | 'write'>;
@@ -38,7 +38,7 @@ export type RetryResult =
  * @throws when a service fails. Safe to repeat: the record is written before its wake-up, and reconcile finds a
  * delivery whose wake-up is missing.
  */
-export function retryDelivery(context: ByHandContext, key: DeliveryKey): Promise<RetryResult> {
+export function retryDelivery(context: InterventionContext, key: DeliveryKey): Promise<RetryResult> {
   return decide(context, key, (current) =>
     isOpen(current.status) ? retryPending(context, current) : openRound(context, current, undefined),
   );
@@ -46,7 +46,7 @@ export function retryDelivery(context: ByHandContext, key: DeliveryKey): Promise
 
 /** Reopens an ended delivery for a recovery, at most once per recovery. */
 export function reopenDelivery(
-  context: ByHandContext,
+  context: InterventionContext,
   key: DeliveryKey,
   recoveryId: string,
 ): Promise<RetryResult> {
@@ -62,7 +62,7 @@ export function reopenDelivery(
 type Decision = RetryResult | 'again';
 
 async function decide(
-  { ports }: ByHandContext,
+  { ports }: InterventionContext,
   key: DeliveryKey,
   decision: (current: Delivery) => Promise<Decision>,
 ): Promise<RetryResult> {
@@ -77,7 +77,7 @@ function refused(why: RetryRefusal, delivery: Delivery): RetryResult {
   return { kind: 'refused', why, delivery };
 }
 
-async function retryPending(context: ByHandContext, current: Delivery): Promise<Decision> {
+async function retryPending(context: InterventionContext, current: Delivery): Promise<Decision> {
   const { lease } = current;
   if (isLeased(context, current)) return refused('in_flight', current);
   // Until then, only its job contains the message of a first attempt.
@@ -89,18 +89,18 @@ async function retryPending(context: ByHandContext, current: Delivery): Promise<
 }
 
 /** Whether a request may be in flight, also for a delivery that ended during it. */
-function isLeased({ ports }: ByHandContext, { lease }: Delivery): boolean {
+function isLeased({ ports }: InterventionContext, { lease }: Delivery): boolean {
   return lease !== undefined && lease.until > ports.clock.now();
 }
 
-function roundRefusal(context: ByHandContext, current: Delivery): RetryRefusal | undefined {
+function roundRefusal(context: InterventionContext, current: Delivery): RetryRefusal | undefined {
   if (isLeased(context, current)) return 'in_flight';
   if (current.owed.length > 0) return 'being_closed';
   return hasRoomForRound(current) ? undefined : 'too_many_attempts';
 }
 
 async function openRound(
-  context: ByHandContext,
+  context: InterventionContext,
   current: Delivery,
   recovery: string | undefined,
 ): Promise<Decision> {
@@ -118,14 +118,14 @@ async function openRound(
 }
 
 /** Resends the wake-up that a crash may have prevented; otherwise the delivery would wait for reconcile. */
-async function wakeAgain(context: ByHandContext, current: Delivery): Promise<Decision> {
+async function wakeAgain(context: InterventionContext, current: Delivery): Promise<Decision> {
   const isWaiting = current.next?.phase === 'manual' && current.lease === undefined;
   if (isWaiting) await wake(context, current);
   return refused('recovered_already', current);
 }
 
 async function writeAndWake(
-  context: ByHandContext,
+  context: InterventionContext,
   transition: Transition,
   before: Delivery,
 ): Promise<Decision> {
@@ -136,7 +136,7 @@ async function writeAndWake(
   return wake(context, result.delivery);
 }
 
-async function wake({ ports }: ByHandContext, delivery: Delivery): Promise<RetryResult> {
+async function wake({ ports }: InterventionContext, delivery: Delivery): Promise<RetryResult> {
   const attempt = delivery.attempts.length + 1;
   const dueAt = delivery.next?.dueAt ?? ports.clock.now();
   await ports.wakeUps.sendDelayed({ kind: 'wake_up', key: delivery.key, attempt, dueAt }, 0);
@@ -144,14 +144,14 @@ async function wake({ ports }: ByHandContext, delivery: Delivery): Promise<Retry
   return { kind: 'retried', delivery };
 }
 
-async function isAbsent({ ports }: ByHandContext, { key }: Delivery): Promise<boolean> {
+async function isAbsent({ ports }: InterventionContext, { key }: Delivery): Promise<boolean> {
   const { subscription } = await ports.subscriptions.find(key.queue, key.subscriptionId, 'fresh');
   return absenceOf(subscription, ports.clock.now(), key.messageId) !== undefined;
 }
 
 /** Best effort: a remaining schedule fires without effect. */
 export async function removeSchedule(
-  { ports }: ByHandContext,
+  { ports }: InterventionContext,
   { key, next, lease }: Delivery,
 ): Promise<void> {
   if (next?.by !== 'scheduler') return;

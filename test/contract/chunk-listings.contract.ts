@@ -34,7 +34,7 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
         aDelivery({ key: aDeliveryKey({ ...message, bucket, subscriptionId }), status });
       const own = [
         ownOf(0, 'Z-before-all', 'exhausted'),
-        // The chunk shows this member as pending, and the next one as own.
+        // The chunk shows this member as pending, and the next one as separate.
         ownOf(0, 'e', 'retrying'),
         ownOf(0, 'f', 'rejected'),
         ownOf(0, 'h', 'cancelled'),
@@ -51,7 +51,7 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
           recordSuccesses(
             key,
             HOLDER.owner,
-            { successes, own: members.includes('f') ? ['f'] : [], ends: false },
+            { successes, separate: members.includes('f') ? ['f'] : [], ends: false },
             at,
           ),
         );
@@ -146,9 +146,9 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
       const own = aDelivery({ key: aDeliveryKey({ ...message, subscriptionId: '_b' }), status: 'cancelled' });
       const transition = {
         key: { ...message, bucket: 0, chunk: 1 },
-        expect: { kind: 'member' as const, subscriptionId: '_b', standing: 'pending' as const },
+        expect: { kind: 'member' as const, subscriptionId: '_b', state: 'pending' as const },
         change: {
-          standings: new Map([['_b', 'own' as const]]),
+          states: new Map([['_b', 'separate' as const]]),
           updatedAt: SOME_TIME,
           expiresAt: own.expiresAt,
         },

@@ -111,7 +111,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
       const results = await Promise.all(
         MEMBERS.map((id) =>
           chunks.write(
-            recordSuccesses(key, HOLDER.owner, { successes: successes(id), own: [], ends: false }, at),
+            recordSuccesses(key, HOLDER.owner, { successes: successes(id), separate: [], ends: false }, at),
           ),
         ),
       );
@@ -151,13 +151,13 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
         expect(await chunks.takeOut(removeMember(key, '-b', 'pending', delivery), delivery)).toBe(
           'taken_out',
         );
-        expect((await chunks.find(key))?.members?.get('-b')).toBe('own');
+        expect((await chunks.find(key))?.members?.get('-b')).toBe('separate');
         expect(await deliveries.find(delivery.key)).toEqual(delivery);
       });
 
       it('is refused if the chunk already has another state for the member', async () => {
         const { chunks, deliveries, key, chunk } = await claimed();
-        const written = { successes: successes('a'), own: [], ends: false };
+        const written = { successes: successes('a'), separate: [], ends: false };
         await chunks.write(recordSuccesses(key, HOLDER.owner, written, at));
         const delivery = deliveryIn(chunk, 'a') ?? aDelivery();
         expect(await chunks.takeOut(removeMember(key, 'a', 'pending', delivery), delivery)).toBe('refused');
@@ -186,9 +186,9 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
           expect(await chunks.takeOut(removeMemberBeforeClaim(other, id, early), early)).toBe('taken_out');
           expect(await deliveries.find(early.key)).toEqual(early);
         }
-        expect((await chunks.find(other))?.early).toEqual(new Set(['a', '12']));
+        expect((await chunks.find(other))?.excluded).toEqual(new Set(['a', '12']));
         const result = await chunks.write(claimOf(other));
-        expect(result).toMatchObject({ kind: 'written', chunk: { early: new Set(['a', '12']) } });
+        expect(result).toMatchObject({ kind: 'written', chunk: { excluded: new Set(['a', '12']) } });
       });
 
       it('succeeds for one of twenty concurrent callers', async () => {
@@ -206,7 +206,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
         const { chunks, key } = await claimed();
         const delivery = memberOf(key, 'a');
         await chunks.takeOut(removeMember(key, 'a', 'pending', delivery), delivery);
-        const recorded = { successes: successes('a', '12'), own: [], ends: true };
+        const recorded = { successes: successes('a', '12'), separate: [], ends: true };
         const result = await chunks.write(recordSuccesses(key, HOLDER.owner, recorded, at));
         expect(result).toMatchObject({ kind: 'refused', current: { lease: HOLDER } });
         expect((await chunks.find(key))?.members?.get('12')).toBe('pending');

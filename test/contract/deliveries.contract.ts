@@ -215,7 +215,7 @@ const expectationFor = (which: number, record: Delivery): Standing => {
   switch (expectation.kind) {
     case 'claimable':
       return { ...expectation, recorded };
-    case 'lapsed':
+    case 'lease_expired':
     case 'leased':
       return leaseFor(expectation, record);
     case 'as_read':
@@ -234,8 +234,11 @@ const expectationFor = (which: number, record: Delivery): Standing => {
 
 type OfKind<Kind extends Standing['kind']> = Extract<Standing, { kind: Kind }>;
 
-const leaseFor = (expectation: OfKind<'lapsed' | 'leased'>, { attempts, lease }: Delivery): Standing =>
-  expectation.kind === 'lapsed'
+const leaseFor = (
+  expectation: OfKind<'lease_expired' | 'leased'>,
+  { attempts, lease }: Delivery,
+): Standing =>
+  expectation.kind === 'lease_expired'
     ? { ...expectation, recorded: attempts.length, lease: lease ?? expectation.lease }
     : { ...expectation, recorded: attempts.length, owner: lease?.owner ?? expectation.owner };
 

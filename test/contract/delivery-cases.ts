@@ -48,7 +48,7 @@ export const expectationCases: readonly ExpectationCase[] = [
   },
   {
     title: 'the expired lease that was read',
-    expectation: { kind: 'lapsed', recorded: 1, lease },
+    expectation: { kind: 'lease_expired', recorded: 1, lease },
     record: { status: 'retrying', attempts: [anAttempt()], lease },
     refused: [
       ...terminal,

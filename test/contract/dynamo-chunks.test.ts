@@ -48,7 +48,7 @@ const recordOf = (key: ChunkKey, id: string): ChunkTransition =>
   recordSuccesses(
     key,
     HOLDER.owner,
-    { successes: new Map([[id, aFirstSuccess()]]), own: [], ends: false },
+    { successes: new Map([[id, aFirstSuccess()]]), separate: [], ends: false },
     { ...at, now: SOME_TIME + 90_000 },
   );
 

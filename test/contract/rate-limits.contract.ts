@@ -106,8 +106,8 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       const slots = await reserved(rateLimits, limited, 30);
       expect(await rateLimits.reserve(limited, limit, at(4))).toEqual({ at: SOME_TIME + 4_000 });
       expect(await rateLimits.reserve(limited, limit, at(3))).toEqual({ at: SOME_TIME + 3_000, epoch: 'e' });
-      await rateLimits.leave(limited, slots.find((slot) => slot.at === SOME_TIME + 500) ?? { at: 0 });
-      await rateLimits.leave(limited, slots.find((slot) => slot.at === SOME_TIME + 2_500) ?? { at: 0 });
+      await rateLimits.returnSlot(limited, slots.find((slot) => slot.at === SOME_TIME + 500) ?? { at: 0 });
+      await rateLimits.returnSlot(limited, slots.find((slot) => slot.at === SOME_TIME + 2_500) ?? { at: 0 });
       expect(await rateLimits.reserve(limited, limit, at(1))).toEqual({ at: SOME_TIME + 2_500, epoch: 'e' });
       expect(await rateLimits.reserve(limited, limit, at(1))).toEqual({ at: SOME_TIME + 3_100, epoch: 'e' });
       expect(await rateLimits.reserve(limited, limit)).toEqual({ at: SOME_TIME + 500, epoch: 'e' });
@@ -117,7 +117,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       const { rateLimits } = begun();
       const limited = aSubscriptionKey();
       const slots = (await reserved(rateLimits, limited, 10)).sort((one, other) => one.at - other.at);
-      for (const index of [7, 3]) await rateLimits.leave(limited, slots[index] ?? { at: 0 });
+      for (const index of [7, 3]) await rateLimits.returnSlot(limited, slots[index] ?? { at: 0 });
       const next = [];
       for (let count = 0; count < 4; count += 1) next.push(await rateLimits.reserve(limited, limit));
       expect(next.map(({ at }) => at - SOME_TIME)).toEqual([300, 700, 1_000, 1_100]);
@@ -128,7 +128,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       const { rateLimits } = begun();
       const limited = aSubscriptionKey();
       const slots = (await reserved(rateLimits, limited, 10)).sort((one, other) => one.at - other.at);
-      for (const slot of slots.slice(2, 8)) await rateLimits.leave(limited, slot);
+      for (const slot of slots.slice(2, 8)) await rateLimits.returnSlot(limited, slot);
       expect(after(await reserved(rateLimits, limited, 10))).toEqual([
         200, 300, 400, 500, 600, 700, 1_000, 1_100, 1_200, 1_300,
       ]);
@@ -138,14 +138,14 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       const { rateLimits, setTime } = begun();
       const limited = aSubscriptionKey();
       const slots = (await reserved(rateLimits, limited, 10)).sort((one, other) => one.at - other.at);
-      for (const index of [3, 8]) await rateLimits.leave(limited, slots[index] ?? { at: 0 });
+      for (const index of [3, 8]) await rateLimits.returnSlot(limited, slots[index] ?? { at: 0 });
       setTime(SOME_TIME + 500);
       expect((await rateLimits.reserve(limited, limit, { until: SOME_TIME + 799 })).epoch).toBeUndefined();
       expect(after([await rateLimits.reserve(limited, limit)])).toEqual([800]);
-      await rateLimits.leave(limited, slots[9] ?? { at: 0 });
+      await rateLimits.returnSlot(limited, slots[9] ?? { at: 0 });
       const later = { ...limit, epoch: 'f' };
       expect(await rateLimits.reserve(limited, later)).toEqual({ at: SOME_TIME + 500, epoch: 'f' });
-      await rateLimits.leave(limited, slots[7] ?? { at: 0 });
+      await rateLimits.returnSlot(limited, slots[7] ?? { at: 0 });
       expect(await rateLimits.reserve(limited, later)).toEqual({ at: SOME_TIME + 600, epoch: 'f' });
     });
 

@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { MOST_IN_A_TRANSACTION, QueueMissingError, type Registry } from '../../shared/ports/subscriptions.ts';
+import {
+  MAX_SUBSCRIPTIONS_PER_TRANSACTION,
+  QueueMissingError,
+  type Registry,
+} from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
@@ -10,7 +14,7 @@ export const describeRegistryImportsContract = (name: string, make: () => Regist
   describe(`many subscriptions at once in the subscription registry ${name}`, () => {
     it('are added together, as many as fit into a transaction', async () => {
       const { registry, queue, numbered } = await withQueue(make());
-      const many = Array.from({ length: MOST_IN_A_TRANSACTION }, (_, number) => numbered(number));
+      const many = Array.from({ length: MAX_SUBSCRIPTIONS_PER_TRANSACTION }, (_, number) => numbered(number));
       expect(await registry.addSubscriptions(many)).toEqual(many.map(() => ({ kind: 'added' })));
       const { items } = await registry.listSubscriptions(queue, { limit: 100 });
       expect(items).toEqual(many.toSorted((one, other) => (one.id < other.id ? -1 : 1)));

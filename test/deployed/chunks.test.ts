@@ -158,7 +158,7 @@ describe.concurrent('a fan-out of ten on the deployed system', () => {
     expect([early, inProgress, other].map(statusOf)).toEqual(['cancelled', 'cancelled', 'delivered']);
     const { chunks, separate } = await recordsOf(queue, 'm');
     expect(separate.toSorted()).toEqual([early, inProgress].toSorted());
-    expect(chunks[0]?.early).toEqual(new Set([early]));
+    expect(chunks[0]?.excluded).toEqual(new Set([early]));
     expect(paths.map((path) => receiver.received(path).length)).toEqual([0, 1, 1]);
   });
 });

@@ -10,9 +10,9 @@ export const chunkObserver = () => {
   };
   const noted = ({ expect: expected, change }: ChunkTransition, { kind }: ChunkResult): void => {
     count(`${expected.kind} ${kind}`);
-    const { claim, standings } = change;
+    const { claim, states } = change;
     if (kind === 'written' && claim !== undefined && claim.members.length > 1) count('claimed for several');
-    const successes = [...(standings?.values() ?? [])].filter(isSuccess);
+    const successes = [...(states?.values() ?? [])].filter(isSuccess);
     if (kind === 'written' && successes.length > 1) count('recorded together');
   };
   const observing: Sabotage = {

@@ -78,7 +78,7 @@ const successesNotRecorded: Sabotage = {
     let seen: Chunk | undefined;
     return withChunks(ports, {
       write: async (transition) => {
-        if (transition.expect.kind === 'held' && seen !== undefined)
+        if (transition.expect.kind === 'leased' && seen !== undefined)
           return { kind: 'written', chunk: applyToChunk(transition, seen) };
         const result = await ports.chunks.write(transition);
         seen = result.kind === 'written' ? result.chunk : result.current;
@@ -88,10 +88,10 @@ const successesNotRecorded: Sabotage = {
   },
 };
 
-/** Ending a lapsed lease forgets the recorded successes. */
+/** Ending a expired lease forgets the recorded successes. */
 const recordedSuccessesForgotten: Sabotage = {
   ports: (ports) =>
-    withAnswer(ports, 'lapsed', (result) => {
+    withAnswer(ports, 'lease_expired', (result) => {
       if (result.kind === 'refused') return result;
       const undone = new Map(
         [...(result.chunk.members ?? [])].map(([id]): [string, 'pending'] => [id, 'pending']),
@@ -146,7 +146,9 @@ describe('scenarios with manual cancellations', () => {
       const scenario = withCancellations(generateScenario(seed));
       expect((await runScenario(scenario, { sabotage: observing })).findings).toEqual([]);
     }
-    expect(rareIn(seen, ['taken out: taken_out', 'taken out early: taken_out', 'held refused'])).toEqual([]);
+    expect(rareIn(seen, ['taken out: taken_out', 'taken out early: taken_out', 'leased refused'])).toEqual(
+      [],
+    );
   });
 });
 

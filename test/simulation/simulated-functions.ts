@@ -4,7 +4,7 @@ import { deliver } from '../../functions/deliver/deliver.ts';
 import { dispatch } from '../../functions/dispatch/dispatch.ts';
 import { operate } from '../../functions/operate/operate.ts';
 import type { Operation } from '../../shared/domain/recovery/operation.ts';
-import { healthNotes } from '../../functions/deliver/health.ts';
+import { healthWrites } from '../../functions/deliver/health.ts';
 import { memoryBudget } from '../../functions/deliver/memory-budget.ts';
 import { reconcile } from '../../functions/reconcile/reconcile.ts';
 import type { Receipt } from '../support/modelled-sqs.ts';
@@ -55,7 +55,7 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
     deliver: (batch) => {
       // Each invocation gets a new instance; earlier health notes would concern no attempt of this one.
       const { clock } = machineFor(batch[0]?.label ?? '');
-      const instance = { healthNotes: healthNotes(clock), memory: memoryBudget(world.time) };
+      const instance = { healthWrites: healthWrites(clock), memory: memoryBudget(world.time) };
       invoke(batch, (receipt, running) => runDeliver(receipt, running, instance));
     },
     operate: (batch) => {
@@ -78,7 +78,7 @@ const runDispatch = async (receipt: Receipt<Published>, running: RunningInvocati
 };
 
 /** State shared by the messages of a function instance. */
-type Instance = Pick<DeliverContext, 'healthNotes' | 'memory'>;
+type Instance = Pick<DeliverContext, 'healthWrites' | 'memory'>;
 
 /** Too short for any attempt. */
 const SHORT_MS = 3 * SECOND;

@@ -15,8 +15,8 @@ const BLOCK = 600;
 const EXPECTED_CHUNK_EVENTS = [
   'unclaimed written',
   'unclaimed refused',
-  'held written',
-  'lapsed written',
+  'leased written',
+  'lease_expired written',
   'claimed for several',
   'recorded together',
 ];

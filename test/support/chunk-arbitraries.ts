@@ -84,9 +84,14 @@ export const transitionOf = (step: ChunkStep, believed: Believed): ChunkTransiti
 const recordOf = (step: ChunkStep, { key, current, now }: Believed): ChunkTransition => {
   const ids = step.ids.filter((one) => !step.fits || current?.members?.get(one) === 'pending');
   const successes = new Map((ids.length === 0 ? [firstOf(step)] : ids).map((one) => [one, step.success]));
-  const own = step.others.filter((one) => !successes.has(one));
+  const separate = step.others.filter((one) => !successes.has(one));
   const { owner } = leaseSeen(step, current);
-  return recordSuccesses(key, owner, { successes, own, ends: step.ends }, { now, retentionMs: RETENTION_MS });
+  return recordSuccesses(
+    key,
+    owner,
+    { successes, separate, ends: step.ends },
+    { now, retentionMs: RETENTION_MS },
+  );
 };
 
 /** The member that a take-out is about. */
@@ -96,8 +101,8 @@ const leaseSeen = ({ fits, lease: other }: ChunkStep, current: Chunk | undefined
   fits ? (current?.lease ?? other) : other;
 
 const standingSeen = (step: ChunkStep, current: Chunk | undefined): 'pending' | FirstSuccess => {
-  const standing = step.fits ? current?.members?.get(firstOf(step)) : undefined;
-  if (standing !== undefined && standing !== 'own') return standing;
+  const state = step.fits ? current?.members?.get(firstOf(step)) : undefined;
+  if (state !== undefined && state !== 'separate') return state;
   return step.ends ? 'pending' : step.success;
 };
 

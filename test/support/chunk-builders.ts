@@ -32,7 +32,7 @@ export const aChunk = (overrides: Partial<Chunk> = {}): Chunk => ({
     ['b', 'pending'],
     ['c', 'pending'],
   ]),
-  early: new Set(),
+  excluded: new Set(),
   lease: HOLDER,
   updatedAt: SOME_TIME,
   expiresAt: SOME_TIME + RETENTION_MS,

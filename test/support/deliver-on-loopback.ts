@@ -6,7 +6,7 @@ import { httpSubscriber } from '../../shared/adapters/http/subscriber.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import type { LambdaJournal } from '../../shared/adapters/log/journal.ts';
 import type { DeliverContext, DeliverPorts } from '../../functions/deliver/context.ts';
-import { healthNotes } from '../../functions/deliver/health.ts';
+import { healthWrites } from '../../functions/deliver/health.ts';
 import { memoryBudget } from '../../functions/deliver/memory-budget.ts';
 import { inMemorySubscriptions } from './in-memory/in-memory-subscriptions.ts';
 import { pipelineWorld } from './in-memory/pipeline-world.ts';
@@ -48,7 +48,7 @@ export const deliverOnLoopback = (options: OnLoopback) => {
         wakeUps,
       },
       settings: { ...world.settings, attemptTimeoutMs },
-      healthNotes: healthNotes(systemClock),
+      healthWrites: healthWrites(systemClock),
       memory: memoryBudget(systemClock),
     };
     const handler = sqsHandler(journal, {

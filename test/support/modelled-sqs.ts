@@ -1,4 +1,4 @@
-import { MOST_RECEIVES, returnDelaySeconds } from '../../shared/domain/receives.ts';
+import { MAX_RECEIVES, returnDelaySeconds } from '../../shared/domain/receives.ts';
 import type { VirtualClock } from './in-memory/virtual-clock.ts';
 import { visibleMessages } from './visible-messages.ts';
 
@@ -151,7 +151,7 @@ export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
   /** Empty if the message was deleted in the meantime, or has become a dead letter. */
   const receive = (message: Message<T>): Received<T>[] => {
     if (message.isGone) return [];
-    if (message.receiveCount >= MOST_RECEIVES) {
+    if (message.receiveCount >= MAX_RECEIVES) {
       remove(message);
       deadLetters.push(message);
       return [];

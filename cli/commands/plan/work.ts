@@ -1,5 +1,5 @@
 import type { Mechanism } from '../../../shared/domain/vocabulary.ts';
-import { MOST_SNIPPET } from '../../../shared/domain/delivery/chunk-members.ts';
+import { MAX_SNIPPET_BYTES } from '../../../shared/domain/delivery/chunk-members.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
 import { planWakeUp } from '../../../shared/domain/retry/wake-up-plan.ts';
@@ -133,7 +133,7 @@ const MOST_KEPT_OF_ANSWER = 256;
 export function withAnswers(table: OperationTable, answerBytes: number): OperationTable {
   const kept = Math.min(answerBytes, MOST_KEPT_OF_ANSWER);
   const { claimed, recorded } = table.chunkItemBytes;
-  const member = recorded.member + Math.min(answerBytes, MOST_SNIPPET);
+  const member = recorded.member + Math.min(answerBytes, MAX_SNIPPET_BYTES);
   return {
     ...table,
     deliveryItemBytes: table.deliveryItemBytes.map((bytes) => bytes + kept),

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { LEAST_PER_SECOND, MOST_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
+import { MIN_PER_SECOND, MAX_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import { collect, jsonObjectOf, wholeNumberOf } from '../../options/arguments.ts';
 import { durationOf } from '../../options/time.ts';
 import { textOf, withMembers } from '../../options/json-text.ts';
@@ -59,8 +59,8 @@ function membersOf(given: CallOptions): (readonly [string, string | undefined])[
 
 function rateOf(text: string): number {
   const rate = text.trim() === '' ? NaN : Number(text);
-  if (rate >= LEAST_PER_SECOND && rate <= MOST_PER_SECOND) return rate;
-  throw new InvalidArgumentError(`Expected a number from ${LEAST_PER_SECOND} to ${MOST_PER_SECOND}.`);
+  if (rate >= MIN_PER_SECOND && rate <= MAX_PER_SECOND) return rate;
+  throw new InvalidArgumentError(`Expected a number from ${MIN_PER_SECOND} to ${MAX_PER_SECOND}.`);
 }
 
 function headerOf(text: string): readonly [string, string] {

@@ -49,9 +49,9 @@ async function reviseRecord(records: Records, transition: Transition): Promise<W
 
 async function takeOutOfChunk({ chunks }: Records, chunk: Chunk, delivery: Delivery): Promise<void> {
   const { subscriptionId } = delivery.key;
-  const standing = chunk.members?.get(subscriptionId);
+  const state = chunk.members?.get(subscriptionId);
   await chunks.takeOut(
-    removeMember(chunk.key, subscriptionId, isSuccess(standing) ? standing : 'pending', delivery),
+    removeMember(chunk.key, subscriptionId, isSuccess(state) ? state : 'pending', delivery),
     delivery,
   );
 }

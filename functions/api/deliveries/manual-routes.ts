@@ -2,7 +2,7 @@ import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import { deliveryKeyFor } from './deliveries.ts';
 import type { RetryRefusal, CancelRefusal } from '../../../shared/domain/vocabulary.ts';
-import { retryDelivery, type ByHandContext } from '../../../shared/steps/retry-delivery.ts';
+import { retryDelivery, type InterventionContext } from '../../../shared/steps/retry-delivery.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json } from '../route.ts';
@@ -16,7 +16,7 @@ type DeliveryPath = { queue: string; message: string; subscription: string };
 /** The routes that retry or cancel one delivery. */
 export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { audit } = dependencies;
-  const byHand = byHandContextOf(dependencies);
+  const byHand = interventionContextOf(dependencies);
 
   addRoute(
     {
@@ -59,7 +59,7 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
   );
 }
 
-function byHandContextOf(dependencies: ApiDependencies): ByHandContext {
+function interventionContextOf(dependencies: ApiDependencies): InterventionContext {
   const { deliveries, deliveryListings, messageRecords, registry } = dependencies;
   const { clock, payloads, rateLimits, wakeUps, journal, settings } = dependencies;
   return {

@@ -1,6 +1,6 @@
 import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import { notifyDisabledByHand } from '../../../shared/steps/notify-operator.ts';
+import { notifyManuallyDisabled } from '../../../shared/steps/notify-operator.ts';
 import {
   changedSubscriptionSchema,
   subscriptionView,
@@ -88,7 +88,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
     async (context) => {
       const result = await disableManually(dependencies, subscriptionName(context.req.param()));
       const { after } = auditChange(context.env.caller, 'subscription_disabled', result);
-      await notifyDisabledByHand(dependencies, after);
+      await notifyManuallyDisabled(dependencies, after);
       return context.json(subscriptionView(after, clock.now()));
     },
   );

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
 import { subscriberIdentity } from '../../../shared/domain/subscription/subscriber-url.ts';
-import { MOST_IN_A_TRANSACTION } from '../../../shared/ports/subscriptions.ts';
+import { MAX_SUBSCRIPTIONS_PER_TRANSACTION } from '../../../shared/ports/subscriptions.ts';
 import { parseJson } from '../../../shared/wire/json-slice.ts';
 import { confirmationSchema, confirmationView } from '../../../shared/wire/views/subscription.ts';
 import { type Caller, subscriptionDifference, subscriptionDigest } from '../audit.ts';
@@ -174,7 +174,11 @@ function chunksOf(requested: readonly LineRequest[]): readonly LineRequest[][] {
   for (const one of requested) {
     const subscriber = subscriberIdentity(one.request.subscriber);
     const last = chunks.at(-1);
-    if (last === undefined || last.length === MOST_IN_A_TRANSACTION || subscribers.has(subscriber)) {
+    if (
+      last === undefined ||
+      last.length === MAX_SUBSCRIPTIONS_PER_TRANSACTION ||
+      subscribers.has(subscriber)
+    ) {
       chunks.push([one]);
       subscribers.clear();
     } else {

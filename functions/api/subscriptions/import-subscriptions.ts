@@ -18,8 +18,8 @@ export type ImportResult =
   | { kind: 'failed'; fault: Error };
 
 /**
- * The results, in order, of importing up to `MOST_IN_A_TRANSACTION` subscriptions with different subscribers.
- * Idempotent: an equal subscription stays unchanged. One with other content is refused, or with `replace` keeps its
+ * The results, in order, of importing subscriptions with different subscribers, up to
+ * `MAX_SUBSCRIPTIONS_PER_TRANSACTION`. Idempotent: an equal subscription stays unchanged. One with other content is refused, or with `replace` keeps its
  * secret and its age.
  * @throws an internal error before anything is written
  */

@@ -3,13 +3,13 @@ import { RESERVED_HEADERS, ZAQAR_MESSAGE } from '../../../shared/domain/delivery
 import { retryPolicySchema } from '../../../shared/domain/retry/policy-schema.ts';
 import { comparisons, scalar } from '../../../shared/domain/subscription/content-filter-comparisons.ts';
 import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
-import { LEAST_PER_SECOND, MOST_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
+import { MIN_PER_SECOND, MAX_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import { messageType, seconds } from '../fields.ts';
 
 /** The largest value of the deployment's setting (shared/config/settings.ts). */
 const MAX_ATTEMPT_TIMEOUT_SECONDS = 30;
 
-const RATE_RULE = `must be a number of requests a second from ${LEAST_PER_SECOND} to ${MOST_PER_SECOND}`;
+const RATE_RULE = `must be a number of requests a second from ${MIN_PER_SECOND} to ${MAX_PER_SECOND}`;
 
 const MAX_POST_HEADERS = 50;
 /** The limit of common HTTP servers for request headers, in bytes. Posthaste adds further headers. */
@@ -93,8 +93,8 @@ export const optionsSchema = z.strictObject({
     .exactOptional(),
   max_per_second: z
     .number(RATE_RULE)
-    .min(LEAST_PER_SECOND, RATE_RULE)
-    .max(MOST_PER_SECOND, RATE_RULE)
+    .min(MIN_PER_SECOND, RATE_RULE)
+    .max(MAX_PER_SECOND, RATE_RULE)
     .describe('The most attempts a second.')
     .exactOptional(),
   event_types: eventTypes.describe('Receives only messages of these types.').exactOptional(),

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import {
   DEFAULT_GRACE_SECONDS,
-  LONGEST_GRACE_SECONDS,
-  MOST_SECRETS,
+  MAX_GRACE_SECONDS,
+  MAX_SECRETS,
   rotateSecrets,
 } from '../../../shared/domain/subscription/secret-rotation.ts';
 import { type SigningScheme, SIGNING_SCHEMES } from '../../../shared/domain/vocabulary.ts';
@@ -77,7 +77,7 @@ function requireRotated(result: RotateResult): RotatedSecret {
     case 'too_many':
       throw new RefusedRequest(
         'conflict',
-        `${MOST_SECRETS} secrets are in force; the next one expires at ${new Date(result.until).toISOString()}. With graceSeconds 0 the previous secrets expire at once`,
+        `${MAX_SECRETS} secrets are in force; the next one expires at ${new Date(result.until).toISOString()}. With graceSeconds 0 the previous secrets expire at once`,
       );
   }
 }
@@ -109,7 +109,7 @@ export const rotationRequestSchema = z.strictObject({
     .enum(SIGNING_SCHEMES, 'must be v1 or v1a')
     .describe('The scheme of a generated secret. By default v1.')
     .exactOptional(),
-  graceSeconds: seconds(0, LONGEST_GRACE_SECONDS)
+  graceSeconds: seconds(0, MAX_GRACE_SECONDS)
     .describe('Seconds for which the previous secret keeps signing.')
     .default(DEFAULT_GRACE_SECONDS),
 });

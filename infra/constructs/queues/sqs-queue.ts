@@ -3,7 +3,7 @@ import type { Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import { Grant, type IGrantable, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type IQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { MOST_RECEIVES, visibilityTimeout } from '../../../shared/domain/receives.ts';
+import { MAX_RECEIVES, visibilityTimeout } from '../../../shared/domain/receives.ts';
 
 /** An SQS queue with TLS only, encryption at rest, a generated name, and metrics. */
 export class SqsQueue extends Construct {
@@ -102,7 +102,7 @@ export class HoldingQueue extends SqsQueue {
 
   /** The `redrivePolicy` of queues that use this dead-letter queue. */
   get asDeadLetterQueue() {
-    return { queue: this.queue, maxReceiveCount: MOST_RECEIVES };
+    return { queue: this.queue, maxReceiveCount: MAX_RECEIVES };
   }
 }
 

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { MOST_ATTEMPTS_AT_ONCE } from '../../domain/delivery/fan-out.ts';
+import { MAX_CONCURRENT_ATTEMPTS } from '../../domain/delivery/fan-out.ts';
 import { OutOfTimeError, requestMs, type CallDeadline } from '../lambda/invocation-deadline.ts';
 
 /** A request that has not connected by then is retried on another connection. */
@@ -13,7 +13,7 @@ const REQUEST_TIMEOUT_MS = 3_000;
  * Enough connections for all calls of a full batch: waiting for one counts as connect time and ends in a timeout.
  * The SDK's default is 50. At most 50 idle connections are kept.
  */
-const CONNECTIONS = { keepAlive: true, maxSockets: MOST_ATTEMPTS_AT_ONCE, maxFreeSockets: 50 };
+const CONNECTIONS = { keepAlive: true, maxSockets: MAX_CONCURRENT_ATTEMPTS, maxFreeSockets: 50 };
 
 type Handle = NodeHttpHandler['handle'];
 

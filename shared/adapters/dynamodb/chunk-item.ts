@@ -33,16 +33,16 @@ const successSchema = z
     };
   });
 
-const standingSchema = z.union([
+const stateSchema = z.union([
   z.literal(PENDING).transform((): MemberState => 'pending'),
-  z.literal(OWN).transform((): MemberState => 'own'),
+  z.literal(OWN).transform((): MemberState => 'separate'),
   successSchema,
 ]);
 
 const chunkSchema = z.object({
   acceptedAt: number.exactOptional(),
   /** By subscription id. */
-  members: z.record(z.string(), standingSchema).exactOptional(),
+  members: z.record(z.string(), stateSchema).exactOptional(),
   early: z.set(z.string()).exactOptional(),
   lease: z.object({ owner: z.string(), until: number }).exactOptional(),
   updatedAt: number,
@@ -63,7 +63,7 @@ export function chunkOfItem(item: unknown): Chunk {
     key: decoded(keySchema, item),
     acceptedAt: acceptedAt ?? 0,
     ...(members === undefined ? {} : { members: new Map(Object.entries(members)) }),
-    early: early ?? new Set(),
+    excluded: early ?? new Set(),
     ...(lease === undefined ? {} : { lease }),
     updatedAt,
     expiresAt,
@@ -71,10 +71,10 @@ export function chunkOfItem(item: unknown): Chunk {
 }
 
 /** The state of a member in stored form. */
-export function stateItemOf(standing: MemberState): unknown {
-  if (standing === 'pending') return PENDING;
-  if (standing === 'own') return OWN;
-  const { startedAt, durationMs, statusCode = null, snippet } = standing;
+export function stateItemOf(state: MemberState): unknown {
+  if (state === 'pending') return PENDING;
+  if (state === 'separate') return OWN;
+  const { startedAt, durationMs, statusCode = null, snippet } = state;
   return [startedAt, durationMs, statusCode, ...(snippet === undefined ? [] : [snippet])];
 }
 
@@ -95,17 +95,17 @@ function conditionOf(expect: ChunkExpectation, to: Expression): string {
   switch (expect.kind) {
     case 'unclaimed':
       return `attribute_not_exists(${to.name('members')})`;
-    case 'held':
+    case 'leased':
       return [
         `${to.name('lease', 'owner')} = ${to.value(expect.owner)}`,
         ...expect.pending.map((id) => isPending(id, to)),
       ].join(' AND ');
-    case 'lapsed':
+    case 'lease_expired':
       return `${to.name('lease', 'owner')} = ${to.value(expect.lease.owner)} AND ${to.name('lease', 'until')} = ${to.value(expect.lease.until)}`;
     case 'member':
-      return expect.standing === 'pending'
+      return expect.state === 'pending'
         ? isPending(expect.subscriptionId, to)
-        : `${to.name('members', expect.subscriptionId)}[0] = ${to.value(expect.standing.startedAt)}`;
+        : `${to.name('members', expect.subscriptionId)}[0] = ${to.value(expect.state.startedAt)}`;
   }
 }
 
@@ -118,7 +118,7 @@ function isPending(subscriptionId: string, to: Expression): string {
  * clocks.
  */
 function updateOf(change: ChunkChange, to: Expression): string {
-  const { claim, standings = [], early, lease, updatedAt, expiresAt } = change;
+  const { claim, states = [], exclude, lease, updatedAt, expiresAt } = change;
   const fields = {
     v: RECORD_VERSION,
     ...(claim === undefined
@@ -134,13 +134,11 @@ function updateOf(change: ChunkChange, to: Expression): string {
   };
   const sets = [
     ...Object.entries(fields).map(([name, value]) => `${to.name(name)} = ${to.value(value)}`),
-    ...[...standings].map(
-      ([id, standing]) => `${to.name('members', id)} = ${to.value(stateItemOf(standing))}`,
-    ),
+    ...[...states].map(([id, state]) => `${to.name('members', id)} = ${to.value(stateItemOf(state))}`),
   ];
   return [
     `SET ${sets.join(', ')}`,
-    ...(early === undefined ? [] : [`ADD ${to.name('early')} ${to.value(new Set([early]))}`]),
+    ...(exclude === undefined ? [] : [`ADD ${to.name('early')} ${to.value(new Set([exclude]))}`]),
     ...(lease === null ? [`REMOVE ${to.name('lease')}`] : []),
   ].join(' ');
 }

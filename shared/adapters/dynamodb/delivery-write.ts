@@ -16,7 +16,7 @@ export function conditionOf(expect: ExistingRecordExpectation, to: Expression): 
   switch (expect.kind) {
     case 'claimable':
       return `${awaiting(expect.recorded, to)} AND attribute_not_exists(${to.name('lease')}) AND ${due(expect.now, to)}`;
-    case 'lapsed':
+    case 'lease_expired':
       return `${awaiting(expect.recorded, to)} AND ${sameLease(expect.lease, to)}`;
     case 'leased':
       return `${awaiting(expect.recorded, to)} AND ${equal(['lease', 'owner'], expect.owner, to)}`;

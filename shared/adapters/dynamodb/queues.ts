@@ -4,7 +4,7 @@ import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
 import type { Queue } from '../../domain/subscription/subscription.ts';
 import {
   type RegistryChange,
-  MOST_IN_A_TRANSACTION,
+  MAX_SUBSCRIPTIONS_PER_TRANSACTION,
   QueueBeingDeletedError,
   type Registry,
   REMOVAL_BUDGET_MS,
@@ -142,7 +142,7 @@ function subscriptionItems({ client, tableName }: RegistryTable, queue: string):
       KeyConditionExpression: `${primaryKey.partition} = :queue AND begins_with(${primaryKey.sort}, :prefix)`,
       ExpressionAttributeValues: { ':queue': queuePartition(queue), ':prefix': subscriptionPrefix },
     },
-    MOST_IN_A_TRANSACTION,
+    MAX_SUBSCRIPTIONS_PER_TRANSACTION,
   );
 }
 

@@ -81,7 +81,7 @@ export function dynamoRateLimits(
         line,
       });
     },
-    leave: async (limited, slot) => {
+    returnSlot: async (limited, slot) => {
       await ifConditionHolds(client.update(returnSlotUpdate(tableName, limited, slot, clock.now())));
     },
   };
@@ -127,11 +127,11 @@ async function reserveSlots(
 type LineWrite = { request: UpdateCommandInput; slotsIn: (line: Line) => readonly Slot[] };
 
 function writeFor(tableName: string, wanted: Wanted, found: FoundSlots): LineWrite {
-  const { standing } = found;
-  if (standing === undefined) return writes.begin(tableName, wanted);
-  return standing.left === undefined
+  const { activeLine } = found;
+  if (activeLine === undefined) return writes.begin(tableName, wanted);
+  return activeLine.left === undefined
     ? writes.lengthen(tableName, wanted)
-    : fill(tableName, wanted, { ...found, standing });
+    : fill(tableName, wanted, { ...found, activeLine });
 }
 
 const writes: Record<Way, (tableName: string, wanted: Wanted) => LineWrite> = {
@@ -144,7 +144,7 @@ const writes: Record<Way, (tableName: string, wanted: Wanted) => LineWrite> = {
         TableName: tableName,
         Key: slotsItemKey(limited),
         UpdateExpression: `SET ${end} = ${end} + ${to.value(count * limit.intervalMs)}, ${lifetimeOf(to, now)}`,
-        // Domain `isStanding`, starts no earlier than wanted, has room for more, and no free slots before its end.
+        // Domain `isActiveLine`, starts no earlier than wanted, has room for more, and no free slots before its end.
         ConditionExpression: `${to.name('epoch')} = ${to.value(limit.epoch)} AND ${end} > ${to.value(now)} AND ${end} >= ${to.value(from)} AND ${end} <= ${to.value(latestEnd(now, until))} AND attribute_not_exists(${to.name('left')})`,
         ...ANSWER,
         ...to.attributes(),
@@ -177,7 +177,7 @@ function atTheEnd(count: number, limit: RateLimit): LineWrite['slotsIn'] {
 function fill(
   tableName: string,
   { limited, limit, now }: Wanted,
-  { standing, slots, added, left }: FoundSlots & { standing: Line },
+  { activeLine, slots, added, left }: FoundSlots & { activeLine: Line },
 ): LineWrite {
   const to = expression();
   const [end, leftName] = [to.name('reservedUpTo'), to.name('left')];
@@ -189,7 +189,7 @@ function fill(
       TableName: tableName,
       Key: slotsItemKey(limited),
       UpdateExpression: `SET ${sets.join(', ')}${rest}`,
-      ConditionExpression: `${to.name('epoch')} = ${to.value(standing.epoch)} AND ${end} = ${to.value(standing.reservedUpTo)} AND ${leftName} = ${to.value(standing.left)}`,
+      ConditionExpression: `${to.name('epoch')} = ${to.value(activeLine.epoch)} AND ${end} = ${to.value(activeLine.reservedUpTo)} AND ${leftName} = ${to.value(activeLine.left)}`,
       ...ANSWER,
       ...to.attributes(),
     },

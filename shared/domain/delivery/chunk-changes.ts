@@ -18,16 +18,16 @@ export function claimChunk(
 export function recordSuccesses(
   key: ChunkKey,
   owner: string,
-  recorded: { successes: ReadonlyMap<string, FirstSuccess>; own: readonly string[]; ends: boolean },
+  recorded: { successes: ReadonlyMap<string, FirstSuccess>; separate: readonly string[]; ends: boolean },
   at: WriteTime,
 ): ChunkTransition {
-  const { successes, own, ends } = recorded;
+  const { successes, separate, ends } = recorded;
   return {
     key,
-    expect: { kind: 'held', owner, pending: [...successes.keys()] },
+    expect: { kind: 'leased', owner, pending: [...successes.keys()] },
     change: {
-      standings: new Map<string, 'own' | FirstSuccess>([
-        ...own.map((id): [string, 'own'] => [id, 'own']),
+      states: new Map<string, 'separate' | FirstSuccess>([
+        ...separate.map((id): [string, 'separate'] => [id, 'separate']),
         ...successes,
       ]),
       ...(ends ? { lease: null } : {}),
@@ -37,10 +37,10 @@ export function recordSuccesses(
 }
 
 /** Ends an expired lease: each pending delivery is then attempted separately. */
-export function dissolveChunk(key: ChunkKey, lapsed: Lease, at: WriteTime): ChunkTransition {
+export function dissolveChunk(key: ChunkKey, expired: Lease, at: WriteTime): ChunkTransition {
   return {
     key,
-    expect: { kind: 'lapsed', lease: lapsed },
+    expect: { kind: 'lease_expired', lease: expired },
     change: { lease: null, ...retained(at) },
   };
 }
@@ -49,13 +49,13 @@ export function dissolveChunk(key: ChunkKey, lapsed: Lease, at: WriteTime): Chun
 export function removeMember(
   key: ChunkKey,
   subscriptionId: string,
-  standing: 'pending' | FirstSuccess,
+  state: 'pending' | FirstSuccess,
   at: Pick<Delivery, 'updatedAt' | 'expiresAt'>,
 ): ChunkTransition {
   return {
     key,
-    expect: { kind: 'member', subscriptionId, standing },
-    change: { standings: new Map([[subscriptionId, 'own']]), ...timesOf(at) },
+    expect: { kind: 'member', subscriptionId, state },
+    change: { states: new Map([[subscriptionId, 'separate']]), ...timesOf(at) },
   };
 }
 
@@ -68,7 +68,7 @@ export function removeMemberBeforeClaim(
   return {
     key,
     expect: { kind: 'unclaimed' },
-    change: { early: subscriptionId, ...timesOf(at) },
+    change: { exclude: subscriptionId, ...timesOf(at) },
   };
 }
 

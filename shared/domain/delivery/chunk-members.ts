@@ -7,9 +7,9 @@ import { memberKeyOf, type Delivery, type Transition } from './delivery.ts';
  * a pending member counts one lost request, because its request may have been made.
  */
 export function deliveryIn(chunk: Chunk, subscriptionId: string): Delivery | undefined {
-  const { key, acceptedAt, members, early, updatedAt, expiresAt } = chunk;
-  const standing = early.has(subscriptionId) ? 'own' : members?.get(subscriptionId);
-  if (standing === undefined || standing === 'own') return undefined;
+  const { key, acceptedAt, members, excluded, updatedAt, expiresAt } = chunk;
+  const state = excluded.has(subscriptionId) ? 'separate' : members?.get(subscriptionId);
+  if (state === undefined || state === 'separate') return undefined;
   return {
     key: memberKeyOf(key, subscriptionId),
     acceptedAt,
@@ -19,7 +19,7 @@ export function deliveryIn(chunk: Chunk, subscriptionId: string): Delivery | und
     recoveries: [],
     updatedAt,
     expiresAt,
-    ...(standing === 'pending' ? pendingFields(chunk) : successFields(standing)),
+    ...(state === 'pending' ? pendingFields(chunk) : successFields(state)),
   };
 }
 
@@ -60,12 +60,12 @@ export function firstSuccessOf(transition: Transition): FirstSuccess | undefined
 }
 
 /** Bytes. Keeps ten members below the 1 KB unit by which DynamoDB charges writes. */
-export const MOST_SNIPPET = 24;
+export const MAX_SNIPPET_BYTES = 24;
 
 function truncated(snippet: string): string {
   let beginning = '';
   for (const character of snippet) {
-    if (Buffer.byteLength(beginning + character) > MOST_SNIPPET) break;
+    if (Buffer.byteLength(beginning + character) > MAX_SNIPPET_BYTES) break;
     beginning += character;
   }
   return beginning;

@@ -4,8 +4,8 @@ import type { ChunkKey, Lease } from './delivery.ts';
 /** The record of a delivery that succeeded on the first attempt. Times in milliseconds. */
 export type FirstSuccess = Pick<Attempt, 'startedAt' | 'durationMs' | 'statusCode' | 'snippet'>;
 
-/** State of a member. `own`: its delivery has a separate record, which is authoritative. */
-export type MemberState = 'pending' | 'own' | FirstSuccess;
+/** State of a member. `separate`: its delivery has a separate record, which is authoritative. */
+export type MemberState = 'pending' | 'separate' | FirstSuccess;
 
 /**
  * One record for the first attempts of several deliveries of a message: one claim for all, and each first success.
@@ -20,8 +20,8 @@ export type Chunk = {
    * claimed.
    */
   members?: ReadonlyMap<string, MemberState> | undefined;
-  /** Subscriptions whose deliveries got separate records before the chunk was claimed. */
-  early: ReadonlySet<string>;
+  /** Never attempted under the chunk's lease: their deliveries got separate records before the claim. */
+  excluded: ReadonlySet<string>;
   /** Held by the one invocation that makes these first attempts. A chunk is never leased again. */
   lease?: Lease | undefined;
   updatedAt: number;
@@ -32,16 +32,17 @@ export type Chunk = {
 export type ChunkExpectation =
   | { kind: 'unclaimed' }
   /** `owner` holds the lease, and these members are still pending. */
-  | { kind: 'held'; owner: string; pending: readonly string[] }
+  | { kind: 'leased'; owner: string; pending: readonly string[] }
   /** The lease is unchanged since it was read. */
-  | { kind: 'lapsed'; lease: Lease }
+  | { kind: 'lease_expired'; lease: Lease }
   /** The member is unchanged since it was read: pending, or the same success. */
-  | { kind: 'member'; subscriptionId: string; standing: 'pending' | FirstSuccess };
+  | { kind: 'member'; subscriptionId: string; state: 'pending' | FirstSuccess };
 
 export type ChunkChange = {
   claim?: { acceptedAt: number; members: readonly string[]; lease: Lease };
-  standings?: ReadonlyMap<string, 'own' | FirstSuccess>;
-  early?: string;
+  states?: ReadonlyMap<string, 'separate' | FirstSuccess>;
+  /** A subscription that must not become a member. */
+  exclude?: string;
   lease?: null;
   updatedAt: number;
   /** Only ever increases. */
@@ -56,22 +57,22 @@ export function chunkHolds(expect: ChunkExpectation, current: Chunk | undefined)
   switch (expect.kind) {
     case 'unclaimed':
       return members === undefined;
-    case 'held':
+    case 'leased':
       return lease?.owner === expect.owner && expect.pending.every((id) => members?.get(id) === 'pending');
-    case 'lapsed':
+    case 'lease_expired':
       return lease?.owner === expect.lease.owner && lease.until === expect.lease.until;
     case 'member':
-      return isSameStanding(members?.get(expect.subscriptionId), expect.standing);
+      return isSameState(members?.get(expect.subscriptionId), expect.state);
   }
 }
 
 /** A chunk has one first attempt of each delivery, so its start time identifies it. */
-function isSameStanding(one: MemberState | undefined, other: 'pending' | FirstSuccess): boolean {
+function isSameState(one: MemberState | undefined, other: 'pending' | FirstSuccess): boolean {
   return other === 'pending' ? one === other : isSuccess(one) && one.startedAt === other.startedAt;
 }
 
-export function isSuccess(standing: MemberState | undefined): standing is FirstSuccess {
-  return typeof standing === 'object';
+export function isSuccess(state: MemberState | undefined): state is FirstSuccess {
+  return typeof state === 'object';
 }
 
 /** The chunk after a successful write. */
@@ -79,13 +80,13 @@ export function applyToChunk(
   { key, change }: Pick<ChunkTransition, 'key' | 'change'>,
   current: Chunk | undefined,
 ): Chunk {
-  const { claim, early, updatedAt, expiresAt } = change;
+  const { claim, exclude, updatedAt, expiresAt } = change;
   const before = current ?? UNWRITTEN;
   return {
     key,
     acceptedAt: (claim ?? before).acceptedAt,
     members: membersAfter(change, before.members),
-    early: early === undefined ? before.early : new Set([...before.early, early]),
+    excluded: exclude === undefined ? before.excluded : new Set([...before.excluded, exclude]),
     lease: change.lease === null ? undefined : (claim ?? before).lease,
     updatedAt,
     expiresAt: Math.max(before.expiresAt, expiresAt),
@@ -93,21 +94,23 @@ export function applyToChunk(
 }
 
 /** `acceptedAt` is set by the claim. */
-const UNWRITTEN: Omit<Chunk, 'key'> = { acceptedAt: 0, early: new Set(), updatedAt: 0, expiresAt: 0 };
+const UNWRITTEN: Omit<Chunk, 'key'> = { acceptedAt: 0, excluded: new Set(), updatedAt: 0, expiresAt: 0 };
 
-function membersAfter({ claim, standings }: ChunkChange, were: Chunk['members']): Chunk['members'] {
+function membersAfter({ claim, states }: ChunkChange, were: Chunk['members']): Chunk['members'] {
   const members = claim?.members.map((id): [string, MemberState] => [id, 'pending']) ?? were;
-  return members && new Map([...members, ...(standings ?? [])]);
+  return members && new Map([...members, ...(states ?? [])]);
 }
 
 /** Members that are attempted under the chunk's lease. */
-export function pendingIn({ members, early }: Chunk): readonly string[] {
-  return [...(members ?? [])].flatMap(([id, standing]) =>
-    standing === 'pending' && !early.has(id) ? [id] : [],
+export function pendingIn({ members, excluded }: Chunk): readonly string[] {
+  return [...(members ?? [])].flatMap(([id, state]) =>
+    state === 'pending' && !excluded.has(id) ? [id] : [],
   );
 }
 
 /** Members whose deliveries have separate records. */
-export function separateMembers({ members, early }: Chunk): readonly string[] {
-  return [...(members ?? [])].flatMap(([id, standing]) => (standing === 'own' || early.has(id) ? [id] : []));
+export function separateMembers({ members, excluded }: Chunk): readonly string[] {
+  return [...(members ?? [])].flatMap(([id, state]) =>
+    state === 'separate' || excluded.has(id) ? [id] : [],
+  );
 }

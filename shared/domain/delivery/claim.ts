@@ -69,12 +69,12 @@ export function claimExisting(work: DeliveryJob | WakeUp, claim: Claim, at: Writ
  * Claims a delivery whose lease expired. The request counts as lost, because it may have reached the subscriber. A
  * first attempt joins the overdue index from then on; its message is already kept.
  */
-export function takeOver(delivery: Delivery, lapsed: Lease, claim: Claim, at: WriteTime): Transition {
+export function takeOver(delivery: Delivery, expired: Lease, claim: Claim, at: WriteTime): Transition {
   const isUnindexed = delivery.overdueAt === undefined;
   return {
     name: claim.kind === 'attempt' ? 'take_over' : 'cancel',
     key: delivery.key,
-    expect: { kind: 'lapsed', recorded: delivery.attempts.length, lease: lapsed },
+    expect: { kind: 'lease_expired', recorded: delivery.attempts.length, lease: expired },
     change: {
       ...changeFor(claim),
       ...(claim.kind === 'attempt' && isUnindexed ? { overdueAt: claim.lease.until } : {}),
@@ -101,13 +101,13 @@ export type ClaimRefusal =
   | { kind: 'owing'; delivery: Delivery }
   /** This attempt is already recorded; the wake-up for the next one may be missing. */
   | { kind: 'recorded'; delivery: Delivery }
-  /** The wake-up is for a later attempt than the next one. */
+  /** The wake-up is for a later attempt than the record's next one. */
   | { kind: 'ahead' }
   /** Another invocation holds a valid lease. */
   | { kind: 'in_flight'; delivery: Delivery }
   /** Another invocation holds an expired lease. */
-  | { kind: 'lapsed'; delivery: Delivery; lease: Lease }
-  /** The attempt is due later than the wake-up states. */
+  | { kind: 'lease_expired'; delivery: Delivery; lease: Lease }
+  /** The record's due time is in the future: later than the wake-up states. */
   | { kind: 'early'; delivery: Delivery; dueAt: number }
   /** The record changed since the write was refused and can now be claimed. */
   | { kind: 'claimable_now' };
@@ -125,7 +125,7 @@ export function claimRefusal(attempt: number, current: Delivery | undefined, now
 function refusalNow(delivery: Delivery, now: number): ClaimRefusal {
   const { lease, next } = delivery;
   if (lease !== undefined)
-    return lease.until > now ? { kind: 'in_flight', delivery } : { kind: 'lapsed', delivery, lease };
+    return lease.until > now ? { kind: 'in_flight', delivery } : { kind: 'lease_expired', delivery, lease };
   return next !== undefined && next.dueAt > now
     ? { kind: 'early', delivery, dueAt: next.dueAt }
     : { kind: 'claimable_now' };

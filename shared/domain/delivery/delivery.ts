@@ -68,6 +68,7 @@ export type Delivery = {
   /** The policy in force since the round's first failure. */
   policy?: RetryPolicy | undefined;
   lease?: Lease | undefined;
+  /** Pending steps of a finished delivery. */
   owed: readonly PendingStep[];
   /** Ids of the last recoveries that reopened it; makes a repeated operation idempotent. */
   recoveries: readonly string[];
@@ -88,7 +89,7 @@ export type Expectation =
   /** `recorded` attempts, open, due and not leased. */
   | { kind: 'claimable'; recorded: number; now: number }
   /** Unchanged since it was read: exactly this expired lease. */
-  | { kind: 'lapsed'; recorded: number; lease: Lease }
+  | { kind: 'lease_expired'; recorded: number; lease: Lease }
   /** `owner` holds the lease, and its attempt is the next to be recorded. */
   | { kind: 'leased'; recorded: number; owner: string }
   /** Open and unchanged since it was read: a manual change applies only to the state that the operator saw. */
@@ -157,7 +158,7 @@ export function holds(expect: Expectation, current: Delivery | undefined): boole
       return (
         isAwaiting(current, expect.recorded) && current.lease === undefined && isDue(current, expect.now)
       );
-    case 'lapsed':
+    case 'lease_expired':
       return isAwaiting(current, expect.recorded) && isSameLease(current.lease, expect.lease);
     case 'leased':
       return isAwaiting(current, expect.recorded) && current.lease?.owner === expect.owner;

@@ -27,7 +27,7 @@ export type FanOut = { key: MessageKey; parts?: readonly LaterPart[]; until?: st
  * descriptor at a time. A function has 1,024 (AWS Lambda developer guide, "Lambda quotas"); idle connections use up
  * to 400: 100 to subscribers and 50 to each AWS service.
  */
-export const MOST_ATTEMPTS_AT_ONCE = 500;
+export const MAX_CONCURRENT_ATTEMPTS = 500;
 
 /** Deliveries per partition key: DynamoDB takes 1,000 writes a second on one key (DynamoDB developer guide). */
 const DELIVERIES_PER_BUCKET = 250;

@@ -57,17 +57,17 @@ export function reopen(
  * DynamoDB charges each write by record size and limits records to 400 KB (DynamoDB quotas). A round adds up to 101
  * attempts of about 90 bytes. Beyond the limit, publish the message again.
  */
-const MOST_ATTEMPTS = 400;
+const MAX_ATTEMPTS = 400;
 
 export function hasRoomForRound({ attempts }: Delivery): boolean {
-  return attempts.length < MOST_ATTEMPTS;
+  return attempts.length < MAX_ATTEMPTS;
 }
 
-/** Recoveries remembered per delivery: more than ever run at the same time, and only a running one can repeat. */
-const MOST_RECOVERIES = 10;
+/** Remembered recoveries per delivery. Only a running one can repeat, and fewer than this run at the same time. */
+const MAX_RECOVERIES = 10;
 
 function withRecovery({ recoveries }: Delivery, recoveryId: string): readonly string[] {
-  return [...recoveries, recoveryId].slice(-MOST_RECOVERIES);
+  return [...recoveries, recoveryId].slice(-MAX_RECOVERIES);
 }
 
 /**

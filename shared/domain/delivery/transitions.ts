@@ -15,8 +15,8 @@ import type { RetryPolicy } from '../retry/policy.ts';
 /** An attempt to record, and the lease owner that made it. */
 type CompletedAttempt = { delivery: Delivery; owner: string; attempt: Attempt };
 
-export function recordDelivered(made: CompletedAttempt, at: WriteTime): Revision {
-  return recordAttempt(made, DELIVERED, at);
+export function recordDelivered(completed: CompletedAttempt, at: WriteTime): Revision {
+  return recordAttempt(completed, DELIVERED, at);
 }
 
 const DELIVERED = { status: 'delivered', reason: null, next: null, lease: null, overdueAt: null } as const;
@@ -26,7 +26,7 @@ const DELIVERED = { status: 'delivered', reason: null, next: null, lease: null, 
  * a schedule in progress.
  */
 export function recordRetry(
-  made: CompletedAttempt,
+  completed: CompletedAttempt,
   { next, policy, lease }: { next: NextAttempt; policy: RetryPolicy; lease: Lease | undefined },
   at: WriteTime,
 ): Revision {
@@ -37,23 +37,23 @@ export function recordRetry(
     lease: lease ?? null,
     overdueAt: next.dueAt,
   } as const;
-  return recordAttempt(made, change, at, next.dueAt);
+  return recordAttempt(completed, change, at, next.dueAt);
 }
 
 /** `gone`: the subscriber answered 410. It is disabled first, so that no other request reaches it meanwhile. */
 export function recordRejected(
-  made: CompletedAttempt,
+  completed: CompletedAttempt,
   { policy, gone }: { policy: RetryPolicy; gone: boolean },
   at: WriteTime,
 ): Revision {
-  const reason = gone ? 'gone' : rejectionReason(made.attempt);
+  const reason = gone ? 'gone' : rejectionReason(completed.attempt);
   const owed: PendingStep[] = gone ? ['disable_subscription', 'undeliverable'] : ['undeliverable'];
-  return recordAttempt(made, { ...ended('rejected', reason, owed, at), policy }, at);
+  return recordAttempt(completed, { ...ended('rejected', reason, owed, at), policy }, at);
 }
 
-export function recordExhausted(made: CompletedAttempt, policy: RetryPolicy, at: WriteTime): Revision {
+export function recordExhausted(completed: CompletedAttempt, policy: RetryPolicy, at: WriteTime): Revision {
   const owed: PendingStep[] = ['undeliverable', 'exhausted_event'];
-  return recordAttempt(made, { ...ended('exhausted', 'retries_exhausted', owed, at), policy }, at);
+  return recordAttempt(completed, { ...ended('exhausted', 'retries_exhausted', owed, at), policy }, at);
 }
 
 type StatusChange = Omit<DeliveryChange, 'updatedAt' | 'expiresAt'>;
@@ -101,21 +101,21 @@ function rejectionReason({ statusCode }: Attempt): RejectReason {
 }
 
 /** Each late result follows a crash or a cancellation. More add no information, and the record must stay small. */
-const MOST_LATE_RESULTS = 50;
+const MAX_LATE_RESULTS = 50;
 
 /**
  * Records a result that arrived after its lease was lost; a success still ends the delivery. A lease that another
  * invocation holds now stays, so that no round starts during its request.
  */
 export function recordLateResult(current: Delivery, attempt: Attempt, at: WriteTime): Revision {
-  const wins = attempt.outcome === 'delivered' && current.status !== 'delivered';
+  const isDecisive = attempt.outcome === 'delivered' && current.status !== 'delivered';
   return {
     name: 'record_late',
     key: current.key,
-    expect: wins ? { kind: 'undelivered' } : { kind: 'present' },
+    expect: isDecisive ? { kind: 'undelivered' } : { kind: 'present' },
     change: {
-      ...(wins ? { status: 'delivered', reason: null, next: null, owed: [], overdueAt: null } : {}),
-      ...(wins || current.lateResults.length < MOST_LATE_RESULTS ? { appendLateResult: attempt } : {}),
+      ...(isDecisive ? { status: 'delivered', reason: null, next: null, owed: [], overdueAt: null } : {}),
+      ...(isDecisive || current.lateResults.length < MAX_LATE_RESULTS ? { appendLateResult: attempt } : {}),
       updatedAt: at.now,
       expiresAt: Math.max(current.expiresAt, at.now + at.retentionMs),
     },
@@ -176,7 +176,7 @@ export function settle(delivery: Delivery, done: readonly PendingStep[], at: Wri
 }
 
 /** End of the last attempt, in milliseconds since the epoch; stable across later writes. */
-export function endOf({ attempts, updatedAt }: Delivery): number {
+export function endOfLastAttempt({ attempts, updatedAt }: Delivery): number {
   const last = attempts.at(-1);
   return last === undefined ? updatedAt : last.startedAt + last.durationMs;
 }
@@ -188,18 +188,18 @@ export function endOf({ attempts, updatedAt }: Delivery): number {
 const POSTPONED_MS = 15 * 60 * 1000;
 
 /**
- * Whether an earlier wake-up by reconcile had no effect: only reconcile moves the index key this far from the due
- * time.
+ * Whether an earlier wake-up by reconcile had no effect. `overdueAt`: the index key as found; only reconcile moves it
+ * this far from the due time.
  */
-export function wasAlreadyPostponed(found: Delivery, overdueAt: number): boolean {
-  return overdueAt - dueOf(found) >= POSTPONED_MS;
+export function wasAlreadyPostponed(delivery: Delivery, overdueAt: number): boolean {
+  return overdueAt - dueOf(delivery) >= POSTPONED_MS;
 }
 
 /** Time of a delivery in the overdue index: its next attempt, the lease of its first attempt, or its end. */
 function dueOf(delivery: Delivery): number {
   return (
     delivery.next?.dueAt ??
-    (isOpen(delivery.status) ? (delivery.lease?.until ?? delivery.acceptedAt) : endOf(delivery))
+    (isOpen(delivery.status) ? (delivery.lease?.until ?? delivery.acceptedAt) : endOfLastAttempt(delivery))
   );
 }
 

@@ -67,19 +67,19 @@ export function matchSubscriptions(
   content: MatchContent,
   acceptance: AcceptanceTimes,
 ): MatchResult {
-  const there = subscriptions.filter((subscription) => wasActiveAt(subscription, acceptance));
-  const effort = filterEffort();
+  const active = subscriptions.filter((subscription) => wasActiveAt(subscription, acceptance));
+  const budget = filterBudget();
   const undecided: ListedSubscription[] = [];
-  const matching = there.filter((subscription) => {
-    const { event_types, filter } = interestsAt(subscription, acceptance.listedAt);
+  const matching = active.filter((subscription) => {
+    const { event_types, filter } = selectionAt(subscription, acceptance.listedAt);
     if (!isOfType(event_types, content.type)) return false;
     if (filter === undefined) return true;
     const read = readFilter(filter, subscription.id);
-    const { matches, isUndecided } = effort.spend((allowed) => evaluateFilter(read, content.data(), allowed));
+    const { matches, isUndecided } = budget.spend((allowed) => evaluateFilter(read, content.data(), allowed));
     if (isUndecided) undecided.push(subscription);
     return matches;
   });
-  return { matching, filtered: there.length - matching.length, undecided };
+  return { matching, filtered: active.length - matching.length, undecided };
 }
 
 /**
@@ -95,8 +95,8 @@ function timesOn({ createdAt, confirmedAt, deletedAt, formerly }: ListedSubscrip
 }
 
 /**
- * Whether a subscription was active when the message was accepted. One deleted or asked to confirm since then was:
- * its deliveries are recorded as cancelled.
+ * Whether a subscription was active when the message was accepted. One that was deleted or became unconfirmed since
+ * then counts as active: its delivery is recorded as cancelled.
  */
 export function wasActiveAt(
   subscription: ListedSubscription,
@@ -109,7 +109,7 @@ export function wasActiveAt(
 }
 
 /** What a subscription selected at a time. Only one previous selection is kept; earlier ones are unknown. */
-function interestsAt({ options, formerly }: ListedSubscription, at: number): Selection {
+function selectionAt({ options, formerly }: ListedSubscription, at: number): Selection {
   return formerly !== undefined && at < formerly.until ? formerly : options;
 }
 
@@ -119,12 +119,12 @@ export function withOptions(
   options: SubscriptionOptions,
   now: number,
 ): Subscription {
-  const before = interestsOf(subscription.options);
-  const isSame = JSON.stringify(before) === JSON.stringify(interestsOf(options));
+  const before = selectionOf(subscription.options);
+  const isSame = JSON.stringify(before) === JSON.stringify(selectionOf(options));
   return { ...subscription, options, ...(isSame ? {} : { formerly: { ...before, until: now } }) };
 }
 
-function interestsOf({ event_types, filter }: SubscriptionOptions): Selection {
+function selectionOf({ event_types, filter }: SubscriptionOptions): Selection {
   return {
     ...(event_types === undefined ? {} : { event_types }),
     ...(filter === undefined ? {} : { filter }),
@@ -151,7 +151,7 @@ function readFilter(given: unknown, subscriptionId: string): ContentFilter {
  * Steps guaranteed to each filter: enough for any filter on data without lists, because 4,096 bytes allow fewer
  * than 1,000 fields and there are at most 100 values and comparisons (content-filter-schema.ts).
  */
-const OWN_STEPS = 1_000;
+const GUARANTEED_STEPS = 1_000;
 
 /** Most steps of one filter: tens of milliseconds of one processor. */
 const MAX_STEPS = 200_000;
@@ -163,14 +163,14 @@ const SHARED_STEPS = 2_000_000;
  * The step budget of a page's filters for one message. Each filter has guaranteed steps, so that expensive filters
  * cannot leave a usual one undecided; further steps come from a shared pool, first come, first served.
  */
-function filterEffort(): { spend(judge: (effort: FilterBudget) => FilterResult): FilterResult } {
+function filterBudget(): { spend(evaluate: (budget: FilterBudget) => FilterResult): FilterResult } {
   const listsRead: FilterBudget['listsRead'] = new WeakMap();
   let shared = SHARED_STEPS;
   return {
-    spend: (judge) => {
-      const judgement = judge({ steps: Math.min(MAX_STEPS, OWN_STEPS + shared), listsRead });
-      shared -= Math.max(0, judgement.steps - OWN_STEPS);
-      return judgement;
+    spend: (evaluate) => {
+      const result = evaluate({ steps: Math.min(MAX_STEPS, GUARANTEED_STEPS + shared), listsRead });
+      shared -= Math.max(0, result.steps - GUARANTEED_STEPS);
+      return result;
     },
   };
 }

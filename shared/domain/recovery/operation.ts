@@ -48,8 +48,8 @@ export const MAX_RECHECKS = 5;
 const FIRST_RECHECK_SECONDS = 60;
 
 /**
- * Seconds until the next try: one minute, doubling each time, half an hour in total. Reconcile repairs a crash
- * within five minutes, and half an hour is the outage that everything else survives as well.
+ * Seconds until the next recheck: one minute, doubling each time, half an hour in total. Reconcile repairs a crash
+ * within five minutes, and SQS redelivery survives an outage of half an hour as well (receives.ts).
  */
 export function recheckDelaySeconds(looks: number): number {
   return Math.min(MAX_DELAY_SECONDS, FIRST_RECHECK_SECONDS * 2 ** looks);

@@ -106,17 +106,17 @@ function endedAt({ attempts, updatedAt }: Delivery, status: RecoverableStatus): 
   return status === 'cancelled' || last === undefined ? updatedAt : last.startedAt + last.durationMs;
 }
 
-/** Result for one delivery of the batch. `unconcerned`: the recovery does not cover it (any more). */
-export type ReplayResult =
+/** Result for one delivery of the batch. `not_covered`: not, or no longer, in a selected status. */
+export type RecoveryResult =
   | { kind: 'reopened' }
   | { kind: 'skipped'; why: string }
-  | { kind: 'later'; why: string; key: DeliveryKey }
-  | { kind: 'unconcerned' };
+  | { kind: 'deferred'; why: string; key: DeliveryKey }
+  | { kind: 'not_covered' };
 
 /** The recovery after results of its batch. `rest`: deliveries for which there was no time. */
 export function withResults(
   recovery: Recovery,
-  results: readonly ReplayResult[],
+  results: readonly RecoveryResult[],
   rest: readonly DeliveryKey[],
 ): Recovery {
   let after: Recovery = { ...recovery, batch: rest };
@@ -124,17 +124,17 @@ export function withResults(
   return after;
 }
 
-function withResult(recovery: Recovery, result: ReplayResult): Recovery {
+function withResult(recovery: Recovery, result: RecoveryResult): Recovery {
   switch (result.kind) {
     case 'reopened':
       return { ...recovery, found: recovery.found + 1, reopened: recovery.reopened + 1 };
     case 'skipped':
       return withSkipped(recovery, result.why);
-    case 'later':
+    case 'deferred':
       return recovery.looks < MAX_RECHECKS
         ? { ...recovery, deferred: [...recovery.deferred, result.key] }
         : withSkipped(recovery, result.why);
-    case 'unconcerned':
+    case 'not_covered':
       return recovery;
   }
 }
@@ -148,12 +148,12 @@ function withSkipped(recovery: Recovery, why: string): Recovery {
 }
 
 /** With more deferred deliveries, no further page is read. Together with one page they fit into one batch. */
-export const MOST_DEFERRED = 50;
+export const MAX_DEFERRED = 50;
 
 /** The next step of a running recovery after its batch. */
-export function stepAfterBatch({ listed, deferred }: Recovery): 'list' | 'look_again' | 'complete' {
-  if (!listed && deferred.length <= MOST_DEFERRED) return 'list';
-  return deferred.length > 0 ? 'look_again' : 'complete';
+export function stepAfterBatch({ listed, deferred }: Recovery): 'list' | 'recheck' | 'complete' {
+  if (!listed && deferred.length <= MAX_DEFERRED) return 'list';
+  return deferred.length > 0 ? 'recheck' : 'complete';
 }
 
 /** The recovery with the next page as its batch. */

@@ -9,9 +9,9 @@ import { createHash } from 'node:crypto';
 type AfterFailure = {
   key: DeliveryKey;
   policy: RetryPolicy;
-  /** The failed attempt. `madeInRound` counts the attempts of its round, including this one. */
+  /** The failed attempt. `attemptsInRound` counts the attempts of its round, including this one. */
   failed: Attempt;
-  madeInRound: number;
+  attemptsInRound: number;
   /** Delay from the subscriber's Retry-After header, capped, in milliseconds; 0 if none. */
   hintMs: number;
   thresholdSeconds: number;
@@ -36,11 +36,11 @@ export type PlannedAttempt = Omit<NextAttempt, 'by'>;
 
 /** The attempt after a failure, without its mechanism; undefined once the policy is exhausted. */
 export function followingAttempt(
-  after: Pick<AfterFailure, 'key' | 'policy' | 'madeInRound' | 'hintMs'> & {
+  after: Pick<AfterFailure, 'key' | 'policy' | 'attemptsInRound' | 'hintMs'> & {
     failed: Pick<Attempt, 'number' | 'startedAt' | 'durationMs'>;
   },
 ): PlannedAttempt | undefined {
-  const retry = retrySchedule(after.policy)[after.madeInRound - 1];
+  const retry = retrySchedule(after.policy)[after.attemptsInRound - 1];
   if (retry === undefined) return undefined;
   const number = after.failed.number + 1;
   const delayMs = Math.max(policyDelayMs(retry, after, number), after.hintMs);
@@ -76,9 +76,9 @@ export function jitteredDelay(delaySeconds: number, jitter: Jitter, seed: string
   }
 }
 
-const CHANCE_BYTES = 6;
+const RANDOM_BYTES = 6;
 
 /** Uniform in [0, 1) over 2^48 values. */
 function pseudoRandom(seed: string): number {
-  return createHash('sha256').update(seed).digest().readUIntBE(0, CHANCE_BYTES) / 2 ** (8 * CHANCE_BYTES);
+  return createHash('sha256').update(seed).digest().readUIntBE(0, RANDOM_BYTES) / 2 ** (8 * RANDOM_BYTES);
 }

@@ -21,7 +21,7 @@ export function plannedAttempts(
       key: delivery.key,
       policy,
       failed: { number: attempt.number, startedAt: attempt.dueAt, durationMs: 0 },
-      madeInRound: made + planned.length,
+      attemptsInRound: made + planned.length,
       hintMs: 0,
     });
   }

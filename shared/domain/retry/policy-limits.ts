@@ -5,7 +5,7 @@ import { totalSeconds } from './schedule.ts';
 const DAY_SECONDS = 86_400;
 
 /**
- * Bounds a schedule, because a delivery's record must outlive it and a typing error must not last years
+ * Bounds a schedule: a delivery's record must outlive it, and a typo must not cause years of retries
  * (docs/retry-policy.md#limits).
  */
 export const MAXIMUM_DELAY_LIMIT_SECONDS = 7 * DAY_SECONDS;

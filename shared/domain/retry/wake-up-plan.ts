@@ -13,7 +13,7 @@ export const MAX_DELAY_SECONDS = 900;
 const SCHEDULER_LEAD_MS = 65_000;
 
 /** A schedule any nearer could be in the past when it is created. */
-const SCHEDULER_NEAREST_MS = 5_000;
+const SCHEDULER_MIN_AHEAD_MS = 5_000;
 
 export type WakeUpPlan = { by: 'sqs_delay'; delaySeconds: number } | { by: 'scheduler'; at: number };
 
@@ -23,19 +23,19 @@ export type WakeUpPlan = { by: 'sqs_delay'; delaySeconds: number } | { by: 'sche
  */
 export function planWakeUp(dueAt: number, now: number, thresholdSeconds: number): WakeUpPlan {
   const remainingMs = dueAt - now;
-  if (remainingMs < thresholdSeconds * 1000 || remainingMs <= SCHEDULER_NEAREST_MS)
+  if (remainingMs < thresholdSeconds * 1000 || remainingMs <= SCHEDULER_MIN_AHEAD_MS)
     return planSqsDelay(dueAt, now);
-  return { by: 'scheduler', at: Math.max(dueAt - SCHEDULER_LEAD_MS, now + SCHEDULER_NEAREST_MS) };
+  return { by: 'scheduler', at: Math.max(dueAt - SCHEDULER_LEAD_MS, now + SCHEDULER_MIN_AHEAD_MS) };
 }
 
 /**
  * Seconds. Minimum threshold for deliveries that wait for a slot, for any setting: a nearer schedule may fire after
  * the slot has passed, and again for every later slot.
  */
-const LEAST_FOR_SLOTS = (SCHEDULER_LEAD_MS + SCHEDULER_NEAREST_MS) / 1000;
+const MIN_THRESHOLD_FOR_SLOTS = (SCHEDULER_LEAD_MS + SCHEDULER_MIN_AHEAD_MS) / 1000;
 
 export function thresholdFor(slot: Slot | undefined, thresholdSeconds: number): number {
-  return slot === undefined ? thresholdSeconds : Math.max(thresholdSeconds, LEAST_FOR_SLOTS);
+  return slot === undefined ? thresholdSeconds : Math.max(thresholdSeconds, MIN_THRESHOLD_FOR_SLOTS);
 }
 
 /**

@@ -39,13 +39,13 @@ type StepCounter = { left: number; listsRead: FlattenedLists };
  * compare in double precision.
  *
  * A step is a field lookup or a value comparison. Work grows with the product of the sizes of data and filter, so
- * `effort` bounds it. No part of a filter negates another, so an undecided part counts as a match and a "no" is always
+ * `budget` bounds it. No part of a filter negates another, so an undecided part counts as a match and a "no" is always
  * certain. The result is deterministic. Recursion follows the filter only, so nested data cannot exhaust the stack.
  */
-export function evaluateFilter(filter: ContentFilter, data: unknown, effort: FilterBudget): FilterResult {
-  const work: StepCounter = { left: effort.steps, listsRead: effort.listsRead };
+export function evaluateFilter(filter: ContentFilter, data: unknown, budget: FilterBudget): FilterResult {
+  const work: StepCounter = { left: budget.steps, listsRead: budget.listsRead };
   const matches = matchesWithin(filter, data, work);
-  return { matches, steps: effort.steps - Math.max(0, work.left), isUndecided: work.left < 0 };
+  return { matches, steps: budget.steps - Math.max(0, work.left), isUndecided: work.left < 0 };
 }
 
 /** False: no steps are left. */

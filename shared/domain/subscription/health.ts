@@ -1,4 +1,4 @@
-import { ANY_INVOCATION_MS } from '../delivery/lease.ts';
+import { MAX_INVOCATION_MS } from '../delivery/lease.ts';
 import type { Disabled, FailureStreak, Subscription, PendingEvent } from './subscription.ts';
 
 /** Failures in a row after which the operator is notified. */
@@ -10,7 +10,10 @@ export const FAILURES_TO_NOTIFY = 20;
  */
 export const FAILURES_TO_DISABLE = 30;
 
-/** Twice the failures counted at intervals: at least half of the time is left after the notification. */
+/**
+ * Intervals that the time before disabling is divided into. The failures counted at intervals fill half of them, so
+ * at least half of the time is left after the notification.
+ */
 const STEPS_TO_DISABLE = 2 * (FAILURES_TO_DISABLE - FAILURES_TO_NOTIFY);
 
 /** All in milliseconds. */
@@ -41,12 +44,12 @@ export function afterFailure(
   now: number,
   rules: HealthRules,
 ): HealthChange | undefined {
-  return onSubscription(subscription, onFailure(subscription.failing, now, rules));
+  return withChangedAt(subscription, onFailure(subscription.failing, now, rules));
 }
 
 /**
  * No failure is counted until attempts that began before the streak have ended: their successes used an older
- * subscription and do not end the streak. Half a minute of downtime is therefore not reported, and a burst of
+ * subscription and do not end the streak. A minute of downtime is therefore not reported, and a burst of
  * failures costs one write.
  */
 function onFailure(
@@ -56,7 +59,7 @@ function onFailure(
 ): StreakChange | undefined {
   if (failing === undefined) return { kind: 'begin', failing: { since: now, failures: 1 } };
   const { since, failures } = failing;
-  if (now - since < rules.subscriptionCacheMs + ANY_INVOCATION_MS) return undefined;
+  if (now - since < rules.subscriptionCacheMs + MAX_INVOCATION_MS) return undefined;
   if (failures < FAILURES_TO_NOTIFY) return countTowardsNotice({ since, failures: failures + 1 }, now);
   if (rules.disableFailingAfterMs === 0) return undefined;
   return countTowardsDisabling(failing, now, rules.disableFailingAfterMs);
@@ -94,7 +97,7 @@ function countTowardsDisabling(
  * streak.
  */
 export function afterSuccess(subscription: Subscription, now: number): HealthChange | undefined {
-  return onSubscription(subscription, onSuccess(subscription.failing, now));
+  return withChangedAt(subscription, onSuccess(subscription.failing, now));
 }
 
 function onSuccess(failing: FailureStreak | undefined, now: number): StreakChange | undefined {
@@ -105,11 +108,11 @@ function onSuccess(failing: FailureStreak | undefined, now: number): StreakChang
   return { kind: 'recover', since, unsent: { event, at: now } };
 }
 
-function onSubscription(
+function withChangedAt(
   { changedAt }: Subscription,
-  noted: StreakChange | undefined,
+  change: StreakChange | undefined,
 ): HealthChange | undefined {
-  return noted === undefined || changedAt === undefined ? noted : { ...noted, changedAt };
+  return change === undefined || changedAt === undefined ? change : { ...change, changedAt };
 }
 
 /**
@@ -134,7 +137,7 @@ function streakIdOf(change: StreakChange): readonly number[] {
 
 /** Whether the invocation that wrote an event has ended without sending or clearing it; it is then sent again. */
 export function isEventUnsent({ at }: PendingEvent, now: number): boolean {
-  return now - at >= ANY_INVOCATION_MS;
+  return now - at >= MAX_INVOCATION_MS;
 }
 
 /** Whether the condition of a change holds. The DynamoDB adapter expresses the same condition. */
@@ -192,8 +195,8 @@ function isCompleteStreak(failing: FailureStreak | undefined, since: number): bo
   return failing?.since === since && failing.failures >= FAILURES_TO_DISABLE;
 }
 
-function isSameEvent(there: PendingEvent | undefined, sent: PendingEvent): boolean {
-  return there?.at === sent.at && there.event.type === sent.event.type;
+function isSameEvent(stored: PendingEvent | undefined, sent: PendingEvent): boolean {
+  return stored?.at === sent.at && stored.event.type === sent.event.type;
 }
 
 /** The subscription after a successful health write. */

@@ -23,25 +23,27 @@ export type Slot = {
 export type Line = { reservedUpTo: number; epoch: string; left?: readonly number[] };
 
 /** Bounds of `max_per_second`. */
-export const LEAST_PER_SECOND = 0.01;
-export const MOST_PER_SECOND = 1_000;
+export const MIN_PER_SECOND = 0.01;
+export const MAX_PER_SECOND = 1_000;
 
 const WINDOW_MS = 10_000;
 /** In any ten seconds, at most 5 % more requests than `max_per_second` allows. */
 const RATE_TOLERANCE = 1.05;
 
 /** Milliseconds after which a slot expires. In a backlog, all missed slots would otherwise be used at once. */
-export const SLOT_GOOD_FOR_MS = 400;
+export const SLOT_VALID_MS = 400;
 
 /** Maximum lateness of a request: that of its slot, plus the time to connect. */
-const LATENESS_MS = SLOT_GOOD_FOR_MS + 100;
+const LATENESS_MS = SLOT_VALID_MS + 100;
 
 /** Milliseconds before its slot at which a delivery is picked up, so that it is prepared in time. */
 export const SLOT_LEAD_MS = 750;
 
 /** Slots are reserved at most a week ahead; beyond that, deliveries ask again a day later. */
-const LONGEST_LINE_MS = 7 * DAY_MS;
+const MAX_LINE_MS = 7 * DAY_MS;
 const ASK_AGAIN_MS = DAY_MS;
+
+/** When a delivery asks again if it used a subscription that has changed since. */
 const READ_AGAIN_MS = 2_000;
 
 /**
@@ -101,7 +103,7 @@ export function slotStateOf(
   limit: RateLimit,
   now: number,
 ): 'good' | 'to_come' | 'none' {
-  if (slot?.epoch !== limit.epoch || now > slot.at + SLOT_GOOD_FOR_MS) return 'none';
+  if (slot?.epoch !== limit.epoch || now > slot.at + SLOT_VALID_MS) return 'none';
   return now < slot.at ? 'to_come' : 'good';
 }
 
@@ -124,7 +126,7 @@ function isSuperseded(line: Line | undefined, { epoch }: Pick<RateLimit, 'epoch'
  * unused and would delay other messages.
  */
 export function latestEnd(now: number, until = Infinity): number {
-  return Math.min(now + LONGEST_LINE_MS, until);
+  return Math.min(now + MAX_LINE_MS, until);
 }
 
 /** `count` slots, starting at `first`. */
@@ -136,11 +138,11 @@ export function slotsFrom(first: number, count: number, { intervalMs, epoch }: R
 export const MAX_RETURNED_SLOTS = 1_000;
 
 /** Milliseconds. A nearer slot may already be in use, and another delivery could not reach it in time. */
-const LEFT_BEFORE_MS = 2_000;
+const RETURN_MARGIN_MS = 2_000;
 
 /** Whether the slot of an ended, unleased delivery can be given to another delivery. */
-export function canLeaveLine(slot: Slot, now: number): boolean {
-  return slot.epoch !== undefined && slot.at - now > LEFT_BEFORE_MS;
+export function canReturnSlot(slot: Slot, now: number): boolean {
+  return slot.epoch !== undefined && slot.at - now > RETURN_MARGIN_MS;
 }
 
 /** Constraints on the slots: none before `from` or after `until`. Milliseconds since the epoch, like `now`. */
@@ -148,42 +150,42 @@ type SlotRequest = { limit: RateLimit; now: number; from?: number | undefined; u
 
 /**
  * Slots in a line: returned ones first, in order, then new ones at its end. `added`: number of new slots. `left`:
- * returned slots that remain. `standing`: the line; undefined: it begins now.
+ * returned slots that remain. `activeLine` undefined: a new line begins now.
  */
 export type FoundSlots = {
-  standing: Line | undefined;
+  activeLine: Line | undefined;
   slots: readonly Slot[];
   added: number;
   left: readonly number[];
 };
 
-/** `count` slots of a line, or what the callers get instead if there are not enough. */
+/** `count` slots of a line. If there are not enough, each caller gets `instead`: a time to ask again. */
 export function findSlots(
   line: Line | undefined,
   count: number,
-  wish: SlotRequest,
+  request: SlotRequest,
 ): FoundSlots | { instead: Slot; line: Line | undefined } {
-  const { limit, now } = wish;
+  const { limit, now } = request;
   // By then the callers have read the current subscription.
   if (isSuperseded(line, limit, now)) return { instead: { at: now + READ_AGAIN_MS }, line };
-  const standing = isActiveLine(line, limit, now) ? line : undefined;
-  const found = slotsIn(standing ?? { reservedUpTo: now }, count, wish);
-  const instead = found.added > 0 ? alternativeToEnd(standing?.reservedUpTo ?? now, wish) : undefined;
-  return instead === undefined ? { standing, ...found } : { instead, line };
+  const activeLine = isActiveLine(line, limit, now) ? line : undefined;
+  const found = slotsIn(activeLine ?? { reservedUpTo: now }, count, request);
+  const instead = found.added > 0 ? alternativeToEnd(activeLine?.reservedUpTo ?? now, request) : undefined;
+  return instead === undefined ? { activeLine, ...found } : { instead, line };
 }
 
 function slotsIn(
   { left = [], reservedUpTo }: Omit<Line, 'epoch'>,
   count: number,
   { limit, now, from = now, until = Infinity }: SlotRequest,
-): Omit<FoundSlots, 'standing'> {
-  const toCome = left.filter((at) => at > now).sort((one, other) => one - other);
-  const taken = toCome.filter((at) => at >= from && at <= until).slice(0, count);
+): Omit<FoundSlots, 'activeLine'> {
+  const upcoming = left.filter((at) => at > now).sort((one, other) => one - other);
+  const taken = upcoming.filter((at) => at >= from && at <= until).slice(0, count);
   const added = count - taken.length;
   return {
     slots: [...taken.map((at) => ({ at, epoch: limit.epoch })), ...slotsFrom(reservedUpTo, added, limit)],
     added,
-    left: toCome.filter((at) => !taken.includes(at)),
+    left: upcoming.filter((at) => !taken.includes(at)),
   };
 }
 

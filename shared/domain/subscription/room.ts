@@ -17,9 +17,9 @@ export function bytesOf(subscription: object): number {
  * Whether a change respects the limits. Only an increase is checked: a queue beyond its limit may still change its
  * subscriptions.
  */
-export function hasRoom(there: Amount, more: Amount, most: Amount): boolean {
+export function hasRoom(current: Amount, more: Amount, limit: Amount): boolean {
   return (
-    (more.subscriptions === 0 || there.subscriptions + more.subscriptions <= most.subscriptions) &&
-    (more.bytes === 0 || there.bytes + more.bytes <= most.bytes)
+    (more.subscriptions === 0 || current.subscriptions + more.subscriptions <= limit.subscriptions) &&
+    (more.bytes === 0 || current.bytes + more.bytes <= limit.bytes)
   );
 }

@@ -6,11 +6,11 @@ export type SealedSecret = {
 };
 
 /** Most secrets in force at a time; each request carries a signature for each. */
-export const MOST_SECRETS = 5;
+export const MAX_SECRETS = 5;
 
 /** Seconds. */
 export const DEFAULT_GRACE_SECONDS = 24 * 60 * 60;
-export const LONGEST_GRACE_SECONDS = 7 * 24 * 60 * 60;
+export const MAX_GRACE_SECONDS = 7 * 24 * 60 * 60;
 
 /** The secrets to sign with at `now`: the current one first, then replaced ones in their grace period. */
 export function secretsInForce<Secret extends Pick<SealedSecret, 'expiresAt'>>(
@@ -46,7 +46,7 @@ export function rotateSecrets(
   );
   const ends = ending.map(({ expiresAt }) => expiresAt);
   const replaced = secretsInForce(ending, now);
-  if (replaced.length >= MOST_SECRETS) return { kind: 'too_many', until: Math.min(...ends) };
+  if (replaced.length >= MAX_SECRETS) return { kind: 'too_many', until: Math.min(...ends) };
   return {
     kind: 'rotated',
     secrets: [{ sealed }, ...replaced],

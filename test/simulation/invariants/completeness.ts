@@ -1,5 +1,5 @@
 import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import { ANY_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
+import { MAX_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
 import { deliveryName, type Acceptance } from '../history.ts';
 import { SLOWEST_MS } from '../faulty-ports.ts';
 import { copiesOf } from '../planned-message.ts';
@@ -107,7 +107,7 @@ const isEnabled = ({ world, subscriptionId }: DeliveryCase): boolean =>
 /** Its URL changed or it was enabled since it was read for the last attempt. */
 const isRepaired = ({ world, subscriptionId }: DeliveryCase, { attempts }: Delivery): boolean => {
   const { scenario, subscriptions } = world;
-  const readMs = scenario.settings.cacheSeconds * SECOND + ANY_INVOCATION_MS + 2 * scenario.skewMs;
+  const readMs = scenario.settings.cacheSeconds * SECOND + MAX_INVOCATION_MS + 2 * scenario.skewMs;
   const readAt = (attempts.at(-1)?.startedAt ?? 0) - readMs;
   return subscriptions
     .versionsOf(subscriptionId)

@@ -1,4 +1,4 @@
-import { ANY_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
+import { MAX_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
 import { FAILURES_TO_DISABLE, FAILURES_TO_NOTIFY } from '../../../shared/domain/subscription/health.ts';
 import type { Subscription, PendingEvent } from '../../../shared/domain/subscription/subscription.ts';
 import type { Write } from '../history.ts';
@@ -52,7 +52,7 @@ const reasonsAgainst = (
   const before = since === START - HOUR ? planned : 0;
   const failures = results(world, id, { from: since - MINUTE, to: at }).filter(isFailure).length;
   // Results of the last second may not be recorded yet.
-  const noted = { from: since + cachedMs + ANY_INVOCATION_MS, to: at - SECOND };
+  const noted = { from: since + cachedMs + MAX_INVOCATION_MS, to: at - SECOND };
   const successes = results(world, id, noted).filter((write) => !isFailure(write) && isUndisturbed(write));
   const notifiedForMs = before >= FAILURES_TO_NOTIFY ? Infinity : at - notifiedAt(world, id, since);
   const skewMs = 2 * world.scenario.skewMs;

@@ -1,4 +1,4 @@
-import { ANY_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
+import { MAX_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
 import { SECOND } from '../scenario.ts';
 import type { PlannedSubscription } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
@@ -8,7 +8,7 @@ import { validBetween } from './policy.ts';
 const WINDOW_MS = 10 * SECOND;
 
 /** Maximum time between reading the subscription and the request. */
-const READ_BEFORE_MS = ANY_INVOCATION_MS;
+const READ_BEFORE_MS = MAX_INVOCATION_MS;
 
 /** Maximum time between an attempt's start and its arrival. */
 const ON_THE_WAY_MS = 50;

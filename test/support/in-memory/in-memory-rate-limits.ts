@@ -13,12 +13,12 @@ export const inMemoryRateLimits = (
       const key = `${queue}#${subscriptionId}`;
       const found = findSlots(lines.get(key), 1, { limit, now, from, until });
       if ('instead' in found) return answer(found.instead);
-      const { standing, slots, added, left } = found;
-      const reservedUpTo = (standing?.reservedUpTo ?? now) + added * limit.intervalMs;
+      const { activeLine, slots, added, left } = found;
+      const reservedUpTo = (activeLine?.reservedUpTo ?? now) + added * limit.intervalMs;
       lines.set(key, { reservedUpTo, epoch: limit.epoch, left });
       return answer(slots[0]);
     },
-    leave: ({ queue, subscriptionId }, { at, epoch }) => {
+    returnSlot: ({ queue, subscriptionId }, { at, epoch }) => {
       const key = `${queue}#${subscriptionId}`;
       const line = lines.get(key);
       if (line !== undefined && line.epoch === epoch && line.reservedUpTo > clock.now())

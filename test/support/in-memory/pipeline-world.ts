@@ -6,7 +6,7 @@ import { deliveryKeyFor } from '../../../functions/api/deliveries/deliveries.ts'
 import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
 import { deliver } from '../../../functions/deliver/deliver.ts';
 import { ownerFor, type DeliverContext } from '../../../functions/deliver/context.ts';
-import { healthNotes } from '../../../functions/deliver/health.ts';
+import { healthWrites } from '../../../functions/deliver/health.ts';
 import { memoryBudget } from '../../../functions/deliver/memory-budget.ts';
 import { dispatch, type DispatchContext, type IngressResult } from '../../../functions/dispatch/dispatch.ts';
 import { versionOf } from '../../../shared/domain/message/version.ts';
@@ -106,7 +106,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
   const deliverContext: DeliverContext = {
     ports: { ...ports, deliveryQueue, wakeUps },
     settings,
-    healthNotes: healthNotes(clock),
+    healthWrites: healthWrites(clock),
     memory: memoryBudget(clock),
   };
   const dispatchContext: DispatchContext = {

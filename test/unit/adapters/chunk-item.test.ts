@@ -13,11 +13,11 @@ import { arbitrarySuccess } from '../../support/chunk-arbitraries.ts';
 import { aChunk, aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
 
-const itemOf = ({ key, members = new Map(), early, lease, ...times }: Chunk): Record<string, unknown> => ({
+const itemOf = ({ key, members = new Map(), excluded, lease, ...times }: Chunk): Record<string, unknown> => ({
   ...chunkItemKeyOf(key),
   v: RECORD_VERSION,
-  members: Object.fromEntries([...members].map(([id, standing]) => [id, stateItemOf(standing)])),
-  ...(early.size === 0 ? {} : { early }),
+  members: Object.fromEntries([...members].map(([id, state]) => [id, stateItemOf(state)])),
+  ...(excluded.size === 0 ? {} : { early: excluded }),
   ...(lease === undefined ? {} : { lease }),
   ...times,
   [ttlAttribute]: ttlOf(times.expiresAt),
@@ -39,8 +39,8 @@ const bytesOf = (value: AttributeValue): number => {
 const itemBytes = (item: Record<string, unknown>): number =>
   Object.entries(marshall(item)).reduce((sum, [name, value]) => sum + name.length + bytesOf(value), 0);
 
-const standing: fc.Arbitrary<MemberState> = fc.oneof(
-  fc.constantFrom<MemberState[]>('pending', 'own'),
+const state: fc.Arbitrary<MemberState> = fc.oneof(
+  fc.constantFrom<MemberState[]>('pending', 'separate'),
   arbitrarySuccess,
 );
 
@@ -49,14 +49,14 @@ const memberId = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/).filter((id) => id !=
 
 describe('the item of a chunk', () => {
   it('is read back unchanged for any member ids and states', () => {
-    const members = fc.array(fc.tuple(memberId, standing), {
+    const members = fc.array(fc.tuple(memberId, state), {
       minLength: 1,
     });
     fc.assert(
       fc.property(members, fc.boolean(), (entries, isEarly) => {
         const chunk = aChunk({
           members: new Map(entries),
-          ...(isEarly ? { early: new Set(['s-1', '2']) } : {}),
+          ...(isEarly ? { excluded: new Set(['s-1', '2']) } : {}),
         });
         expect(chunkOfItem(itemOf(chunk))).toEqual(chunk);
       }),
@@ -97,7 +97,7 @@ describe('a write to a chunk', () => {
 
   it.each([
     ['claim', claimChunk(key, { acceptedAt: SOME_TIME, members: ids, lease: HOLDER }, at)],
-    ['record', recordSuccesses(key, HOLDER.owner, { successes, own: [], ends: true }, at)],
+    ['record', recordSuccesses(key, HOLDER.owner, { successes, separate: [], ends: true }, at)],
   ])('is within the limits of an expression with sixty members: a %s', (_, transition) => {
     const update = chunkUpdateOf(transition);
     const { UpdateExpression, ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues } =
@@ -118,7 +118,7 @@ describe('a write to a chunk', () => {
       recordSuccesses(
         key,
         HOLDER.owner,
-        { successes: new Map(odd.map((id) => [id, aFirstSuccess()])), own: [], ends: false },
+        { successes: new Map(odd.map((id) => [id, aFirstSuccess()])), separate: [], ends: false },
         at,
       ),
     );

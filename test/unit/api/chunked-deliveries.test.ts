@@ -80,7 +80,7 @@ describe('a delivery in a chunk or in a separate record', () => {
       attempts: [],
     });
     const successes = new Map([['a', aFirstSuccess()]]);
-    await chunks.write(recordSuccesses(place, HOLDER.owner, { successes, own: [], ends: false }, at));
+    await chunks.write(recordSuccesses(place, HOLDER.owner, { successes, separate: [], ends: false }, at));
     expect(await deliveries().find(keyOf('a'))).toMatchObject({
       status: 'delivered',
       attempts: [{ ...aFirstSuccess(), number: 1, outcome: 'delivered' }],
@@ -118,7 +118,7 @@ describe('a change of a delivery in a chunk', () => {
     expect(result).toMatchObject({ kind: 'written', delivery: { status: 'cancelled', reason: 'manual' } });
     expect((await currentChunk()).members).toEqual(
       new Map([
-        ['a', 'own'],
+        ['a', 'separate'],
         ['b', 'pending'],
       ]),
     );
@@ -128,7 +128,7 @@ describe('a change of a delivery in a chunk', () => {
     await chunks.write(claim);
     const seen = await found('a');
     const successes = new Map([['a', aFirstSuccess()]]);
-    await chunks.write(recordSuccesses(place, HOLDER.owner, { successes, own: [], ends: false }, at));
+    await chunks.write(recordSuccesses(place, HOLDER.owner, { successes, separate: [], ends: false }, at));
     const result = await deliveries().write(cancelOpen(seen, 'manual', at));
     expect(result).toMatchObject({ kind: 'refused', current: { status: 'delivered' } });
   });
@@ -187,7 +187,7 @@ describe('a record for a delivery that has not begun', () => {
       kind: 'written',
       delivery: { status: 'cancelled' },
     });
-    expect((await currentChunk()).early).toEqual(new Set(['a']));
+    expect((await currentChunk()).excluded).toEqual(new Set(['a']));
     const result = await chunks.write(claim);
     expect(result.kind).toBe('written');
     expect(deliveryIn(await currentChunk(), 'a')).toBeUndefined();
@@ -212,7 +212,7 @@ describe('a record for a delivery that has not begun', () => {
     await chunks.write(claim);
     const other = cancelBeforeFirstAttempt({ key: keyOf('z'), acceptedAt: SOME_TIME }, 'manual', at);
     expect((await deliveries().write(other)).kind).toBe('written');
-    expect((await currentChunk()).early).toEqual(new Set());
+    expect((await currentChunk()).excluded).toEqual(new Set());
     expect((await found('z')).status).toBe('cancelled');
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { ApiDependencies } from '../../../functions/api/dependencies.ts';
 import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
-import { MOST_IN_A_TRANSACTION, QueueMissingError } from '../../../shared/ports/subscriptions.ts';
+import { MAX_SUBSCRIPTIONS_PER_TRANSACTION, QueueMissingError } from '../../../shared/ports/subscriptions.ts';
 import { apiUnderTest, faultOf } from './api-under-test.ts';
 
 const IMPORT = '/v2/queues/orders/import';
@@ -113,7 +113,7 @@ describe('the response to an import', () => {
 });
 
 describe('an import that an internal error interrupts', () => {
-  const COUNT = MOST_IN_A_TRANSACTION + 11;
+  const COUNT = MAX_SUBSCRIPTIONS_PER_TRANSACTION + 11;
 
   it('returns the secrets of the lines before the error and names the others; a repeat continues there', async () => {
     let calls = 0;
@@ -128,18 +128,18 @@ describe('an import that an internal error interrupts', () => {
     expect(cut.status).toBe(200);
     const { subscriptions, failed } = answerSchema.parse(cut.body);
     expect(subscriptions.map(({ line }) => line)).toEqual(
-      Array.from({ length: MOST_IN_A_TRANSACTION }, (_, index) => index + 1),
+      Array.from({ length: MAX_SUBSCRIPTIONS_PER_TRANSACTION }, (_, index) => index + 1),
     );
     expect(subscriptions.filter(({ secret }) => secret === undefined)).toEqual([]);
     expect(failed.map(({ line }) => line)).toEqual(
-      Array.from({ length: 11 }, (_, index) => MOST_IN_A_TRANSACTION + index + 1),
+      Array.from({ length: 11 }, (_, index) => MAX_SUBSCRIPTIONS_PER_TRANSACTION + index + 1),
     );
     expect(cut.body).toMatchObject({ failed: failed.map(({ line }) => ({ line, ...faultOf('internal') })) });
     expect(api.faults.map(({ fault }) => fault)).toEqual([outage]);
-    expect(api.changes).toHaveLength(MOST_IN_A_TRANSACTION);
+    expect(api.changes).toHaveLength(MAX_SUBSCRIPTIONS_PER_TRANSACTION);
     expect((await api.call('POST', IMPORT, numbered(COUNT))).body).toMatchObject({
       imported: 11,
-      unchanged: MOST_IN_A_TRANSACTION,
+      unchanged: MAX_SUBSCRIPTIONS_PER_TRANSACTION,
       failed: [],
     });
   });
@@ -152,7 +152,7 @@ describe('an import that an internal error interrupts', () => {
         return Promise.reject(new Error('throttled'));
       },
     }));
-    await api.call('POST', IMPORT, numbered(3 * MOST_IN_A_TRANSACTION));
+    await api.call('POST', IMPORT, numbered(3 * MAX_SUBSCRIPTIONS_PER_TRANSACTION));
     expect(asked).toBe(1);
   });
 
@@ -220,7 +220,7 @@ describe('an import of 500 lines', () => {
       },
     }));
     expect((await call('POST', IMPORT, numbered(500))).body).toMatchObject({ imported: 500 });
-    const expected = [...Array.from({ length: 10 }, () => MOST_IN_A_TRANSACTION), 10];
+    const expected = [...Array.from({ length: 10 }, () => MAX_SUBSCRIPTIONS_PER_TRANSACTION), 10];
     expect(asked).toEqual(expected);
     expect(added).toEqual(expected);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { openedSecrets } from '../../../functions/deliver/attempt.ts';
 import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
-import { MOST_SECRETS } from '../../../shared/domain/subscription/secret-rotation.ts';
+import { MAX_SECRETS } from '../../../shared/domain/subscription/secret-rotation.ts';
 import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
 
 const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
@@ -172,14 +172,14 @@ describe('a rotation is refused', () => {
 
   it('while too many secrets are in force, unless the grace period is 0', async () => {
     const { call, inForce, time } = await subscribed();
-    for (let count = 1; count < MOST_SECRETS; count += 1) {
+    for (let count = 1; count < MAX_SECRETS; count += 1) {
       expect(await call('POST', ROTATE, { secret: whsec(count) })).toMatchObject({ status: 200 });
       time.now += 1000;
     }
     const refused = await call('POST', ROTATE);
     expect(refused).toMatchObject({ status: 409, body: faultOf('conflict') });
     expect(JSON.stringify(refused.body)).toContain(new Date(NOON + DAY_MS).toISOString());
-    expect(await inForce()).toHaveLength(MOST_SECRETS);
+    expect(await inForce()).toHaveLength(MAX_SECRETS);
     expect(await call('POST', ROTATE, { secret: whsec(9), graceSeconds: 0 })).toMatchObject({ status: 200 });
     expect(await inForce()).toEqual([whsec(9)]);
   });

@@ -37,7 +37,7 @@ describe('a copy of a chunk job', () => {
     await Promise.all(copies);
 
     expect(world.requests()).toEqual([1, 1, 1, 1, 1]);
-    expect(world.writes().filter((write) => write !== 'chunk unclaimed')).toEqual(['chunk held']);
+    expect(world.writes().filter((write) => write !== 'chunk unclaimed')).toEqual(['chunk leased']);
   });
 
   it('is a no-op after all members succeeded', async () => {
@@ -49,7 +49,7 @@ describe('a copy of a chunk job', () => {
 
     expect(world.requests()).toEqual([1, 1, 1]);
     expect(world.separateMembers()).toEqual([]);
-    expect(world.writes()).toEqual(['chunk unclaimed', 'chunk held', 'chunk unclaimed']);
+    expect(world.writes()).toEqual(['chunk unclaimed', 'chunk leased', 'chunk unclaimed']);
   });
 
   it('gives subscriptions outside the claim separate records', async () => {

@@ -47,7 +47,7 @@ describe('an invocation that crashes during the first attempts of a chunk', () =
     expect(await lostOf(world, 's-1')).toEqual([0]);
     expect(world.writes().slice(before, before + 4)).toEqual([
       'chunk unclaimed',
-      'chunk lapsed',
+      'chunk lease_expired',
       'open s-10',
       'record s-10',
     ]);
@@ -119,13 +119,13 @@ describe('an invocation that crashes during the first attempts of a chunk', () =
     expect(world.requests()).toEqual([2, 2, 2]);
   });
 
-  it('after it ended a lapsed lease does not count a lost request twice', async () => {
+  it('after it ended a expired lease does not count a lost request twice', async () => {
     const world = await withSlowOne();
     await crashedAt(world, 1_000);
     const write = world.chunks.write.bind(world.chunks);
     world.chunks.write = async (transition) => {
       await write(transition);
-      if (transition.expect.kind === 'lapsed') throw new Error('crashed after the write');
+      if (transition.expect.kind === 'lease_expired') throw new Error('crashed after the write');
       return await write(transition);
     };
     await expect(redeliver(world)).rejects.toThrow('crashed after the write');
@@ -137,7 +137,7 @@ describe('an invocation that crashes during the first attempts of a chunk', () =
     expect(await lostOf(world, 's-10')).toEqual([1]);
   });
 
-  it('causes one repeat of each request, however many copies find the lapsed lease', async () => {
+  it('causes one repeat of each request, however many copies find the expired lease', async () => {
     const world = await withSlowOne();
     await crashedAt(world, 100);
     await runToEnd(world, ...Array.from({ length: 20 }, (_, index) => redeliver(world, `copy-${index}`)));
@@ -196,26 +196,26 @@ describe('a write repeated after a lost response', () => {
     await world.publish();
     await world.clock.run();
 
-    expect(world.writes()).toEqual(['chunk unclaimed', 'chunk held', 'chunk held']);
+    expect(world.writes()).toEqual(['chunk unclaimed', 'chunk leased', 'chunk leased']);
     expect(world.requests()).toEqual(world.ids.map(() => 1));
     expect(world.separateMembers()).toEqual([]);
   });
 
   it('of successes: they are recorded, and no separate record is created', async () => {
     const world = await withSlowOne();
-    repeatWrites(world, 'held');
+    repeatWrites(world, 'leased');
     await world.publish();
     await world.clock.run();
 
-    expect(world.writes()).toEqual(['chunk unclaimed', 'chunk held', 'chunk held']);
+    expect(world.writes()).toEqual(['chunk unclaimed', 'chunk leased', 'chunk leased']);
     expect(world.separateMembers()).toEqual([]);
     for (const id of world.ids)
       expect(await world.delivery(id)).toMatchObject({ status: 'delivered', lateResults: [] });
   });
 
-  it('of the end of a lapsed lease: the members are requested again', async () => {
+  it('of the end of a expired lease: the members are requested again', async () => {
     const world = await withSlowOne();
-    repeatWrites(world, 'lapsed');
+    repeatWrites(world, 'lease_expired');
     await crashedAt(world, 1_000);
     await runToEnd(world, redeliver(world));
 
@@ -230,7 +230,7 @@ describe('successes that cannot be recorded', () => {
     const write = world.chunks.write.bind(world.chunks);
     let refusals = 0;
     world.chunks.write = (transition) => {
-      if (transition.expect.kind !== 'held') return write(transition);
+      if (transition.expect.kind !== 'leased') return write(transition);
       refusals += 1;
       return refusals === 1 ? Promise.reject(new Error('throttled')) : write(transition);
     };

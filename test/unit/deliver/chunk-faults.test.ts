@@ -7,7 +7,7 @@ const THROTTLED = 'ProvisionedThroughputExceededException';
 const OUTAGE_MS = 60_000;
 
 /** The chunk's claim, and one write for all its successes. */
-const TWO_WRITES = ['chunk unclaimed', 'chunk held'];
+const TWO_WRITES = ['chunk unclaimed', 'chunk leased'];
 
 const lostOf = async (world: ChunkedWorld, ids: readonly string[]): Promise<number[]> => {
   const all = await Promise.all(ids.map((id) => world.delivery(id)));

@@ -13,9 +13,9 @@ describe('a member of a chunk', () => {
     await world.publish();
     await world.until(5_000);
 
-    expect(world.writes()).toEqual(['chunk unclaimed', 'record s-2', 'chunk held']);
+    expect(world.writes()).toEqual(['chunk unclaimed', 'record s-2', 'chunk leased']);
     expect(world.separateMembers()).toEqual(['s-2']);
-    expect((await world.chunk())?.members?.get('s-2')).toBe('own');
+    expect((await world.chunk())?.members?.get('s-2')).toBe('separate');
     expect(await world.delivery('s-2')).toMatchObject({
       status: 'retrying',
       attempts: [{ number: 1, outcome: 'failed' }],

@@ -12,7 +12,7 @@ describe('the first attempts of a chunk', () => {
 
     expect(world.writesSeen).toEqual([
       { at: 0, write: 'chunk unclaimed' },
-      { at: 190, write: 'chunk held' },
+      { at: 190, write: 'chunk leased' },
     ]);
     expect(world.separateMembers()).toEqual([]);
     expect(world.requests()).toEqual(world.ids.map(() => 1));
@@ -48,9 +48,9 @@ describe('the first attempts of a chunk', () => {
     await world.clock.run();
     expect(world.writesSeen).toEqual([
       { at: 0, write: 'chunk unclaimed' },
-      { at: 300, write: 'chunk held' },
+      { at: 300, write: 'chunk leased' },
       // No other member is pending, so it is recorded at once.
-      { at: 10_000, write: 'chunk held' },
+      { at: 10_000, write: 'chunk leased' },
     ]);
     expect((await world.delivery('s-10')).status).toBe('delivered');
   });
@@ -59,7 +59,7 @@ describe('the first attempts of a chunk', () => {
     const world = await chunkedWorld(3);
     const write = world.chunks.write.bind(world.chunks);
     world.chunks.write = async (transition) => {
-      if (transition.expect.kind === 'held') await world.clock.sleep(400);
+      if (transition.expect.kind === 'leased') await world.clock.sleep(400);
       return await write(transition);
     };
     for (const [index, id] of world.ids.entries())
@@ -102,7 +102,7 @@ describe('the first attempts of a chunk', () => {
     await world.clock.run();
 
     expect(world.subscriber.seen.map(({ at }) => at - world.startedAt)).toEqual([60_000, 60_000, 60_000]);
-    expect(world.writes()).toEqual(['chunk unclaimed', 'chunk held']);
+    expect(world.writes()).toEqual(['chunk unclaimed', 'chunk leased']);
   });
 
   it('return to the queue together if the invocation has no time for them', async () => {
@@ -114,7 +114,7 @@ describe('the first attempts of a chunk', () => {
     expect(world.deliveryJobs.waiting).toBe(1);
 
     await world.clock.run();
-    expect(world.writes()).toEqual(['chunk unclaimed', 'chunk held']);
+    expect(world.writes()).toEqual(['chunk unclaimed', 'chunk leased']);
     expect(world.requests()).toEqual([1, 1, 1]);
   });
 

@@ -1,21 +1,21 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ANY_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
-import type { HealthNotes } from '../../../functions/deliver/context.ts';
-import { healthNotes } from '../../../functions/deliver/health.ts';
+import { MAX_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
+import type { HealthWrites } from '../../../functions/deliver/context.ts';
+import { healthWrites } from '../../../functions/deliver/health.ts';
 
 let now: number;
 let made: string[];
-let notes: HealthNotes;
+let writes: HealthWrites;
 
 beforeEach(() => {
   now = 1_000_000;
   made = [];
-  notes = healthNotes({ now: () => now });
+  writes = healthWrites({ now: () => now });
 });
 
 /** Requests a change for an attempt that began `ago` milliseconds ago. */
 const request = (name: string, ago: number, isSettled = true): Promise<void> =>
-  notes.once(name, now - ago, () => {
+  writes.once(name, now - ago, () => {
     made.push(name);
     return Promise.resolve(isSettled);
   });
@@ -45,7 +45,7 @@ describe('a health change', () => {
 
   it('that is in progress is not made a second time, whenever the attempt began', async () => {
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const first = notes.once('recover', now - 100, () => promise);
+    const first = writes.once('recover', now - 100, () => promise);
     now += 10;
     await request('recover', 0);
     expect(made).toEqual([]);
@@ -63,7 +63,7 @@ describe('a health change', () => {
   });
 
   it('that failed throws, and is made for the next attempt that requests it', async () => {
-    const failing = notes.once('recover', now - 100, () => Promise.reject(new Error('DynamoDB is down')));
+    const failing = writes.once('recover', now - 100, () => Promise.reject(new Error('DynamoDB is down')));
     await expect(failing).rejects.toThrow('DynamoDB is down');
     await request('recover', 100);
     expect(made).toEqual(['recover']);
@@ -71,13 +71,13 @@ describe('a health change', () => {
 
   it('is forgotten when no attempt from before it can be in flight', async () => {
     await request('begin', 100);
-    now += ANY_INVOCATION_MS;
+    now += MAX_INVOCATION_MS;
     await request('count', 0);
-    await request('begin', ANY_INVOCATION_MS + 1);
+    await request('begin', MAX_INVOCATION_MS + 1);
     expect(made).toEqual(['begin', 'count']);
     now += 1;
     await request('recover', 0);
-    await request('begin', ANY_INVOCATION_MS + 2);
+    await request('begin', MAX_INVOCATION_MS + 2);
     expect(made).toEqual(['begin', 'count', 'recover', 'begin']);
   });
 });

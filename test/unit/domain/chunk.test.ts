@@ -35,11 +35,11 @@ const after = (...transitions: readonly ChunkTransition[]): Chunk => {
 };
 
 const success = aFirstSuccess();
-const recorded = (ids: readonly string[], own: readonly string[] = [], ends = false): ChunkTransition =>
+const recorded = (ids: readonly string[], separate: readonly string[] = [], ends = false): ChunkTransition =>
   recordSuccesses(
     key,
     HOLDER.owner,
-    { successes: new Map(ids.map((id) => [id, success])), own, ends },
+    { successes: new Map(ids.map((id) => [id, success])), separate, ends },
     { ...at, now: at.now + 100 },
   );
 const removed = (id: string, state: Parameters<typeof removeMember>[2] = 'pending') =>
@@ -55,7 +55,7 @@ describe('a chunk', () => {
         ['a', 'pending'],
         ['b', 'pending'],
       ]),
-      early: new Set(),
+      excluded: new Set(),
       lease: HOLDER,
       updatedAt: at.now,
       expiresAt: at.now + RETENTION_MS,
@@ -72,7 +72,7 @@ describe('a chunk', () => {
     expect([...(chunk.members ?? [])]).toEqual([
       ['a', 'pending'],
       ['b', success],
-      ['c', 'own'],
+      ['c', 'separate'],
     ]);
     expect(chunk).toMatchObject({ lease: HOLDER, updatedAt: at.now + 100 });
     expect(pendingIn(chunk)).toEqual(['a']);
@@ -129,7 +129,7 @@ describe('a chunk', () => {
 describe('removing a member from a chunk', () => {
   it('marks a pending member as having a separate record', () => {
     const chunk = after(claim(), removed('a'));
-    expect(chunk.members?.get('a')).toBe('own');
+    expect(chunk.members?.get('a')).toBe('separate');
     expect(pendingIn(chunk)).toEqual(['b']);
     expect(chunkHolds(removed('a').expect, chunk)).toBe(false);
   });
@@ -143,7 +143,7 @@ describe('removing a member from a chunk', () => {
     expect(chunkHolds(removed('a').expect, chunk)).toBe(false);
   });
 
-  it('is refused for another state than the recorded one, and for a subscription that is not a member', () => {
+  it('is refused for a different state or a subscription that is not a member', () => {
     const chunk = after(claim());
     expect(chunkHolds(removed('a', success).expect, chunk)).toBe(false);
     expect(chunkHolds(removed('z').expect, chunk)).toBe(false);
@@ -196,6 +196,6 @@ describe('a delivery in its chunk', () => {
     expect(deliveryIn(after(claim(), removed('a')), 'a')).toBeUndefined();
     expect(deliveryIn(after(claim()), 'z')).toBeUndefined();
     expect(deliveryIn(after(removeMemberBeforeClaim(key, 'a', aDelivery())), 'b')).toBeUndefined();
-    expect(deliveryIn(aChunk({ early: new Set(['a']) }), 'a')).toBeUndefined();
+    expect(deliveryIn(aChunk({ excluded: new Set(['a']) }), 'a')).toBeUndefined();
   });
 });

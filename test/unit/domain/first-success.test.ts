@@ -2,7 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { applyToChunk, type FirstSuccess } from '../../../shared/domain/delivery/chunk.ts';
 import { recordSuccesses } from '../../../shared/domain/delivery/chunk-changes.ts';
-import { deliveryIn, firstSuccessOf, MOST_SNIPPET } from '../../../shared/domain/delivery/chunk-members.ts';
+import {
+  deliveryIn,
+  firstSuccessOf,
+  MAX_SNIPPET_BYTES,
+} from '../../../shared/domain/delivery/chunk-members.ts';
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import { apply, type Delivery, type Transition } from '../../../shared/domain/delivery/delivery.ts';
 import {
@@ -37,7 +41,7 @@ const success: fc.Arbitrary<FirstSuccess> = fc.record(
     statusCode: fc.integer({ min: 200, max: 299 }),
     snippet: fc
       .string({ unit: 'grapheme', maxLength: 40 })
-      .filter((text) => Buffer.byteLength(text) <= MOST_SNIPPET),
+      .filter((text) => Buffer.byteLength(text) <= MAX_SNIPPET_BYTES),
   },
   { noNullPrototype: true, requiredKeys: ['startedAt', 'durationMs'] },
 );
@@ -69,7 +73,7 @@ describe('the first success in a chunk', () => {
         const write = recordSuccesses(
           chunk.key,
           HOLDER.owner,
-          { successes: new Map([['a', recorded]]), own: [], ends: false },
+          { successes: new Map([['a', recorded]]), separate: [], ends: false },
           at,
         );
         expect(deliveryIn(applyToChunk(write, chunk), 'a')).toEqual(apply(transition.change, pending()));

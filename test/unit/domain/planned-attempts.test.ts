@@ -23,7 +23,7 @@ const played = (start: Delivery, policy: RetryPolicy): unknown[] => {
       key: start.key,
       policy,
       failed,
-      madeInRound: made.filter(({ round }) => round === start.round).length,
+      attemptsInRound: made.filter(({ round }) => round === start.round).length,
       hintMs: 0,
       thresholdSeconds: 90,
       canContinue: true,

@@ -4,7 +4,7 @@ import {
   isActiveLine,
   rateLimitOf,
   slotIntervalMs,
-  SLOT_GOOD_FOR_MS,
+  SLOT_VALID_MS,
   slotsFrom,
   slotStateOf,
 } from '../../../shared/domain/subscription/rate-limit.ts';
@@ -36,7 +36,7 @@ describe('the interval between two slots', () => {
     fc.assert(
       fc.property(
         rate,
-        fc.array(fc.integer({ min: 0, max: SLOT_GOOD_FOR_MS }), { minLength: 40, maxLength: 400 }),
+        fc.array(fc.integer({ min: 0, max: SLOT_VALID_MS }), { minLength: 40, maxLength: 400 }),
         (perSecond, lateMs) => {
           const intervalMs = slotIntervalMs(perSecond);
           const slots = slotsFrom(0.4, lateMs.length, { intervalMs, epoch: 'e' });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { invocationMs } from '../../../shared/domain/delivery/lease.ts';
 import { OPERATE_TIMEOUT_SECONDS } from '../../../shared/domain/recovery/operation.ts';
-import { MOST_RECEIVES, returnDelaySeconds, visibilityTimeout } from '../../../shared/domain/receives.ts';
+import { MAX_RECEIVES, returnDelaySeconds, visibilityTimeout } from '../../../shared/domain/receives.ts';
 
 const shortest = (receiveCount: number): number => returnDelaySeconds(receiveCount, () => 0);
 const longest = (receiveCount: number): number => returnDelaySeconds(receiveCount, () => 1 - Number.EPSILON);
 
 const HALF_AN_HOUR = 1_800;
-const EVERY_RECEIVE = Array.from({ length: MOST_RECEIVES - 1 }, (_, index) => index + 1);
+const EVERY_RECEIVE = Array.from({ length: MAX_RECEIVES - 1 }, (_, index) => index + 1);
 
 describe('the redelivery delay after an internal fault', () => {
   it('doubles with each receive, up to less than a minute', () => {

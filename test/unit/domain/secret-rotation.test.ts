@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  MOST_SECRETS,
+  MAX_SECRETS,
   rotateSecrets,
   type SealedSecret,
   secretsInForce,
@@ -65,13 +65,13 @@ describe('a first secret', () => {
 describe('too many secrets', () => {
   const full = (): readonly SealedSecret[] => {
     let secrets: readonly SealedSecret[] = [{ sealed: '1' }];
-    for (let count = 2; count <= MOST_SECRETS; count += 1)
+    for (let count = 2; count <= MAX_SECRETS; count += 1)
       secrets = rotated(secrets, String(count), NOW + count, HOUR).secrets;
     return secrets;
   };
 
   it('are refused with the time at which one expires', () => {
-    expect(full()).toHaveLength(MOST_SECRETS);
+    expect(full()).toHaveLength(MAX_SECRETS);
     expect(rotateSecrets(full(), 'more', { now: NOW + 10, graceMs: HOUR })).toEqual({
       kind: 'too_many',
       until: NOW + 2 + HOUR,
@@ -104,7 +104,7 @@ describe('after any rotations', () => {
           newest = index;
           const [current, ...replaced] = secrets;
           expect(current).toEqual({ sealed: String(newest) });
-          expect(secrets.length).toBeLessThanOrEqual(MOST_SECRETS);
+          expect(secrets.length).toBeLessThanOrEqual(MAX_SECRETS);
           for (const { expiresAt } of replaced) {
             expect(expiresAt).toBeGreaterThan(now);
             expect(expiresAt).toBeLessThanOrEqual(now + grace);

@@ -33,7 +33,7 @@ describe('a manual cancellation of a delivery in a chunk', () => {
     const world = await underWay();
     expect((await cancelled(world, 's-3')).kind).toBe('cancelled');
     expect(world.separateMembers()).toEqual(['s-3']);
-    expect((await world.chunk())?.members?.get('s-3')).toBe('own');
+    expect((await world.chunk())?.members?.get('s-3')).toBe('separate');
     expect(await world.delivery('s-3')).toMatchObject({ status: 'cancelled', reason: 'manual' });
 
     await world.clock.run();
@@ -50,7 +50,7 @@ describe('a manual cancellation of a delivery in a chunk', () => {
     await cancelled(world, 's-2');
     await world.clock.run();
 
-    expect(world.writes().filter((write) => write === 'chunk held')).toHaveLength(2);
+    expect(world.writes().filter((write) => write === 'chunk leased')).toHaveLength(2);
     expect(world.separateMembers()).toEqual(['s-1', 's-2']);
     expect(await world.delivery('s-1')).toMatchObject({
       status: 'delivered',
@@ -179,7 +179,7 @@ describe('a manual retry of a delivery in a chunk', () => {
 
     expect(world.requests()).toEqual([1, 2, 1]);
     expect(world.separateMembers()).toEqual(['s-2']);
-    expect((await world.chunk())?.members?.get('s-2')).toBe('own');
+    expect((await world.chunk())?.members?.get('s-2')).toBe('separate');
     const delivery = await world.delivery('s-2');
     expect(delivery).toMatchObject({
       status: 'delivered',
