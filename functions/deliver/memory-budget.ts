@@ -19,20 +19,20 @@ const MEGABYTES = { message: 14, subscriber: 1 };
 const READING_MS = 2_000;
 
 /**
- * A first-come, first-served budget of `most` megabytes. A single request for more than `most` is granted when it is
+ * A first-come, first-served budget of `limit` megabytes. A single request for more is granted when it is
  * alone.
  */
-export function memoryBudget(clock: Pick<Clock, 'sleep'>, most = MAX_MEGABYTES): MemoryBudget {
+export function memoryBudget(clock: Pick<Clock, 'sleep'>, limit = MAX_MEGABYTES): MemoryBudget {
   type Waiter = { megabytes: number; enter: () => void };
   const waiting = new Set<Waiter>();
   let taken = 0;
 
   const admit = (): void => {
-    for (const one of waiting) {
-      if (taken > 0 && taken + one.megabytes > most) return;
-      waiting.delete(one);
-      taken += one.megabytes;
-      one.enter();
+    for (const next of waiting) {
+      if (taken > 0 && taken + next.megabytes > limit) return;
+      waiting.delete(next);
+      taken += next.megabytes;
+      next.enter();
     }
   };
 

@@ -53,10 +53,10 @@ export interface Undeliverables {
 /** A dead-letter queue, for redrives. */
 export interface DeadLetterQueue {
   /**
-   * Up to `most` dead letters, hidden from other receivers for five minutes. An empty result does not mean an empty
+   * Up to `limit` dead letters, hidden from other receivers for five minutes. An empty result does not mean an empty
    * queue: SQS may miss some.
    */
-  receive(most: number): Promise<readonly DeadLetter[]>;
+  receive(limit: number): Promise<readonly DeadLetter[]>;
   /** @throws if some could not be removed; they become visible again. */
   remove(deadLetters: readonly ReceivedDeadLetter[]): Promise<void>;
   /** Makes the messages visible again. A visible message is not an error. */

@@ -145,11 +145,11 @@ export interface Registry {
    */
   addSubscriptions(subscriptions: readonly Subscription[]): Promise<readonly AddResult[]>;
   /**
-   * Reserves capacity for more subscriptions or larger ones; false: the queue would exceed `most`. Deleted and
+   * Reserves capacity for more subscriptions or larger ones; false: the queue would exceed `limit`. Deleted and
    * expired subscriptions count until a minute after their removal.
    * @throws ContendedError
    */
-  takeRoom(queue: string, more: Amount, most: Amount): Promise<boolean>;
+  takeRoom(queue: string, more: Amount, limit: Amount): Promise<boolean>;
   /** Includes expired subscriptions and those marked for deletion. */
   findSubscription(queue: string, subscriptionId: string): Promise<Subscription | undefined>;
   /**
