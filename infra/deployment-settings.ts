@@ -74,24 +74,26 @@ export const deploymentSettings = {
   dispatchConcurrency: {
     rule: concurrency(),
     default: 50,
-    description: 'The most concurrent invocations of dispatch.',
+    description: 'Maximum number of concurrent invocations of dispatch.',
   },
   deliverConcurrency: {
     rule: concurrency(),
     default: 100,
-    description: 'The most concurrent invocations of deliver for first attempts, each with up to 10 jobs.',
+    description:
+      'Maximum number of concurrent invocations of deliver for first attempts, each with up to `messagesPerBatch` jobs.',
   },
   retryConcurrency: {
     rule: concurrency(),
     default: 50,
-    description: 'The most concurrent invocations of deliver for retries, each with up to 10 wake-ups.',
+    description:
+      'Maximum number of concurrent invocations of deliver for retries, each with up to 10 wake-ups.',
   },
   messagesPerBatch: {
     // AWS Lambda developer guide, "Creating and configuring an Amazon SQS event source mapping".
     rule: wholeNumber('messages', 1, 100),
     default: 10,
     description:
-      'Batch size: the most messages (dispatch) or jobs (deliver) in one invocation. More than 10 needs `batchWindowSeconds`. The product with `firstAttemptsPerJob` is at most 500. Retries always use 10.',
+      'Batch size: maximum number of messages (dispatch) or jobs (deliver) in one invocation. More than 10 needs `batchWindowSeconds`. The product with `firstAttemptsPerJob` is at most 500. Retries always use 10.',
   },
   batchWindowSeconds: {
     // With any window, Lambda waits for up to 20 s on a quiet queue (the same page).
@@ -142,7 +144,7 @@ export const deploymentSettings = {
     // The account id is added to each.
     longest: 500,
     description:
-      "Producers' buckets in this region, from which Posthaste reads the [data of messages](ingress.md#data-in-a-bucket). `prefix`: of the keys, ending with a slash (default: all keys). `owner`: the account of the bucket (default: the account of the deployment). `keyArn`: the KMS key, if the bucket is encrypted with one.",
+      "Producers' buckets in this region, from which Posthaste reads the [data of messages](ingress.md#data-in-a-bucket). `prefix`: prefix of the keys, ending with a slash (default: all keys). `owner`: the account of the bucket (default: the account of the deployment). `keyArn`: the KMS key, if the bucket is encrypted with one.",
   },
   staticAddresses: {
     rule: wholeNumber('addresses', 0, 2),
@@ -152,7 +154,7 @@ export const deploymentSettings = {
   },
   vpc: {
     rule: vpc,
-    description: 'An existing VPC and its subnets, which requests to subscribers leave from.',
+    description: 'An existing VPC and its subnets, from which requests to subscribers are sent.',
   },
   logRetentionDays: {
     rule: z

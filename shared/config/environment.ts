@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type FunctionSources, variableRows } from './resources.ts';
+import { type VariableValues, variableRows } from './resources.ts';
 import type { FunctionName, Variable } from './rules.ts';
 
 /** Missing or invalid environment variables of a function. Names variables and rules, never values. */
@@ -30,7 +30,7 @@ const setByLambda = {
 
 const everyRow: Readonly<Record<string, Variable>> = { ...variableRows, ...setByLambda };
 
-type Environment<F extends FunctionName> = FunctionSources<F> & { readonly runtimeApi?: string | undefined };
+type Environment<F extends FunctionName> = VariableValues<F> & { readonly runtimeApi?: string | undefined };
 
 /** The values of the rows that list the function. @throws EnvironmentError with every invalid variable */
 function environmentOf<F extends FunctionName>(name: F, source?: Source): Environment<F>;
@@ -49,7 +49,7 @@ function read(rows: Readonly<Record<string, Row>>, source: Source): unknown {
   const problems: string[] = [];
   const values = Object.entries(rows).map(([key, row]): [string, unknown] => {
     const text = source[row.variable];
-    // Parsed once, so compiling a zod parser would take longer than it saves.
+    // `jitless`: each value is parsed once, so compiling a parser would take longer than it saves.
     const parsed = (row.read ?? row.rule).safeParse(text, { jitless: true });
     if (!parsed.success) problems.push(...problemsOf(row.variable, text, parsed.error));
     return [key, parsed.data];

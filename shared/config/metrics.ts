@@ -8,9 +8,9 @@ export const metricNamespace = 'Posthaste';
 export const metricDimension = 'deployment';
 
 /**
- * All metrics, at $0.30 a month each (Amazon CloudWatch pricing; docs/cost-and-performance.md has the total). Metrics that SQS,
- * Lambda, EventBridge and DynamoDB provide are not repeated. Counts are summed and absent without events, except
- * reconcile's two gauges.
+ * All metrics, at $0.30 a month each (Amazon CloudWatch pricing; docs/cost-and-performance.md has the total).
+ * Metrics that SQS, Lambda, EventBridge and DynamoDB provide are not repeated. Counts are summed and absent without
+ * events, except reconcile's two gauges.
  */
 export const metricNames = {
   /** Accepted messages, without repeats. */
@@ -37,7 +37,7 @@ export const metricNames = {
   attemptsPostBackoff: 'AttemptsPostBackoff',
   attemptsManual: 'AttemptsManual',
 
-  /** Waits of attempts for their subscription's rate limit. */
+  /** How often an attempt had to wait for its subscription's rate limit. */
   attemptsRateLimited: 'AttemptsRateLimited',
 
   /** Deliveries by final status, counted when it is written; another round or a late success counts again. */
@@ -77,8 +77,8 @@ export const metricNames = {
   /** Messages that deliver and operate dead-lettered, without those that SQS moves. */
   deadLettered: 'DeadLettered',
   /**
-   * Internal faults, which Lambda does not count as errors: failed records and requests (retried), health writes
-   * and confirmation requests.
+   * Internal faults, which Lambda does not count as errors: failed records and requests (retried), health writes,
+   * slot reservations, confirmation requests, and deliveries that an operation could not process.
    */
   faults: 'Faults',
   /** AWS requests that the SDK retried. */

@@ -85,7 +85,7 @@ type Read<Row extends Variable> = Row extends { readonly read: infer R extends z
   : z.output<Row['rule']>;
 
 /** The parsed environment of a function, by row keys. */
-export type FunctionSources<F extends FunctionName> = {
+export type VariableValues<F extends FunctionName> = {
   [K in keyof Rows as F extends Rows[K]['functions'][number] ? K : never]: Read<Rows[K]>;
 };
 

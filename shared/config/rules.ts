@@ -73,7 +73,7 @@ export function flag() {
   return z.preprocess(valueOf, z.boolean('must be true or false')).describe('`true` or `false`');
 }
 
-/** A rule for text of a form; `text` describes it. */
+/** A rule for text that matches a pattern or a predicate; `text` completes "must be …". */
 export function matching(form: RegExp | ((given: string) => boolean), text: string) {
   const error = `must be ${text}`;
   const fits = typeof form === 'function' ? form : (given: string) => form.test(given);
@@ -86,16 +86,19 @@ export function listOfEach<T extends z.ZodType>(item: T, text: string, { most = 
   return z.preprocess(listOf, z.array(item, error).min(least, error).max(most, error)).describe(text);
 }
 
-const SCOPES = 'a JSON object of scopes: {"read", "publish", "manage", "credentials"}';
+export const TOKEN_SCOPES = 'a JSON object of scopes: {"read", "publish", "manage", "credentials"}';
 
 const scope = matching(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/, 'a scope (RFC 6749 §3.3)');
 
 export const tokenScopes = z
   .preprocess(
     valueOf,
-    z.strictObject({ read: scope, publish: scope, manage: scope, credentials: scope }, `must be ${SCOPES}`),
+    z.strictObject(
+      { read: scope, publish: scope, manage: scope, credentials: scope },
+      `must be ${TOKEN_SCOPES}`,
+    ),
   )
-  .describe(SCOPES);
+  .describe(TOKEN_SCOPES);
 
 const ROUTES = 'a JSON object of queue names, or of lists of queue names for topics';
 

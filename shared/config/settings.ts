@@ -7,6 +7,7 @@ import { RETAINED_MESSAGES } from '../domain/vocabulary.ts';
 import {
   everyFunction,
   ingressRoutes,
+  TOKEN_SCOPES,
   tokenScopes,
   flag,
   listOf,
@@ -49,6 +50,8 @@ const ports = z
 
 const PUBLIC_URL =
   'an http or https URL of at most 200 characters without a query, a fragment or a slash at its end';
+
+const CLAIM_NAME = 'the name of a claim: up to 100 letters, digits and _ : . / -';
 
 function isPublicUrl(text: string): boolean {
   const filled = text.replaceAll('{host}', 'host').replaceAll('{apiId}', 'id');
@@ -195,7 +198,7 @@ export const functionSettings = {
     functions: ['api'],
   },
   jwtScopes: {
-    rule: tokenScopes.optional(),
+    rule: tokenScopes.optional().describe(TOKEN_SCOPES),
     unset: 'none: each token may do everything',
     longest: 500,
     description:
@@ -204,7 +207,9 @@ export const functionSettings = {
     functions: ['api'],
   },
   jwtQueuesClaim: {
-    rule: matching(/^[\w:./-]{1,100}$/, 'the name of a claim').optional(),
+    rule: matching(/^[\w:./-]{1,100}$/, CLAIM_NAME)
+      .optional()
+      .describe(CLAIM_NAME),
     unset: 'none: each token is for all queues',
     description:
       'With `jwt`: the claim that [names the queues](api.md#with-tokens) a token gives access to, `*` for all.',
@@ -217,7 +222,7 @@ export const functionSettings = {
     unset: 'none',
     longest: 1500,
     description:
-      '[Queue for events](ingress.md#ingressroutes) that name none, by source, detail-type or topic. With a list for a topic ARN, its messages may only go to these queues.',
+      '[Queue for events](ingress.md#ingressroutes) that do not name one, by source, detail-type or topic. With a list for a topic ARN, its messages may only go to these queues.',
     variable: 'INGRESS_ROUTES',
     functions: ['dispatch'],
   },

@@ -23,5 +23,5 @@ export const deliveryIndexes = {
   overdue: { name: 'overdue', partition: 'overduePk', sort: 'overdueAt' },
 } as const;
 
-/** The only projected attribute of the two listing indexes. */
+/** The only non-key attribute that the indexes by subscription and by queue project. */
 export const listedAttribute = 'status';
