@@ -22,7 +22,7 @@ export type ApiPorts = {
   payloads: Payloads;
   deliveries: Deliveries;
   deliveryListings: DeliveryListings;
-  /** A cancelled delivery frees its slot here. */
+  /** For cancelled deliveries, which return their slots. */
   rateLimits: RateLimits;
   recoveries: Recoveries;
   ingress: Ingress;
@@ -59,7 +59,7 @@ export type ApiSettings = TokenRules & {
   retryAfterCapMs: number;
   /** How long past due a retry counts as overdue. */
   overdueAfterMs: number;
-  /** Every new subscriber must confirm, also where the metadata of its queue does not require it. */
+  /** Every new subscriber must confirm, even if the metadata of its queue does not require it. */
   subscriptionConfirmation: boolean;
   /** The most subscriptions, and bytes of subscriptions, that a queue can have. */
   queueLimit: Amount;

@@ -31,7 +31,7 @@ const statusOfCode = {
   internal: 500,
 } as const satisfies Record<ErrorCode, number>;
 
-/** An error response to a request. Thrown before anything is written. */
+/** The error response to a request that the API refuses. */
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest';
   readonly code: ErrorCode;
@@ -105,7 +105,7 @@ export function subscriberTaken(subscriptionId: string): RefusedRequest {
   return new RefusedRequest(
     'conflict',
     `the queue already has this subscriber: subscription ${subscriptionId}`,
-    [{ field: 'subscriber', message: 'is on this queue already' }],
+    [{ field: 'subscriber', message: 'is already on this queue' }],
   );
 }
 

@@ -77,7 +77,7 @@ export const timeField = z
 /** A window of acceptance times: includes `since`, excludes `until`. */
 export const windowFields = {
   since: timeField
-    .describe('Begin of the window of acceptance times, inclusive. By default 24 hours before `until`.')
+    .describe('Start of the window of acceptance times, inclusive. By default 24 hours before `until`.')
     .exactOptional(),
   until: timeField
     .describe('End of the window of acceptance times, exclusive. By default now.')

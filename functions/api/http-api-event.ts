@@ -4,7 +4,10 @@ import type { Caller } from './audit.ts';
 import type { Api } from './dependencies.ts';
 import type { Claims } from './permission.ts';
 
-/** The fields that are read of an HTTP API event, payload format 2.0. Zaqar's two headers are ignored. */
+/**
+ * The fields that are read of an HTTP API event, payload format 2.0. Zaqar's `Client-ID` and `X-Project-ID` are
+ * ignored.
+ */
 const httpApiEvent = z.object({
   routeKey: z.string().default(DEFAULT_ROUTE),
   rawPath: z.string(),

@@ -17,14 +17,14 @@ export const pageFields = {
     .pipe(z.number().min(1, LIMIT_RULE).max(MAX_LIMIT, LIMIT_RULE))
     .default(DEFAULT_LIMIT)
     .meta({
-      description: 'The most items on a page.',
+      description: 'Maximum number of items on a page.',
       override: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
     }),
   marker: z
     .string()
     .min(1)
     .max(MAX_MARKER_LENGTH)
-    .describe('Where the page begins, from the `next` link of the page before.')
+    .describe('Start of the page: the marker in the `next` link of the previous page.')
     .exactOptional(),
 };
 

@@ -3,25 +3,25 @@ import type { FieldError } from '../../shared/domain/errors.ts';
 import { type Json, parseJson } from '../../shared/wire/json-slice.ts';
 import { invalidFields, RefusedRequest } from './errors.ts';
 
-/** The size of an SQS message (Amazon SQS developer guide, "Message quotas"). */
+/** The maximum size of an SQS message (Amazon SQS developer guide, "Message quotas"). */
 export const MAX_REQUEST_BYTES = 1_048_576;
 
-type BodyOf = { arrayBuffer(): Promise<ArrayBuffer> };
+type RequestBody = { arrayBuffer(): Promise<ArrayBuffer> };
 
 /** @throws RefusedRequest `too_large` over 1 MiB, `invalid_json` if the body is not one JSON value in UTF-8 */
-export async function readJson(request: BodyOf): Promise<Json> {
+export async function readJson(request: RequestBody): Promise<Json> {
   const json = parseJson(await readText(request));
   if (json === undefined) throw notJson();
   return json;
 }
 
 /** @throws RefusedRequest `too_large` over 1 MiB, `invalid_json` if the body is not UTF-8 */
-export async function readText(request: BodyOf): Promise<string> {
+export async function readText(request: RequestBody): Promise<string> {
   const bytes = await request.arrayBuffer();
   if (bytes.byteLength > MAX_REQUEST_BYTES) {
     throw new RefusedRequest('too_large', `the request body is over ${MAX_REQUEST_BYTES} bytes`);
   }
-  const text = decodedUtf8(bytes);
+  const text = decodeUtf8(bytes);
   if (text === undefined) throw notJson();
   return text;
 }
@@ -31,12 +31,12 @@ function notJson(): RefusedRequest {
 }
 
 /** Like `readJson`, but an empty body counts as `{}`. */
-export async function readOptionalJson(request: BodyOf): Promise<Json> {
+export async function readOptionalJson(request: RequestBody): Promise<Json> {
   return (await request.arrayBuffer()).byteLength === 0 ? { source: '{}', value: {} } : readJson(request);
 }
 
 /** Undefined: not UTF-8. Invalid bytes are not replaced, because published data must stay unchanged. */
-function decodedUtf8(bytes: ArrayBuffer): string | undefined {
+function decodeUtf8(bytes: ArrayBuffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {

@@ -1,4 +1,4 @@
-/** JSON source text with its parsed value. Only `parseJson` creates it, so the text is valid. */
+/** Valid JSON source text, from `parseJson` or `JSON.stringify`, with its parsed value. */
 export type Json = { readonly source: string; readonly value: unknown };
 
 /** Parses JSON (RFC 8259, strictly); undefined if the text is invalid. */

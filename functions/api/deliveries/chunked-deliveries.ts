@@ -32,13 +32,13 @@ export function chunkedDeliveries(records: Records): Deliveries {
 
 async function writeTransition(records: Records, transition: Transition): Promise<WriteResult> {
   const result = await withRetriedWrites(() =>
-    'create' in transition ? createRecord(records, transition) : reviseRecord(records, transition),
+    'create' in transition ? createRecord(records, transition) : updateRecord(records, transition),
   );
   if (result === 'again') throw contendedDelivery(transition.key);
   return result;
 }
 
-async function reviseRecord(records: Records, transition: Transition): Promise<WriteResult | 'again'> {
+async function updateRecord(records: Records, transition: Transition): Promise<WriteResult | 'again'> {
   const result = await records.deliveries.write(transition);
   if (result.kind === 'written' || result.current !== undefined) return result;
   const found = await readChunk(records, transition.key);

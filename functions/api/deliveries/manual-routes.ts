@@ -108,7 +108,7 @@ const RETRY_REFUSALS: Record<Exclude<RetryRefusal, 'no_such_delivery'>, string> 
   in_flight: 'an attempt of this delivery is in flight',
   not_begun: 'the first attempt of this delivery has not begun; it starts without a retry',
   being_closed: 'this delivery has just ended and is being completed; try again in a few seconds',
-  body_gone: 'the body of this message is not stored, or no longer',
+  body_gone: 'the body of this message is not stored',
   too_many_attempts: 'this delivery has reached the limit of recorded attempts; publish the message again',
   message_expired: 'the ttl of this message has expired',
   subscription_absent: 'the subscription is deleted, expired, disabled or unconfirmed',

@@ -11,7 +11,7 @@ import type { Payloads } from '../../../shared/ports/bodies.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { postRulesOf } from '../queues/metadata.ts';
 
-/** The size of an SQS message, in bytes (Amazon SQS developer guide, "Message quotas"). */
+/** The maximum size of an SQS message, in bytes (Amazon SQS developer guide, "Message quotas"). */
 const MAX_INGRESS_BYTES = 1_048_576;
 
 export type PublishContext = {
@@ -113,9 +113,9 @@ export async function listMessages(
   request: PageRequest,
 ): Promise<Page<MessageListItem>> {
   const page = await context.messageListings.newest(window, request);
-  const standings = await Promise.all(page.items.map(({ key }) => listItem(context, key)));
+  const items = await Promise.all(page.items.map(({ key }) => listItem(context, key)));
   // The listing is eventually consistent: a record may have expired.
-  return { ...page, items: standings.filter((standing) => standing !== undefined) };
+  return { ...page, items: items.filter((item) => item !== undefined) };
 }
 
 async function listItem(

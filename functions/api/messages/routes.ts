@@ -118,9 +118,9 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       refuses: [400, 404],
     },
     async (context) => {
-      const standing = await messageDetail(dependencies, messageKey(context.req.param()));
-      if (standing === undefined) throw notFound('such message');
-      return context.body(encodeMessageView(standing), 200, { 'content-type': 'application/json' });
+      const detail = await messageDetail(dependencies, messageKey(context.req.param()));
+      if (detail === undefined) throw notFound('such message');
+      return context.body(encodeMessageView(detail), 200, { 'content-type': 'application/json' });
     },
   );
 

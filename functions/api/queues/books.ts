@@ -64,7 +64,7 @@ type BooksContext = {
 const COUNTING_MS = 15_000;
 
 /** Messages counted in parallel; each takes two small reads. */
-const PAGE = 40;
+const PAGE_SIZE = 40;
 
 /**
  * The number of messages accepted in a window, and of their deliveries by state, counted from the records. Out of time,
@@ -83,7 +83,7 @@ export async function countBooks(
   let marker = from;
   do {
     const page = await messageListings.accepted(window, {
-      limit: PAGE,
+      limit: PAGE_SIZE,
       ...(marker === undefined ? {} : { marker }),
     });
     const counted = await Promise.all(

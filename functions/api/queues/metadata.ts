@@ -126,7 +126,7 @@ const pointer = z
   .regex(/^\/metadata\/(?:[^~]|~[01])*$/, POINTER_RULE)
   .refine((path) => !path.split('/').includes('__proto__'), POINTER_RULE);
 
-const valued = { path: pointer, value: z.unknown() };
+const valueFields = { path: pointer, value: z.unknown() };
 
 /** A JSON patch (RFC 6902) of a queue's metadata. */
 export const queuePatchSchema = z
@@ -134,9 +134,9 @@ export const queuePatchSchema = z
     z.discriminatedUnion(
       'op',
       [
-        z.strictObject({ op: z.literal('add'), ...valued }),
-        z.strictObject({ op: z.literal('replace'), ...valued }),
-        z.strictObject({ op: z.literal('test'), ...valued }),
+        z.strictObject({ op: z.literal('add'), ...valueFields }),
+        z.strictObject({ op: z.literal('replace'), ...valueFields }),
+        z.strictObject({ op: z.literal('test'), ...valueFields }),
         z.strictObject({ op: z.literal('remove'), path: pointer }),
         z.strictObject({ op: z.literal('move'), from: pointer, path: pointer }),
         z.strictObject({ op: z.literal('copy'), from: pointer, path: pointer }),
@@ -182,17 +182,17 @@ function valueFaults(value: unknown, field: string): FieldError[] {
 
 /**
  * A copy of the metadata with the whole patch applied.
- * @param checked validates the result of each operation before the next operation reads it
+ * @param validate validates the result of each operation before the next operation reads it
  * @throws RefusedRequest `conflict` if a path does not exist or a test fails, as in Zaqar
  */
 export function applyPatch(
   metadata: Record<string, unknown>,
   patch: QueuePatch,
-  checked: (metadata: unknown) => Record<string, unknown>,
+  validate: (metadata: unknown) => Record<string, unknown>,
 ): Record<string, unknown> {
   let current = metadata;
   for (const [index, operation] of patch.entries())
-    current = checked(applyOperation(current, operation, index));
+    current = validate(applyOperation(current, operation, index));
   return current;
 }
 

@@ -147,7 +147,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       tag: 'queues',
       summary: 'Deletes a queue with its subscriptions',
       description: 'Cancels its pending deliveries.',
-      answers: { 204: noBody('The queue does not exist (any more).') },
+      answers: { 204: noBody('The queue is deleted, or did not exist.') },
       refuses: [400, 404, 409],
     },
     async (context) => {

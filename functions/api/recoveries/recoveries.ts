@@ -21,7 +21,7 @@ export type RecoveriesContext = {
   settings: { retentionMs: number; retryAfterCapMs: number };
 };
 
-/** By then the eventually consistent listings contain the latest failures, and the recovery's record is written. */
+/** When operate begins, the eventually consistent listings have the latest failures, and the record is written. */
 const BEGIN_AFTER_SECONDS = 3;
 
 /**

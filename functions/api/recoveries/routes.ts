@@ -15,7 +15,7 @@ const RECOVERIES = '/v2/queues/:queue/recoveries';
 const RECOVERY = `${RECOVERIES}/:recovery` as const;
 
 const recoveryRequestSchema = z.strictObject({
-  since: timeField.describe('Begin of the window of acceptance times, inclusive.'),
+  since: timeField.describe('Start of the window of acceptance times, inclusive.'),
   until: timeField.describe(
     'End of the window of acceptance times, exclusive. A time in the future means now.',
   ),

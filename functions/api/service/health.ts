@@ -32,7 +32,7 @@ export type Health = {
 /** Counting stops here, to bound the cost. */
 const MAX_OVERDUE = 1_000;
 
-/** The queue name that the checks read. No such queue need exist. */
+/** The queue name that the checks read. The queue need not exist. */
 const PROBE_QUEUE = 'health';
 
 /** Whether the tables and SQS queues of the deployment answer. A failed check is a result and does not throw. */

@@ -47,7 +47,7 @@ export function addServiceRoutes(
   dependencies: ApiDependencies,
   routes: readonly Route[],
 ): void {
-  let described: { url: string; text: string } | undefined;
+  let cachedDocument: { url: string; text: string } | undefined;
 
   addRoute(
     {
@@ -61,13 +61,13 @@ export function addServiceRoutes(
     },
     async (context) => {
       const url = context.env.publicUrl;
-      if (described?.url !== url) {
+      if (cachedDocument?.url !== url) {
         // Imported on demand, so that other requests do not wait for it after a cold start.
         const { openApiDocument } = await import('../openapi-document.ts');
         const document = openApiDocument({ routes, version: dependencies.settings.version, url });
-        described = { url, text: JSON.stringify(document) };
+        cachedDocument = { url, text: JSON.stringify(document) };
       }
-      return context.body(described.text, 200, { 'content-type': 'application/json' });
+      return context.body(cachedDocument.text, 200, { 'content-type': 'application/json' });
     },
   );
 

@@ -20,7 +20,7 @@ export type NewConfirmationContext = Pick<PublishToOneContext, 'clock'> & {
 
 export type ConfirmationContext = NewConfirmationContext & {
   registry: Pick<Registry, 'findQueue'>;
-  /** Every new subscriber must confirm, also where the metadata of its queue does not require it. */
+  /** Every new subscriber must confirm, even if the metadata of its queue does not require it. */
   settings: { subscriptionConfirmation: boolean };
 };
 
@@ -30,7 +30,7 @@ export type SendConfirmationContext = NewConfirmationContext &
     journal: Journal;
   };
 
-/** As long as the token's hash, which is what is stored. */
+/** The size of the SHA-256 hash that is stored instead of the token. */
 const TOKEN_BYTES = 32;
 
 /** The token for the link, and the state that the subscription stores until the subscriber confirms. */

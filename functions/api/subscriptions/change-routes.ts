@@ -100,7 +100,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       id: 'unsubscribe',
       tag: 'subscriptions',
       summary: 'Deletes a subscription, and cancels its pending deliveries',
-      answers: { 204: noBody('The subscription does not exist (any more).') },
+      answers: { 204: noBody('The subscription is deleted, or did not exist.') },
       refuses: [400, 404, 409],
     },
     async (context) => {

@@ -98,10 +98,10 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
 }
 
 /** Subscriptions in one read. With options of 64 KiB each, they still fit into one import. */
-const PAGE = 10;
+const PAGE_SIZE = 10;
 
 /**
- * The present subscriptions of a queue from `marker` on: at least one read, at most 500, while `fits` accepts them.
+ * The present subscriptions of a queue from `marker` on: at least one read; then up to 500, while `fits` accepts them.
  * @throws InvalidMarkerError
  */
 async function readExportPage(
@@ -113,7 +113,7 @@ async function readExportPage(
   let next = marker;
   for (;;) {
     const page = await registry.listSubscriptions(queue, {
-      limit: PAGE,
+      limit: PAGE_SIZE,
       ...(next !== undefined && { marker: next }),
     });
     const now = clock.now();

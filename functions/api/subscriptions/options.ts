@@ -95,7 +95,7 @@ export const optionsSchema = z.strictObject({
     .number(RATE_RULE)
     .min(MIN_PER_SECOND, RATE_RULE)
     .max(MAX_PER_SECOND, RATE_RULE)
-    .describe('The most attempts a second.')
+    .describe('Maximum number of attempts a second.')
     .exactOptional(),
   event_types: eventTypes.describe('Receives only messages of these types.').exactOptional(),
   filter: contentFilter.exactOptional(),

@@ -96,7 +96,7 @@ function parseOptions(
   return { ...others, ...(policy && { _retry_policy: policy }) };
 }
 
-/** The body of a subscribing request. */
+/** The body of a request to subscribe. */
 const subscriptionRequestSchema = z.strictObject({
   subscriber: z.string(),
   ttl: seconds(1, MAX_TTL_SECONDS)

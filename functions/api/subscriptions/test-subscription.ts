@@ -31,7 +31,7 @@ export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDe
         'Waits up to 3 s for the first attempt. The filter and event types of the subscription are ignored.',
       body: optionalJsonBody(testRequestSchema),
       answers: {
-        200: json('The first attempt is made.', testAnswerSchema),
+        200: json('The first attempt has ended, or the delivery ended without one.', testAnswerSchema),
         202: json('The first attempt has not finished yet.', testAnswerSchema),
       },
       refuses: [400, 404, 409, 413],

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import { firstField } from '../fields.ts';
-import { eventTime, isObject, text, typeText, type IngressContent, type ReadContent } from './fields.ts';
+import { eventTime, isObject, text, typeText, type IngressContent, type ContentReading } from './fields.ts';
 import { propertySource, wholeSource, type Json } from '../json-slice.ts';
 
 /**
@@ -18,7 +18,7 @@ const attributesSchema = z.object({
 });
 
 /** Reads CloudEvents' JSON format. An event without data is valid; subscribers receive `null`. */
-export function readStructuredCloudEvent(json: Json): ReadContent {
+export function readStructuredCloudEvent(json: Json): ContentReading {
   const data = structuredData(json);
   return data.ok ? readAttributes(json.value, data.source) : data;
 }
@@ -47,13 +47,13 @@ export function isCloudEventAttribute(name: string): boolean {
 }
 
 /**
- * Reads binary mode: context attributes as message attributes, the whole body as data. Undefined: no such
- * attributes.
+ * Reads binary mode: context attributes as message attributes, the whole body as data. Undefined if the message
+ * has no such attributes.
  */
 export function readBinaryCloudEvent(
   json: Json,
   attributes: Record<string, string>,
-): ReadContent | undefined {
+): ContentReading | undefined {
   const named = Object.fromEntries(
     Object.entries(attributes).flatMap(([name, value]) => {
       const attribute = ATTRIBUTE_NAME.exec(name)?.groups?.['attribute'];
@@ -63,7 +63,7 @@ export function readBinaryCloudEvent(
   return Object.hasOwn(named, 'specversion') ? readAttributes(named, wholeSource(json)) : undefined;
 }
 
-function readAttributes(value: unknown, data: string): ReadContent {
+function readAttributes(value: unknown, data: string): ContentReading {
   const parsed = attributesSchema.safeParse(value);
   if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };
   const { id, source, type, time, queue } = parsed.data;

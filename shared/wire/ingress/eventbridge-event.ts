@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { firstField } from '../fields.ts';
 import { propertySource, type Json } from '../json-slice.ts';
-import { eventTime, text, typeText, type IngressContent, type ReadContent } from './fields.ts';
+import { eventTime, text, typeText, type IngressContent, type ContentReading } from './fields.ts';
 
 const eventBridgeEvent = z.object({
   id: text.exactOptional(),
@@ -19,7 +19,7 @@ export function isEventBridgeEvent(value: Record<string, unknown>): boolean {
  * Reads an EventBridge event: `detail` is the data; the rest of the envelope is dropped ("Events in Amazon
  * EventBridge", user guide).
  */
-export function readEventBridgeEvent(json: Json): ReadContent {
+export function readEventBridgeEvent(json: Json): ContentReading {
   const parsed = eventBridgeEvent.safeParse(json.value);
   if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };
   const data = propertySource(json, 'detail');

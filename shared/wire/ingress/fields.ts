@@ -20,7 +20,7 @@ export type IngressContent = {
   routedBy: readonly string[];
 };
 
-export type ReadContent = { ok: true; content: IngressContent } | { ok: false; reason: UnreadableReason };
+export type ContentReading = { ok: true; content: IngressContent } | { ok: false; reason: UnreadableReason };
 
 /** Storable text: a lone surrogate cannot be encoded in UTF-8. */
 export const text = z

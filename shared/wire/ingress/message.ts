@@ -48,17 +48,17 @@ export type IngressRoutes = Readonly<Record<string, string | readonly string[]>>
  * ignored.
  */
 export function parseIngress(received: ReceivedMessage, routes: IngressRoutes): ParsedIngress {
-  const read = unwrapped(received);
+  const read = unwrap(received);
   if (!read.ok) return read;
   const { content, topic, attributes, version } = read;
   const queue = attributes[QUEUE_ATTRIBUTE] ?? content.queue ?? routedQueue(content, routes);
-  if (queue === undefined) return refused('queue_missing');
+  if (queue === undefined) return refusal('queue_missing');
   const fault = faultOfQueue(queue, topic, routes);
-  if (fault !== undefined) return refused(fault);
-  return accepted({ queue, ...identityOf(content, received) }, content, { ...received, version });
+  if (fault !== undefined) return refusal(fault);
+  return acceptedMessage({ queue, ...identityOf(content, received) }, content, { ...received, version });
 }
 
-type Unwrapped = {
+type UnwrappedMessage = {
   ok: true;
   content: IngressContent;
   /** ARN and name of its SNS topic; empty for other messages. */
@@ -67,12 +67,12 @@ type Unwrapped = {
   version: string;
 };
 
-function unwrapped(received: ReceivedMessage): Unwrapped | Extract<ParsedIngress, { ok: false }> {
+function unwrap(received: ReceivedMessage): UnwrappedMessage | Extract<ParsedIngress, { ok: false }> {
   const outer = parseJson(received.body);
   if (outer === undefined) return { ok: false, reason: 'not_json' };
   const notification = unwrapNotification(outer);
   if (!notification.ok) return notification;
-  const { inner, attributes, ...wrapping } = notification.wrapping ?? {
+  const { inner, attributes, ...outerContent } = notification.content ?? {
     inner: outer,
     attributes: {},
     routedBy: [],
@@ -80,25 +80,25 @@ function unwrapped(received: ReceivedMessage): Unwrapped | Extract<ParsedIngress
   const all = { ...attributes, ...received.attributes };
   const read = readContent(inner, all);
   if (!read.ok) return read;
-  const routedBy = [...read.content.routedBy, ...wrapping.routedBy];
-  const content: IngressContent = { ...wrapping, ...read.content, routedBy };
+  const routedBy = [...read.content.routedBy, ...outerContent.routedBy];
+  const content: IngressContent = { ...outerContent, ...read.content, routedBy };
   // SNS sets a new time on each publish, so it cannot distinguish versions.
   const version = versionOf({ ...content, timestamp: read.content.timestamp });
-  return { ok: true, content, topic: wrapping.routedBy, attributes: all, version };
+  return { ok: true, content, topic: outerContent.routedBy, attributes: all, version };
 }
 
-function refused(reason: UnreadableReason): ParsedIngress {
+function refusal(reason: UnreadableReason): ParsedIngress {
   return { ok: false, reason };
 }
 
-function accepted(
+function acceptedMessage(
   named: Pick<MessageHead, 'queue' | 'id' | 'originalId'>,
   { type, timestamp, data, ttl, delay }: IngressContent,
   { sentAt, version }: Pick<ReceivedMessage, 'sentAt'> & { version: string },
 ): ParsedIngress {
   // Reserved for Posthaste: a forged confirmation request would reach unconfirmed subscribers.
-  if (type === CONFIRMATION_TYPE) return refused('invalid_field:type');
-  if (isConfirmationId(named.id)) return refused('invalid_field:id');
+  if (type === CONFIRMATION_TYPE) return refusal('invalid_field:type');
+  if (isConfirmationId(named.id)) return refusal('invalid_field:id');
   const head: MessageHead = {
     ...named,
     ...(type === undefined ? {} : { type }),
@@ -121,8 +121,8 @@ function routedQueue({ routedBy }: IngressContent, routes: IngressRoutes): strin
 }
 
 /**
- * A topic with a list may publish to these queues only, even if its messages name other queues. SNS sets the topic ARN,
- * so it can be trusted.
+ * A topic with a list may publish to these queues only, even if its messages name other queues. SNS sets the topic
+ * ARN, so it can be trusted.
  */
 function faultOfQueue(
   queue: string,

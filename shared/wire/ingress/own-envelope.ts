@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { MAX_DELAY_SECONDS } from '../../domain/retry/wake-up-plan.ts';
 import { firstField } from '../fields.ts';
-import { text, typeText, type IngressContent, type ReadContent } from './fields.ts';
+import { text, typeText, type IngressContent, type ContentReading } from './fields.ts';
 import { propertySource, type Json } from '../json-slice.ts';
 
 /** Longest `ttl`: exceeds any retention, and is safe to add to a time. */
@@ -26,7 +26,7 @@ export function isOwnEnvelope(value: Record<string, unknown>): boolean {
 }
 
 /** Reads Posthaste's envelope: `data` or `dataRef`, and optional fields. */
-export function readOwnEnvelope(json: Json): ReadContent {
+export function readOwnEnvelope(json: Json): ContentReading {
   const parsed = ownEnvelope.safeParse(json.value);
   if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };
   const { id, dataRef, ...rest } = parsed.data;

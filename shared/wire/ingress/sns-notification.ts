@@ -27,16 +27,16 @@ function isNotification(value: unknown): boolean {
 
 /**
  * Unwraps an SNS notification ("Amazon SNS message and JSON formats", SNS developer guide). Only the outermost one:
- * a nested notification is data. `wrapping` is undefined for anything else.
+ * a nested notification is data. `content` is undefined for anything else.
  */
 export function unwrapNotification(
   json: Json,
-): { ok: true; wrapping: NotificationContent | undefined } | { ok: false; reason: UnreadableReason } {
-  if (!isNotification(json.value)) return { ok: true, wrapping: undefined };
+): { ok: true; content: NotificationContent | undefined } | { ok: false; reason: UnreadableReason } {
+  if (!isNotification(json.value)) return { ok: true, content: undefined };
   const parsed = notification.safeParse(json.value);
   if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };
   const { MessageId, TopicArn, Message, Subject, Timestamp, MessageAttributes } = parsed.data;
-  const wrapping: NotificationContent = {
+  const content: NotificationContent = {
     inner: parseJson(Message) ?? { source: JSON.stringify(Message), value: Message },
     attributes: Object.fromEntries(
       Object.entries(MessageAttributes ?? {}).map(([name, { Value }]) => [name, Value]),
@@ -46,5 +46,5 @@ export function unwrapNotification(
     timestamp: Timestamp,
     routedBy: [TopicArn, TopicArn.slice(TopicArn.lastIndexOf(':') + 1)],
   };
-  return { ok: true, wrapping };
+  return { ok: true, content };
 }

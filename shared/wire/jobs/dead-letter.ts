@@ -19,27 +19,27 @@ export const REASON_ATTRIBUTE = 'reason';
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * Redrives an ingress dead letter unchanged; dispatch judges it again. Its original id travels along, because SQS
- * assigns a new one. Skips it as `too_large` if the id does not fit: without it, subscribers would receive the
+ * Redrives an ingress dead letter unchanged; dispatch validates it again. An attribute keeps its original id, because
+ * SQS assigns a new one. Skips it as `too_large` if the id does not fit: without it, subscribers would receive the
  * message again under another id.
  */
 export function readIngressDeadLetter({ id, body, attributes, group }: DeadLetter): DeadLetterReading {
-  const firstLife = attributes[ID_ATTRIBUTE] ?? { type: 'String', text: id };
+  const originalId = attributes[ID_ATTRIBUTE] ?? { type: 'String', text: id };
   const senderAttributes = Object.fromEntries(
     Object.entries(attributes).filter(([name]) => name !== REASON_ATTRIBUTE),
   );
-  const all = withReservedAttributes(senderAttributes, { [ID_ATTRIBUTE]: firstLife });
+  const all = withReservedAttributes(senderAttributes, { [ID_ATTRIBUTE]: originalId });
   if (Buffer.byteLength(body) + bytesOf(all) > MAX_BYTES) return { kind: 'skip', reason: 'too_large' };
   return {
     kind: 'redrive',
     message: { to: 'ingress', body, attributes: all, ...(group === undefined ? {} : { group }) },
-    identity: 'text' in firstLife ? firstLife.text : id,
+    identity: 'text' in originalId ? originalId.text : id,
   };
 }
 
 /**
  * Redrives a job to the delivery queue and a wake-up to the retry queue, which have separate concurrency. Skips
- * what deliver cannot parse, with the reason. Deliver reads no attributes.
+ * what deliver cannot parse, with the reason. Drops the attributes, because deliver reads none.
  */
 export function readDeliveryDeadLetter({ body }: DeadLetter): DeadLetterReading {
   const parsed = parseWork(body);

@@ -83,10 +83,10 @@ const envelope = z.object({ v: z.unknown().optional(), kind: z.unknown().optiona
  */
 export function parseWork(text: string): ParsedWork {
   const json = parseJson(text);
-  if (json === undefined) return refused('not_json');
+  if (json === undefined) return refusal('not_json');
   const outer = envelope.safeParse(json.value);
-  if (!outer.success) return refused(`invalid_field:${firstField(outer.error)}`);
-  if (outer.data.v !== WIRE_VERSION) return refused('unknown_version');
+  if (!outer.success) return refusal(`invalid_field:${firstField(outer.error)}`);
+  if (outer.data.v !== WIRE_VERSION) return refusal('unknown_version');
   switch (outer.data.kind) {
     case 'job':
       return parseJob(json);
@@ -95,17 +95,17 @@ export function parseWork(text: string): ParsedWork {
     case 'wake_up':
       return parseWakeUp(json);
     default:
-      return refused('unknown_kind');
+      return refusal('unknown_kind');
   }
 }
 
-function refused(reason: UnreadableReason): ParsedWork {
+function refusal(reason: UnreadableReason): ParsedWork {
   return { ok: false, reason };
 }
 
 function parseJob(json: Json): ParsedWork {
   const parsed = job.safeParse(json.value);
-  if (!parsed.success) return refused(`invalid_field:${firstField(parsed.error)}`);
+  if (!parsed.success) return refusal(`invalid_field:${firstField(parsed.error)}`);
   const { payloadKey, queue, messageId, subscriptionId, bucket, ...rest } = parsed.data;
   const body = bodyIn(json, payloadKey);
   if (!body.ok) return body;
@@ -115,7 +115,7 @@ function parseJob(json: Json): ParsedWork {
 
 function parseChunkJob(json: Json): ParsedWork {
   const parsed = chunkJob.safeParse(json.value);
-  if (!parsed.success) return refused(`invalid_field:${firstField(parsed.error)}`);
+  if (!parsed.success) return refusal(`invalid_field:${firstField(parsed.error)}`);
   const { payloadKey, queue, messageId, bucket, chunk, ...rest } = parsed.data;
   const body = bodyIn(json, payloadKey);
   if (!body.ok) return body;
@@ -143,7 +143,7 @@ function inlineBody(json: Json): BodyReading {
 
 function parseWakeUp(json: Json): ParsedWork {
   const parsed = wakeUp.safeParse(json.value);
-  if (!parsed.success) return refused(`invalid_field:${firstField(parsed.error)}`);
+  if (!parsed.success) return refusal(`invalid_field:${firstField(parsed.error)}`);
   const { queue, messageId, subscriptionId, bucket, ...rest } = parsed.data;
   return { ok: true, value: { kind: 'wake_up', key: { queue, messageId, subscriptionId, bucket }, ...rest } };
 }

@@ -45,16 +45,16 @@ const envelope = z.object({ v: z.unknown().optional(), kind: z.unknown().optiona
  */
 export function parseOperation(text: string): ParsedOperation {
   const json = parseJson(text);
-  if (json === undefined) return refused('not_json');
+  if (json === undefined) return refusal('not_json');
   const outer = envelope.safeParse(json.value);
-  if (!outer.success) return refused(`invalid_field:${firstField(outer.error)}`);
-  if (outer.data.v !== WIRE_VERSION) return refused('unknown_version');
+  if (!outer.success) return refusal(`invalid_field:${firstField(outer.error)}`);
+  if (outer.data.v !== WIRE_VERSION) return refusal('unknown_version');
   const parsed = operation.safeParse(json.value);
   if (parsed.success) return { ok: true, value: parsed.data };
   const field = firstField(parsed.error);
-  return refused(field === 'kind' ? 'unknown_kind' : `invalid_field:${field}`);
+  return refusal(field === 'kind' ? 'unknown_kind' : `invalid_field:${field}`);
 }
 
-function refused(reason: UnreadableReason): ParsedOperation {
+function refusal(reason: UnreadableReason): ParsedOperation {
   return { ok: false, reason };
 }

@@ -14,7 +14,7 @@ export type NoticeData =
 export const undeliverableNoticeSchema = deliveryViewSchema.extend({
   /** HTTP status of the last attempt; null if there was no response. */
   lastStatus: z.int().nullable(),
-  /** `s3://bucket/key` of the message as JSON; the data is under `data`. */
+  /** `s3://bucket/key` of the stored message, a JSON object; its `data` is the data. */
   dataRef: z.string().exactOptional(),
 });
 

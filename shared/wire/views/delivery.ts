@@ -18,6 +18,7 @@ export const attemptView = z.object({
   statusCode: z.int().exactOptional(),
   error: z.string().exactOptional(),
   snippet: z.string().exactOptional(),
+  /** Leases that expired on this attempt: requests that may have reached the subscriber unrecorded. */
   lost: z.int().positive().exactOptional(),
 });
 

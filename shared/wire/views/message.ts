@@ -17,7 +17,7 @@ export const messageViewSchema = z.object({
   /** Subscriptions that matched when it was accepted. */
   matched: count,
   filtered: count,
-  /** Not yet sent to all of its many subscriptions: `matched` and `filtered` grow. */
+  /** Dispatch has not yet sent it to all subscriptions: `matched` and `filtered` still grow. */
   unfinished: z.literal(true).exactOptional(),
   /** Recorded deliveries. */
   deliveries: z.object({
@@ -69,7 +69,7 @@ export function messageSummary({
 }
 
 /** The message as JSON text; its data is inserted byte for byte, without reserialising. */
-export function encodeMessageView({ data, ...standing }: MessageDetail): string {
-  const view = messageSummary({ ...standing, bodyKept: data !== undefined });
+export function encodeMessageView({ data, ...detail }: MessageDetail): string {
+  const view = messageSummary({ ...detail, bodyKept: data !== undefined });
   return data === undefined ? JSON.stringify(view) : spliceRaw(view, 'body', data);
 }

@@ -21,7 +21,7 @@ const optionsView = z.looseObject({
   filter: z.unknown().exactOptional(),
 } satisfies Record<keyof SubscriptionOptions, z.ZodType>);
 
-/** State of a missing confirmation: `asked`, or `owed` if the request may not have been sent. */
+/** State of a pending confirmation: `asked`, or `owed` if the request may not have been sent. */
 export const confirmationSchema = z.enum(CONFIRMATION_STATES);
 
 /**
