@@ -15,7 +15,7 @@ import { lazyOperatorEvents, lazyPayloads, lazySchedules } from '../../shared/ad
 import { sqsHandler } from '../../shared/adapters/lambda/sqs-handler.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsDeadLetters, sqsUndeliverables } from '../../shared/adapters/sqs/dead-letters.ts';
-import { returningSooner } from '../../shared/adapters/sqs/failed-records.ts';
+import { earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsDeliveryQueue, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { deliverEnvironment } from '../../shared/config/environment.ts';
@@ -34,7 +34,7 @@ const journal = powertoolsJournal('deliver', environment);
 const deadline = invocationDeadline();
 const sqs = sqsClient({ deadline, journal });
 const deliverContext = deliverContextOf(environment, journal, deadline);
-const returnSooner = returningSooner({
+const returnSooner = earlyReturn({
   sqs,
   queueUrls: [environment.deliveryQueueUrl, environment.retryQueueUrl],
   random: Math.random,

@@ -11,7 +11,7 @@ import { lazyPayloads, lazyReferencedData } from '../../shared/adapters/lambda/o
 import { sqsHandler } from '../../shared/adapters/lambda/sqs-handler.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
-import { returningSooner } from '../../shared/adapters/sqs/failed-records.ts';
+import { earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsDeliveryQueue } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { dispatchEnvironment } from '../../shared/config/environment.ts';
@@ -27,7 +27,7 @@ const journal = powertoolsJournal('dispatch', environment);
 const deadline = invocationDeadline();
 const sqs = sqsClient({ deadline, journal });
 const dispatchContext = dispatchContextOf(environment, journal, deadline);
-const returnSooner = returningSooner({
+const returnSooner = earlyReturn({
   sqs,
   queueUrls: [environment.ingressQueueUrl],
   random: Math.random,

@@ -16,7 +16,7 @@ import { lazyPayloads, lazyScheduleRemoval } from '../../shared/adapters/lambda/
 import { sqsHandler } from '../../shared/adapters/lambda/sqs-handler.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
-import { returningSooner } from '../../shared/adapters/sqs/failed-records.ts';
+import { earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsOperations, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { operateEnvironment } from '../../shared/config/environment.ts';
@@ -32,7 +32,7 @@ const journal = powertoolsJournal('operate', environment);
 const deadline = invocationDeadline();
 const sqs = sqsClient({ deadline, journal });
 const operateContext = operateContextOf(environment, journal, deadline);
-const returnSooner = returningSooner({
+const returnSooner = earlyReturn({
   sqs,
   queueUrls: [environment.operationQueueUrl],
   random: Math.random,

@@ -4,7 +4,7 @@ type Entry<Value> = { value: Value; readAt: number; weight: number };
 
 type ReadCacheOptions<Value> = {
   clock: Pick<Clock, 'now'>;
-  /** Maximum age of a cached answer in milliseconds. 0 disables the cache. */
+  /** Maximum age of a cached value in milliseconds. 0 disables the cache. */
   maxAgeMs: number;
   /** Limit on the total weight of all entries. The oldest entries are evicted first. */
   maxWeight: number;
@@ -28,8 +28,8 @@ type ReadCache<Value> = {
 /** A cache of read results. `undefined` (not found) is never cached, and removes an earlier entry. */
 export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Value> {
   const entries = new Map<string, Entry<Value>>();
-  const underWay = new Map<string, Promise<Value | undefined>>();
-  const aboutToBegin = new Map<string, Promise<Value | undefined>>();
+  const inFlight = new Map<string, Promise<Value | undefined>>();
+  const deferred = new Map<string, Promise<Value | undefined>>();
   let total = 0;
 
   const forget = (name: string): void => {
@@ -60,25 +60,25 @@ export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Va
   };
 
   /**
-   * Messages of a batch are handled in step and ask one after the other. The read is deferred by one microtask so
-   * that they share it.
+   * The messages of a batch are handled in step and request the same read one after the other. It is deferred by one
+   * microtask, so that they share it.
    */
   const fresh: ReadCache<Value>['fresh'] = (name, read) => {
-    const awaited = aboutToBegin.get(name);
+    const awaited = deferred.get(name);
     if (awaited !== undefined) return awaited;
     const reading = Promise.resolve().then(() => {
-      aboutToBegin.delete(name);
+      deferred.delete(name);
       return readNow(name, read);
     });
-    aboutToBegin.set(name, reading);
+    deferred.set(name, reading);
     return reading;
   };
 
   const shared: ReadCache<Value>['fresh'] = (name, read) => {
-    const reading = underWay.get(name);
+    const reading = inFlight.get(name);
     if (reading !== undefined) return reading;
-    const started = readNow(name, read).finally(() => underWay.delete(name));
-    underWay.set(name, started);
+    const started = readNow(name, read).finally(() => inFlight.delete(name));
+    inFlight.set(name, started);
     return started;
   };
 

@@ -6,7 +6,7 @@ import { OutOfTimeError, requestMs, type CallDeadline } from '../lambda/invocati
 /** A request that has not connected by then is retried on another connection. */
 const CONNECTION_TIMEOUT_MS = 1_000;
 
-/** Far above what these services take for the at most 1 MiB of a request or response. */
+/** These services take far less, for requests and responses of at most 1 MiB. */
 const REQUEST_TIMEOUT_MS = 3_000;
 
 /**
@@ -24,9 +24,9 @@ type Handle = NodeHttpHandler['handle'];
 export type BodyForm = 'stream' | 'bytes';
 
 /**
- * Requests that always end, with a complete response or with an error that the SDK retries. The SDK has no
- * timeout by default, and its timeout ends with the headers. Reading the body here makes a broken body retryable
- * too.
+ * Requests that always end, with a complete response or with an error that the SDK retries. The SDK has no timeout
+ * by default, and its timeout covers only the time until the headers. Reading the body here makes a broken body
+ * retryable too.
  */
 export class RequestsUntilDeadline extends NodeHttpHandler {
   readonly #deadline: CallDeadline;

@@ -10,7 +10,7 @@ import type {
 } from '../../domain/delivery/chunk.ts';
 import { chunkItemKeyOf, chunkKeyOf } from './delivery-keys.ts';
 import { expression, type Expression } from './writes.ts';
-import { decoded, decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { decode, decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
 
 /** Stored code of a member without a result. */
 const PENDING = 0;
@@ -33,7 +33,7 @@ const successSchema = z
     };
   });
 
-const stateSchema = z.union([
+const memberStateSchema = z.union([
   z.literal(PENDING).transform((): MemberState => 'pending'),
   z.literal(OWN).transform((): MemberState => 'separate'),
   successSchema,
@@ -42,7 +42,7 @@ const stateSchema = z.union([
 const chunkSchema = z.object({
   acceptedAt: number.exactOptional(),
   /** By subscription id. */
-  members: z.record(z.string(), stateSchema).exactOptional(),
+  members: z.record(z.string(), memberStateSchema).exactOptional(),
   early: z.set(z.string()).exactOptional(),
   lease: z.object({ owner: z.string(), until: number }).exactOptional(),
   updatedAt: number,
@@ -58,9 +58,9 @@ const keySchema = z.object({ pk: z.string(), sk: z.string() }).transform((item, 
 
 /** @throws UnreadableRecordError */
 export function chunkOfItem(item: unknown): Chunk {
-  const { members, early, lease, acceptedAt, updatedAt, expiresAt } = decodedRecord(chunkSchema, item);
+  const { members, early, lease, acceptedAt, updatedAt, expiresAt } = decodeRecord(chunkSchema, item);
   return {
-    key: decoded(keySchema, item),
+    key: decode(keySchema, item),
     acceptedAt: acceptedAt ?? 0,
     ...(members === undefined ? {} : { members: new Map(Object.entries(members)) }),
     excluded: early ?? new Set(),
@@ -78,46 +78,46 @@ export function stateItemOf(state: MemberState): unknown {
   return [startedAt, durationMs, statusCode, ...(snippet === undefined ? [] : [snippet])];
 }
 
-/** A chunk's transition as an update. A refusal returns the current item. */
+/** A chunk's transition as an update request. If its condition fails, the response contains the current item. */
 export function chunkUpdateOf({ key, expect, change }: ChunkTransition) {
-  const to = expression();
+  const expr = expression();
   return {
     Key: chunkItemKeyOf(key),
-    UpdateExpression: updateOf(change, to),
-    ConditionExpression: conditionOf(expect, to),
+    UpdateExpression: updateOf(change, expr),
+    ConditionExpression: conditionOf(expect, expr),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
-    ...to.attributes(),
+    ...expr.attributes(),
   };
 }
 
 /** Domain `chunkHolds` as a condition expression. A comparison with a missing attribute is false. */
-function conditionOf(expect: ChunkExpectation, to: Expression): string {
+function conditionOf(expect: ChunkExpectation, expr: Expression): string {
   switch (expect.kind) {
     case 'unclaimed':
-      return `attribute_not_exists(${to.name('members')})`;
+      return `attribute_not_exists(${expr.name('members')})`;
     case 'leased':
       return [
-        `${to.name('lease', 'owner')} = ${to.value(expect.owner)}`,
-        ...expect.pending.map((id) => isPending(id, to)),
+        `${expr.name('lease', 'owner')} = ${expr.value(expect.owner)}`,
+        ...expect.pending.map((id) => isPending(id, expr)),
       ].join(' AND ');
     case 'lease_expired':
-      return `${to.name('lease', 'owner')} = ${to.value(expect.lease.owner)} AND ${to.name('lease', 'until')} = ${to.value(expect.lease.until)}`;
+      return `${expr.name('lease', 'owner')} = ${expr.value(expect.lease.owner)} AND ${expr.name('lease', 'until')} = ${expr.value(expect.lease.until)}`;
     case 'member':
       return expect.state === 'pending'
-        ? isPending(expect.subscriptionId, to)
-        : `${to.name('members', expect.subscriptionId)}[0] = ${to.value(expect.state.startedAt)}`;
+        ? isPending(expect.subscriptionId, expr)
+        : `${expr.name('members', expect.subscriptionId)}[0] = ${expr.value(expect.state.startedAt)}`;
   }
 }
 
-function isPending(subscriptionId: string, to: Expression): string {
-  return `${to.name('members', subscriptionId)} = ${to.value(stateItemOf('pending'))}`;
+function isPending(subscriptionId: string, expr: Expression): string {
+  return `${expr.name('members', subscriptionId)} = ${expr.value(stateItemOf('pending'))}`;
 }
 
 /**
  * Domain `applyToChunk` as an update expression, except that `expiresAt` may move by the difference between
  * clocks.
  */
-function updateOf(change: ChunkChange, to: Expression): string {
+function updateOf(change: ChunkChange, expr: Expression): string {
   const { claim, states = [], exclude, lease, updatedAt, expiresAt } = change;
   const fields = {
     v: RECORD_VERSION,
@@ -133,12 +133,12 @@ function updateOf(change: ChunkChange, to: Expression): string {
     [ttlAttribute]: ttlOf(expiresAt),
   };
   const sets = [
-    ...Object.entries(fields).map(([name, value]) => `${to.name(name)} = ${to.value(value)}`),
-    ...[...states].map(([id, state]) => `${to.name('members', id)} = ${to.value(stateItemOf(state))}`),
+    ...Object.entries(fields).map(([name, value]) => `${expr.name(name)} = ${expr.value(value)}`),
+    ...[...states].map(([id, state]) => `${expr.name('members', id)} = ${expr.value(stateItemOf(state))}`),
   ];
   return [
     `SET ${sets.join(', ')}`,
-    ...(exclude === undefined ? [] : [`ADD ${to.name('early')} ${to.value(new Set([exclude]))}`]),
-    ...(lease === null ? [`REMOVE ${to.name('lease')}`] : []),
+    ...(exclude === undefined ? [] : [`ADD ${expr.name('early')} ${expr.value(new Set([exclude]))}`]),
+    ...(lease === null ? [`REMOVE ${expr.name('lease')}`] : []),
   ].join(' ');
 }

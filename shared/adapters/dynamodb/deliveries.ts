@@ -9,7 +9,7 @@ import { deliveryItemKeySchema, deliveryItemOf, deliveryOf } from './delivery-it
 import { chunkItemKeyOf, itemKeyOf, overduePartition, shards } from './delivery-keys.ts';
 import { conditionOf, updateOf } from './delivery-write.ts';
 import { conditional, expression, transactWrite } from './writes.ts';
-import { decoded, ttlOf } from './record.ts';
+import { decode, ttlOf } from './record.ts';
 import type { DynamoDBDocument, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 import { randomBytes } from 'node:crypto';
 
@@ -101,8 +101,8 @@ function updateRequest(
   renewal: Renewal,
   token: string,
 ) {
-  const to = expression();
-  const condition = conditionOf(expect, to);
+  const expr = expression();
+  const condition = conditionOf(expect, expr);
   const { expiresAt } = change;
   const renews = renewal === 'renews_expiry';
   return {
@@ -112,14 +112,14 @@ function updateRequest(
       key,
       change,
       { [TOKEN]: token, ...(renews ? { expiresAt, [ttlAttribute]: ttlOf(expiresAt) } : {}) },
-      to,
+      expr,
     ),
     ConditionExpression: renews
-      ? `${condition} AND ${to.name('expiresAt')} <= ${to.value(expiresAt)}`
+      ? `${condition} AND ${expr.name('expiresAt')} <= ${expr.value(expiresAt)}`
       : condition,
     ReturnValues: 'ALL_NEW',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    ...to.attributes(),
+    ...expr.attributes(),
   } as const;
 }
 
@@ -137,8 +137,8 @@ type LastKey = QueryCommandOutput['LastEvaluatedKey'];
 type Cursor = { shard: number; from?: LastKey };
 
 /**
- * The oldest overdue deliveries of all shards. Shards share the limit evenly; shares not used go to the other
- * shards in a further turn. If rounding up yields too many, the youngest are cut off.
+ * The oldest overdue deliveries of all shards. Each shard gets an even share of the limit; unused shares go to the
+ * other shards in another round. If rounding up yields too many, those due last are cut off.
  */
 async function overdueDeliveries(
   client: DynamoDBDocument,
@@ -183,8 +183,8 @@ const overdueSchema = z.object({ overdueAt: z.number() });
 
 function overdueOf(item: unknown): OverdueDelivery {
   return {
-    key: decoded(deliveryItemKeySchema, item),
-    overdueAt: decoded(overdueSchema, item).overdueAt,
+    key: decode(deliveryItemKeySchema, item),
+    overdueAt: decode(overdueSchema, item).overdueAt,
   };
 }
 

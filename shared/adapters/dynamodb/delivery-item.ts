@@ -22,7 +22,7 @@ import {
   notDeliveredSortOf,
   overduePartitionOf,
 } from './delivery-keys.ts';
-import { decoded, decodedRecord, withLongNames, RECORD_VERSION, withShortNames, ttlOf } from './record.ts';
+import { decode, decodeRecord, withLongNames, RECORD_VERSION, withShortNames, ttlOf } from './record.ts';
 
 const names = {
   number: 'n',
@@ -169,8 +169,8 @@ const deliverySchema = z.object(fields);
 /** @throws UnreadableRecordError */
 export function deliveryOf(item: unknown): Delivery {
   return {
-    key: decoded(deliveryItemKeySchema, item),
-    ...decodedRecord(deliverySchema, item),
+    key: decode(deliveryItemKeySchema, item),
+    ...decodeRecord(deliverySchema, item),
   };
 }
 

@@ -5,8 +5,8 @@ import type { ChunkKey, DeliveryKey, NextAttempt } from '../../domain/delivery/d
 import type { MessageKey } from '../../domain/message/message.ts';
 
 /**
- * One key of an index takes 1,000 writes a second, and a throttled index throttles its table. A queue or the
- * whole deployment may see more failures than that; one subscription rarely sees more than four times as many.
+ * One key of an index takes 1,000 writes a second, and a throttled index throttles its table. A queue or the whole
+ * deployment can have more failures than that; a single subscription rarely has more than 4,000 a second.
  */
 export const shards = { byQueue: 8, bySubscription: 4, byHour: 8, overdue: 8 } as const;
 
@@ -49,7 +49,7 @@ export function chunkKeyOf({ pk, sk }: ItemKey): ChunkKey | undefined {
 }
 
 /**
- * The item that records how far the slots of a subscription are reserved. Not the key of a message, because no
+ * The item with the time up to which the slots of a subscription are reserved. Not the key of a message, because no
  * bucket is called `slots`.
  */
 export function slotsItemKey({

@@ -19,9 +19,9 @@ import {
   sortableTime,
 } from './delivery-keys.ts';
 import { type BatchReading, type IndexPart, itemsByKey, readIndexPart } from './queries.ts';
-import { type Direction, listingOf, mergedPage, pageUpTo, placeAsked, timeOfPlace } from './pages.ts';
+import { type Direction, listingOf, mergedPage, pageUpTo, startPlaceOf, timeOfPlace } from './pages.ts';
 import { pageOfMessage, tallyOfMessage } from './message-deliveries.ts';
-import { decoded, UnreadableRecordError } from './record.ts';
+import { decode, UnreadableRecordError } from './record.ts';
 
 /** Listings of deliveries by the indexes of the deliveries table. AWS errors pass through. */
 export function dynamoDeliveryListings(
@@ -29,15 +29,15 @@ export function dynamoDeliveryListings(
   tableName: string,
   reading: BatchReading,
 ): DeliveryListings {
-  const listed = async (
+  const listPage = async (
     direction: Direction,
     selection: DeliverySelection,
     request: PageRequest,
   ): Promise<Page<ListedDelivery>> => {
     const listing = listingOf(`deliveries ${direction}`, selection);
-    const after = placeAsked(listing, request);
+    const after = startPlaceOf(listing, request);
     const parts = partsOf(selection, direction).map((part) =>
-      readIndexPart(client, tableName, { ...part, after }, listedOf),
+      readIndexPart(client, tableName, { ...part, after }, listedDeliveryOf),
     );
     const { found, readTo } = await mergedPage(parts, direction, request.limit);
     return pageUpTo(
@@ -48,8 +48,8 @@ export function dynamoDeliveryListings(
   };
 
   return {
-    newest: (selection, request) => listed('descending', selection, request),
-    oldest: (selection, request) => listed('ascending', selection, request),
+    newest: (selection, request) => listPage('descending', selection, request),
+    oldest: (selection, request) => listPage('ascending', selection, request),
     records: (keys) => recordsOf(client, tableName, keys, reading),
     ofMessage: (message, request) => pageOfMessage(client, tableName, message, request),
     tally: (message) => tallyOfMessage(client, tableName, message),
@@ -85,10 +85,10 @@ const entrySchema = z.object({
   status: z.enum(STATUSES),
 });
 
-function listedOf(entry: unknown): ListedDelivery {
-  const { notDeliveredSk, status } = decoded(entrySchema, entry);
+function listedDeliveryOf(entry: unknown): ListedDelivery {
+  const { notDeliveredSk, status } = decode(entrySchema, entry);
   return {
-    key: decoded(deliveryItemKeySchema, entry),
+    key: decode(deliveryItemKeySchema, entry),
     acceptedAt: timeOfPlace(notDeliveredSk),
     status,
   };
@@ -104,21 +104,21 @@ export async function recordsOf(
   keys: readonly DeliveryKey[],
   reading: BatchReading,
 ): Promise<DeliveryRecords> {
-  const found = (await itemsByKey(client, tableName, keys.map(itemKeyOf), reading)).map(readOf);
+  const found = (await itemsByKey(client, tableName, keys.map(itemKeyOf), reading)).map(readingOf);
   return {
     deliveries: found.flatMap((read) => ('delivery' in read ? [read.delivery] : [])),
     unreadable: found.filter((read) => 'error' in read),
   };
 }
 
-type Read = { delivery: Delivery } | { key: DeliveryKey; error: UnreadableRecordError };
+type RecordReading = { delivery: Delivery } | { key: DeliveryKey; error: UnreadableRecordError };
 
 /** An unreadable record must not fail the whole batch. */
-function readOf(item: unknown): Read {
+function readingOf(item: unknown): RecordReading {
   try {
     return { delivery: deliveryOf(item) };
   } catch (error) {
     if (!(error instanceof UnreadableRecordError)) throw error;
-    return { key: decoded(deliveryItemKeySchema, item), error };
+    return { key: decode(deliveryItemKeySchema, item), error };
   }
 }

@@ -12,68 +12,68 @@ type ExistingRecordExpectation = Exclude<Expectation, { kind: 'absent' }>;
  * Domain `holds` as a condition expression. Attempts are counted by `size`: a separate counter could disagree
  * with the list. A comparison with a missing attribute is false, except `<>`.
  */
-export function conditionOf(expect: ExistingRecordExpectation, to: Expression): string {
+export function conditionOf(expect: ExistingRecordExpectation, expr: Expression): string {
   switch (expect.kind) {
     case 'claimable':
-      return `${awaiting(expect.recorded, to)} AND attribute_not_exists(${to.name('lease')}) AND ${due(expect.now, to)}`;
+      return `${awaiting(expect.recorded, expr)} AND attribute_not_exists(${expr.name('lease')}) AND ${due(expect.now, expr)}`;
     case 'lease_expired':
-      return `${awaiting(expect.recorded, to)} AND ${sameLease(expect.lease, to)}`;
+      return `${awaiting(expect.recorded, expr)} AND ${sameLease(expect.lease, expr)}`;
     case 'leased':
-      return `${awaiting(expect.recorded, to)} AND ${equal(['lease', 'owner'], expect.owner, to)}`;
+      return `${awaiting(expect.recorded, expr)} AND ${equal(['lease', 'owner'], expect.owner, expr)}`;
     case 'as_read':
-      return `${awaiting(expect.recorded, to)} AND ${sameOrNone(['next', 'dueAt'], expect.dueAt, to)} AND ${leaseAsRead(expect.lease, to)}`;
+      return `${awaiting(expect.recorded, expr)} AND ${sameOrNone(['next', 'dueAt'], expect.dueAt, expr)} AND ${leaseAsRead(expect.lease, expr)}`;
     case 'over':
-      return over(expect, to);
+      return over(expect, expr);
     case 'present':
-      return exists(to);
+      return exists(expr);
     case 'undelivered':
-      return `${exists(to)} AND ${to.name('status')} <> ${to.value('delivered')}`;
+      return `${exists(expr)} AND ${expr.name('status')} <> ${expr.value('delivered')}`;
     case 'owing':
       return expect.owed.length === 0
-        ? `${exists(to)} AND attribute_not_exists(${to.name('owed')})`
-        : equal(['owed'], expect.owed, to);
+        ? `${exists(expr)} AND attribute_not_exists(${expr.name('owed')})`
+        : equal(['owed'], expect.owed, expr);
     case 'overdue_at':
-      return equal(['overdueAt'], expect.overdueAt, to);
+      return equal(['overdueAt'], expect.overdueAt, expr);
   }
 }
 
-function exists(to: Expression): string {
-  return `attribute_exists(${to.name(primaryKey.partition)})`;
+function exists(expr: Expression): string {
+  return `attribute_exists(${expr.name(primaryKey.partition)})`;
 }
 
-function awaiting(recorded: number, to: Expression): string {
-  const open = OPEN_STATUSES.map((status) => to.value(status)).join(', ');
-  return `${to.name('status')} IN (${open}) AND size(${to.name('attempts')}) = ${to.value(recorded)}`;
+function awaiting(recorded: number, expr: Expression): string {
+  const open = OPEN_STATUSES.map((status) => expr.value(status)).join(', ');
+  return `${expr.name('status')} IN (${open}) AND size(${expr.name('attempts')}) = ${expr.value(recorded)}`;
 }
 
-function due(now: number, to: Expression): string {
-  return `(attribute_not_exists(${to.name('next')}) OR ${to.name('next', 'dueAt')} <= ${to.value(now)})`;
+function due(now: number, expr: Expression): string {
+  return `(attribute_not_exists(${expr.name('next')}) OR ${expr.name('next', 'dueAt')} <= ${expr.value(now)})`;
 }
 
-function over(expect: Extract<ExistingRecordExpectation, { kind: 'over' }>, to: Expression): string {
+function over(expect: Extract<ExistingRecordExpectation, { kind: 'over' }>, expr: Expression): string {
   return [
-    equal(['status'], expect.status, to),
-    `size(${to.name('attempts')}) = ${to.value(expect.recorded)}`,
+    equal(['status'], expect.status, expr),
+    `size(${expr.name('attempts')}) = ${expr.value(expect.recorded)}`,
     // The default round, 1, is not stored.
-    expect.round === 1 ? `attribute_not_exists(${to.name('round')})` : equal(['round'], expect.round, to),
-    `attribute_not_exists(${to.name('owed')})`,
+    expect.round === 1 ? `attribute_not_exists(${expr.name('round')})` : equal(['round'], expect.round, expr),
+    `attribute_not_exists(${expr.name('owed')})`,
   ].join(' AND ');
 }
 
-function leaseAsRead(lease: Lease | undefined, to: Expression): string {
-  return lease === undefined ? `attribute_not_exists(${to.name('lease')})` : sameLease(lease, to);
+function leaseAsRead(lease: Lease | undefined, expr: Expression): string {
+  return lease === undefined ? `attribute_not_exists(${expr.name('lease')})` : sameLease(lease, expr);
 }
 
-function sameOrNone(path: readonly string[], value: unknown, to: Expression): string {
-  return value === undefined ? `attribute_not_exists(${to.name(...path)})` : equal(path, value, to);
+function sameOrNone(path: readonly string[], value: unknown, expr: Expression): string {
+  return value === undefined ? `attribute_not_exists(${expr.name(...path)})` : equal(path, value, expr);
 }
 
-function sameLease(lease: Lease, to: Expression): string {
-  return `${equal(['lease', 'owner'], lease.owner, to)} AND ${equal(['lease', 'until'], lease.until, to)}`;
+function sameLease(lease: Lease, expr: Expression): string {
+  return `${equal(['lease', 'owner'], lease.owner, expr)} AND ${equal(['lease', 'until'], lease.until, expr)}`;
 }
 
-function equal(path: readonly string[], value: unknown, to: Expression): string {
-  return `${to.name(...path)} = ${to.value(value)}`;
+function equal(path: readonly string[], value: unknown, expr: Expression): string {
+  return `${expr.name(...path)} = ${expr.value(value)}`;
 }
 
 /** Attributes and their new values; `null` removes one. Attributes not named stay. */
@@ -86,16 +86,16 @@ export function updateOf(
   key: DeliveryKey,
   change: DeliveryChange,
   more: Assignments,
-  to: Expression,
+  expr: Expression,
 ): string {
   const assigned = Object.entries({ ...fieldsOf(change), ...indexKeysOf(key, change), ...more });
   const kept = assigned.filter(([, value]) => value !== undefined);
   const sets = kept
     .filter(([name, value]) => !isRemoval(name, value))
-    .map(([name, value]) => `${to.name(name)} = ${to.value(value)}`);
-  const removals = kept.filter(([name, value]) => isRemoval(name, value)).map(([name]) => to.name(name));
+    .map(([name, value]) => `${expr.name(name)} = ${expr.value(value)}`);
+  const removals = kept.filter(([name, value]) => isRemoval(name, value)).map(([name]) => expr.name(name));
   return [
-    `SET ${[...sets, ...appendsOf(change, to)].join(', ')}`,
+    `SET ${[...sets, ...appendsOf(change, expr)].join(', ')}`,
     ...(removals.length === 0 ? [] : [`REMOVE ${removals.join(', ')}`]),
   ].join(' ');
 }
@@ -138,17 +138,17 @@ const UNLISTED: Assignments = {
   [deliveryIndexes.bySubscription.partition]: null,
 };
 
-function appendsOf({ appendAttempt, appendLateResult }: DeliveryChange, to: Expression): string[] {
+function appendsOf({ appendAttempt, appendLateResult }: DeliveryChange, expr: Expression): string[] {
   return [
     ...(appendAttempt === undefined
       ? []
       : [
-          `${to.name('attempts')} = list_append(${to.name('attempts')}, ${to.value([attemptItemOf(appendAttempt)])})`,
+          `${expr.name('attempts')} = list_append(${expr.name('attempts')}, ${expr.value([attemptItemOf(appendAttempt)])})`,
         ]),
     ...(appendLateResult === undefined
       ? []
       : [
-          `${to.name('lateResults')} = list_append(if_not_exists(${to.name('lateResults')}, ${to.value([])}), ${to.value([attemptItemOf(appendLateResult)])})`,
+          `${expr.name('lateResults')} = list_append(if_not_exists(${expr.name('lateResults')}, ${expr.value([])}), ${expr.value([attemptItemOf(appendLateResult)])})`,
         ]),
   ];
 }

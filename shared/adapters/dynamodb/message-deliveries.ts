@@ -14,12 +14,12 @@ import { deliveryOf } from './delivery-item.ts';
 import { chunkPrefix, deliveryPrefix, itemKeyOf, partitionOf } from './delivery-keys.ts';
 import { pagesOf, queryItems } from './queries.ts';
 import { lastOf, listingOf, pageOf } from './pages.ts';
-import { decoded } from './record.ts';
+import { decode } from './record.ts';
 
 /**
- * A page of a message's deliveries, bucket by bucket, so that it takes few requests however many buckets there
- * are. The chunks of a bucket are read completely and first: a delivery that leaves its chunk in between is found
- * by its separate record, which takes precedence.
+ * A page of a message's deliveries, bucket by bucket, so that it takes few requests for any number of buckets.
+ * Reads all chunks of a bucket before its separate records: a delivery that leaves its chunk in between is found by
+ * its separate record, which takes precedence.
  */
 export async function pageOfMessage(
   client: DynamoDBDocument,
@@ -35,8 +35,15 @@ export async function pageOfMessage(
     const from = last?.bucket === bucket ? last : undefined;
     const chunks = await queryItems(client, queryOf(tableName, message, bucket, chunkPrefix));
     const query = queryOf(tableName, message, bucket, deliveryPrefix);
-    const own = await queryItems(client, { ...query, ExclusiveStartKey: from && itemKeyOf(from) }, atMost);
-    return mergedInOrder(chunks.map(chunkOfItem), own.map(deliveryOf), from?.subscriptionId).slice(0, atMost);
+    const records = await queryItems(
+      client,
+      { ...query, ExclusiveStartKey: from && itemKeyOf(from) },
+      atMost,
+    );
+    return mergedInOrder(chunks.map(chunkOfItem), records.map(deliveryOf), from?.subscriptionId).slice(
+      0,
+      atMost,
+    );
   };
   const end = endOfBuckets({ firstBucket, ...rest });
   for (let bucket = last?.bucket ?? firstBucket; bucket < end && found.length < wanted; bucket += 1)
@@ -45,16 +52,16 @@ export async function pageOfMessage(
 }
 
 /**
- * Deliveries of chunks and of separate records, sorted by subscription. Cutting the result to the number of
- * records requested loses none of them.
+ * Deliveries of chunks and of separate records, sorted by subscription. May be cut to the number of records read:
+ * records that were not read sort after those.
  */
 function mergedInOrder(
   chunks: readonly Chunk[],
-  own: readonly Delivery[],
+  records: readonly Delivery[],
   after: string | undefined,
 ): Delivery[] {
   const byId = new Map(
-    [...chunks.flatMap(deliveriesIn), ...own].map((delivery) => [delivery.key.subscriptionId, delivery]),
+    [...chunks.flatMap(deliveriesIn), ...records].map((delivery) => [delivery.key.subscriptionId, delivery]),
   );
   return [...byId]
     .filter(([id]) => after === undefined || id > after)
@@ -107,7 +114,7 @@ export async function tallyOfMessage(
     };
     for await (const page of pagesOf(client, query)) {
       for (const item of page) {
-        const { sk, status } = decoded(statusSchema, item);
+        const { sk, status } = decode(statusSchema, item);
         statuses.set(sk.slice(deliveryPrefix.length), status);
       }
     }

@@ -5,7 +5,7 @@ import type { LaterPart } from '../../domain/delivery/fan-out.ts';
 import type { Message, MessageKey } from '../../domain/message/message.ts';
 import type { MessageRecord } from '../../ports/messages.ts';
 import { byHourPartition, MESSAGE, partitionOf, shardOf, shards, sortableTime } from './delivery-keys.ts';
-import { decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
 
 /** A message stored inline; queue and id are in the record's key. */
 const keptMessageSchema = z.object({
@@ -26,8 +26,8 @@ const bodySchema = z.union([
 ]);
 
 /**
- * After, listedAt, firstBucket, buckets, chunks. A compact list, because the record is read with every failure of
- * its deliveries.
+ * `LaterPart` as a list (after, listedAt, firstBucket, buckets, chunks), because the record is read with every
+ * failure of its deliveries.
  */
 const partSchema = z.tuple([z.string(), z.number(), z.number(), z.number()], z.number());
 
@@ -63,7 +63,7 @@ export function messageItemKeyOf(key: MessageKey): { pk: string; sk: string } {
 
 /** @throws UnreadableRecordError */
 export function messageRecordOf(key: MessageKey, item: unknown): MessageRecord {
-  const { body, parts, ...record } = decodedRecord(recordSchema, item);
+  const { body, parts, ...record } = decodeRecord(recordSchema, item);
   return {
     key,
     ...record,

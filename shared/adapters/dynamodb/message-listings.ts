@@ -10,11 +10,11 @@ import {
   listingOf,
   mergedPage,
   pageUpTo,
-  placeAsked,
+  startPlaceOf,
   type ReadPart,
   timeOfPlace,
 } from './pages.ts';
-import { decoded } from './record.ts';
+import { decode } from './record.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 
@@ -23,13 +23,13 @@ const MOST_HOURS = 63;
 
 /** Listings of messages by the index by hour. AWS errors pass through. */
 export function dynamoMessageListings(client: DynamoDBDocument, tableName: string): MessageListings {
-  const listed = async (
+  const listPage = async (
     direction: Direction,
     window: MessageWindow,
     request: PageRequest,
   ): Promise<Page<ListedMessage>> => {
     const listing = listingOf(`messages ${direction}`, window);
-    const after = placeAsked(listing, request);
+    const after = startPlaceOf(listing, request);
     const items: ListedMessage[] = [];
     let left = hoursOf(window, direction, after);
     // One hour at a time while messages are found; after an empty step the number of hours doubles.
@@ -47,8 +47,8 @@ export function dynamoMessageListings(client: DynamoDBDocument, tableName: strin
   };
 
   return {
-    accepted: (window, request) => listed('ascending', window, request),
-    newest: (window, request) => listed('descending', window, request),
+    accepted: (window, request) => listPage('ascending', window, request),
+    newest: (window, request) => listPage('descending', window, request),
   };
 }
 
@@ -110,7 +110,7 @@ function partsOf(
           index: deliveryIndexes.byHour,
           partition: byHourPartition(window.queue, hour * HOUR_MS, shard),
         },
-        listedOf,
+        listedMessageOf,
       ),
     ),
   );
@@ -125,6 +125,6 @@ const entrySchema = z
     return z.NEVER;
   });
 
-function listedOf(entry: unknown): ListedMessage {
-  return decoded(entrySchema, entry);
+function listedMessageOf(entry: unknown): ListedMessage {
+  return decode(entrySchema, entry);
 }

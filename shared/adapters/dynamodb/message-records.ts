@@ -29,9 +29,11 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
     if (put.kind === 'written') return { kind: 'accepted', record };
     const earlier = put.item && messageRecordOf(record.key, put.item);
     if (earlier !== undefined && isFromEarlierLife(earlier, record, sentAt)) {
-      const anew = replacementFor(earlier, record);
-      const replaced = await ifConditionHolds(client.put(putInPlaceOf(tableName, earlier, anew)));
-      return replaced === undefined ? await accept(record, sentAt) : { kind: 'accepted', record: anew };
+      const replacement = replacementFor(earlier, record);
+      const replaced = await ifConditionHolds(client.put(putInPlaceOf(tableName, earlier, replacement)));
+      return replaced === undefined
+        ? await accept(record, sentAt)
+        : { kind: 'accepted', record: replacement };
     }
     const counted = await ifConditionHolds(client.update(countDuplicate(tableName, record.key)));
     // The record expired between the two requests, so the message counts as new.
@@ -59,18 +61,18 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
     },
     find,
     keepBody: async ({ key, acceptedAt }, body, expiresAt) => {
-      // Rounded up to whole days, so that the many deliveries of a message do not all update the record for a few
-      // milliseconds: a read costs a tenth, and they share one key. An expired record cannot store a body.
+      // Rounded up to whole days, so that the many deliveries of a message do not all update its record for a few
+      // milliseconds: a read costs a tenth of a write, and all of them would write to one key.
       const until = Math.ceil(expiresAt / DAY_MS) * DAY_MS;
       const current = await find(key);
       if (current?.acceptedAt !== acceptedAt) return 'forgotten';
-      const isTaken = current.body !== undefined || current.erasedAt !== undefined;
-      if (isTaken && current.expiresAt >= until) return keepingOf(current, acceptedAt);
+      const isDecided = current.body !== undefined || current.erasedAt !== undefined;
+      if (isDecided && current.expiresAt >= until) return bodyStateOf(current, acceptedAt);
       const kept = { key, acceptedAt, body, expiresAt: Math.max(until, current.expiresAt) };
       const written = await ifConditionHolds(client.update(keep(tableName, kept)));
       // Refused: the record is gone, or a concurrent write stored or erased the body, with a later expiry.
       const found = written === undefined ? await find(key) : messageRecordOf(key, written.Attributes);
-      return keepingOf(found, acceptedAt);
+      return bodyStateOf(found, acceptedAt);
     },
     eraseBody: async (key, at) => {
       const erased = await ifConditionHolds(client.update(erase(tableName, key, at)));
@@ -80,7 +82,7 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
   };
 }
 
-function keepingOf(record: MessageRecord | undefined, acceptedAt: number): BodyState {
+function bodyStateOf(record: MessageRecord | undefined, acceptedAt: number): BodyState {
   if (record?.acceptedAt !== acceptedAt) return 'forgotten';
   return record.erasedAt === undefined ? 'kept' : 'erased';
 }
@@ -119,32 +121,32 @@ function addPart(
   { key, acceptedAt, parts }: MessageRecord,
   { part, until, matched, filtered, apart }: NextPart,
 ) {
-  const to = expression();
-  const sets = [appended(to, 'parts', [partItemOf(part)])];
-  if (apart.length > 0) sets.push(appended(to, 'apart', apart));
-  if (until !== undefined) sets.push(`${to.name('until')} = ${to.value(until)}`);
+  const expr = expression();
+  const sets = [appended(expr, 'parts', [partItemOf(part)])];
+  if (apart.length > 0) sets.push(appended(expr, 'apart', apart));
+  if (until !== undefined) sets.push(`${expr.name('until')} = ${expr.value(until)}`);
   const asRead =
     parts === undefined
-      ? `attribute_not_exists(${to.name('parts')})`
-      : `size(${to.name('parts')}) = ${to.value(parts.length)}`;
+      ? `attribute_not_exists(${expr.name('parts')})`
+      : `size(${expr.name('parts')}) = ${expr.value(parts.length)}`;
   return {
     TableName: tableName,
     Key: messageItemKeyOf(key),
     UpdateExpression: [
       `SET ${sets.join(', ')}`,
-      ...(until === undefined ? [`REMOVE ${to.name('until')}`] : []),
-      `ADD ${to.name('matched')} ${to.value(matched)}, ${to.name('filtered')} ${to.value(filtered)}`,
+      ...(until === undefined ? [`REMOVE ${expr.name('until')}`] : []),
+      `ADD ${expr.name('matched')} ${expr.value(matched)}, ${expr.name('filtered')} ${expr.value(filtered)}`,
     ].join(' '),
-    ConditionExpression: `${to.name('acceptedAt')} = ${to.value(acceptedAt)} AND ${asRead}`,
-    ...to.attributes(),
+    ConditionExpression: `${expr.name('acceptedAt')} = ${expr.value(acceptedAt)} AND ${asRead}`,
+    ...expr.attributes(),
     ReturnValues: 'ALL_NEW' as const,
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
   };
 }
 
-function appended(to: Expression, name: string, values: readonly unknown[]): string {
-  const list = to.name(name);
-  return `${list} = list_append(if_not_exists(${list}, ${to.value([])}), ${to.value(values)})`;
+function appended(expr: Expression, name: string, values: readonly unknown[]): string {
+  const list = expr.name(name);
+  return `${list} = list_append(if_not_exists(${list}, ${expr.value([])}), ${expr.value(values)})`;
 }
 
 function keep(tableName: string, kept: AcceptedMessage & { body: BodyLocation; expiresAt: number }) {

@@ -30,7 +30,7 @@ function digestOf(listing: string, last: string): string {
  */
 export function lastOf(listing: string, { marker }: PageRequest): string | undefined {
   if (marker === undefined) return undefined;
-  const parsed = markerSchema.safeParse(parsedJson(Buffer.from(marker, 'base64url').toString()));
+  const parsed = markerSchema.safeParse(jsonOrUndefined(Buffer.from(marker, 'base64url').toString()));
   if (!parsed.success) throw new InvalidMarkerError();
   const [, last] = parsed.data;
   // Decoding base64url ignores unknown characters; only the exact text that we issued is accepted.
@@ -38,7 +38,7 @@ export function lastOf(listing: string, { marker }: PageRequest): string | undef
   return last;
 }
 
-function parsedJson(text: string): unknown {
+function jsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -79,7 +79,7 @@ export function listingOf(kind: string, selection: object): string {
  * The position after which a page starts; undefined for the first page.
  * @throws InvalidMarkerError
  */
-export function placeAsked(listing: string, request: PageRequest): string | undefined {
+export function startPlaceOf(listing: string, request: PageRequest): string | undefined {
   const place = lastOf(listing, request);
   if (place !== undefined && !PLACE.test(place)) throw new InvalidMarkerError();
   return place;
@@ -96,7 +96,7 @@ export function pageUpTo<T>(listing: string, items: readonly T[], place: string 
 }
 
 /** An item and its position in a listing. Positions are unique and compared as text. */
-export type Placed<Item> = { place: string; item: Item };
+export type PlacedItem<Item> = { place: string; item: Item };
 
 /** `descending`: the greatest place first. */
 export type Direction = 'ascending' | 'descending';
@@ -108,7 +108,7 @@ export type ReadPart<Item> = (most: number) => Promise<PartPage<Item>>;
  * `found` may be fewer than were read. `rest`: the position reached, and how to continue; absent at the end of
  * the part.
  */
-type PartPage<Item> = { found: readonly Placed<Item>[]; rest?: Rest<Item> };
+type PartPage<Item> = { found: readonly PlacedItem<Item>[]; rest?: Rest<Item> };
 
 type Rest<Item> = { readTo: string; read: ReadPart<Item> };
 
@@ -116,10 +116,10 @@ type Rest<Item> = { readTo: string; read: ReadPart<Item> };
  * `readTo`: the page covers all items up to this position, and there may be more. Absent at the end of the
  * listing.
  */
-type MergedPage<Item> = { found: readonly Placed<Item>[]; readTo?: string };
+type MergedPage<Item> = { found: readonly PlacedItem<Item>[]; readTo?: string };
 
-/** Concurrent queries; well within the SDK's 50 sockets. */
-const SIDE_BY_SIDE = 32;
+/** Far below the connections of a client (aws/requests.ts). */
+const CONCURRENT_READS = 32;
 
 /**
  * The most reads of one part for one page. Usually one; more if the filter drops nearly everything, and then each
@@ -141,13 +141,13 @@ export async function mergedPage<Item>(
   direction: Direction,
   limit: number,
 ): Promise<MergedPage<Item>> {
-  const isBefore = placesIn(direction);
-  let found: readonly Placed<Item>[] = [];
+  const isBefore = orderIn(direction);
+  let found: readonly PlacedItem<Item>[] = [];
   let reads = parts;
   let behind: readonly Rest<Item>[] = [];
   for (let turn = 0; turn < MOST_TURNS && reads.length > 0; turn += 1) {
     const most = entriesToRead(limit, parts.length, turn);
-    const pages = await inParallel(reads, SIDE_BY_SIDE, (read) => read(most));
+    const pages = await inParallel(reads, CONCURRENT_READS, (read) => read(most));
     found = [...found, ...pages.flatMap((page) => page.found)]
       .sort((one, other) => (isBefore(one.place, other.place) ? -1 : 1))
       // One more than the limit shows that there is a next page, and how far the parts must be read for this one.
@@ -168,7 +168,7 @@ export async function mergedPage<Item>(
 }
 
 /** Compares positions: whether the first comes before the second. */
-export function placesIn(direction: Direction) {
+export function orderIn(direction: Direction) {
   return (one: string, other: string): boolean => (direction === 'ascending' ? one < other : one > other);
 }
 

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { listedAttribute } from '../../config/tables.ts';
-import { type Direction, placesIn, type ReadPart } from './pages.ts';
+import { type Direction, orderIn, type ReadPart } from './pages.ts';
 import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
-import { decoded } from './record.ts';
+import { decode } from './record.ts';
 import type { DynamoDBDocument, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 
 type Item = Record<string, unknown>;
@@ -32,7 +32,7 @@ export async function queryItems(
   atMost = Infinity,
 ): Promise<Item[]> {
   const items: Item[] = [];
-  // A Limit counts entries that the filter drops too: many requests for few items.
+  // No Limit with a filter: it counts entries that the filter drops, so a few items would take many requests.
   const limit = Number.isFinite(atMost) && query.FilterExpression === undefined ? { Limit: atMost } : {};
   for await (const page of pagesOf(client, { ...query, ...limit })) {
     items.push(...page);
@@ -55,7 +55,7 @@ class ItemsNotReadError extends Error {
   }
 }
 
-/** How often items are requested before giving up, and the upper bound of the first wait, which doubles. */
+/** Number of requests before giving up, and the upper bound of the first wait, which doubles. */
 const MAX_ROUNDS = 5;
 const FIRST_WAIT_MS = 50;
 
@@ -121,8 +121,8 @@ export function readIndexPart<Item>(
   if (range.first > range.last) return () => Promise.resolve({ found: [] });
   const query = queryOf(tableName, part, range);
   const placeSchema = z.object({ [part.index.sort]: z.string() });
-  const placeIn = (entry: unknown): string => decoded(placeSchema, entry)[part.index.sort] ?? '';
-  const isBefore = placesIn(part.direction);
+  const placeIn = (entry: unknown): string => decode(placeSchema, entry)[part.index.sort] ?? '';
+  const isBefore = orderIn(part.direction);
 
   const readFrom =
     (start: QueryCommandInput['ExclusiveStartKey']): ReadPart<Item> =>

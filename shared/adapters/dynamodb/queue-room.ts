@@ -14,10 +14,10 @@ const COUNT_AGAIN_AFTER_MS = 60_000;
 type Room = { queue: string; more: Amount; most: Amount };
 
 /**
- * Reserves room on a queue's item; false if the queue is full. The reserved amount is an upper bound: nothing is
- * given back, because a subscription that expires by `ttl` could not. If the bound leaves no room or does not
- * exist yet, the stored subscriptions are counted, including ended and deleted ones. A missing queue has room;
- * the write that follows fails.
+ * Reserves room on a queue's item; false if the queue is full. The reserved amount is an upper bound: a deletion
+ * does not reduce it, because an expiry by `ttl` could not either. If the bound leaves no room or does not exist yet,
+ * the stored subscriptions are counted, including expired and deleted ones. A missing queue has room; the write that
+ * follows fails.
  */
 export async function takeRoom(table: RegistryTable, room: Room): Promise<boolean> {
   const taken = await withRetriedWrites(() => tryToTakeRoom(table, room), retryOptions(table));
@@ -79,11 +79,11 @@ function retryAfterConflict(error: unknown): 'again' {
  */
 async function recount(table: RegistryTable, queue: string, bound: Amount): Promise<void> {
   const { client, tableName, clock } = table;
-  const own = { TableName: tableName, Key: queueItemKey(queue) };
+  const queueItem = { TableName: tableName, Key: queueItemKey(queue) };
   const now = clock.now();
   const claimed = await ifNoConflict(
     client.update({
-      ...own,
+      ...queueItem,
       UpdateExpression: 'SET roomCountedAt = :now',
       ConditionExpression: `${QUEUE_EXISTS} AND (attribute_not_exists(roomCountedAt) OR roomCountedAt <= :before)`,
       ExpressionAttributeValues: { ':now': now, ':before': now - COUNT_AGAIN_AFTER_MS },
@@ -93,7 +93,7 @@ async function recount(table: RegistryTable, queue: string, bound: Amount): Prom
   const stored = await countStored(table, queue);
   await ifNoConflict(
     client.update({
-      ...own,
+      ...queueItem,
       UpdateExpression: 'ADD roomSubscriptions :subscriptions, roomBytes :bytes',
       ConditionExpression: QUEUE_EXISTS,
       ExpressionAttributeValues: {

@@ -38,23 +38,23 @@ import {
  * @throws QueueBeingDeletedError
  */
 export async function putQueue(table: RegistryTable, queue: Queue): ReturnType<Registry['putQueue']> {
-  const to = expression();
+  const expr = expression();
   const sets = Object.entries(queueAttributesOf(queue)).map(
-    ([name, value]) => `${to.name(name)} = ${to.value(value)}`,
+    ([name, value]) => `${expr.name(name)} = ${expr.value(value)}`,
   );
-  const createdAt = to.name('createdAt');
+  const createdAt = expr.name('createdAt');
   const update = {
     TableName: table.tableName,
     Key: queueItemKey(queue.name),
     UpdateExpression: [
-      `SET ${sets.join(', ')}, ${createdAt} = if_not_exists(${createdAt}, ${to.value(queue.createdAt)})`,
-      ...(queue.retryPolicy === undefined ? [`REMOVE ${to.name('retryPolicy')}`] : []),
+      `SET ${sets.join(', ')}, ${createdAt} = if_not_exists(${createdAt}, ${expr.value(queue.createdAt)})`,
+      ...(queue.retryPolicy === undefined ? [`REMOVE ${expr.name('retryPolicy')}`] : []),
     ].join(' '),
     ConditionExpression: NOT_DELETED,
     ReturnValues: 'ALL_OLD' as const,
-    ...to.attributes(),
+    ...expr.attributes(),
   };
-  const { Attributes } = await writeOnceRemoved(table, queue.name, () =>
+  const { Attributes } = await writeAfterRemoval(table, queue.name, () =>
     ifConditionHolds(table.client.update(update)),
   );
   return Attributes === undefined ? { kind: 'created' } : { kind: 'replaced', before: queueOf(Attributes) };
@@ -68,7 +68,7 @@ export async function ensureQueue(table: RegistryTable, queue: Queue): Promise<v
     ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
   };
-  await writeOnceRemoved(table, queue.name, async () => {
+  await writeAfterRemoval(table, queue.name, async () => {
     const result = await conditional(table.client.put(put));
     return result.kind === 'refused' && isDeletedQueue(result.item) ? undefined : 'there';
   });
@@ -78,7 +78,7 @@ export async function ensureQueue(table: RegistryTable, queue: Queue): Promise<v
  * Writes a queue. If a queue of that name is being deleted, removes the rest of it first and then writes again.
  * @throws QueueBeingDeletedError if the removal takes too long
  */
-async function writeOnceRemoved<Written>(
+async function writeAfterRemoval<Written>(
   table: RegistryTable,
   name: string,
   write: () => Promise<Written | undefined>,

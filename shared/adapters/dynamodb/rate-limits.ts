@@ -15,9 +15,9 @@ import {
 import type { Clock } from '../../ports/clock.ts';
 import type { RateLimitedKey, RateLimits } from '../../ports/subscriptions.ts';
 import { slotsItemKey } from './delivery-keys.ts';
-import { combineCalls } from '../gathered.ts';
+import { combineCalls } from '../combine-calls.ts';
 import { conditional, expression, type Expression, ifConditionHolds } from './writes.ts';
-import { decoded, RECORD_VERSION, ttlOf } from './record.ts';
+import { decode, RECORD_VERSION, ttlOf } from './record.ts';
 import type { DynamoDBDocument, UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 
 /**
@@ -29,7 +29,7 @@ const GATHER_MS = 10;
 /** The most tries of a reservation. Each refusal returns the line, which decides the next write. */
 const RESERVATION_TRIES = 6;
 
-/** Lines known to be standing, to avoid a refused write; a hint only. */
+/** Number of lines whose end is remembered, to extend a line without a refused write first. A hint only. */
 const MOST_REMEMBERED = 10_000;
 
 /** Milliseconds; deliveries of a batch that expire this close to each other reserve slots together. */
@@ -47,7 +47,7 @@ type SlotRequest = {
 
 /**
  * One item of the deliveries table for each rate-limited subscription: the time up to which its slots are
- * reserved. The deliveries of a batch reserve theirs by one conditional update. A standing line is extended by an
+ * reserved. The deliveries of a batch reserve theirs by one conditional update. An active line is extended by an
  * addition, so that concurrent functions get slots without a conflict; otherwise a new line begins now.
  */
 export function dynamoRateLimits(
@@ -61,7 +61,7 @@ export function dynamoRateLimits(
     async (_, { line: key, ...asked }, count) => {
       const now = clock.now();
       const stands = (ends.get(key) ?? 0) > now;
-      const first: Way = stands || asked.from !== undefined ? 'lengthen' : 'begin';
+      const first: LineChange = stands || asked.from !== undefined ? 'lengthen' : 'begin';
       const { reservedUpTo, slots } = await reserveSlots(client, tableName, { ...asked, count, now, first });
       if (ends.size >= MOST_REMEMBERED) ends.clear();
       ends.set(key, reservedUpTo);
@@ -87,8 +87,8 @@ export function dynamoRateLimits(
   };
 }
 
-type Wanted = SlotRequest & { count: number; now: number; first: Way };
-type Way = 'lengthen' | 'begin';
+type ReservationRequest = SlotRequest & { count: number; now: number; first: LineChange };
+type LineChange = 'lengthen' | 'begin';
 
 /**
  * The reserved slots, or the substitute for each of them if there are none, and the end of the line afterwards.
@@ -98,7 +98,7 @@ type Reservation = { reservedUpTo: number; slots: readonly Slot[] };
 async function reserveSlots(
   client: DynamoDBDocument,
   tableName: string,
-  wanted: Wanted,
+  wanted: ReservationRequest,
 ): Promise<Reservation> {
   const { limited, count } = wanted;
   const instead = (found: { instead: Slot; line: Line | undefined }): Reservation => ({
@@ -126,7 +126,7 @@ async function reserveSlots(
 /** A conditional write, and the slots that it reserves in the line after it. */
 type LineWrite = { request: UpdateCommandInput; slotsIn: (line: Line) => readonly Slot[] };
 
-function writeFor(tableName: string, wanted: Wanted, found: FoundSlots): LineWrite {
+function writeFor(tableName: string, wanted: ReservationRequest, found: FoundSlots): LineWrite {
   const { activeLine } = found;
   if (activeLine === undefined) return writes.begin(tableName, wanted);
   return activeLine.left === undefined
@@ -134,36 +134,36 @@ function writeFor(tableName: string, wanted: Wanted, found: FoundSlots): LineWri
     : fill(tableName, wanted, { ...found, activeLine });
 }
 
-const writes: Record<Way, (tableName: string, wanted: Wanted) => LineWrite> = {
+const writes: Record<LineChange, (tableName: string, wanted: ReservationRequest) => LineWrite> = {
   lengthen: (tableName, { limited, limit, until, count, now, from = now }) => {
-    const to = expression();
-    const end = to.name('reservedUpTo');
+    const expr = expression();
+    const end = expr.name('reservedUpTo');
     return {
       slotsIn: atTheEnd(count, limit),
       request: {
         TableName: tableName,
         Key: slotsItemKey(limited),
-        UpdateExpression: `SET ${end} = ${end} + ${to.value(count * limit.intervalMs)}, ${lifetimeOf(to, now)}`,
+        UpdateExpression: `SET ${end} = ${end} + ${expr.value(count * limit.intervalMs)}, ${lifetimeOf(expr, now)}`,
         // Domain `isActiveLine`, starts no earlier than wanted, has room for more, and no free slots before its end.
-        ConditionExpression: `${to.name('epoch')} = ${to.value(limit.epoch)} AND ${end} > ${to.value(now)} AND ${end} >= ${to.value(from)} AND ${end} <= ${to.value(latestEnd(now, until))} AND attribute_not_exists(${to.name('left')})`,
-        ...ANSWER,
-        ...to.attributes(),
+        ConditionExpression: `${expr.name('epoch')} = ${expr.value(limit.epoch)} AND ${end} > ${expr.value(now)} AND ${end} >= ${expr.value(from)} AND ${end} <= ${expr.value(latestEnd(now, until))} AND attribute_not_exists(${expr.name('left')})`,
+        ...RETURN_VALUES,
+        ...expr.attributes(),
       },
     };
   },
   begin: (tableName, { limited, limit, count, now }) => {
-    const to = expression();
-    const end = to.name('reservedUpTo');
-    const epoch = to.name('epoch');
+    const expr = expression();
+    const end = expr.name('reservedUpTo');
+    const epoch = expr.name('epoch');
     return {
       slotsIn: atTheEnd(count, limit),
       request: {
         TableName: tableName,
         Key: slotsItemKey(limited),
-        UpdateExpression: `SET ${end} = ${to.value(now + count * limit.intervalMs)}, ${epoch} = ${to.value(limit.epoch)}, ${to.name('v')} = ${to.value(RECORD_VERSION)}, ${lifetimeOf(to, now)} REMOVE ${to.name('left')}`,
-        ConditionExpression: `attribute_not_exists(${to.name(primaryKey.partition)}) OR ${epoch} < ${to.value(limit.epoch)} OR ${end} <= ${to.value(now)}`,
-        ...ANSWER,
-        ...to.attributes(),
+        UpdateExpression: `SET ${end} = ${expr.value(now + count * limit.intervalMs)}, ${epoch} = ${expr.value(limit.epoch)}, ${expr.name('v')} = ${expr.value(RECORD_VERSION)}, ${lifetimeOf(expr, now)} REMOVE ${expr.name('left')}`,
+        ConditionExpression: `attribute_not_exists(${expr.name(primaryKey.partition)}) OR ${epoch} < ${expr.value(limit.epoch)} OR ${end} <= ${expr.value(now)}`,
+        ...RETURN_VALUES,
+        ...expr.attributes(),
       },
     };
   },
@@ -176,49 +176,49 @@ function atTheEnd(count: number, limit: RateLimit): LineWrite['slotsIn'] {
 /** Takes slots that were left free in a line as it was read. */
 function fill(
   tableName: string,
-  { limited, limit, now }: Wanted,
+  { limited, limit, now }: ReservationRequest,
   { activeLine, slots, added, left }: FoundSlots & { activeLine: Line },
 ): LineWrite {
-  const to = expression();
-  const [end, leftName] = [to.name('reservedUpTo'), to.name('left')];
-  const sets = [`${end} = ${end} + ${to.value(added * limit.intervalMs)}`, lifetimeOf(to, now)];
-  const rest = left.length === 0 ? ` REMOVE ${leftName}` : `, ${leftName} = ${to.value(left)}`;
+  const expr = expression();
+  const [end, leftName] = [expr.name('reservedUpTo'), expr.name('left')];
+  const sets = [`${end} = ${end} + ${expr.value(added * limit.intervalMs)}`, lifetimeOf(expr, now)];
+  const rest = left.length === 0 ? ` REMOVE ${leftName}` : `, ${leftName} = ${expr.value(left)}`;
   return {
     slotsIn: () => slots,
     request: {
       TableName: tableName,
       Key: slotsItemKey(limited),
       UpdateExpression: `SET ${sets.join(', ')}${rest}`,
-      ConditionExpression: `${to.name('epoch')} = ${to.value(activeLine.epoch)} AND ${end} = ${to.value(activeLine.reservedUpTo)} AND ${leftName} = ${to.value(activeLine.left)}`,
-      ...ANSWER,
-      ...to.attributes(),
+      ConditionExpression: `${expr.name('epoch')} = ${expr.value(activeLine.epoch)} AND ${end} = ${expr.value(activeLine.reservedUpTo)} AND ${leftName} = ${expr.value(activeLine.left)}`,
+      ...RETURN_VALUES,
+      ...expr.attributes(),
     },
   };
 }
 
-/** Returns a slot to the free slots of its line while the line stands. */
+/** Returns a slot to the free slots of its line while the line is active. */
 function returnSlotUpdate(
   tableName: string,
   limited: RateLimitedKey,
   { at, epoch }: Slot,
   now: number,
 ): UpdateCommandInput {
-  const to = expression();
-  const left = to.name('left');
+  const expr = expression();
+  const left = expr.name('left');
   return {
     TableName: tableName,
     Key: slotsItemKey(limited),
-    UpdateExpression: `SET ${left} = list_append(if_not_exists(${left}, ${to.value([])}), ${to.value([at])})`,
-    ConditionExpression: `${to.name('epoch')} = ${to.value(epoch)} AND ${to.name('reservedUpTo')} > ${to.value(now)} AND (attribute_not_exists(${left}) OR size(${left}) < ${to.value(MAX_RETURNED_SLOTS)})`,
-    ...to.attributes(),
+    UpdateExpression: `SET ${left} = list_append(if_not_exists(${left}, ${expr.value([])}), ${expr.value([at])})`,
+    ConditionExpression: `${expr.name('epoch')} = ${expr.value(epoch)} AND ${expr.name('reservedUpTo')} > ${expr.value(now)} AND (attribute_not_exists(${left}) OR size(${left}) < ${expr.value(MAX_RETURNED_SLOTS)})`,
+    ...expr.attributes(),
   };
 }
 
-const ANSWER = { ReturnValues: 'ALL_NEW', ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const;
+const RETURN_VALUES = { ReturnValues: 'ALL_NEW', ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const;
 
-/** Longer than any line, so that TTL never removes a standing one. */
-function lifetimeOf(to: Expression, now: number): string {
-  return `${to.name(ttlAttribute)} = ${to.value(ttlOf(latestEnd(now) + DAY_MS))}`;
+/** Longer than any line, so that TTL never removes an active one. */
+function lifetimeOf(expr: Expression, now: number): string {
+  return `${expr.name(ttlAttribute)} = ${expr.value(ttlOf(latestEnd(now) + DAY_MS))}`;
 }
 
 const lineSchema = z.object({
@@ -232,7 +232,7 @@ type LineResult = { kind: 'written'; line: Line } | { kind: 'refused'; line: Lin
 async function writeLine(client: DynamoDBDocument, request: UpdateCommandInput): Promise<LineResult> {
   const result = await conditional(client.update(request));
   if (result.kind === 'written')
-    return { kind: 'written', line: decoded(lineSchema, result.output.Attributes) };
+    return { kind: 'written', line: decode(lineSchema, result.output.Attributes) };
   const { item } = result;
-  return { kind: 'refused', line: item === undefined ? undefined : decoded(lineSchema, item) };
+  return { kind: 'refused', line: item === undefined ? undefined : decode(lineSchema, item) };
 }

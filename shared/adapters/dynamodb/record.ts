@@ -4,7 +4,7 @@ import * as z from 'zod';
 export const RECORD_VERSION = 1;
 
 /** The versions that can be read: the current one and, once there is one, the version before. 1 is the first. */
-const readable = z.object({ v: z.literal(RECORD_VERSION) });
+const versionSchema = z.object({ v: z.literal(RECORD_VERSION) });
 
 /** An item that neither this version of the code nor the one before wrote. */
 export class UnreadableRecordError extends Error {
@@ -16,10 +16,10 @@ export class UnreadableRecordError extends Error {
   }
 }
 
-const named = z.object({ pk: z.string(), sk: z.string() });
+const itemKeysSchema = z.object({ pk: z.string(), sk: z.string() });
 
 function nameOf(item: unknown): string {
-  const parsed = named.safeParse(item);
+  const parsed = itemKeysSchema.safeParse(item);
   return parsed.success ? `${parsed.data.pk} ${parsed.data.sk}` : 'without keys';
 }
 
@@ -27,19 +27,19 @@ function nameOf(item: unknown): string {
  * Decodes an item. Attributes that the schema does not name are dropped: a newer version may have added them.
  * @throws UnreadableRecordError
  */
-export function decoded<Schema extends z.ZodType>(schema: Schema, item: unknown): z.output<Schema> {
+export function decode<Schema extends z.ZodType>(schema: Schema, item: unknown): z.output<Schema> {
   const parsed = schema.safeParse(item);
   if (!parsed.success) throw new UnreadableRecordError(item, parsed.error);
   return parsed.data;
 }
 
 /**
- * As `decoded`, for a complete record, which carries its version.
+ * As `decode`, for a complete record, whose version it checks.
  * @throws UnreadableRecordError
  */
-export function decodedRecord<Schema extends z.ZodType>(schema: Schema, item: unknown): z.output<Schema> {
-  decoded(readable, item);
-  return decoded(schema, item);
+export function decodeRecord<Schema extends z.ZodType>(schema: Schema, item: unknown): z.output<Schema> {
+  decode(versionSchema, item);
+  return decode(schema, item);
 }
 
 /** DynamoDB TTL in seconds, rounded up so that it is never before `expiresAt`. */

@@ -8,7 +8,7 @@ import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { conditional } from './writes.ts';
 import { lastOf, pageOf } from './pages.ts';
 import { queryItems } from './queries.ts';
-import { decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { randomBytes } from 'node:crypto';
 
 /**
@@ -134,7 +134,7 @@ const recoverySchema = z.object({
 
 /** @throws UnreadableRecordError */
 function recoveryOf(item: unknown): Recovery {
-  const { queue, since, until, subscriptionId, status, batch, deferred, ...rest } = decodedRecord(
+  const { queue, since, until, subscriptionId, status, batch, deferred, ...rest } = decodeRecord(
     recoverySchema,
     item,
   );

@@ -27,7 +27,7 @@ type Write = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 type ChangeResult = Awaited<ReturnType<Registry['changeSubscription']>>;
 
 /** A subscription as a table item and as a domain value. */
-type Found = { item: Record<string, unknown>; subscription: Subscription };
+type StoredSubscription = { item: Record<string, unknown>; subscription: Subscription };
 
 export async function changeSubscription(
   table: RegistryTable,
@@ -68,7 +68,11 @@ function contended({ queue, subscriptionId }: SubscriptionAt): ContendedError {
   return new ContendedError(`subscription ${queue}/${subscriptionId}`);
 }
 
-async function mark(table: RegistryTable, found: Found, now: number): Promise<Subscription | 'again'> {
+async function mark(
+  table: RegistryTable,
+  found: StoredSubscription,
+  now: number,
+): Promise<Subscription | 'again'> {
   const { client, clock } = table;
   const before = found.subscription;
   const after = { ...before, deletedAt: now };
@@ -82,43 +86,43 @@ async function mark(table: RegistryTable, found: Found, now: number): Promise<Su
   return written === undefined ? 'again' : after;
 }
 
-function isMarked({ subscription }: Found): boolean {
+function isMarked({ subscription }: StoredSubscription): boolean {
   return subscription.deletedAt !== undefined;
 }
 
 async function find(
   { client, tableName }: RegistryTable,
   { queue, subscriptionId }: SubscriptionAt,
-): Promise<Found | undefined> {
+): Promise<StoredSubscription | undefined> {
   const read = (Key: Record<string, string>) =>
     client.get({ TableName: tableName, Key, ConsistentRead: true });
-  const [own, { Item }] = await Promise.all([
+  const [queueItem, { Item }] = await Promise.all([
     read(queueItemKey(queue)),
     read(subscriptionItemKey(queue, subscriptionId)),
   ]);
-  return Item === undefined || isDeletedQueue(own.Item)
+  return Item === undefined || isDeletedQueue(queueItem.Item)
     ? undefined
     : { item: itemOf(Item), subscription: subscriptionOf(Item) };
 }
 
-type Plan = { found: Found; after: Subscription; edits: readonly ItemEdit[] };
+type PlannedChange = { found: StoredSubscription; after: Subscription; edits: readonly ItemEdit[] };
 
 async function writeChange(
   table: RegistryTable,
   { now }: SubscriptionAt,
-  { found, after, edits }: Plan,
+  { found, after, edits }: PlannedChange,
 ): Promise<ChangeResult | 'again'> {
   const { client, clock } = table;
   const before = found.subscription;
   const changed = { kind: 'changed' as const, before, after };
   const claims = claimsFor(table, before, after, now);
-  const guards = before.changedAt === after.changedAt ? [] : HEALTH;
+  const guards = before.changedAt === after.changedAt ? [] : HEALTH_FIELDS;
   if (claims.length === 0) {
     const { Update } = updateOfSubscription(table, found, edits, guards);
     const written = await ifNoConflict(client.update(Update));
     return written === undefined ? 'again' : changed;
   }
-  const update = updateOfSubscription(table, found, edits, [...CLAIMED, ...guards]);
+  const update = updateOfSubscription(table, found, edits, [...CLAIM_FIELDS, ...guards]);
   const result = await transactWrite(client, clock, [update, ...claims]);
   if (result.kind === 'written') return changed;
   const refusal = afterRefusal(result.writes);
@@ -127,7 +131,7 @@ async function writeChange(
 }
 
 /** A concurrent health write by deliver fails this condition; the change is recomputed. */
-const HEALTH = ['disabled', 'failing'] as const;
+const HEALTH_FIELDS = ['disabled', 'failing'] as const;
 
 function afterRefusal([update, claim]: readonly RefusedWrite[]): ChangeResult | 'again' {
   return update?.failed !== true && claim?.failed === true
@@ -136,7 +140,7 @@ function afterRefusal([update, claim]: readonly RefusedWrite[]): ChangeResult | 
 }
 
 /** The attributes that a claim depends on. A change of the claim requires them as they were read. */
-const CLAIMED = ['subscriber', 'expiresAt'] as const;
+const CLAIM_FIELDS = ['subscriber', 'expiresAt'] as const;
 
 /** The new claim is the first write; its failure is a conflict. */
 function claimsFor(
@@ -173,7 +177,7 @@ function releaseOf({ tableName }: RegistryTable, subscription: Subscription) {
 
 function updateOfSubscription(
   { tableName }: RegistryTable,
-  { item, subscription }: Found,
+  { item, subscription }: StoredSubscription,
   edits: readonly ItemEdit[],
   guards: readonly string[],
 ) {

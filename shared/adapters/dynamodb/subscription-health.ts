@@ -14,38 +14,38 @@ export function changeHealth(
   place: SubscriptionPlace,
   change: HealthChange,
 ): Promise<HealthResult> {
-  const to = expression();
+  const expr = expression();
   return writeHealth(client, place, {
-    conditions: [...decisionOf(change, to), ...noUnsentEvent(change, to), ...stateOf(change, to)],
-    update: updateOf(change, to),
-    to,
+    conditions: [...decisionOf(change, expr), ...noUnsentEvent(change, expr), ...stateOf(change, expr)],
+    update: updateOf(change, expr),
+    expr,
   });
 }
 
-/** Disables a subscription and returns the reason now in force. Undefined: it is not disabled, or it is gone. */
+/** Disables a subscription and returns its stored disabled state. Undefined: it is enabled or deleted. */
 export async function disable(
   client: DynamoDBDocument,
   place: SubscriptionPlace,
   disabled: Disabled,
   changedAt: number | undefined,
 ): Promise<Disabled | undefined> {
-  const to = expression();
+  const expr = expression();
   const result = await writeHealth(client, place, {
-    conditions: [isEnabled(to), isUnchanged(changedAt, to)],
-    update: `SET ${to.name('disabled')} = ${to.value({ reason: disabled.reason, at: disabled.at })}`,
-    to,
+    conditions: [isEnabled(expr), isUnchanged(changedAt, expr)],
+    update: `SET ${expr.name('disabled')} = ${expr.value({ reason: disabled.reason, at: disabled.at })}`,
+    expr,
   });
   return result.kind === 'written' ? result.subscription.disabled : result.current?.disabled;
 }
 
-type Update = { conditions: readonly string[]; update: string; to: Expression };
+type Update = { conditions: readonly string[]; update: string; expr: Expression };
 
 async function writeHealth(
   client: DynamoDBDocument,
   { tableName, queue, subscriptionId }: SubscriptionPlace,
-  { conditions, update, to }: Update,
+  { conditions, update, expr }: Update,
 ): Promise<HealthResult> {
-  const exists = `attribute_exists(${to.name(primaryKey.partition)})`;
+  const exists = `attribute_exists(${expr.name(primaryKey.partition)})`;
   const write = client.update({
     TableName: tableName,
     Key: subscriptionItemKey(queue, subscriptionId),
@@ -53,7 +53,7 @@ async function writeHealth(
     ConditionExpression: [exists, ...conditions].join(' AND '),
     ReturnValues: 'ALL_NEW',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    ...to.attributes(),
+    ...expr.attributes(),
   });
   const result = await conditional(write);
   if (result.kind === 'written')
@@ -62,61 +62,68 @@ async function writeHealth(
   return { kind: 'refused', current: item === undefined ? undefined : subscriptionOf(item) };
 }
 
-/** Domain `allows` as conditions. A comparison with a missing attribute is false. */
-function decisionOf(change: HealthChange, to: Expression): string[] {
+/**
+ * The part of domain `healthChangeHolds` about the streak and the event. A comparison with a missing attribute is
+ * false.
+ */
+function decisionOf(change: HealthChange, expr: Expression): string[] {
   switch (change.kind) {
     case 'begin':
-      return [`attribute_not_exists(${to.name('failing')})`, isEnabled(to)];
+      return [`attribute_not_exists(${expr.name('failing')})`, isEnabled(expr)];
     case 'count': {
       const { since, failures } = change.failing;
-      return [isSameStreak(since, to), `${failuresIn(to)} = ${to.value(failures - 1)}`, isEnabled(to)];
+      return [
+        isSameStreak(since, expr),
+        `${failuresIn(expr)} = ${expr.value(failures - 1)}`,
+        isEnabled(expr),
+      ];
     }
     case 'recover':
-      return [isSameStreak(change.since, to)];
+      return [isSameStreak(change.since, expr)];
     case 'disable':
       return [
-        isSameStreak(change.since, to),
-        `${failuresIn(to)} >= ${to.value(FAILURES_TO_DISABLE)}`,
-        isEnabled(to),
+        isSameStreak(change.since, expr),
+        `${failuresIn(expr)} >= ${expr.value(FAILURES_TO_DISABLE)}`,
+        isEnabled(expr),
       ];
     case 'sent':
       return [
-        `${to.name('unsent', 'at')} = ${to.value(change.unsent.at)}`,
-        `${to.name('unsent', 'event', 'type')} = ${to.value(change.unsent.event.type)}`,
+        `${expr.name('unsent', 'at')} = ${expr.value(change.unsent.at)}`,
+        `${expr.name('unsent', 'event', 'type')} = ${expr.value(change.unsent.event.type)}`,
       ];
   }
 }
 
-function noUnsentEvent(change: HealthChange, to: Expression): string[] {
-  return change.kind !== 'sent' && 'unsent' in change ? [`attribute_not_exists(${to.name('unsent')})`] : [];
+function noUnsentEvent(change: HealthChange, expr: Expression): string[] {
+  return change.kind !== 'sent' && 'unsent' in change ? [`attribute_not_exists(${expr.name('unsent')})`] : [];
 }
 
-function stateOf(change: HealthChange, to: Expression): string[] {
-  return change.kind === 'sent' ? [] : [isUnchanged(change.changedAt, to)];
+function stateOf(change: HealthChange, expr: Expression): string[] {
+  return change.kind === 'sent' ? [] : [isUnchanged(change.changedAt, expr)];
 }
 
-function isUnchanged(changedAt: number | undefined, to: Expression): string {
+function isUnchanged(changedAt: number | undefined, expr: Expression): string {
   return changedAt === undefined
-    ? `attribute_not_exists(${to.name('changedAt')})`
-    : `${to.name('changedAt')} = ${to.value(changedAt)}`;
+    ? `attribute_not_exists(${expr.name('changedAt')})`
+    : `${expr.name('changedAt')} = ${expr.value(changedAt)}`;
 }
 
-function isEnabled(to: Expression): string {
-  return `attribute_not_exists(${to.name('disabled')})`;
+function isEnabled(expr: Expression): string {
+  return `attribute_not_exists(${expr.name('disabled')})`;
 }
 
-function isSameStreak(since: number, to: Expression): string {
-  return `${to.name('failing', 'since')} = ${to.value(since)}`;
+function isSameStreak(since: number, expr: Expression): string {
+  return `${expr.name('failing', 'since')} = ${expr.value(since)}`;
 }
 
-function failuresIn(to: Expression): string {
-  return to.name('failing', 'failures');
+function failuresIn(expr: Expression): string {
+  return expr.name('failing', 'failures');
 }
 
-/** Domain `changedBy` as an update expression. */
-function updateOf(change: HealthChange, to: Expression): string {
+/** Domain `applyHealthChange` as an update expression. */
+function updateOf(change: HealthChange, expr: Expression): string {
   const set = (values: Record<string, unknown>): string => {
-    const sets = Object.entries(values).map(([name, value]) => `${to.name(name)} = ${to.value(value)}`);
+    const sets = Object.entries(values).map(([name, value]) => `${expr.name(name)} = ${expr.value(value)}`);
     return sets.length === 0 ? '' : `SET ${sets.join(', ')}`;
   };
   const eventToSend = 'unsent' in change ? { unsent: change.unsent } : {};
@@ -126,10 +133,10 @@ function updateOf(change: HealthChange, to: Expression): string {
     case 'count':
       return set({ failing: change.failing, ...eventToSend });
     case 'recover':
-      return `${set(eventToSend)} REMOVE ${to.name('failing')}`;
+      return `${set(eventToSend)} REMOVE ${expr.name('failing')}`;
     case 'disable':
       return set({ disabled: change.disabled, ...eventToSend });
     case 'sent':
-      return `REMOVE ${to.name('unsent')}`;
+      return `REMOVE ${expr.name('unsent')}`;
   }
 }

@@ -9,7 +9,7 @@ import type {
   PreviousSelection,
 } from '../../domain/subscription/subscription.ts';
 import { subscriberIdentity } from '../../domain/subscription/subscriber-url.ts';
-import { decodedRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { partialPolicySchema } from '../../domain/retry/policy.ts';
 import { DAY_MS } from '../../domain/duration.ts';
 
@@ -67,7 +67,7 @@ export function isQueueItem(item: unknown): boolean {
   return queueItemSchema.safeParse(item).success;
 }
 
-/** User input is stored as JSON: keys may be empty, numbers exceed DynamoDB's range, nesting be deep. */
+/** User input is stored as JSON, because it may have empty keys, numbers beyond DynamoDB's range and deep nesting. */
 export const json = z.string().transform((text, context): unknown => {
   try {
     return JSON.parse(text);
@@ -86,7 +86,7 @@ export const queueSchema = z.object({
 
 /** @throws UnreadableRecordError */
 export function queueOf(item: unknown): Queue {
-  return decodedRecord(queueSchema, item);
+  return decodeRecord(queueSchema, item);
 }
 
 /** The attributes besides the keys that a replacement overwrites: all except `createdAt`. */
@@ -162,7 +162,7 @@ export const subscriptionSchema = z.object({
 
 /** @throws UnreadableRecordError */
 export function subscriptionOf(item: unknown): Subscription {
-  const { lifetime, ...subscription } = decodedRecord(subscriptionSchema, item);
+  const { lifetime, ...subscription } = decodeRecord(subscriptionSchema, item);
   return { ...subscription, ...(lifetime === undefined ? {} : { ttl: lifetime }) };
 }
 
@@ -201,7 +201,7 @@ const holderSchema = z.object({ subscriptionId: z.string() });
  * @throws UnreadableRecordError
  */
 export function holderOf(item: unknown): string {
-  return decodedRecord(holderSchema, item).subscriptionId;
+  return decodeRecord(holderSchema, item).subscriptionId;
 }
 
 /** In milliseconds; longer than SQS keeps the operation that removes a marked subscription. */

@@ -38,11 +38,11 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
   };
 
   const findSubscription: Registry['findSubscription'] = async (queue, subscriptionId) => {
-    const [own, found] = await Promise.all([
+    const [queueItem, found] = await Promise.all([
       item(queueItemKey(queue)),
       item(subscriptionItemKey(queue, subscriptionId)),
     ]);
-    return found === undefined || isDeletedQueue(own) ? undefined : subscriptionOf(found);
+    return found === undefined || isDeletedQueue(queueItem) ? undefined : subscriptionOf(found);
   };
 
   return {

@@ -66,8 +66,8 @@ type RefusedClaim = { subscription: Subscription; holder: string };
 
 /**
  * One transaction: the subscriptions, a claim for each on its subscriber (unless another claim is in force), and
- * a counter on the queue, by which a deletion by an earlier version notices new subscriptions. If one is refused,
- * none is written.
+ * a counter on the queue, which shows new subscriptions to a deletion by an earlier version. If one is refused, none
+ * is written.
  */
 async function add(
   { client, tableName, clock }: RegistryTable,
@@ -99,8 +99,8 @@ async function add(
     })),
   ]);
   if (result.kind === 'written') return [];
-  const [there, ...writes] = result.writes;
-  if (there?.failed === true) throw new QueueMissingError(queue);
+  const [queueWrite, ...writes] = result.writes;
+  if (queueWrite?.failed === true) throw new QueueMissingError(queue);
   const refused = subscriptions.flatMap((subscription, index) => {
     const claim = writes[index];
     return claim?.failed === true ? [{ subscription, holder: holderOf(claim.item) }] : [];

@@ -4,7 +4,7 @@ import type { ListedSubscription, Queue, Subscription } from '../../domain/subsc
 import type { Clock } from '../../ports/clock.ts';
 import type { SubscriptionPage, Subscriptions } from '../../ports/subscriptions.ts';
 import { heapBytesOf, readCache } from '../read-cache.ts';
-import { decoded, decodedRecord } from './record.ts';
+import { decode, decodeRecord } from './record.ts';
 import { changeHealth, disable } from './subscription-health.ts';
 import {
   isDeletedQueue,
@@ -56,7 +56,7 @@ export function dynamoSubscriptions(
       ),
     find: async (queue, subscriptionId, freshness) => {
       const [foundQueue, subscription] = await Promise.all([
-        // Cached even for a fresh subscription: one item takes 3,000 such reads a second
+        // Cached even for a fresh subscription: one item allows only 3,000 such reads a second
         // (docs/cost-and-performance.md#ceilings).
         queues.cached(queue, () => readQueue(client, tableName, queue)),
         subscriptions[freshness](nameOf(queue, subscriptionId), () =>
@@ -133,27 +133,27 @@ const listedAttributes: readonly string[] = [
 ];
 
 function listedSubscriptionOf(item: unknown): ListedSubscription {
-  return decodedRecord(listedSchema, item);
+  return decodeRecord(listedSchema, item);
 }
 
 const queueLifeSchema = queueSchema.pick({ createdAt: true });
 
 function queueLifeOf(item: unknown): number {
-  return decodedRecord(queueLifeSchema, item).createdAt;
+  return decodeRecord(queueLifeSchema, item).createdAt;
 }
 
 const subscriptionKeySchema = z.object({ sk: z.templateLiteral([subscriptionPrefix, z.string()]) });
 
 function subscriptionIdIn(key: unknown): string {
-  return decoded(subscriptionKeySchema, key).sk.slice(subscriptionPrefix.length);
+  return decode(subscriptionKeySchema, key).sk.slice(subscriptionPrefix.length);
 }
 
-const listing = listingOf();
+const listedProjection = projectionOfListed();
 
-function listingOf() {
-  const of = expression();
-  const ProjectionExpression = listedAttributes.map((attribute) => of.name(attribute)).join(', ');
-  return { ProjectionExpression, ExpressionAttributeNames: of.attributes().ExpressionAttributeNames };
+function projectionOfListed() {
+  const expr = expression();
+  const ProjectionExpression = listedAttributes.map((attribute) => expr.name(attribute)).join(', ');
+  return { ProjectionExpression, ExpressionAttributeNames: expr.attributes().ExpressionAttributeNames };
 }
 
 type PageOfQueue = { tableName: string; queue: string; after: string };
@@ -168,7 +168,7 @@ async function readPage(
   clock: Pick<Clock, 'now'>,
 ): Promise<SubscriptionPage | undefined> {
   const readAt = clock.now();
-  const query = { TableName: tableName, ConsistentRead: true, ...listing };
+  const query = { TableName: tableName, ConsistentRead: true, ...listedProjection };
   const { Items = [], LastEvaluatedKey: more } = await client.query({
     ...query,
     // The queue item and its subscriptions are adjacent and sort before the subscriber claims.

@@ -28,6 +28,7 @@ export type Expression = {
  */
 const REFERENCE = /^[A-Za-z0-9][A-Za-z0-9_]*$/;
 
+/** Collects the names and values of one request. Equal names share a reference. */
 export function expression(): Expression {
   const names: Record<string, string> = {};
   const values: Record<string, unknown> = {};
@@ -64,13 +65,13 @@ export function editsOf(
 
 /** An update with these edits, on condition that each attribute has its old value and the guards hold. */
 export function updateOf(edits: readonly ItemEdit[], guards: Record<string, unknown>) {
-  const to = expression();
+  const expr = expression();
   const expected = { ...guards, ...Object.fromEntries(edits.map(({ name, from }) => [name, from])) };
   const sets = edits.filter((edit) => edit.to !== undefined);
   const removals = edits.filter((edit) => edit.to === undefined);
   const clauses = [
-    ['SET', sets.map((edit) => `${to.name(edit.name)} = ${to.value(edit.to)}`)],
-    ['REMOVE', removals.map(({ name }) => to.name(name))],
+    ['SET', sets.map((edit) => `${expr.name(edit.name)} = ${expr.value(edit.to)}`)],
+    ['REMOVE', removals.map(({ name }) => expr.name(name))],
   ] as const;
   return {
     UpdateExpression: clauses
@@ -80,11 +81,11 @@ export function updateOf(edits: readonly ItemEdit[], guards: Record<string, unkn
     ConditionExpression: Object.entries(expected)
       .map(([name, value]) =>
         value === undefined
-          ? `attribute_not_exists(${to.name(name)})`
-          : `${to.name(name)} = ${to.value(value)}`,
+          ? `attribute_not_exists(${expr.name(name)})`
+          : `${expr.name(name)} = ${expr.value(value)}`,
       )
       .join(' AND '),
-    ...to.attributes(),
+    ...expr.attributes(),
   };
 }
 
@@ -158,10 +159,10 @@ export async function transactWrite(
       return { kind: 'written' };
     } catch (error) {
       if (!(error instanceof TransactionCanceledException)) throw error;
-      const { writes, passes } = cancellationOf(error);
+      const { writes, isTransient } = cancellationOf(error);
       if (writes.some(({ failed }) => failed)) return { kind: 'refused', writes, error };
       const pauseMs = Math.random() * FIRST_PAUSE_MS * 2 ** tried;
-      if (!passes || tried === MAX_TRIES || !hasTimeAfter(pauseMs, deadline)) throw error;
+      if (!isTransient || tried === MAX_TRIES || !hasTimeAfter(pauseMs, deadline)) throw error;
       await sleep(pauseMs);
     }
   }
@@ -169,13 +170,13 @@ export async function transactWrite(
 
 function cancellationOf({ CancellationReasons: reasons = [] }: TransactionCanceledException): {
   writes: RefusedWrite[];
-  passes: boolean;
+  isTransient: boolean;
 } {
   return {
     writes: reasons.map(({ Code, Item }) => ({
       failed: Code === 'ConditionalCheckFailed',
       item: Item === undefined ? undefined : unmarshall(Item),
     })),
-    passes: reasons.some(({ Code = '' }) => TRANSIENT.has(Code)),
+    isTransient: reasons.some(({ Code = '' }) => TRANSIENT.has(Code)),
   };
 }

@@ -78,8 +78,8 @@ export function addressGuard(places: AllowedPlaces): AddressGuard {
 
 /**
  * The fault of a subscriber URL that can be found without DNS: its form, a forbidden port, or a forbidden literal
- * address. A predicate without subject; undefined if there is none. Host names are checked when they are
- * resolved.
+ * address. The text follows the name of the field: "must not lead to …". Undefined if there is none. Host names are
+ * checked when they are resolved.
  * @throws InvalidAddressRange, InvalidPortRange
  */
 export function subscriberUrlFault(text: string, places: AllowedPlaces): string | undefined {

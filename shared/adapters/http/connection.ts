@@ -14,7 +14,7 @@ import type { Resolve } from './resolver.ts';
 export type Connector = { guard: AddressGuard; resolve: Resolve; secureContext: SecureContext };
 
 /** Controls a connection attempt: `reached` is called at each stage, `signal` aborts it at any stage. */
-export type Connecting = { signal: AbortSignal; reached: (stage: ConnectionStage) => void };
+export type ConnectionControl = { signal: AbortSignal; reached: (stage: ConnectionStage) => void };
 
 /**
  * Connects to the host of a URL. A name is resolved once, all of its addresses are checked, and only these
@@ -22,22 +22,22 @@ export type Connecting = { signal: AbortSignal; reached: (stage: ConnectionStage
  * @throws ForbiddenAddress, NameNotResolved, RequestNotSentError, the socket's error, or another error as soon as
  * the signal aborts
  */
-export async function connect(url: URL, connector: Connector, connecting: Connecting): Promise<Socket> {
+export async function connect(url: URL, connector: Connector, control: ConnectionControl): Promise<Socket> {
   const { guard, resolve, secureContext } = connector;
   const hostname = url.hostname.replace(/^\[|\]$/g, '');
   const port = portOf(url);
-  connecting.signal.throwIfAborted();
-  connecting.reached('resolving');
+  control.signal.throwIfAborted();
+  control.reached('resolving');
   if (!guard.allowsPort(port)) throw new ForbiddenAddress();
-  const addresses = await addressesOf(hostname, resolve, connecting.signal);
-  // A single forbidden address among allowed ones suggests an attempt to reach it by chance.
+  const addresses = await addressesOf(hostname, resolve, control.signal);
+  // A name with one forbidden address may be set up to reach it in some of the attempts.
   if (!addresses.every(({ address }) => guard.allows(address, port))) throw new ForbiddenAddress();
-  connecting.signal.throwIfAborted();
-  connecting.reached('connecting');
-  const target = { hostname, port, addresses: addresses.slice(0, MAX_TRIED) };
+  control.signal.throwIfAborted();
+  control.reached('connecting');
+  const target = { hostname, port, addresses: addresses.slice(0, MAX_ADDRESSES) };
   return url.protocol === 'https:'
-    ? waitUntilReady(tlsSocket(target, secureContext), 'secureConnect', connecting)
-    : waitUntilReady(connectTcp(optionsFor(target)), 'connect', connecting);
+    ? waitUntilReady(tlsSocket(target, secureContext), 'secureConnect', control)
+    : waitUntilReady(connectTcp(optionsFor(target)), 'connect', control);
 }
 
 async function addressesOf(
@@ -57,7 +57,7 @@ async function addressesOf(
 /**
  * The most addresses of a name that are tried. A name may have thousands, each of which would cost a connection.
  */
-const MAX_TRIED = 8;
+const MAX_ADDRESSES = 8;
 
 /**
  * Milliseconds before an address that does not answer is abandoned for the next one. Node's default of 250 is too
@@ -101,7 +101,7 @@ function lookupReturning(addresses: readonly LookupAddress[]): LookupFunction {
 function waitUntilReady(
   socket: Socket,
   ready: 'connect' | 'secureConnect',
-  { signal, reached }: Connecting,
+  { signal, reached }: ConnectionControl,
 ): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const giveUp = (): void => {

@@ -42,7 +42,11 @@ const MAX_PARSED_HEADERS = 512 * 1024;
  */
 const MAX_INFORMATIONAL = 100;
 
-const FLOODED: Reply = { kind: 'unanswered', error: 'invalid_response', detail: 'no end before an answer' };
+const FLOODED_REPLY: Reply = {
+  kind: 'unanswered',
+  error: 'invalid_response',
+  detail: 'no end before an answer',
+};
 
 /**
  * Sends one request on a connection and returns the reply. The first event that ends the exchange decides; later
@@ -83,31 +87,31 @@ export function exchange(
       if (!isReusable) outgoing.destroy();
       resolve({ reply, isReusable });
     };
-    const endBy = (unanswered: Reply): void => {
+    const endEarly = (unanswered: Reply): void => {
       end(reading.reply() ?? unanswered);
     };
     /** Stops waiting: the part of the response that has arrived is the reply. */
     const cutShort = (): void => {
-      endBy({ kind: 'unanswered', ...timeoutFault('connected') });
+      endEarly({ kind: 'unanswered', ...timeoutFault('connected') });
     };
     const received = { bytes: 0, lines: 0 };
     const meter = (piece: Buffer): void => {
       received.bytes += piece.length;
       received.lines += linesIn(piece);
-      if (isOver(received, reading.reply() === undefined ? limits.beforeStatus() : WITH_STATUS))
-        endBy(FLOODED);
+      if (isOver(received, reading.reply() === undefined ? limits.beforeStatus() : MOST_WITH_STATUS))
+        endEarly(FLOODED_REPLY);
     };
 
     const receive = (response: IncomingMessage): void => {
       const isReusable = keepsAlive(response);
       response.on('error', () => {
-        endBy(BROKEN_OFF);
+        endEarly(BROKEN_OFF_REPLY);
       });
       if (hasEnded) return;
       const { statusCode = 0, rawHeaders } = response;
       const head = { bytes: sizeOf(rawHeaders), lines: rawHeaders.length / 2 };
       if (statusCode < 100) end({ kind: 'unanswered', error: 'invalid_response', detail: 'not HTTP/1.1' });
-      else if (isOver(head, limits.beforeStatus())) end(FLOODED);
+      else if (isOver(head, limits.beforeStatus())) end(FLOODED_REPLY);
       else if (reading.start(statusCode, rawHeaders) === 'dropped') cutShort();
       else bodyTimer = setTimeout(cutShort, BODY_MS);
       response.on('data', (chunk: Buffer) => {
@@ -129,7 +133,7 @@ export function exchange(
     });
     outgoing.on('information', () => {
       informational += 1;
-      if (informational > MAX_INFORMATIONAL) endBy(FLOODED);
+      if (informational > MAX_INFORMATIONAL) endEarly(FLOODED_REPLY);
     });
     outgoing.once('response', receive);
     outgoing.once('upgrade', (_response, upgraded: Socket) => {
@@ -137,7 +141,7 @@ export function exchange(
       end({ kind: 'unanswered', error: 'invalid_response', detail: 'bad upgrade' });
     });
     outgoing.on('error', (error) => {
-      endBy({ kind: 'unanswered', ...faultOf(error, 'connected') });
+      endEarly({ kind: 'unanswered', ...faultOf(error, 'connected') });
     });
     outgoing.end(body);
     if (limits.signal.aborted) cutShort();
@@ -153,9 +157,9 @@ function requestOn(socket: Socket, options: RequestOptions): ClientRequest {
   }
 }
 
-const WITH_STATUS: Amount = { bytes: MAX_RECEIVED, lines: Infinity };
+const MOST_WITH_STATUS: Amount = { bytes: MAX_RECEIVED, lines: Infinity };
 
-const BROKEN_OFF: Reply = {
+const BROKEN_OFF_REPLY: Reply = {
   kind: 'unanswered',
   error: 'connection_reset',
   detail: 'closed before an answer',

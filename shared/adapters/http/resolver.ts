@@ -22,7 +22,7 @@ export type NameResolverOptions = {
 /** Most concurrent look-ups. Each uses a descriptor; its attempts have no connection yet. */
 const MOST_LOOKUPS = 256;
 
-/** Most concurrent look-ups of mute names. */
+/** Most concurrent look-ups of mute names, whose name servers do not answer. */
 const MOST_MUTE_LOOKUPS = 32;
 
 /** Milliseconds without an answer after which a name is mute. Attempts that end earlier do not count. */
@@ -34,7 +34,7 @@ const MUTE_FOR_MS = 60_000;
 /** Names remembered as mute; the oldest is forgotten first. */
 const MOST_MUTE_NAMES = 1_000;
 
-/** Questions repeat after 1.5 s (0.25 s if c-ares knows the server to be fast), doubling, for over 5 s. */
+/** A question is repeated after 1.5 s (0.25 s if c-ares knows the server to be fast), doubling, for over 5 s. */
 const QUESTIONS = { timeout: 1_500, tries: 6 };
 
 /**
@@ -44,8 +44,8 @@ const QUESTIONS = { timeout: 1_500, tries: 6 };
  */
 const GRACE_MS = { ipv4: 2_500, ipv6: 250 };
 
-/** A name that never exists, so that resolvers answer at once and briefly (RFC 6761 §6.4). */
-const NO_NAME = 'invalid';
+/** Resolvers answer at once and briefly that it does not exist (RFC 6761 §6.4). */
+const NONEXISTENT_NAME = 'invalid';
 
 /**
  * Resolves names by the hosts file and by DNS, without threads. `dns.lookup` occupies one of libuv's threads for up to
@@ -65,8 +65,8 @@ export function nameResolver({ servers, hostsFile = '/etc/hosts' }: NameResolver
   const lookups = new Map<string, SharedLookup>();
   const idle: Resolver[] = [];
   const muteNames = new MuteNames();
-  const lane = new Lane(MOST_LOOKUPS);
-  const muteLane = new Lane(MOST_MUTE_LOOKUPS);
+  const limiter = new Limiter(MOST_LOOKUPS);
+  const muteLimiter = new Limiter(MOST_MUTE_LOOKUPS);
 
   const begin = (name: string): SharedLookup => {
     // One resolver per look-up, because `cancel` ends all of its questions. It is reused only after an answer; a
@@ -96,7 +96,7 @@ export function nameResolver({ servers, hostsFile = '/etc/hosts' }: NameResolver
       noteSilence();
       resolver.cancel();
     };
-    const answer = (muteNames.has(name) ? muteLane : lane).run(ask);
+    const answer = (muteNames.has(name) ? muteLimiter : limiter).run(ask);
     return { answer, isAsked: () => askedAt !== undefined, abandon, waiting: 0 };
   };
 
@@ -116,7 +116,7 @@ export function nameResolver({ servers, hostsFile = '/etc/hosts' }: NameResolver
       const giveUp = (): void => {
         leave();
         if (lookup.waiting === 0) lookup.abandon();
-        reject(lookup.isAsked() ? new Error('The look-up was aborted.') : new RequestNotSentError(NO_PLACE));
+        reject(lookup.isAsked() ? new Error('The look-up was aborted.') : new RequestNotSentError(TOO_MANY));
       };
       signal.addEventListener('abort', giveUp, { once: true });
       lookup.answer
@@ -129,12 +129,12 @@ export function nameResolver({ servers, hostsFile = '/etc/hosts' }: NameResolver
   };
 }
 
-const NO_PLACE = 'too many names are being looked up';
+const TOO_MANY = 'too many names are being looked up';
 
 /** A look-up in progress, and how many attempts wait for it. */
 type SharedLookup = {
   answer: Promise<readonly LookupAddress[]>;
-  /** False while it waits for a free place. */
+  /** False while it waits for a free look-up. */
   isAsked: () => boolean;
   abandon: () => void;
   waiting: number;
@@ -157,7 +157,7 @@ async function askAgainIfRefused(resolver: Resolver, name: string, isOver: () =>
 
 async function reachesServer(resolver: Resolver): Promise<boolean> {
   try {
-    await resolver.resolve4(NO_NAME);
+    await resolver.resolve4(NONEXISTENT_NAME);
     return true;
   } catch (error) {
     return codeOf(error) !== 'ECONNREFUSED';
@@ -170,7 +170,7 @@ async function reachesServer(resolver: Resolver): Promise<boolean> {
  */
 async function askDns(resolver: Resolver, name: string): Promise<Answer> {
   let grace: NodeJS.Timeout | undefined;
-  const thenWait = async (question: Promise<string[]>, graceOfOther: number): Promise<string[]> => {
+  const withGrace = async (question: Promise<string[]>, graceOfOther: number): Promise<string[]> => {
     const found = await question;
     grace ??= setTimeout(() => {
       resolver.cancel();
@@ -178,8 +178,8 @@ async function askDns(resolver: Resolver, name: string): Promise<Answer> {
     return found;
   };
   const answers = await Promise.allSettled([
-    thenWait(resolver.resolve4(name), GRACE_MS.ipv6),
-    thenWait(resolver.resolve6(name), GRACE_MS.ipv4),
+    withGrace(resolver.resolve4(name), GRACE_MS.ipv6),
+    withGrace(resolver.resolve6(name), GRACE_MS.ipv4),
   ]);
   clearTimeout(grace);
   const addresses = answers.flatMap((one) =>
@@ -205,7 +205,7 @@ function lookupError(failures: readonly string[]): Error {
 }
 
 /** A limit on concurrent work. Excess work waits in order of arrival. */
-class Lane {
+class Limiter {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 

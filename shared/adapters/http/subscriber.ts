@@ -30,9 +30,9 @@ export type HttpSubscriberOptions = AllowedPlaces & {
 const CONNECT_MS = 5_000;
 
 /**
- * Shared by all concurrent attempts before their statuses. Parsing a header line takes about 3 µs and 400 bytes,
- * however short it is. With ten concurrent attempts each may receive 400 KB and 12,000 lines, with a hundred 40
- * KB and 1,200.
+ * Most data before the status, shared evenly by all concurrent attempts. Parsing a header line takes about 3 µs and
+ * 400 bytes, however short it is. With ten concurrent attempts each may receive 400 KB and 12,000 lines, with a
+ * hundred 40 KB and 1,200.
  */
 const MOST_BEFORE_STATUS: Amount = { bytes: 4 * 1024 * 1024, lines: 120_000 };
 
@@ -51,20 +51,20 @@ export function httpSubscriber(options: HttpSubscriberOptions): Subscriber {
     },
     idle: idleConnections(options.now ?? Date.now),
     beforeStatus: () => ({
-      bytes: Math.min(MAX_RECEIVED, MOST_BEFORE_STATUS.bytes / underWay),
-      lines: MOST_BEFORE_STATUS.lines / underWay,
+      bytes: Math.min(MAX_RECEIVED, MOST_BEFORE_STATUS.bytes / inFlight),
+      lines: MOST_BEFORE_STATUS.lines / inFlight,
     }),
   };
-  let underWay = 0;
+  let inFlight = 0;
   return {
     post: async (request, timeoutMs) => {
       const target = parseSubscriberUrl(request.url);
       if (target.kind === 'invalid') return { kind: 'forbidden' };
-      underWay += 1;
+      inFlight += 1;
       try {
         return await postOnce(sender, target.url, request, timeoutMs);
       } finally {
-        underWay -= 1;
+        inFlight -= 1;
       }
     },
   };

@@ -11,10 +11,10 @@ import {
 import { clientOptions, type ClientOptions, slim } from '../aws/client-options.ts';
 import { readCache } from '../read-cache.ts';
 
-/** How long a function may use a decrypted secret from memory, also after KMS started to refuse. Milliseconds. */
+/** How long a function may use a decrypted secret from memory, even if KMS refuses meanwhile. Milliseconds. */
 const OPENED_AGE_MS = 60 * 60 * 1000;
 
-/** 32 bytes each and some hundreds in sealed form: a few megabytes at most. */
+/** Number of cached secrets. Each has 32 bytes, and a few hundred in sealed form: a few megabytes at most. */
 const MAX_OPENED = 10_000;
 
 /** Version of the sealed text: `1.<data key, encrypted by KMS>.<secret, encrypted under it>`, both base64url. */
@@ -52,7 +52,7 @@ export function kmsSecretSealer(kms: KMSClient, keyArn: string): SecretSealer {
         }),
       );
       if (Plaintext === undefined || CiphertextBlob === undefined) throw new NoKeyError();
-      const box = sealBox(Plaintext, secretText(secret), boundTo(owner));
+      const box = sealBox(Plaintext, secretText(secret), ownerText(owner));
       return [VERSION, base64url(CiphertextBlob), base64url(box)].join('.');
     },
   };
@@ -88,7 +88,7 @@ export function kmsSecretOpener(
   const openSealed = async (owner: SecretOwner, sealed: string): Promise<SigningSecret> => {
     const { dataKey, box } = partsOf(sealed);
     const key = await decryptDataKey(owner, dataKey);
-    const secret = parseSecret(openBox(key, box, boundTo(owner)));
+    const secret = parseSecret(openBox(key, box, ownerText(owner)));
     if (secret === undefined) throw new UnreadableSecretError('The decrypted text is not a signing secret');
     return secret;
   };
@@ -96,7 +96,7 @@ export function kmsSecretOpener(
   return {
     open: async (owner, sealed) => {
       try {
-        const name = `${boundTo(owner)} ${sealed}`;
+        const name = `${ownerText(owner)} ${sealed}`;
         const secret = await secrets.cached(name, () => openSealed(owner, sealed));
         if (secret === undefined) throw new UnreadableSecretError('The cache returned no secret');
         return secret;
@@ -116,7 +116,7 @@ function contextOf({ queue, subscriptionId }: SecretOwner) {
  * Additional data for AES-GCM, besides the KMS context: a box stays bound to its owner even if its data key
  * leaks.
  */
-function boundTo({ queue, subscriptionId }: SecretOwner): string {
+function ownerText({ queue, subscriptionId }: SecretOwner): string {
   return JSON.stringify([queue, subscriptionId]);
 }
 

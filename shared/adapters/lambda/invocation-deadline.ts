@@ -52,8 +52,8 @@ type InvocationDeadline = CallDeadline & {
 };
 
 /**
- * The deadline of the invocation that asks. A function creates one at cold start and passes it to its clients,
- * which outlive invocations.
+ * The deadline of the current invocation. A function creates it once, at cold start, and passes it to its clients,
+ * which serve many invocations.
  */
 export function invocationDeadline(): InvocationDeadline {
   const invocation = new AsyncLocalStorage<LambdaContext>();

@@ -24,7 +24,7 @@ export function sqsHandler(
     journal.fault(error, { ...idsOf(record), sqsMessageId: record.messageId });
   };
   return async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
-    const noted = async (record: SQSRecord): Promise<void> => {
+    const handleAndReport = async (record: SQSRecord): Promise<void> => {
       try {
         await handleRecord(record, context);
       } catch (error) {
@@ -37,9 +37,9 @@ export function sqsHandler(
       }
     };
     try {
-      // If the whole batch fails, it is reported like any other: an error of the function would make Lambda pause
-      // the mapping.
-      return await processPartialResponse(event, noted, processor, {
+      // A batch that fails as a whole is reported like any other: for an error of the function Lambda would reduce
+      // its polling of the queue.
+      return await processPartialResponse(event, handleAndReport, processor, {
         context,
         throwOnFullBatchFailure: false,
       });

@@ -46,7 +46,9 @@ export function errorLineOf(thrown: unknown, causes = 0): ErrorLine {
 }
 
 function messageOf(error: Error): string {
-  return error instanceof SyntaxError ? 'a text could not be read' : error.message.slice(0, MOST_MESSAGE);
+  return error instanceof SyntaxError
+    ? 'invalid syntax; the message is omitted because it may quote data'
+    : error.message.slice(0, MOST_MESSAGE);
 }
 
 const known = z.object({

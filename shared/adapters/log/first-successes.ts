@@ -16,7 +16,7 @@ type Group = {
 export type FirstSuccesses = {
   /** Holds an attempt back for the combined line of its message. */
   add(made: AttemptMade): void;
-  /** Writes all attempts held back. A crash before this loses them in the log; the delivery records have them. */
+  /** Writes all attempts held back. A crash before this loses their log lines; the delivery records have them. */
   flush(): void;
 };
 

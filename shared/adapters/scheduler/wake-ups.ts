@@ -90,7 +90,7 @@ function scheduleOf(
       // In the partition of the role: aws, aws-us-gov, aws-cn.
       Arn: `arn:${settings.roleArn.split(':')[1]}:scheduler:::aws-sdk:sqs:sendMessage`,
       RoleArn: settings.roleArn,
-      Input: JSON.stringify(sendingOf(wakeUp, settings)),
+      Input: JSON.stringify(sendRequestOf(wakeUp, settings)),
       DeadLetterConfig: { Arn: settings.deadLetterArn },
       RetryPolicy: TARGET_RETRIES,
     },
@@ -102,7 +102,7 @@ function scheduleOf(
  * universal target does (EventBridge Scheduler user guide, "Using universal targets"). So all wake-ups of a
  * subscription are in one group.
  */
-function sendingOf(wakeUp: WakeUp, { retryQueueUrl }: ScheduleSettings) {
+function sendRequestOf(wakeUp: WakeUp, { retryQueueUrl }: ScheduleSettings) {
   return { QueueUrl: retryQueueUrl, MessageBody: encodeWakeUp(wakeUp), MessageGroupId: groupOf(wakeUp) };
 }
 
@@ -114,7 +114,7 @@ function wholeSecond(at: number): string {
 const REFUSALS: ReadonlySet<string> = new Set(['ThrottlingException', 'ServiceQuotaExceededException']);
 
 /** Codes of socket and DNS errors in Node: there was no response. */
-const UNREACHED = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
+const NO_RESPONSE = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
 
 /**
  * Whether the request failed for now, as opposed to permanently. If the schedule was created all the same, it
@@ -130,15 +130,15 @@ function isRefusal(error: unknown): boolean {
 
 /** HTTP status of the response, if there was one. The SDK sets it even if it cannot parse the response. */
 function statusOf(error: Error): number | undefined {
-  return answered.safeParse(error).data?.$metadata.httpStatusCode;
+  return responseSchema.safeParse(error).data?.$metadata.httpStatusCode;
 }
 
-const answered = z.object({ $metadata: z.object({ httpStatusCode: z.number() }) });
+const responseSchema = z.object({ $metadata: z.object({ httpStatusCode: z.number() }) });
 
 function wasUnanswered(error: Error): boolean {
   return (
     error.name === 'TimeoutError' ||
-    ('code' in error && typeof error.code === 'string' && UNREACHED.test(error.code))
+    ('code' in error && typeof error.code === 'string' && NO_RESPONSE.test(error.code))
   );
 }
 

@@ -29,11 +29,11 @@ const MAX_ENTRIES = 10;
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * Concurrent requests of one call: 100 records of an invocation together stay within a client's 500 connections.
+ * For each call, so that 100 records of an invocation together stay within a client's 500 connections.
  */
-const SIDE_BY_SIDE = 5;
+const CONCURRENT_REQUESTS = 5;
 
-/** How often a message is sent before giving up, and the upper bound of the first wait, which doubles. */
+/** How often a message is sent at most, and the upper bound of the first wait in milliseconds, which doubles. */
 const MAX_ROUNDS = 4;
 const FIRST_WAIT_MS = 100;
 
@@ -88,7 +88,7 @@ export async function sendEach(
   for (let round = 1; pending.length > 0; round += 1) {
     const waitMs = target.random() * FIRST_WAIT_MS * 2 ** (round - 1);
     const again: Entry[] = [];
-    await inParallel(batchesOf(pending), SIDE_BY_SIDE, async (batch) => {
+    await inParallel(batchesOf(pending), CONCURRENT_REQUESTS, async (batch) => {
       const failures = await send(target, batch);
       const isLast = round === MAX_ROUNDS || !hasTimeAfter(waitMs, target.deadline);
       for (const entry of batch) {

@@ -22,28 +22,28 @@ type DeadLetterSource = {
   sleep: (milliseconds: number) => Promise<void>;
 };
 
-/** Dead letters that were sent back but could not be deleted from their queue. */
-class LettersNotRemovedError extends Error {
-  override readonly name = 'LettersNotRemovedError';
+/** Dead letters that were redriven but could not be deleted from the dead-letter queue. */
+class DeadLettersNotRemovedError extends Error {
+  override readonly name = 'DeadLettersNotRemovedError';
 
   constructor(queueUrl: string, failed: readonly BatchResultErrorEntry[]) {
     const codes = [...new Set(failed.map(({ Code }) => Code ?? 'unknown'))].join(', ');
     const queue = queueUrl.slice(queueUrl.lastIndexOf('/') + 1);
-    super(`${failed.length} messages were sent back, but could not be removed from ${queue}: ${codes}`);
+    super(`${failed.length} messages were redriven, but could not be removed from ${queue}: ${codes}`);
   }
 }
 
 /** Maximum messages of one request (Amazon SQS message quotas). */
 const MOST_ENTRIES = 10;
-const SIDE_BY_SIDE = 5;
+const CONCURRENT_REQUESTS = 5;
 
 /** Visibility timeout in seconds: far above the time to send 50 dead letters with every request retried. */
-const HELD_FOR = 300;
+const VISIBILITY_TIMEOUT_SECONDS = 300;
 
 /** Seconds. Long polling asks all SQS servers, short polling only a sample of them. */
-const LONG_POLL = 1;
+const LONG_POLL_SECONDS = 1;
 
-/** How often a change is requested before giving up; the first wait in milliseconds, which doubles. */
+/** How often a change is requested at most; the first wait in milliseconds, which doubles. */
 const MOST_ROUNDS = 3;
 const FIRST_WAIT_MS = 100;
 
@@ -51,15 +51,15 @@ export function sqsDeadLetterQueue(source: DeadLetterSource): DeadLetterQueue {
   return {
     receive: async (most) => {
       const shares = sharesOf(most);
-      return (await inParallel(shares, SIDE_BY_SIDE, (share) => receive(source, share))).flat();
+      return (await inParallel(shares, CONCURRENT_REQUESTS, (share) => receive(source, share))).flat();
     },
-    remove: async (letters) => {
-      const failed = await changeAll(source, letters, remove);
-      if (failed.length > 0) throw new LettersNotRemovedError(source.queueUrl, failed);
+    remove: async (deadLetters) => {
+      const failed = await changeAll(source, deadLetters, remove);
+      if (failed.length > 0) throw new DeadLettersNotRemovedError(source.queueUrl, failed);
     },
-    release: async (letters) => {
+    release: async (deadLetters) => {
       // Entries that still fail become visible again when their visibility timeout ends.
-      await changeAll(source, letters, release);
+      await changeAll(source, deadLetters, release);
     },
     count: async () => {
       const { Attributes } = await source.sqs.send(
@@ -84,8 +84,8 @@ async function receive({ sqs, queueUrl }: DeadLetterSource, most: number): Promi
     new ReceiveMessageCommand({
       QueueUrl: queueUrl,
       MaxNumberOfMessages: most,
-      VisibilityTimeout: HELD_FOR,
-      WaitTimeSeconds: LONG_POLL,
+      VisibilityTimeout: VISIBILITY_TIMEOUT_SECONDS,
+      WaitTimeSeconds: LONG_POLL_SECONDS,
       MessageAttributeNames: ['All'],
       MessageSystemAttributeNames: ['SentTimestamp', 'MessageGroupId'],
     }),
@@ -113,13 +113,15 @@ const release: Change = async ({ sqs, queueUrl }, entries) =>
 /** The entries that failed in the end. Failures inside SQS are retried; those with SenderFault are not. */
 async function changeAll(
   source: DeadLetterSource,
-  letters: readonly ReceivedDeadLetter[],
+  deadLetters: readonly ReceivedDeadLetter[],
   change: Change,
 ): Promise<BatchResultErrorEntry[]> {
-  const batches = sharesOf(letters.length).map((size, index) =>
-    letters.slice(index * MOST_ENTRIES, index * MOST_ENTRIES + size),
+  const batches = sharesOf(deadLetters.length).map((size, index) =>
+    deadLetters.slice(index * MOST_ENTRIES, index * MOST_ENTRIES + size),
   );
-  return (await inParallel(batches, SIDE_BY_SIDE, (batch) => changeBatch(source, batch, change))).flat();
+  return (
+    await inParallel(batches, CONCURRENT_REQUESTS, (batch) => changeBatch(source, batch, change))
+  ).flat();
 }
 
 async function changeBatch(

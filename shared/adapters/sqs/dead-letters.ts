@@ -10,8 +10,8 @@ import type { SQS } from '@aws-sdk/client-sqs';
 import { sendMessage } from './batches.ts';
 
 /**
- * A dead-letter queue that the functions send to. The body is unchanged; `reason` says why. The id attribute is
- * the id of the first time the message was sent, which a message that was already redriven carries.
+ * A dead-letter queue that the functions send to. The body is unchanged. Attributes contain the reason and the
+ * message's first SQS id, which a redriven message already has as an attribute.
  */
 export function sqsDeadLetters(sqs: SQS, queueUrl: string): DeadLetters {
   return {
@@ -28,8 +28,8 @@ export function sqsDeadLetters(sqs: SQS, queueUrl: string): DeadLetters {
 type UndeliverablesSettings = { queueUrl: string; payloadBucket: string };
 
 /**
- * The undeliverable queue. A notice contains the data, or the S3 location of the message if the whole notice
- * would exceed 256 KB; how the message arrived does not matter. Safe to repeat.
+ * The undeliverable queue. A notice contains the data, or the S3 location of the message if the whole notice would
+ * exceed 256 KB, even if the message was small enough for its job. Safe to repeat.
  */
 export function sqsUndeliverables(
   sqs: SQS,

@@ -2,10 +2,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { MessagesNotSentError, sendEach, sendInBatches, type BatchTarget, type Unsent } from './batches.ts';
 import type { OutgoingMessage } from './message.ts';
 
-/** Messages that fill a request alone (Amazon SQS message quotas). */
+/** Messages in a full request (Amazon SQS message quotas). A call with as many is sent alone, at once. */
 const FULL_REQUEST = 10;
 
-/** In milliseconds. Longer than SQS usually takes, so that only a stuck or retried request is not waited for. */
+/** Milliseconds. Longer than SQS usually takes: calls stop waiting only for a request that is stuck or retried. */
 const MOST_WAIT_MS = 50;
 
 /**
@@ -27,10 +27,10 @@ type WaitingSend = {
  */
 export function joinedSends(target: BatchTarget): Send {
   let waiting: WaitingSend[] = [];
-  let underWay = 0;
+  let inFlight = 0;
   let timer: NodeJS.Timeout | undefined;
   // The next request uses the context, and so the deadline, of the invocation that asked last.
-  let ofLastInvocation = AsyncLocalStorage.snapshot();
+  let inLastInvocation = AsyncLocalStorage.snapshot();
 
   const sendWaiting = (): void => {
     clearTimeout(timer);
@@ -38,10 +38,10 @@ export function joinedSends(target: BatchTarget): Send {
     if (waiting.length === 0) return;
     const together = waiting;
     waiting = [];
-    underWay += 1;
-    void ofLastInvocation(sendTogether, target, together).finally(() => {
-      underWay -= 1;
-      if (underWay === 0) sendWaiting();
+    inFlight += 1;
+    void inLastInvocation(sendTogether, target, together).finally(() => {
+      inFlight -= 1;
+      if (inFlight === 0) sendWaiting();
     });
   };
 
@@ -50,23 +50,23 @@ export function joinedSends(target: BatchTarget): Send {
     if (messages.length >= FULL_REQUEST) return sendInBatches(target, messages);
     return new Promise((resolve, reject) => {
       waiting.push({ messages, resolve, reject });
-      ofLastInvocation = AsyncLocalStorage.snapshot();
-      if (underWay === 0) sendWaiting();
+      inLastInvocation = AsyncLocalStorage.snapshot();
+      if (inFlight === 0) sendWaiting();
       else timer ??= setTimeout(sendWaiting, MOST_WAIT_MS);
     });
   };
 }
 
 async function sendTogether(target: BatchTarget, together: readonly WaitingSend[]): Promise<void> {
-  const places = together.flatMap((one) => {
+  const entries = together.flatMap((one) => {
     const settled = resultCollector(target, one);
     return one.messages.map((message) => ({ message, settled }));
   });
   try {
     await sendEach(
       target,
-      places.map(({ message }) => message),
-      (index, unsent) => places[index]?.settled(unsent),
+      entries.map(({ message }) => message),
+      (index, unsent) => entries[index]?.settled(unsent),
     );
   } catch (error) {
     for (const { reject } of together) reject(error);

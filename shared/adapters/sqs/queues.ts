@@ -22,8 +22,8 @@ import { joinedSends } from './joined-sends.ts';
 import type { MessageAttributeValue, QueueAttributeName } from '@aws-sdk/client-sqs';
 
 /**
- * The delivery queue. Jobs are grouped by subscription, or by queue for all its subscriptions, so that a large
- * backlog of one does not delay the others (SQS fair queues).
+ * The delivery queue. The message group is the subscription of a job, or the queue of a chunk, so that a large backlog
+ * of one does not delay the others (SQS fair queues).
  */
 export function sqsDeliveryQueue(target: BatchTarget): DeliveryQueue {
   const send = joinedSends(target);
@@ -73,13 +73,13 @@ export function sqsWorkQueues(
   return {
     send: async (messages) => {
       for (const [to, together] of Map.groupBy(messages, (message) => message.to)) {
-        await sendInBatches({ ...target, queueUrl: urls[to] }, together.map(outgoing));
+        await sendInBatches({ ...target, queueUrl: urls[to] }, together.map(outgoingMessage));
       }
     },
   };
 }
 
-function outgoing({ body, attributes, group }: RedrivenMessage) {
+function outgoingMessage({ body, attributes, group }: RedrivenMessage) {
   return {
     body,
     ...(Object.keys(attributes).length === 0 ? {} : { attributes: valuesOf(attributes) }),

@@ -4,8 +4,8 @@ import {
   listingOf,
   pageOf,
   pageUpTo,
-  placeAsked,
-  placesIn,
+  startPlaceOf,
+  orderIn,
 } from '../../../shared/adapters/dynamodb/pages.ts';
 import { notDeliveredSortOf, isListed } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
 import { placeInMessage } from '../../../shared/adapters/dynamodb/message-deliveries.ts';
@@ -24,8 +24,8 @@ export const inMemoryDeliveryListings = (
 ): DeliveryListings => {
   const listed = (direction: Direction, selection: DeliverySelection, request: PageRequest) => {
     const listing = listingOf(`deliveries ${direction}`, selection);
-    const after = placeAsked(listing, request);
-    const isBefore = placesIn(direction);
+    const after = startPlaceOf(listing, request);
+    const isBefore = orderIn(direction);
     const placed = [...records.values()]
       .filter((delivery) => isSelected(selection, delivery))
       .map((delivery) => ({ delivery, place: notDeliveredSortOf(delivery.key, delivery.acceptedAt) }))

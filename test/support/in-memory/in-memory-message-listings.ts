@@ -3,8 +3,8 @@ import {
   type Direction,
   listingOf,
   pageUpTo,
-  placeAsked,
-  placesIn,
+  startPlaceOf,
+  orderIn,
 } from '../../../shared/adapters/dynamodb/pages.ts';
 import type {
   ListedMessage,
@@ -21,8 +21,8 @@ export const inMemoryMessageListings = ({
 }: Pick<InMemoryMessageRecords, 'records'>): MessageListings => {
   const listed = (direction: Direction, window: MessageWindow, request: PageRequest): Page<ListedMessage> => {
     const listing = listingOf(`messages ${direction}`, window);
-    const after = placeAsked(listing, request);
-    const isBefore = placesIn(direction);
+    const after = startPlaceOf(listing, request);
+    const isBefore = orderIn(direction);
     const placed = [...records.values()]
       .filter(({ key, acceptedAt }) => key.queue === window.queue && isWithin(window, acceptedAt))
       .map((record) => ({ record, place: placeOf(record) }))

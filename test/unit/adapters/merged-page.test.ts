@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import {
   mergedPage,
   type Direction,
-  type Placed,
+  type PlacedItem,
   type ReadPart,
 } from '../../../shared/adapters/dynamodb/pages.ts';
 
-type Shard = readonly Placed<string>[];
+type Shard = readonly PlacedItem<string>[];
 
 /** A part over sorted entries. `isWanted` is its filter, and `reads` counts the reads. */
 const partOf = (
@@ -51,7 +51,7 @@ const walk = async (
   const pages: number[] = [];
   let after: string | undefined;
   do {
-    const isLeft = ({ place: one }: Placed<string>) =>
+    const isLeft = ({ place: one }: PlacedItem<string>) =>
       after === undefined || (direction === 'ascending' ? one > after : one < after);
     const parts = shards.map((shard) => partOf(shard.filter(isLeft), { count: 0, passed: 0 }, isWanted));
     const page = await mergedPage(parts, direction, limit);

@@ -113,9 +113,9 @@ describe('removing dead letters', () => {
       }),
     }));
     await expect(queue.remove(letters(3))).rejects.toMatchObject({
-      name: 'LettersNotRemovedError',
+      name: 'DeadLettersNotRemovedError',
       message:
-        '2 messages were sent back, but could not be removed from dead: ReceiptHandleIsInvalid, InternalError',
+        '2 messages were redriven, but could not be removed from dead: ReceiptHandleIsInvalid, InternalError',
     });
     expect(requests.map(({ Entries }) => Entries.length)).toEqual([3, 1, 1]);
     expect(waits).toEqual([100, 200]);

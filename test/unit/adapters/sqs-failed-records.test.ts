@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
-import { returningSooner } from '../../../shared/adapters/sqs/failed-records.ts';
+import { earlyReturn } from '../../../shared/adapters/sqs/failed-records.ts';
 import { UnfinishedError } from '../../../shared/domain/receives.ts';
 import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
 import { anSqsRecord } from '../../support/sqs-event.ts';
@@ -14,7 +14,7 @@ afterEach(() => stub.close());
 
 const returned = async (error: Error, receiveCounts: readonly number[]): Promise<string[]> => {
   const queueUrls = ['retry', 'delivery'].map((name) => `${stub.config.endpoint}/000000000000/${name}`);
-  const returnSooner = returningSooner({ sqs: sqsClient(stub.config), queueUrls, random: () => 0.5 });
+  const returnSooner = earlyReturn({ sqs: sqsClient(stub.config), queueUrls, random: () => 0.5 });
   for (const receiveCount of receiveCounts) await returnSooner(anSqsRecord('{}', receiveCount), error);
   return queueUrls;
 };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { combineCalls } from '../../../shared/adapters/gathered.ts';
+import { combineCalls } from '../../../shared/adapters/combine-calls.ts';
 
 describe('combined calls', () => {
   it('within the time window and with the same key are one call, whose results go to the callers in order', async () => {

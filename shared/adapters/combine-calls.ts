@@ -2,16 +2,16 @@
 type PendingCall<Result> = { resolve: (result: Result) => void; reject: (error: unknown) => void };
 
 /**
- * Combines calls: all calls with the same key within `gatherMs` share one `call`, which gets their number. `call`
- * returns as many results, in the order of the callers. An error of `call` rejects every one of them.
+ * Combines calls: all calls with the same key within `gatherMs` share one `call`, which gets the first request and the
+ * number of callers. It returns one result for each caller, in their order. Its error rejects all of them.
  */
-export function combineCalls<Asked, Result>(
+export function combineCalls<Request, Result>(
   gatherMs: number,
-  call: (key: string, asked: Asked, count: number) => Promise<readonly Result[]>,
-): (key: string, asked: Asked) => Promise<Result> {
+  call: (key: string, asked: Request, count: number) => Promise<readonly Result[]>,
+): (key: string, asked: Request) => Promise<Result> {
   const open = new Map<string, PendingCall<Result>[]>();
 
-  const close = async (key: string, asked: Asked): Promise<void> => {
+  const close = async (key: string, asked: Request): Promise<void> => {
     const waiting = open.get(key) ?? [];
     open.delete(key);
     try {
