@@ -18,8 +18,8 @@ export const bundling = {
   // Drops names of functions and classes too: `keepNames` adds a call for every closure, a tenth of a delivery's CPU
   // time. Error classes set their name explicitly (checked by lint), and logged stacks refer to lines of the sources.
   minify: true,
-  // In a separate file that Node does not read, because that would slow every cold start. The logger maps stacks itself
-  // (error-line). Uncaught errors, such as a crash while the module loads, show lines of the bundle.
+  // In separate files that Node does not read, because that would slow every cold start. The logger maps stacks itself
+  // (error-line.ts). Uncaught errors, such as a crash while the module loads, show lines of the bundle.
   sourcemap: true,
   sourcesContent: false,
   // Dynamic imports become separate files, so that a cold start does not load them.

@@ -10,11 +10,11 @@ export const checkedVariants: Readonly<Record<string, Readonly<Record<string, un
     jwtAudience: 'posthaste',
     jwtScopes: { read: 'r', publish: 'p', manage: 'm', credentials: 'c' },
   },
-  traced: { tracing: true, retainMessages: 'all' },
-  alarming: { alarmTopicArn: 'arn:aws:sns:us-east-1:123456789012:on-call' },
-  addressed: { staticAddresses: 2 },
-  placed: { vpc: { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['subnet-0123456789abcdef0'] } },
-  fed: {
+  tracing: { tracing: true, retainMessages: 'all' },
+  alarmTopic: { alarmTopicArn: 'arn:aws:sns:us-east-1:123456789012:on-call' },
+  staticAddresses: { staticAddresses: 2 },
+  vpc: { vpc: { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['subnet-0123456789abcdef0'] } },
+  externalProducers: {
     payloadSources: [{ bucket: 'producer', prefix: 'events/' }],
     ingressSenders: ['arn:aws:sns:us-east-1:123456789012:orders'],
   },

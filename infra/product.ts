@@ -22,9 +22,9 @@ const GITHUB = /^(?:github:)?([A-Za-z0-9-]+\/[A-Za-z0-9._-]+)$/;
 /** A URL that can stand in the parentheses of a header comment. */
 const PAGE = /^https?:\/\/[^\s()\\]+$/;
 
-function pageOf(place: string | undefined): string | undefined {
-  const [, shorthand] = GITHUB.exec(place ?? '') ?? [];
-  const url = shorthand === undefined ? place?.replace(/^git\+/, '') : `https://github.com/${shorthand}`;
+function pageOf(location: string | undefined): string | undefined {
+  const [, shorthand] = GITHUB.exec(location ?? '') ?? [];
+  const url = shorthand === undefined ? location?.replace(/^git\+/, '') : `https://github.com/${shorthand}`;
   const page = url?.replace(/\.git$/, '');
   return page !== undefined && PAGE.test(page) ? page : undefined;
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 const reference = z.object({ Ref: z.string() });
 const attribute = z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) });
-const joined = z.object({ 'Fn::Join': z.tuple([z.string(), z.array(z.unknown())]) });
+const joinSchema = z.object({ 'Fn::Join': z.tuple([z.string(), z.array(z.unknown())]) });
 
 /** A resolved ARN as cdk-nag prints it in the ids of findings: references in angle brackets. */
 function printedArn(value: unknown): string {
@@ -14,7 +14,7 @@ function printedArn(value: unknown): string {
   if (ref.success) return `<${ref.data.Ref}>`;
   const got = attribute.safeParse(value);
   if (got.success) return `<${got.data['Fn::GetAtt'].join('.')}>`;
-  const [separator, parts] = joined.parse(value)['Fn::Join'];
+  const [separator, parts] = joinSchema.parse(value)['Fn::Join'];
   return parts.map(printedArn).join(separator);
 }
 

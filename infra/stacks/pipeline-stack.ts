@@ -31,7 +31,7 @@ function outputsOf(pipeline: Pipeline): Record<string, [value: string, descripti
     ApiId: [administration.apiId, 'Id of the HTTP API, for IAM policies'],
     IngressQueueUrl: [queues.ingress.url, 'Queue that producers send messages to'],
     DeliveryQueueUrl: [queues.delivery.url, 'Queue of first attempts'],
-    RetryQueueUrl: [queues.retry.url, 'Queue of retries that are due'],
+    RetryQueueUrl: [queues.retry.url, 'Queue of wake-ups for retries'],
     UndeliverableQueueUrl: [
       queues.undeliverable.url,
       'Notices of deliveries that were rejected or exhausted',

@@ -69,9 +69,9 @@ export class DeliverFunction extends NodeFunction<'deliver'> {
     props.deliveryDeadLetters.grantSend(this.role);
     props.operatorEvents.grantPublish(this.role);
     props.schedules.grantSchedule(this.role);
-    const { function: placed, role } = this;
+    const { lambda, role } = this;
     if (props.network !== undefined)
-      new NetworkPlacement(this, 'Network', { network: props.network, function: placed, role });
+      new NetworkPlacement(this, 'Network', { network: props.network, function: lambda, role });
     this.consume('FirstAttempts', {
       queue: delivery,
       maxConcurrency: settings.deliverConcurrency,

@@ -18,7 +18,7 @@ export interface DispatchFunctionProps {
 /** Megabytes. Ten messages with 1 MiB of data each need up to 300 while filters read all of them. */
 const MEMORY_WITH_SOURCES = 1024;
 
-/** Ingress message → one delivery job for each matching subscription. */
+/** Ingress message → delivery jobs, each for one or several of the matching subscriptions. */
 export class DispatchFunction extends NodeFunction<'dispatch'> {
   /** Enough for a fan-out to thousands of subscriptions: hundreds of batches sent in parallel. */
   static readonly timeout = Duration.seconds(30);
@@ -29,7 +29,7 @@ export class DispatchFunction extends NodeFunction<'dispatch'> {
       settings,
       entry: 'dispatch',
       description: 'Posthaste: matches messages with subscriptions',
-      // A batch holds up to 1 MiB of messages, each parsed and copied into jobs.
+      // A batch has up to 6 MB of messages (Lambda's payload quota), each parsed and copied into jobs.
       memoryMegabytes: settings.payloadSources.length > 0 ? MEMORY_WITH_SOURCES : 512,
       timeout: DispatchFunction.timeout,
       resources: {

@@ -18,7 +18,7 @@ export interface NetworkPlacementProps {
   readonly role: Role;
 }
 
-/** What Lambda needs to do with the function's role (Lambda developer guide, "Attaching Lambda functions to a VPC"). */
+/** What Lambda does with the function's role (Lambda developer guide, "Attaching Lambda functions to a VPC"). */
 const INTERFACE_ACTIONS = [
   'ec2:CreateNetworkInterface',
   'ec2:DescribeNetworkInterfaces',
@@ -30,27 +30,27 @@ const INTERFACE_ACTIONS = [
 
 /** Places a function in a network. Allows outgoing TCP to any address, and nothing incoming. */
 export class NetworkPlacement extends Construct {
-  constructor(scope: Construct, id: string, { network, function: placed, role }: NetworkPlacementProps) {
+  constructor(scope: Construct, id: string, { network, function: lambda, role }: NetworkPlacementProps) {
     super(scope, id);
     const group = new CfnSecurityGroup(this, 'Group', {
       groupDescription: 'Posthaste: requests to subscribers',
       vpcId: network.vpcId,
       securityGroupEgress: [
-        out('tcp', 0, 65_535, 'Subscribers, on any port, and AWS'),
-        out('udp', 53, 53, 'A custom DNS resolver; security groups do not apply to the one of AWS'),
+        egressRule('tcp', 0, 65_535, 'Subscribers, on any port, and AWS'),
+        egressRule('udp', 53, 53, 'A custom DNS resolver; security groups do not apply to the one of AWS'),
       ],
     });
-    const resource = placed.node.defaultChild;
+    const resource = lambda.node.defaultChild;
     if (!(resource instanceof CfnFunction))
       throw new Error('The function is not the CfnFunction that this version of CDK is expected to create.');
     // CDK's `vpc` property would need the VPC's zones and routes, and thus a lookup at synthesis.
     resource.vpcConfig = { subnetIds: [...network.subnetIds], securityGroupIds: [group.attrGroupId] };
-    if (network.wayOut !== undefined) placed.node.addDependency(network.wayOut);
+    if (network.wayOut !== undefined) lambda.node.addDependency(network.wayOut);
     allowInterfaces(role);
   }
 }
 
-function out(ipProtocol: string, fromPort: number, toPort: number, description: string) {
+function egressRule(ipProtocol: string, fromPort: number, toPort: number, description: string) {
   return {
     ipProtocol,
     fromPort,

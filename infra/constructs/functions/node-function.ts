@@ -22,7 +22,7 @@ import { removalOf } from '../state/protection.ts';
 import type { WorkQueue } from '../queues/sqs-queue.ts';
 
 /** The largest batch without a batch window, which would delay messages (Lambda developer guide, SQS mappings). */
-const BATCH = 10;
+const DEFAULT_BATCH_SIZE = 10;
 
 /** The resources in a function's environment, except those that every function gets. */
 export type Resources<F extends FunctionName> = Omit<ResourcesOf<F>, 'version'>;
@@ -106,7 +106,10 @@ export class NodeFunction<F extends FunctionName = FunctionName> extends Constru
    * Feeds the function from a queue in batches with partial failures. The mapping limits the concurrency instead of a
    * reservation, because accounts with a small quota cannot reserve any.
    */
-  protected consume(id: string, { queue, maxConcurrency, batchSize = BATCH, window }: ConsumeProps): void {
+  protected consume(
+    id: string,
+    { queue, maxConcurrency, batchSize = DEFAULT_BATCH_SIZE, window }: ConsumeProps,
+  ): void {
     queue.grantConsume(this.role);
     new EventSourceMapping(this, id, {
       target: this.function,
@@ -172,13 +175,13 @@ function withinSizeLimit(
 
 function bytesOf(resolved: unknown): number {
   if (typeof resolved === 'string') return Buffer.byteLength(resolved);
-  const join = joined.safeParse(resolved);
+  const join = joinSchema.safeParse(resolved);
   if (!join.success) return REFERENCE_BYTES;
   const [separator, parts] = join.data['Fn::Join'];
   return parts.reduce<number>((sum, part) => sum + bytesOf(part), separator.length * parts.length);
 }
 
-const joined = z.object({ 'Fn::Join': z.tuple([z.string(), z.array(z.unknown())]) });
+const joinSchema = z.object({ 'Fn::Join': z.tuple([z.string(), z.array(z.unknown())]) });
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);

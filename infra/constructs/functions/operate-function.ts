@@ -20,7 +20,10 @@ export interface OperateFunctionProps {
 /** Concurrent operations. Low, because their writes and wake-ups compete with deliveries. */
 const CONCURRENCY = 5;
 
-/** Runs long operations page by page: recoveries, and cancellations after a deletion. */
+/**
+ * Runs long operations page by page: recoveries, cancellations after a deletion, and earlier slots for waiting
+ * deliveries after a rate limit is raised.
+ */
 export class OperateFunction extends NodeFunction<'operate'> {
   static readonly timeout = Duration.seconds(OPERATE_TIMEOUT_SECONDS);
 

@@ -19,9 +19,9 @@ export interface StaticAddressesProps {
 }
 
 /**
- * A VPC whose only route to the internet is NAT gateways with fixed IP addresses, which subscribers can allow in
- * firewalls. The layout is the same for one and two gateways, so that changing the number replaces no subnet. With one,
- * both zones use it and depend on its zone.
+ * A VPC whose only route to the internet leads through NAT gateways with fixed IP addresses, which subscribers can
+ * allow in firewalls. The layout is the same for one and two gateways, so that changing the number replaces no subnet.
+ * With one, both zones use it and depend on its zone.
  */
 export class StaticAddresses extends Construct {
   /** IPv4. */

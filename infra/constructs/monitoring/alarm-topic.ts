@@ -25,7 +25,7 @@ export class AlarmTopic extends Construct {
    */
   constructor(scope: Construct, id: string, { topicArn, logRetentionDays }: AlarmTopicProps) {
     super(scope, id);
-    requireSamePlace(topicArn, Stack.of(this));
+    requireSameAccountAndRegion(topicArn, Stack.of(this));
     this.topic = Topic.fromTopicArn(this, 'Topic', topicArn);
     const call = {
       service: 'SNS',
@@ -51,7 +51,7 @@ export class AlarmTopic extends Construct {
   }
 }
 
-function requireSamePlace(topicArn: string, { account, region }: Stack): void {
+function requireSameAccountAndRegion(topicArn: string, { account, region }: Stack): void {
   const topic = Arn.split(topicArn, ArnFormat.NO_RESOURCE_NAME);
   const problems = Object.entries({ account, region }).flatMap(([what, expected]) => {
     const actual = what === 'account' ? topic.account : topic.region;
@@ -61,7 +61,7 @@ function requireSamePlace(topicArn: string, { account, region }: Stack): void {
   if (problems.length > 0) throw new SettingsError(problems);
 }
 
-/** CDK's provider function for custom resources, which the stack has once. */
+/** Acknowledges cdk-nag's finding for CDK's provider function of custom resources, of which a stack has only one. */
 function acknowledgeProvider(topic: AlarmTopic): void {
   const provider = Stack.of(topic).node.tryFindChild(
     `AWS${AwsCustomResource.PROVIDER_FUNCTION_UUID.replaceAll('-', '')}`,

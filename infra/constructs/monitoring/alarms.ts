@@ -55,7 +55,7 @@ export class Alarms extends Construct {
     const doNotFlow = this.composite(deployment, {
       id: 'DeliveriesDoNotFlow',
       summary:
-        'Deliveries do not flow: messages are stuck in a queue, or most subscribers cannot be reached.',
+        'Deliveries do not flow: messages are stuck in a queue, or several subscribers fail and most deliveries do not succeed.',
       rule: AlarmRule.anyOf(...standstill, AlarmRule.allOf(severalFailing, raise(parts.fewDelivered))),
     });
     const undeliverableRate = this.composite(deployment, {

@@ -5,7 +5,7 @@ import type { DeploymentSettings } from '../../settings.ts';
 import type { WorkQueue } from '../queues/sqs-queue.ts';
 import type { PosthasteMetrics } from './metrics.ts';
 
-/** Messages in a full batch. */
+/** Messages in a full batch, by default. */
 const BATCH = 10;
 
 /**
@@ -15,17 +15,18 @@ const BATCH = 10;
 const CONNECT_TIMEOUT_SECONDS = 5;
 
 /** A queue of deliver, and the most concurrent invocations for it. */
-export type Lane = { readonly queue: WorkQueue; readonly concurrency: number };
+export type QueueWorkers = { readonly queue: WorkQueue; readonly concurrency: number };
 
 /**
  * The value, or 0 while the workers of a queue are busy and make progress. Then messages wait for workers, possibly
  * because a single subscriber hangs; `DeliverConcurrency` watches whether there are enough workers.
  *
- * Busy: at least half as many messages are in flight as all workers hold with full batches. Few batches are full.
+ * Busy means that at least half as many messages are in flight as all workers can hold. Not more, because few batches
+ * are full.
  */
 export function zeroWhileBusy(
   value: IMetric,
-  { queue, concurrency }: Lane,
+  { queue, concurrency }: QueueWorkers,
   period = Duration.minutes(1),
 ): MathExpression {
   return new MathExpression({

@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
-import { type Lane, zeroWhileBusy } from './capacity.ts';
+import { type QueueWorkers, zeroWhileBusy } from './capacity.ts';
 import type { PlannedAlarm } from './planned-alarm.ts';
 import type { MonitoringProps, PosthasteMetrics } from './metrics.ts';
 
@@ -13,7 +13,7 @@ const MINUTE_SECONDS = 60;
 /** With fewer deliveries a percentage means little. */
 const ENOUGH_DELIVERIES = 100;
 
-/** So many subscriptions that begin to fail in six hours are not the problem of a single subscriber. */
+/** If this many subscriptions begin to fail in six hours, the problem is not a single subscriber. */
 const SEVERAL = 3;
 
 /** Missing data is fine for counters, because nothing happened. Only reconcile's gauge must always have data. */
@@ -21,13 +21,13 @@ export function deliveryAlarms(
   { settings, pipeline }: MonitoringProps,
   metricOf: PosthasteMetrics,
 ): PlannedAlarm[] {
-  const first: Lane = { queue: pipeline.queues.delivery, concurrency: settings.deliverConcurrency };
-  const retries: Lane = { queue: pipeline.queues.retry, concurrency: settings.retryConcurrency };
+  const first: QueueWorkers = { queue: pipeline.queues.delivery, concurrency: settings.deliverConcurrency };
+  const retries: QueueWorkers = { queue: pipeline.queues.retry, concurrency: settings.retryConcurrency };
   const fiveMinutes = Duration.minutes(5);
   return [
     {
       id: 'FirstAttemptsLate',
-      summary: '1 % of first attempts start later than even a crashed invocation explains.',
+      summary: 'More than 1 % of first attempts start later than one crashed invocation can explain.',
       // Excludes waiting for a subscription's rate limit.
       metric: zeroWhileBusy(metricOf(metricNames.firstAttemptAge, { statistic: 'p99' }), first, fiveMinutes),
       threshold: { above: 1000 * (pipeline.queues.delivery.visibilityTimeout.toSeconds() + MINUTE_SECONDS) },
@@ -36,7 +36,8 @@ export function deliveryAlarms(
     },
     {
       id: 'RetriesLate',
-      summary: '1 % of retries start later than even reconcile, the safety net, would start them.',
+      summary:
+        'More than 1 % of retries start so late that reconcile, the safety net, should have woken them.',
       metric: zeroWhileBusy(metricOf(metricNames.retryLateness, { statistic: 'p99' }), retries, fiveMinutes),
       threshold: { above: 1000 * (settings.overdueAfterSeconds + RECONCILE_SECONDS) },
       in: 2,
@@ -64,7 +65,7 @@ export function deliveryAlarms(
     {
       id: 'ReconcileWorks',
       summary: 'Reconcile found overdue deliveries twice in a row: wake-ups are lost, or very late.',
-      // A single time can be an invocation that crashed with its messages.
+      // One run can find deliveries because an invocation crashed with its messages.
       metric: zeroWhileBusy(metricOf(metricNames.reconciled), retries),
       threshold: { above: 0 },
       in: 2,
@@ -127,8 +128,8 @@ export function componentAlarms(metricOf: PosthasteMetrics) {
     fewDelivered: {
       id: 'FewDelivered',
       section: 'DeliveriesDoNotFlow',
-      summary: 'Part of DeliveriesDoNotFlow: fewer deliveries succeed than half of those that begin.',
-      // The share of begun minus delivered. SUM treats an absent series as 0, where nothing was delivered.
+      summary: 'Part of DeliveriesDoNotFlow: fewer than half as many deliveries succeed as begin.',
+      // (begun − delivered) ÷ begun, in percent. SUM treats an absent series as 0, if nothing was delivered.
       metric: new MathExpression({
         expression: `IF(begun >= ${ENOUGH_DELIVERIES}, 100 * (2 * begun - SUM([begun, delivered])) / begun, 0)`,
         usingMetrics: { begun: metricOf(metricNames.attemptsInitial), delivered },

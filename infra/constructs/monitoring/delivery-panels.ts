@@ -21,7 +21,7 @@ function incoming(pipeline: Pipeline, metricOf: PosthasteMetrics): Panel[] {
     {
       title: 'Messages',
       good: '**Good:** *accepted* follows what producers send; *refused* is 0. *No subscriber* means that no subscription matched.',
-      unit: 'a minute',
+      unit: 'per minute',
       lines: {
         accepted: metricOf(metricNames.messagesAccepted),
         'no subscriber': metricOf(metricNames.messagesUnmatched),
@@ -37,7 +37,7 @@ function incoming(pipeline: Pipeline, metricOf: PosthasteMetrics): Panel[] {
     {
       title: 'Deliveries created',
       good: '**Good:** *matched* is messages × matching subscriptions. *Filtered out* causes no further cost.',
-      unit: 'a minute',
+      unit: 'per minute',
       lines: {
         matched: metricOf(metricNames.deliveriesMatched),
         'filtered out': metricOf(metricNames.deliveriesFiltered),
@@ -51,7 +51,7 @@ function delivered(pipeline: Pipeline, metricOf: PosthasteMetrics): Panel[] {
     {
       title: 'Deliveries that ended',
       good: '**Good:** nearly all *delivered*. For *rejected* and *exhausted* see the failing subscriptions below.',
-      unit: 'a minute',
+      unit: 'per minute',
       stacked: true,
       lines: {
         delivered: metricOf(metricNames.deliveriesDelivered),
@@ -63,7 +63,7 @@ function delivered(pipeline: Pipeline, metricOf: PosthasteMetrics): Panel[] {
     {
       title: 'Attempts by outcome',
       good: '**Good:** mostly *delivered*. *Failed* rises while a subscriber is down, because attempts are retried.',
-      unit: 'a minute',
+      unit: 'per minute',
       stacked: true,
       lines: {
         delivered: metricOf(metricNames.attemptsDelivered),
@@ -98,7 +98,7 @@ function delivered(pipeline: Pipeline, metricOf: PosthasteMetrics): Panel[] {
     {
       title: 'Waiting for a rate limit',
       good: '**Good:** 0, or what your rate limits are meant to hold back. Counts waits, not deliveries.',
-      unit: 'a minute',
+      unit: 'per minute',
       lines: { waits: metricOf(metricNames.attemptsRateLimited) },
     },
   ];
@@ -130,7 +130,7 @@ function failing(pipeline: Pipeline, metricOf: PosthasteMetrics): Panel[] {
     {
       title: 'Subscriptions that began to fail',
       good: '**Good:** 0, or one now and then. If several begin at once, check the network of deliver first.',
-      unit: 'a minute',
+      unit: 'per minute',
       lines: { 'began to fail': metricOf(metricNames.subscriptionsFailing) },
     },
   ];
@@ -172,7 +172,7 @@ function retries(
     {
       title: 'Attempts by phase',
       good: '**Good:** mostly *initial*. A wave that moves through the phases is the outage of a subscriber.',
-      unit: 'a minute',
+      unit: 'per minute',
       stacked: true,
       lines: {
         initial: metricOf(metricNames.attemptsInitial),
@@ -186,7 +186,7 @@ function retries(
     {
       title: 'Wake-ups scheduled',
       good: `**Good:** as many as failed attempts. Delays of ${settings.schedulerThreshold} s or more use EventBridge Scheduler.`,
-      unit: 'a minute',
+      unit: 'per minute',
       lines: {
         'by SQS': metricOf(metricNames.wakeUpsBySqs),
         'by Scheduler': metricOf(metricNames.wakeUpsByScheduler),
@@ -195,7 +195,7 @@ function retries(
     {
       title: 'EventBridge Scheduler',
       good: '**Good:** only *fired*. *Throttled* means that the quota is too small, and retries are late.',
-      unit: 'a minute',
+      unit: 'per minute',
       lines: {
         fired: schedulerMetric(pipeline, 'InvocationAttemptCount'),
         throttled: schedulerMetric(pipeline, 'InvocationThrottleCount'),

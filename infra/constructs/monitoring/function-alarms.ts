@@ -9,8 +9,8 @@ import { functionsOf, type MonitoringProps, type PosthasteMetrics } from './metr
 const period = Duration.minutes(1);
 
 /**
- * A single crash, timeout or throttle heals: SQS redelivers the message, and reconcile runs again. Three minutes of
- * five do not. A subscriber cannot cause it, because the attempt timeout leaves the function 15 s.
+ * Ignores single crashes, timeouts and throttles: SQS redelivers the message, and reconcile runs again. A subscriber
+ * cannot cause timeouts, because the timeout of deliver exceeds the attempt timeout by 15 s.
  */
 const REPEATED = { threshold: { above: 0 }, in: 3, of: 5 };
 
@@ -46,7 +46,7 @@ export function functionAlarms(
     },
     {
       id: 'RecursionDropped',
-      summary: 'Lambda took a message for a runaway loop and dropped it.',
+      summary: 'Lambda mistook a message for a runaway loop and dropped it.',
       metric: droppedInvocations([pipeline.dispatch, pipeline.deliver, pipeline.operate]),
       threshold: { above: 0 },
       in: 1,

@@ -41,7 +41,7 @@ function machinery({ settings, state, pipeline }: MonitoringProps, metricOf: Pos
     {
       title: 'Internal errors',
       good: '**Good:** 0. *Messages* failed because of AWS or a bug, and are retried. The other lines are crashes and timeouts.',
-      unit: 'a minute',
+      unit: 'per minute',
       lines: {
         messages: metricOf(metricNames.faults),
         ...eachFunction(({ lambda }) => lambda.metricErrors({ statistic: 'sum' })),
@@ -50,7 +50,7 @@ function machinery({ settings, state, pipeline }: MonitoringProps, metricOf: Pos
     {
       title: 'Throttled',
       good: '**Good:** 0, or a few *AWS calls retried*. Throttled functions mean that the account has too little concurrency.',
-      unit: 'a minute',
+      unit: 'per minute',
       lines: {
         ...eachFunction(({ lambda }) => lambda.metricThrottles({ statistic: 'sum' })),
         'AWS calls throttled': metricOf(metricNames.awsCallsThrottled),
@@ -77,7 +77,7 @@ function machinery({ settings, state, pipeline }: MonitoringProps, metricOf: Pos
     {
       title: 'The API',
       good: '**Good:** no *5xx*. *4xx* are mistakes of callers, or too many requests (429).',
-      unit: 'a minute',
+      unit: 'per minute',
       lines: {
         requests: apiMetric(pipeline, 'Count'),
         '4xx': apiMetric(pipeline, '4xx'),
@@ -95,14 +95,14 @@ function machinery({ settings, state, pipeline }: MonitoringProps, metricOf: Pos
     },
     {
       title: 'Messages dropped as loops by Lambda',
-      good: '**Good:** always 0. Lambda took a message for a runaway loop and dropped it.',
-      unit: 'a minute',
+      good: '**Good:** always 0. Lambda mistook a message for a runaway loop and dropped it.',
+      unit: 'per minute',
       lines: eachFunction(({ lambda }) => lambda.metric('RecursiveInvocationsDropped', { statistic: 'sum' })),
     },
     {
       title: 'Cold starts',
       good: '**Good:** few, compared with invocations. A peak after each deployment is normal.',
-      unit: 'a minute',
+      unit: 'per minute',
       lines: { 'cold starts': metricOf(metricNames.coldStarts) },
     },
   ];
@@ -114,14 +114,14 @@ function costDrivers({ state, pipeline }: MonitoringProps, metricOf: PosthasteMe
     {
       title: 'Total duration of functions',
       good: '**Good:** follows the number of attempts. Waiting for slow subscribers costs money.',
-      unit: 'ms a minute',
+      unit: 'ms per minute',
       stacked: true,
       lines: eachFunction(({ lambda }) => lambda.metricDuration({ statistic: 'sum' })),
     },
     {
       title: 'Capacity units of the tables',
       good: '**Good:** two writes for each delivery, two more for each retry. Items over 1 KB need more.',
-      unit: 'units a minute',
+      unit: 'units per minute',
       lines: {
         'deliveries, writes': tableMetric(state.deliveries.name, 'ConsumedWriteCapacityUnits'),
         'deliveries, reads': tableMetric(state.deliveries.name, 'ConsumedReadCapacityUnits'),
@@ -142,7 +142,7 @@ function costDrivers({ state, pipeline }: MonitoringProps, metricOf: PosthasteMe
     {
       title: 'Messages sent to queues, and schedules',
       good: '**Good:** *ingress* follows messages, *delivery* deliveries, *retry* failed attempts.',
-      unit: 'a minute',
+      unit: 'per minute',
       lines: {
         ingress: pipeline.queues.ingress.metricSent(),
         delivery: pipeline.queues.delivery.metricSent(),
@@ -154,7 +154,7 @@ function costDrivers({ state, pipeline }: MonitoringProps, metricOf: PosthasteMe
     {
       title: 'Logs written',
       good: '**Good:** under a kilobyte for each attempt. `logSuccessSampling` and `logLevel` reduce it.',
-      unit: 'bytes a minute',
+      unit: 'bytes per minute',
       stacked: true,
       lines: eachFunction(({ logGroupName }) => logBytes(logGroupName)),
     },

@@ -17,18 +17,18 @@ export type PosthasteMetrics = (name: MetricName, options?: MetricOptions) => Me
 export function posthasteMetrics(deployment: string): PosthasteMetrics {
   return (metricName, options) =>
     new Metric({
-      ...summed(metricNamespace, metricName, { [metricDimension]: deployment }),
+      ...sumOf(metricNamespace, metricName, { [metricDimension]: deployment }),
       ...options,
     });
 }
 
 /** A metric of the deployment's schedule group. */
 export function schedulerMetric({ schedules }: Pipeline, name: string): Metric {
-  return new Metric(summed('AWS/Scheduler', name, { ScheduleGroup: schedules.groupName }));
+  return new Metric(sumOf('AWS/Scheduler', name, { ScheduleGroup: schedules.groupName }));
 }
 
 export function tableMetric(tableName: string, name: string): Metric {
-  return new Metric(summed('AWS/DynamoDB', name, { TableName: tableName }));
+  return new Metric(sumOf('AWS/DynamoDB', name, { TableName: tableName }));
 }
 
 /** The sum over a table's indexes. The table's metrics exclude them (DynamoDB guide, "Metrics and dimensions"). */
@@ -36,7 +36,7 @@ export function indexMetric(tableName: string, indexes: readonly string[], name:
   const each = indexes.map((index, at): [string, Metric] => [
     // An id begins with a lower-case letter, and is unique in a graph.
     `of${name}${at}`,
-    new Metric(summed('AWS/DynamoDB', name, { TableName: tableName, GlobalSecondaryIndexName: index })),
+    new Metric(sumOf('AWS/DynamoDB', name, { TableName: tableName, GlobalSecondaryIndexName: index })),
   ]);
   return new MathExpression({
     expression: `SUM([${each.map(([id]) => id).join(', ')}])`,
@@ -45,15 +45,15 @@ export function indexMetric(tableName: string, indexes: readonly string[], name:
 }
 
 export function apiMetric({ administration }: Pipeline, name: string): Metric {
-  return new Metric(summed('AWS/ApiGateway', name, { ApiId: administration.apiId }));
+  return new Metric(sumOf('AWS/ApiGateway', name, { ApiId: administration.apiId }));
 }
 
 /** Bytes written to a log group. */
 export function logBytes(logGroupName: string): Metric {
-  return new Metric(summed('AWS/Logs', 'IncomingBytes', { LogGroupName: logGroupName }));
+  return new Metric(sumOf('AWS/Logs', 'IncomingBytes', { LogGroupName: logGroupName }));
 }
 
-function summed(namespace: string, metricName: string, dimensionsMap: Record<string, string>) {
+function sumOf(namespace: string, metricName: string, dimensionsMap: Record<string, string>) {
   return { namespace, metricName, dimensionsMap, statistic: 'sum' };
 }
 

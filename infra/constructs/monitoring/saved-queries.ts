@@ -18,7 +18,7 @@ type LogQuery = {
 export const queries = {
   story: {
     id: 'Story',
-    name: "one message's whole story",
+    name: 'history of a message',
     of: everyFunction,
     lines: [
       'filter queue = "QUEUE" and messageId = "MESSAGE"',
@@ -39,7 +39,7 @@ export const queries = {
       'limit 25',
     ],
   },
-  /** Of attempts that are logged singly. First successes that share a log line are in the next query. */
+  /** Attempts with separate log lines. First successes that share a log line are in the next query. */
   slowest: {
     id: 'SlowestReceivers',
     name: 'slowest subscribers',
@@ -53,7 +53,7 @@ export const queries = {
   },
   slowestTogether: {
     id: 'SlowestReceiversTogether',
-    name: 'slowest subscribers of messages with several',
+    name: 'slowest subscribers, first successes',
     of: ['deliver'],
     lines: [
       'filter fact = "attempts_delivered"',

@@ -136,7 +136,7 @@ export class WorkQueue extends SqsQueue {
 
   /**
    * Allows Lambda to poll with the function's role (as AWSLambdaSQSQueueExecutionRole, for this queue only), and the
-   * function to shorten the wait before a failed message is received again.
+   * function to make failed messages visible again early.
    */
   grantConsume(grantee: IGrantable): Grant {
     return this.grant(
