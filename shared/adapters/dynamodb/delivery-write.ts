@@ -15,15 +15,15 @@ type ExistingRecordExpectation = Exclude<Expectation, { kind: 'absent' }>;
 export function conditionOf(expect: ExistingRecordExpectation, expr: Expression): string {
   switch (expect.kind) {
     case 'claimable':
-      return `${awaiting(expect.recorded, expr)} AND attribute_not_exists(${expr.name('lease')}) AND ${due(expect.now, expr)}`;
+      return `${openWithAttempts(expect.recorded, expr)} AND attribute_not_exists(${expr.name('lease')}) AND ${nextIsDue(expect.now, expr)}`;
     case 'lease_expired':
-      return `${awaiting(expect.recorded, expr)} AND ${sameLease(expect.lease, expr)}`;
+      return `${openWithAttempts(expect.recorded, expr)} AND ${sameLease(expect.lease, expr)}`;
     case 'leased':
-      return `${awaiting(expect.recorded, expr)} AND ${equal(['lease', 'owner'], expect.owner, expr)}`;
+      return `${openWithAttempts(expect.recorded, expr)} AND ${equal(['lease', 'owner'], expect.owner, expr)}`;
     case 'as_read':
-      return `${awaiting(expect.recorded, expr)} AND ${sameOrNone(['next', 'dueAt'], expect.dueAt, expr)} AND ${leaseAsRead(expect.lease, expr)}`;
+      return `${openWithAttempts(expect.recorded, expr)} AND ${sameOrNone(['next', 'dueAt'], expect.dueAt, expr)} AND ${leaseAsRead(expect.lease, expr)}`;
     case 'over':
-      return over(expect, expr);
+      return endedAsRead(expect, expr);
     case 'present':
       return exists(expr);
     case 'undelivered':
@@ -41,16 +41,16 @@ function exists(expr: Expression): string {
   return `attribute_exists(${expr.name(primaryKey.partition)})`;
 }
 
-function awaiting(recorded: number, expr: Expression): string {
+function openWithAttempts(recorded: number, expr: Expression): string {
   const open = OPEN_STATUSES.map((status) => expr.value(status)).join(', ');
   return `${expr.name('status')} IN (${open}) AND size(${expr.name('attempts')}) = ${expr.value(recorded)}`;
 }
 
-function due(now: number, expr: Expression): string {
+function nextIsDue(now: number, expr: Expression): string {
   return `(attribute_not_exists(${expr.name('next')}) OR ${expr.name('next', 'dueAt')} <= ${expr.value(now)})`;
 }
 
-function over(expect: Extract<ExistingRecordExpectation, { kind: 'over' }>, expr: Expression): string {
+function endedAsRead(expect: Extract<ExistingRecordExpectation, { kind: 'over' }>, expr: Expression): string {
   return [
     equal(['status'], expect.status, expr),
     `size(${expr.name('attempts')}) = ${expr.value(expect.recorded)}`,

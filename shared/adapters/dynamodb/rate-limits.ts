@@ -60,8 +60,8 @@ export function dynamoRateLimits(
     GATHER_MS,
     async (_, { line: key, ...asked }, count) => {
       const now = clock.now();
-      const stands = (ends.get(key) ?? 0) > now;
-      const first: LineChange = stands || asked.from !== undefined ? 'lengthen' : 'begin';
+      const isActive = (ends.get(key) ?? 0) > now;
+      const first: LineChange = isActive || asked.from !== undefined ? 'lengthen' : 'begin';
       const { reservedUpTo, slots } = await reserveSlots(client, tableName, { ...asked, count, now, first });
       if (ends.size >= MOST_REMEMBERED) ends.clear();
       ends.set(key, reservedUpTo);
