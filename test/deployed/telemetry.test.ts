@@ -3,7 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { metricNames, metricsInMilliseconds } from '../../shared/config/metrics.ts';
-import { callApi, finishedDeliveries, finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
+import {
+  callApi,
+  finishedDeliveries,
+  finishedDelivery,
+  putQueue,
+  retryEnded,
+  subscribe,
+} from '../support/api-client.ts';
 import { deployment, invoke } from '../support/deployment.ts';
 import { metricsOf } from '../support/emitted-metrics.ts';
 import { eventually } from '../support/eventually.ts';
@@ -74,8 +81,7 @@ const deliverInEveryPhase = async (): Promise<void> => {
   });
   await publish({ queue, id: messageId, data: { data: plant('data') } });
   expect((await finishedDelivery(queue, messageId)).status).toBe('exhausted');
-  const retry = `/v2/queues/${queue}/messages/${messageId}/deliveries/${subscriptionId}/retry`;
-  expect((await callApi('POST', retry)).status).toBe(202);
+  await retryEnded({ queue, messageId, subscriptionId });
   await eventually('the manual retry', async () => {
     const delivery = await finishedDelivery(queue, messageId);
     return delivery.status === 'delivered' ? delivery : undefined;

@@ -5,7 +5,14 @@ import * as z from 'zod';
 import { messageItemKeyOf } from '../../shared/adapters/dynamodb/message-item.ts';
 import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { encodeOperation } from '../../shared/wire/jobs/operation.ts';
-import { callApi, deleteSubscription, finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
+import {
+  callApi,
+  deleteSubscription,
+  finishedDelivery,
+  putQueue,
+  retryEnded,
+  subscribe,
+} from '../support/api-client.ts';
 import { NO_RETRIES } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
@@ -73,7 +80,7 @@ describe('a message too large for its record', () => {
     expect((await shown(queue)) === data).toBe(true);
 
     await expireSoon(queue);
-    await ok('POST', `/v2/queues/${queue}/messages/m/deliveries/${subscriptionId}/retry`);
+    await retryEnded({ queue, messageId: 'm', subscriptionId });
     await receiver.waitFor(path, 2, 30_000);
     expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'exhausted' });
 

@@ -113,3 +113,15 @@ export const finishedDelivery = async (
   if (delivery === undefined) throw new Error(`${messageId} has no delivery`);
   return delivery;
 };
+
+/** Retries an ended delivery. The API answers 409 until deliver has completed the pending steps of the end. */
+export const retryEnded = ({
+  queue,
+  messageId,
+  subscriptionId,
+}: Pick<DeliveryView, 'queue' | 'messageId' | 'subscriptionId'>): Promise<number> =>
+  eventually(`an accepted retry of ${messageId}`, async () => {
+    const path = `/v2/queues/${queue}/messages/${messageId}/deliveries/${subscriptionId}/retry`;
+    const { status } = await callApi('POST', path);
+    return status === 202 ? status : undefined;
+  });
