@@ -1,10 +1,5 @@
-/**
- * Words and shapes that make a reader stop, and what to write instead. Checked in comments, texts, test names and pages.
- * `files`: where the words may stand, with the reason.
- */
-export type Ban = { words: RegExp; instead: string; except?: { files: RegExp; reason: string } };
-
-export const BANS: readonly Ban[] = [
+/** Words and shapes that make a reader stop, and what to write instead. Checked in comments, texts, test names and pages. */
+export const BANS: readonly { words: RegExp; instead: string }[] = [
   { words: /\b(?:whoever|whomever|whatever)\b/i, instead: 'name the actor or the thing' },
   {
     words: /\b(?:somebody|someone|anybody|nobody|everybody)\b/i,
