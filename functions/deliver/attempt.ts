@@ -2,7 +2,7 @@ import { type Attempt, withBoundedText } from '../../shared/domain/delivery/atte
 import { ADDRESS_FORBIDDEN, isGone, outcomeOf, type Reply } from '../../shared/domain/delivery/outcome.ts';
 import { release } from '../../shared/domain/delivery/transitions.ts';
 import { webhookRequest } from '../../shared/domain/delivery/webhook-request.ts';
-import { policyInForce } from '../../shared/domain/retry/policy.ts';
+import { type CompletedRetryPolicy, policyInForce } from '../../shared/domain/retry/policy.ts';
 import { secretsInForce } from '../../shared/domain/subscription/secret-rotation.ts';
 import type { SigningSecret } from '../../shared/domain/subscription/signing-secret.ts';
 import {
@@ -24,13 +24,13 @@ import {
   type LoadedDelivery,
 } from './held.ts';
 import { waitForSlot } from './rate-limit.ts';
-import { record, type AttemptResult, type FollowedPolicy } from './record.ts';
+import { record, type AttemptResult } from './record.ts';
 import { scheduleNext, sendAgain } from './wake-up.ts';
 
 /** A delivery whose request can be sent now. */
 type ReadyDelivery = LoadedDelivery & {
   subscription: Subscription;
-  policy: FollowedPolicy;
+  policy: CompletedRetryPolicy;
   /** The secrets that sign the request. */
   secrets: readonly OpenedSecret[];
   /** The rate-limit slot that the request waited for or missed; undefined: the limit did not delay it. */
@@ -95,7 +95,7 @@ async function withCurrentSubscription(
 function policyFor(
   { settings }: DeliverContext,
   { delivery, queue, subscription }: LoadedDelivery,
-): FollowedPolicy {
+): CompletedRetryPolicy {
   if (delivery.policy !== undefined) return { policy: delivery.policy };
   return policyInForce({
     subscription: subscription?.options._retry_policy,

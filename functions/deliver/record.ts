@@ -15,7 +15,7 @@ import {
   recordRetry,
 } from '../../shared/domain/delivery/transitions.ts';
 import { nextAfterFailure } from '../../shared/domain/retry/next-attempt.ts';
-import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
+import type { CompletedRetryPolicy, RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { retryAfterMs } from '../../shared/domain/retry/retry-after.ts';
 import type { Slot } from '../../shared/domain/subscription/rate-limit.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
@@ -30,9 +30,6 @@ import { returnAtLeaseEnd, scheduleNext } from './wake-up.ts';
  * The result of one request. `dueAt`: milliseconds since the epoch; undefined for a first attempt without a delay.
  */
 export type AttemptResult = { attempt: Attempt; reply: Reply; dueAt: number | undefined };
-
-/** The retry policy of a delivery. `warning`: what had to be corrected in the configured one. */
-export type FollowedPolicy = { policy: RetryPolicy; warning?: string };
 
 /**
  * The same invocation makes an immediate retry only after a failure faster than this
@@ -96,7 +93,7 @@ function hintMs(reply: Reply, endedAt: number, capMs: number): number {
 export async function record(
   context: DeliverContext,
   held: LoadedDelivery,
-  { policy, warning }: FollowedPolicy,
+  { policy, warning }: CompletedRetryPolicy,
   result: AttemptResult,
 ): Promise<LoadedDelivery | undefined> {
   const { ports, settings } = context;

@@ -1,13 +1,11 @@
 import * as z from 'zod';
+import { ATTEMPT_TIMEOUT_SECONDS } from '../../../shared/domain/delivery/lease.ts';
 import { RESERVED_HEADERS, ZAQAR_MESSAGE } from '../../../shared/domain/delivery/webhook-request.ts';
 import { retryPolicySchema } from '../../../shared/domain/retry/policy-schema.ts';
 import { comparisons, scalar } from '../../../shared/domain/subscription/content-filter-comparisons.ts';
 import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
 import { MIN_PER_SECOND, MAX_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import { messageType, seconds } from '../fields.ts';
-
-/** The largest value of the deployment's setting (shared/config/settings.ts). */
-const MAX_ATTEMPT_TIMEOUT_SECONDS = 30;
 
 const RATE_RULE = `must be a number of requests a second from ${MIN_PER_SECOND} to ${MAX_PER_SECOND}`;
 
@@ -88,7 +86,7 @@ export const optionsSchema = z.strictObject({
     .describe(`A template of the request body, in which ${ZAQAR_MESSAGE} is replaced by the message.`)
     .exactOptional(),
   raw_delivery: z.boolean().exactOptional(),
-  attempt_timeout: seconds(1, MAX_ATTEMPT_TIMEOUT_SECONDS)
+  attempt_timeout: seconds(ATTEMPT_TIMEOUT_SECONDS.least, ATTEMPT_TIMEOUT_SECONDS.most)
     .describe('The timeout of an attempt in seconds, if less than that of the deployment.')
     .exactOptional(),
   max_per_second: z

@@ -43,7 +43,7 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
 };
 
 /** A complete policy. `warning` names a changed value; it names no queue and no subscription. */
-type CompletedRetryPolicy = { policy: RetryPolicy; warning?: string };
+export type CompletedRetryPolicy = { policy: RetryPolicy; warning?: string };
 
 /**
  * Completes a policy from the defaults; never fails. A stored policy was valid, but the defaults may have changed
