@@ -168,6 +168,15 @@ export const deploymentSettings = {
     description:
       'The SNS topic that [alarms](operations.md#alarms) notify, in the same account and region. The deployment fails if it does not exist. Without a topic, alarms are only visible in CloudWatch.',
   },
+  runbookUrl: {
+    rule: matching(
+      /^(?:https:\/\/[^\s#?]{1,200}|docs\/operations\.md)$/,
+      'an https URL of at most 200 characters, without # and ?',
+    ),
+    default: 'docs/operations.md',
+    description:
+      'Where the person on call reads [the runbook](operations.md): alarm descriptions link to its sections. Set the address at which you publish `docs/operations.md`; by default the file of the deployed version is named.',
+  },
   tracing: {
     rule: flag(),
     default: false,

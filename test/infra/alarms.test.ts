@@ -2,22 +2,14 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { operationTable } from '../../cli/commands/plan/tables.ts';
 import { metricDimension, metricNames, metricNamespace } from '../../shared/config/metrics.ts';
+import { anchorsIn } from '../support/anchors.ts';
 import { alarmsIn, graphedIn, type Monitored, type MonitoredAlarm } from '../support/monitored.ts';
 import { resourcesOf, templatesFor } from './templates.ts';
 
 const { monitoring } = templatesFor();
 const alarms = alarmsIn(monitoring.toJSON()['Resources']);
 const runbook = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
-
-/** Anchors as GitHub creates them for headings. */
-const anchors = new Set(
-  [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  ),
-);
+const anchors = anchorsIn(runbook);
 
 const alarmOf = (name: string, settings?: Record<string, unknown>): MonitoredAlarm => {
   const from =
@@ -49,6 +41,13 @@ describe('each alarm', () => {
     expect(names).not.toEqual([]);
     expect(description).toMatch(new RegExp(`^Part of ${names.join(' and ')}: `));
     expect(composites.map((composite) => anchorOf(composite.description))).toContain(anchorOf(description));
+  });
+
+  it('links to the section of the runbook at `runbookUrl`', () => {
+    const runbookUrl = 'https://wiki.example.com/operations';
+    const { description } = alarmOf('RetriesLate', { runbookUrl });
+    expect(description).toContain(` Runbook: ${runbookUrl}#alarm-retries-late`);
+    expect(alarmOf('UndeliverableRate', { runbookUrl }).description).toContain(runbookUrl);
   });
 
   it('has a unique name that begins with the deployment', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Widget, widgetsOf } from '../support/dashboard-body.ts';
+import { type Widget, widgetsOf } from '../../infra/dashboard-preview/dashboard-body.ts';
 import { metricNames } from '../../shared/config/metrics.ts';
 import { resourcesOf, templatesFor } from './templates.ts';
 
@@ -42,6 +42,21 @@ describe('the dashboard', () => {
       'What does it cost?',
     ]);
     expect(questions.map(({ y }) => y)).toEqual(questions.map(({ y }) => y).toSorted((a, b) => a - b));
+  });
+
+  it('begins with five figures: success, delay, backlog, dead letters, failing subscriptions', () => {
+    const figures = widgets.flatMap((widget) =>
+      widget.type === 'metric' && widget.properties.view === 'singleValue' ? [widget] : [],
+    );
+    expect(figures.map(({ properties }) => properties.title)).toEqual([
+      'Deliveries that succeeded, %',
+      'First attempt after, p99 in ms',
+      'Oldest message waiting, s',
+      'Dead letters',
+      'Began to fail in 6 h',
+    ]);
+    const lines = [...new Set(graphs.map(({ y }) => y))].toSorted((a, b) => a - b);
+    expect(new Set(figures.map(({ y }) => y))).toEqual(new Set(lines.slice(0, 1)));
   });
 
   it('fits all widgets into 24 columns without overlaps', () => {

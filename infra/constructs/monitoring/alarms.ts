@@ -40,8 +40,8 @@ export class Alarms extends Construct {
 
   constructor(scope: Construct, id: string, { metricOf, ...props }: AlarmsProps) {
     super(scope, id);
-    const { deployment, alarmTopicArn, logRetentionDays } = props.settings;
-    const raise = (plan: PlannedAlarm): Alarm => createAlarm(this, deployment, plan);
+    const { alarmTopicArn, logRetentionDays } = props.settings;
+    const raise = (plan: PlannedAlarm): Alarm => createAlarm(this, props.settings, plan);
     const plans = [
       ...queueAlarms(props),
       ...deliveryAlarms(props, metricOf),
@@ -52,13 +52,13 @@ export class Alarms extends Construct {
     const parts = componentAlarms(metricOf);
     const severalFailing = raise(parts.severalFailing);
 
-    const doNotFlow = this.composite(deployment, {
+    const doNotFlow = this.composite(props.settings, {
       id: 'DeliveriesDoNotFlow',
       summary:
         'Deliveries do not flow: messages are stuck in a queue, or several subscribers fail and most deliveries do not succeed.',
       rule: AlarmRule.anyOf(...standstill, AlarmRule.allOf(severalFailing, raise(parts.fewDelivered))),
     });
-    const undeliverableRate = this.composite(deployment, {
+    const undeliverableRate = this.composite(props.settings, {
       id: 'UndeliverableRate',
       summary: 'Several subscribers fail, and most deliveries that end are rejected or exhausted.',
       rule: AlarmRule.allOf(severalFailing, raise(parts.mostlyUndeliverable)),
@@ -68,12 +68,12 @@ export class Alarms extends Construct {
   }
 
   private composite(
-    deployment: string,
+    { deployment, runbookUrl }: MonitoringProps['settings'],
     { id, summary, rule }: Pick<PlannedAlarm, 'id' | 'summary'> & { rule: IAlarmRule },
   ): CompositeAlarm {
     return new CompositeAlarm(this, id, {
       compositeAlarmName: `${deployment}-${id}`,
-      alarmDescription: descriptionOf({ id, summary }),
+      alarmDescription: descriptionOf({ id, summary }, runbookUrl),
       alarmRule: rule,
     });
   }

@@ -1,7 +1,8 @@
 import { Alarms } from './alarms.ts';
 import { deliveryPanels } from './delivery-panels.ts';
+import { figures } from './figures.ts';
 import { machineryPanels } from './machinery-panels.ts';
-import { widgetLines } from './panel.ts';
+import { figureLine, widgetLines } from './panel.ts';
 import { SavedQueries } from './saved-queries.ts';
 import { Duration } from 'aws-cdk-lib';
 import {
@@ -25,22 +26,23 @@ export class Monitoring extends Construct {
     new Dashboard(this, 'Dashboard', {
       defaultInterval: Duration.hours(3),
       widgets: [
-        ...overview(settings.deployment, alarms.notifying),
+        [heading(settings.deployment)],
+        figureLine(figures(pipeline, metricOf)),
+        [alarmStates(alarms.notifying)],
         ...[...deliveryPanels(props, metricOf), ...machineryPanels(props, metricOf)].flatMap(widgetLines),
       ],
     });
   }
 }
 
-function overview(deployment: string, alarms: readonly AlarmBase[]): IWidget[][] {
-  return [
-    [
-      new TextWidget({
-        width: 24,
-        height: 2,
-        markdown: `# ${deployment}\n**Good:** all alarms are green. The description of an alarm names its section in the runbook. Read the rows from the top and start with the first that is not good.`,
-      }),
-    ],
-    [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: 24, height: 6 })],
-  ];
+function heading(deployment: string): IWidget {
+  return new TextWidget({
+    width: 24,
+    height: 2,
+    markdown: `# ${deployment}\n**Good:** all alarms are green. The description of an alarm names its section in the runbook. Read the rows from the top and start with the first that is not good.`,
+  });
+}
+
+function alarmStates(alarms: readonly AlarmBase[]): IWidget {
+  return new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: 24, height: 6 });
 }

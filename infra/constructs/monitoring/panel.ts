@@ -5,6 +5,7 @@ import {
   type IWidget,
   type MathExpression,
   type Metric,
+  SingleValueWidget,
   TextWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
 
@@ -47,6 +48,28 @@ function graphOf({ title, good, lines, unit, stacked = false, limit }: Graph): W
       leftAnnotations: limit === undefined ? [] : [limit],
     }),
   };
+}
+
+/** A number for the first screen, with its recent course. `metric`: its period is what the number covers. */
+export type Figure = Pick<Graph, 'title' | 'good'> & { readonly metric: Metric | MathExpression };
+
+const FIGURE_HEIGHT = 3;
+
+/** Figures in one line. The last of them takes the rest of the width. */
+export function figureLine(figures: readonly Figure[]): IWidget[] {
+  const width = Math.ceil(COLUMNS / figures.length);
+  return figures.map(({ title, good, metric }, at) =>
+    asColumn({
+      good,
+      widget: new SingleValueWidget({
+        title,
+        metrics: [metric.with({ label: title })],
+        sparkline: true,
+        width: Math.min(width, COLUMNS - at * width),
+        height: FIGURE_HEIGHT,
+      }),
+    }),
+  );
 }
 
 /** The widgets of a row, line by line: its question, then its panels. */

@@ -1,8 +1,6 @@
 import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
-
-/** The runbook, in the sources of the deployed version. */
-const RUNBOOK = 'docs/operations.md';
+import type { DeploymentSettings } from '../../settings.ts';
 
 type Threshold = { readonly above: number } | { readonly below: number };
 
@@ -22,18 +20,22 @@ export type PlannedAlarm = {
   readonly missingData?: 'fine' | 'alarming';
 };
 
-export function descriptionOf({
-  id,
-  section = id,
-  summary,
-}: Pick<PlannedAlarm, 'id' | 'section' | 'summary'>): string {
-  return `${summary} Runbook: ${RUNBOOK}#alarm-${section.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}`;
+/** What an alarm says. `runbookUrl`: the setting. */
+export function descriptionOf(
+  { id, section = id, summary }: Pick<PlannedAlarm, 'id' | 'section' | 'summary'>,
+  runbookUrl: string,
+): string {
+  return `${summary} Runbook: ${runbookUrl}#alarm-${section.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}`;
 }
 
-export function createAlarm(scope: Construct, deployment: string, plan: PlannedAlarm): Alarm {
+export function createAlarm(
+  scope: Construct,
+  { deployment, runbookUrl }: Pick<DeploymentSettings, 'deployment' | 'runbookUrl'>,
+  plan: PlannedAlarm,
+): Alarm {
   return new Alarm(scope, plan.id, {
     alarmName: `${deployment}-${plan.id}`,
-    alarmDescription: descriptionOf(plan),
+    alarmDescription: descriptionOf(plan, runbookUrl),
     metric: plan.metric,
     ...limitOf(plan.threshold),
     evaluationPeriods: plan.of,

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { anchorsIn, headingsIn, withoutCode } from '../../support/anchors.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const pages = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md']
@@ -12,27 +13,7 @@ const pages = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md']
 
 const textOf = (file: string): string => readFileSync(join(root, file), 'utf8');
 
-/** A page without its code, which may look like a link or a heading. */
-const proseOf = (page: string): string =>
-  textOf(page)
-    .replaceAll(/^```[\s\S]*?^```/gm, '')
-    .replaceAll(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]()]/g, ''));
-
-const headingsOf = (page: string): string[] =>
-  [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1'),
-  );
-
-/** As GitHub makes anchors of headings. */
-const anchorsOf = (page: string): ReadonlySet<string> =>
-  new Set(
-    headingsOf(page).map((heading) =>
-      heading
-        .toLowerCase()
-        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-'),
-    ),
-  );
+const proseOf = (page: string): string => withoutCode(textOf(page));
 
 /** Targets of Markdown links, and of images in HTML. */
 const linksOf = (page: string): string[] =>
@@ -44,7 +25,7 @@ const isBroken = (page: string, target: string): boolean => {
   const [path = '', anchor] = target.split('#');
   const file = path === '' ? page : relative(root, join(root, dirname(page), path));
   if (!existsSync(join(root, file))) return true;
-  return anchor !== undefined && file.endsWith('.md') && !anchorsOf(file).has(anchor);
+  return anchor !== undefined && file.endsWith('.md') && !anchorsIn(textOf(file)).has(anchor);
 };
 
 /** The files of the project that git tracks or would add. */
@@ -96,7 +77,9 @@ describe('references to a page in code', () => {
   it('name a heading that exists', () => {
     const broken = sources.flatMap((file) =>
       namedHeadingsIn(file)
-        .filter(({ page, heading }) => isBroken('README.md', page) || !headingsOf(page).includes(heading))
+        .filter(
+          ({ page, heading }) => isBroken('README.md', page) || !headingsIn(textOf(page)).includes(heading),
+        )
         .map(({ text }) => `${file}: ${text}`),
     );
     expect(broken).toEqual([]);

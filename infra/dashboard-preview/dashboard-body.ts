@@ -1,3 +1,4 @@
+/** Reads the body of a dashboard from a template ("Dashboard Body Structure and Syntax", CloudWatch API reference). */
 import { z } from 'zod';
 
 const place = {
@@ -15,9 +16,11 @@ const alarm = z.object({
   properties: z.object({ title: z.string(), alarms: z.array(z.string()) }),
 });
 
-/** A row of `metrics`: namespace, name, dimension names and values, and rendering options. */
+/** A row of `metrics`: namespace, name, dimension names and values, and rendering options. Expressions have no name. */
 const metricRow = z
-  .array(z.union([z.string(), z.looseObject({ label: z.string().optional() })]))
+  .array(
+    z.union([z.string(), z.looseObject({ label: z.string().optional(), visible: z.boolean().optional() })]),
+  )
   .transform((parts) => {
     const [namespace = '', metricName = '', ...dimensions] = parts.filter((part) => typeof part === 'string');
     const shown = parts.find((part) => typeof part === 'object');
@@ -26,6 +29,7 @@ const metricRow = z
       metricName,
       dimensionNames: dimensions.filter((_, at) => at % 2 === 0),
       label: shown?.label ?? metricName,
+      visible: shown?.visible ?? true,
     };
   });
 
@@ -35,7 +39,9 @@ const metric = z.object({
   properties: z.object({
     title: z.string(),
     metrics: z.array(metricRow),
-    yAxis: z.object({ left: z.object({ label: z.string() }) }),
+    view: z.enum(['timeSeries', 'singleValue']),
+    stacked: z.boolean().optional(),
+    yAxis: z.object({ left: z.object({ label: z.string() }) }).optional(),
   }),
 });
 
