@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseSettings, SettingsError } from '../../infra/settings.ts';
+import { resourceAt, templatesFor } from './templates.ts';
 
 describe('the batch settings', () => {
   it('default to ten subscriptions in a job and ten messages in an invocation, without a window', () => {
@@ -35,4 +36,17 @@ describe('the batch settings', () => {
       /firstAttemptsPerJob × messagesPerBatch is 510, but must be at most 500/,
     );
   });
+
+  it.each([
+    ['DeliveryAge', {}, 500],
+    ['DeliveryAge', { deliverConcurrency: 40, messagesPerBatch: 50, batchWindowSeconds: 1 }, 1_000],
+    ['RetryAge', { messagesPerBatch: 50, batchWindowSeconds: 1 }, 250],
+  ])(
+    'decide when workers count as busy, at half of what they can hold: %s with %j',
+    (alarm, settings, busy) => {
+      const { monitoring } = templatesFor(settings);
+      const { Properties } = resourceAt(monitoring, 'AWS::CloudWatch::Alarm', `MonitoringAlarms${alarm}`);
+      expect(JSON.stringify(Properties['Metrics'])).toContain(`FILL(taken, 0) >= ${busy} `);
+    },
+  );
 });

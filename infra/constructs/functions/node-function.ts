@@ -22,7 +22,7 @@ import { removalOf } from '../state/protection.ts';
 import type { WorkQueue } from '../queues/sqs-queue.ts';
 
 /** The largest batch without a batch window, which would delay messages (Lambda developer guide, SQS mappings). */
-const DEFAULT_BATCH_SIZE = 10;
+export const DEFAULT_BATCH_SIZE = 10;
 
 /** The resources in a function's environment, except those that every function gets. */
 export type Resources<F extends FunctionName> = Omit<ResourcesOf<F>, 'version'>;

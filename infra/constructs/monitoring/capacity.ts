@@ -2,11 +2,9 @@ import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
 import type { DeploymentSettings } from '../../settings.ts';
+import { DEFAULT_BATCH_SIZE } from '../functions/node-function.ts';
 import type { WorkQueue } from '../queues/sqs-queue.ts';
-import type { PosthasteMetrics } from './metrics.ts';
-
-/** Messages in a full batch, by default. */
-const BATCH = 10;
+import type { MonitoringProps, PosthasteMetrics } from './metrics.ts';
 
 /**
  * An attempt to an unreachable subscriber takes this long, or the attempt timeout if that is less
@@ -14,8 +12,25 @@ const BATCH = 10;
  */
 const CONNECT_TIMEOUT_SECONDS = 5;
 
-/** A queue of deliver, and the most concurrent invocations for it. */
-export type QueueWorkers = { readonly queue: WorkQueue; readonly concurrency: number };
+/** A queue of deliver, the most concurrent invocations for it, and the most messages in one of them. */
+export type QueueWorkers = {
+  readonly queue: WorkQueue;
+  readonly concurrency: number;
+  readonly batch: number;
+};
+
+export function firstAttemptWorkers({ settings, pipeline }: MonitoringProps): QueueWorkers {
+  const { deliverConcurrency, messagesPerBatch } = settings;
+  return { queue: pipeline.queues.delivery, concurrency: deliverConcurrency, batch: messagesPerBatch };
+}
+
+export function retryWorkers({ settings, pipeline }: MonitoringProps): QueueWorkers {
+  return {
+    queue: pipeline.queues.retry,
+    concurrency: settings.retryConcurrency,
+    batch: DEFAULT_BATCH_SIZE,
+  };
+}
 
 /**
  * The value, or 0 while the workers of a queue are busy and make progress. Then messages wait for workers, possibly
@@ -26,11 +41,11 @@ export type QueueWorkers = { readonly queue: WorkQueue; readonly concurrency: nu
  */
 export function zeroWhileBusy(
   value: IMetric,
-  { queue, concurrency }: QueueWorkers,
+  { queue, concurrency, batch }: QueueWorkers,
   period = Duration.minutes(1),
 ): MathExpression {
   return new MathExpression({
-    expression: `IF(FILL(taken, 0) >= ${(concurrency * BATCH) / 2} AND FILL(dealtWith, 0) > 0, 0, value)`,
+    expression: `IF(FILL(taken, 0) >= ${(concurrency * batch) / 2} AND FILL(dealtWith, 0) > 0, 0, value)`,
     usingMetrics: { value, taken: queue.metricInFlight(), dealtWith: queue.metricDeleted() },
     period,
   });

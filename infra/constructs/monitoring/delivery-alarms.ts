@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
-import { type QueueWorkers, zeroWhileBusy } from './capacity.ts';
+import { firstAttemptWorkers, retryWorkers, zeroWhileBusy } from './capacity.ts';
 import type { PlannedAlarm } from './planned-alarm.ts';
 import type { MonitoringProps, PosthasteMetrics } from './metrics.ts';
 
@@ -17,12 +17,10 @@ const ENOUGH_DELIVERIES = 100;
 const SEVERAL = 3;
 
 /** Missing data is fine for counters, because nothing happened. Only reconcile's gauge must always have data. */
-export function deliveryAlarms(
-  { settings, pipeline }: MonitoringProps,
-  metricOf: PosthasteMetrics,
-): PlannedAlarm[] {
-  const first: QueueWorkers = { queue: pipeline.queues.delivery, concurrency: settings.deliverConcurrency };
-  const retries: QueueWorkers = { queue: pipeline.queues.retry, concurrency: settings.retryConcurrency };
+export function deliveryAlarms(props: MonitoringProps, metricOf: PosthasteMetrics): PlannedAlarm[] {
+  const { settings, pipeline } = props;
+  const first = firstAttemptWorkers(props);
+  const retries = retryWorkers(props);
   const fiveMinutes = Duration.minutes(5);
   return [
     {

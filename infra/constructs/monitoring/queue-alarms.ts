@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Pipeline } from '../pipeline.ts';
 import type { HoldingQueue, WorkQueue } from '../queues/sqs-queue.ts';
-import { zeroWhileBusy } from './capacity.ts';
+import { firstAttemptWorkers, retryWorkers, zeroWhileBusy } from './capacity.ts';
 import type { PlannedAlarm } from './planned-alarm.ts';
 import type { MonitoringProps } from './metrics.ts';
 
@@ -15,7 +15,8 @@ const MINUTE_SECONDS = 60;
  * SQS writes no data for a queue that is empty and unused for six hours, so missing data is fine. Ages count from
  * sending. A single crash heals after the visibility timeout, so each threshold allows for one, plus a minute.
  */
-export function queueAlarms({ settings, pipeline }: MonitoringProps): PlannedAlarm[] {
+export function queueAlarms(props: MonitoringProps): PlannedAlarm[] {
+  const { pipeline } = props;
   const { ingress, delivery, retry } = pipeline.queues;
   return [
     {
@@ -29,10 +30,7 @@ export function queueAlarms({ settings, pipeline }: MonitoringProps): PlannedAla
     {
       id: 'DeliveryAge',
       summary: 'First attempts wait in the delivery queue although workers are free.',
-      metric: zeroWhileBusy(delivery.metricAgeOfOldest(), {
-        queue: delivery,
-        concurrency: settings.deliverConcurrency,
-      }),
+      metric: zeroWhileBusy(delivery.metricAgeOfOldest(), firstAttemptWorkers(props)),
       threshold: { above: LONGEST_DELAY_SECONDS + afterOneCrashSeconds(delivery) },
       in: 3,
       of: 3,
@@ -40,10 +38,7 @@ export function queueAlarms({ settings, pipeline }: MonitoringProps): PlannedAla
     {
       id: 'RetryAge',
       summary: 'Retries wait in the retry queue although workers are free.',
-      metric: zeroWhileBusy(retry.metricAgeOfOldest(), {
-        queue: retry,
-        concurrency: settings.retryConcurrency,
-      }),
+      metric: zeroWhileBusy(retry.metricAgeOfOldest(), retryWorkers(props)),
       threshold: { above: LONGEST_DELAY_SECONDS + afterOneCrashSeconds(retry) },
       in: 3,
       of: 3,
