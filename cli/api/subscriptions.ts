@@ -23,13 +23,16 @@ const createdSchema = z.object({
 
 export type CreatedSubscription = z.infer<typeof createdSchema>;
 
+/** `match`: only those whose id starts with this text, or whose name or URL contains it. */
 export function listSubscriptions(
   api: ApiClient,
   queue: string,
   most?: number,
+  match?: string,
 ): AsyncGenerator<SubscriptionView> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/subscriptions`,
+    query: { match },
     schema: pageSchema,
     ...(most === undefined ? {} : { most }),
   });

@@ -78,6 +78,7 @@ export function queueDigest({ metadata, retryPolicy }: Queue): QueueDigest {
  * hold secrets, so only their presence is logged.
  */
 type SubscriptionDigest = {
+  name?: string;
   /** Scheme, host and port. */
   subscriber: string;
   ttl?: number;
@@ -89,8 +90,9 @@ type SubscriptionDigest = {
 };
 
 export function subscriptionDigest(subscription: Subscription): SubscriptionDigest {
-  const { subscriber, ttl, options, disabled, unconfirmed } = subscription;
+  const { name, subscriber, ttl, options, disabled, unconfirmed } = subscription;
   return {
+    ...(name !== undefined && { name }),
     subscriber: URL.parse(subscriber)?.origin ?? 'unknown',
     ...(ttl !== undefined && { ttl }),
     ...(options._retry_policy && { retryPolicy: options._retry_policy }),
@@ -123,9 +125,11 @@ export function subscriptionDifference(
   };
 }
 
-function auditedParts({ subscriber, ttl, expiresAt, disabled, unconfirmed, options }: Subscription): object {
+function auditedParts(subscription: Subscription): object {
+  const { name, subscriber, ttl, expiresAt, disabled, unconfirmed, options } = subscription;
   const { post_headers, ...others } = options;
   return {
+    name,
     subscriber,
     ttl: [ttl, expiresAt],
     disabled,

@@ -160,8 +160,12 @@ export interface Registry {
     queue: string,
     subscribers: readonly string[],
   ): Promise<readonly (Subscription | undefined)[]>;
-  /** Ordered by id; includes expired and disabled ones and those marked for deletion. @throws InvalidMarkerError */
-  listSubscriptions(queue: string, page: PageRequest): Promise<Page<Subscription>>;
+  /**
+   * Ordered by id; includes expired and disabled ones and those marked for deletion. `match`: only those whose id
+   * starts with this text, or whose name or URL contains it; then a page with a marker may be short, even empty.
+   * @throws InvalidMarkerError
+   */
+  listSubscriptions(queue: string, page: PageRequest, match?: string): Promise<Page<Subscription>>;
   /**
    * Replaces a subscription with the result of `change`; undefined: no change. Concurrent changes are kept:
    * `change` is called again if both affect the same fields. A subscription marked for deletion is missing.

@@ -69,6 +69,27 @@ describeSubscriptionsContract('in DynamoDB', underTest);
 // Each run takes ten requests.
 describeSubscriptionHealthContract('in DynamoDB', underTest, 60);
 
+it('reads a bounded part of a queue for each page of a search', async () => {
+  const queue = randomUUID();
+  const registry = registryOf(table);
+  await registry.putQueue(aQueue({ name: queue }));
+  const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+  await registry.addSubscriptions(
+    ids.map((id) => aSubscription({ id, queue, subscriber: `https://hooks.example/${id}` })),
+  );
+  // Each response covers one subscription, as if each had 1 MB.
+  const client = interruptedClient(endpoints, (_command, input) =>
+    Promise.resolve(Object.assign(input as object, { Limit: 1 })).then(() => undefined),
+  );
+  const search = dynamoRegistry(client, table, clock);
+  const first = await search.listSubscriptions(queue, { limit: 9 }, 'example/f');
+  expect(first.items).toEqual([]);
+  const { marker = 'none' } = first;
+  const rest = await search.listSubscriptions(queue, { limit: 9, marker }, 'example/f');
+  expect(rest.items.map(({ id }) => id)).toEqual(['f']);
+  expect(rest).not.toHaveProperty('marker');
+});
+
 it('counts a queue once and gives each place once to concurrent callers that ask for room', async () => {
   let queries = 0;
   const client = interruptedClient(endpoints, (command) => {

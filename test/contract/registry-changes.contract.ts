@@ -73,6 +73,7 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
     it('are applied, and return the subscription before and after', async () => {
       const { registry, subscription, target } = await withSubscription({ options: { raw_delivery: true } });
       const change = {
+        name: 'Größe',
         options: { post_headers: { a: 'ü' } },
         ttl: 60,
         expiresAt: SOME_TIME + 60_000,

@@ -68,6 +68,37 @@ export const describeRegistryPagesContract = (name: string, make: () => Promise<
       expect(await registry.countQueues()).toBe(4);
     });
 
+    it('list the subscriptions whose id starts with a text, or whose name or URL contains it', async () => {
+      const registry = await make();
+      const queue = aQueue({ name: randomUUID() });
+      await registry.putQueue(queue);
+      for (const [id, subscriber, name] of [
+        ['a-ship', 'https://s.test/1', undefined],
+        ['b', 'https://s.test/2', 'Shipping'],
+        ['c', 'https://ship.s.test/?a=%20', '100 % ünïq'],
+        ['ship-d', 'https://s.test/4', 'Billing'],
+      ] as const) {
+        await registry.addSubscription(
+          aSubscription({ queue: queue.name, id, subscriber, ...(name && { name }) }),
+        );
+      }
+      const idsFor = async (match: string, limit: number): Promise<string[]> => {
+        const pages = await allPages(limit, (request) =>
+          registry.listSubscriptions(queue.name, request, match),
+        );
+        return pages.flat().map(({ id }) => id);
+      };
+      for (const limit of [1, 2, 9]) {
+        expect(await idsFor('s.test/', limit)).toEqual(['a-ship', 'b', 'c', 'ship-d']);
+        expect(await idsFor('ship', limit)).toEqual(['c', 'ship-d']);
+        expect(await idsFor('Ship', limit)).toEqual(['b']);
+        expect(await idsFor('a-', limit)).toEqual(['a-ship']);
+        expect(await idsFor('% ünïq', limit)).toEqual(['c']);
+        expect(await idsFor('%20', limit)).toEqual(['c']);
+        expect(await idsFor('none', limit)).toEqual([]);
+      }
+    });
+
     it('do not list a deleted queue', async () => {
       const { registry, queue } = await withSubscriptions();
       await registry.deleteQueue(queue, SOME_TIME);

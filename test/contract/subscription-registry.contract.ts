@@ -109,6 +109,7 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
         raw_delivery: true,
       } as const;
       const { registry, subscription } = await withSubscription(make(), {
+        name: 'Billing ü',
         options: { ...options, _retry_policy: { ...options._retry_policy, retry_on_status: [429] } },
         ttl: 60,
         expiresAt: SOME_TIME + 60_000,

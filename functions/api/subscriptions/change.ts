@@ -25,10 +25,11 @@ export type ChangeContext = {
 export type SubscriptionName = { queue: string; subscriptionId: string };
 
 /**
- * Absent members stay unchanged. `ttl`: seconds from now, or `null` for no expiry. `disabled: null` enables. `secret`:
+ * Absent members stay unchanged. `name: null` removes it. `ttl`: seconds from now, or `null` for no expiry. `disabled: null` enables. `secret`:
  * a subscriber at another origin keeps the signing secret.
  */
 export type SubscriptionChange = {
+  name?: string | null;
   subscriber?: string;
   secret?: 'keep';
   ttl?: number | null;
@@ -60,8 +61,9 @@ export async function updateSubscription(
   name: SubscriptionName,
   change: SubscriptionChange,
 ): Promise<UpdateResult> {
-  const { subscriber, options } = change;
-  if (subscriber !== undefined || options !== undefined) await prepareUpdate(context, name, change);
+  const { name: newName, subscriber, options } = change;
+  if (newName !== undefined || subscriber !== undefined || options !== undefined)
+    await prepareUpdate(context, name, change);
   return subscriber === undefined
     ? changePresent(context, name, editOf(change, context.clock.now()))
     : changeSubscriber(context, name, { ...change, subscriber });
@@ -196,8 +198,9 @@ async function changePresent(
 
 function editOf(change: SubscriptionChange, now: number) {
   return (current: Subscription): Subscription => {
-    const { subscriber, ttl, options, disabled } = change;
-    const moved = subscriber === undefined ? current : moveTo(subscriber, current, now);
+    const { name, subscriber, ttl, options, disabled } = change;
+    const named = withName(name, current);
+    const moved = subscriber === undefined ? named : moveTo(subscriber, named, now);
     const timed = ttl === undefined ? moved : withTtl(ttl, moved, now);
     const kept =
       subscriber !== undefined && hasNewOrigin(current, subscriber) ? withoutStoredCredentials(timed) : timed;
@@ -205,6 +208,13 @@ function editOf(change: SubscriptionChange, now: number) {
     if (disabled === undefined) return edited;
     return disabled === null ? asEnabled(edited, now) : { ...edited, disabled };
   };
+}
+
+function withName(name: SubscriptionChange['name'], current: Subscription): Subscription {
+  if (typeof name === 'string') return { ...current, name };
+  const unnamed = { ...current };
+  if (name === null) delete unnamed.name;
+  return unnamed;
 }
 
 function withNewOptions(options: SubscriptionOptions, current: Subscription, now: number): Subscription {

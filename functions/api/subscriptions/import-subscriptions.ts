@@ -103,13 +103,14 @@ async function importExisting(
 }
 
 /** Equal for equal content. Ignores the time of disabling and the spelling of the URL. */
-function contentKey({ options, ttl, disabled }: SubscriptionRequest): string {
-  return canonicalJson({ options, ttl: ttl ?? null, disabled: disabled?.reason ?? null });
+function contentKey({ name, options, ttl, disabled }: SubscriptionRequest): string {
+  return canonicalJson({ name: name ?? null, options, ttl: ttl ?? null, disabled: disabled?.reason ?? null });
 }
 
 /** Replaces the whole content, including absent members. The subscriber stays, so it need not confirm again. */
-function contentChange({ options, ttl, disabled }: SubscriptionRequest): SubscriptionChange {
+function contentChange({ name, options, ttl, disabled }: SubscriptionRequest): SubscriptionChange {
   return {
+    name: name ?? null,
     options,
     ttl: ttl ?? null,
     disabled: disabled ?? null,

@@ -4,7 +4,7 @@ import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { isDeeperThan } from '../../../shared/domain/subscription/content-elements.ts';
 import type { Disabled, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
-import { MAX_TTL_SECONDS, retryPolicyAt, seconds } from '../fields.ts';
+import { MAX_TTL_SECONDS, printable, retryPolicyAt, seconds } from '../fields.ts';
 import { parseWith } from '../request-json.ts';
 import { describedOptions, optionsSchema } from './options.ts';
 
@@ -14,10 +14,14 @@ const MAX_OPTIONS_BYTES = 65_536;
 /** More than the deepest filter needs: ten nested objects with a list between each two. */
 const MAX_OPTIONS_DEPTH = 32;
 
-type SubscriptionFields = { subscriber: string; options: SubscriptionOptions; ttl?: number };
+type SubscriptionFields = { name?: string; subscriber: string; options: SubscriptionOptions; ttl?: number };
 
-/** Absent members stay unchanged. A `ttl` of null means no expiry. */
-type SubscriptionPatch = Partial<Omit<SubscriptionFields, 'ttl'>> & { ttl?: number | null; secret?: 'keep' };
+/** Absent members stay unchanged. A `name` of null removes the name, a `ttl` of null the expiry. */
+type SubscriptionPatch = Partial<Omit<SubscriptionFields, 'name' | 'ttl'>> & {
+  name?: string | null;
+  ttl?: number | null;
+  secret?: 'keep';
+};
 
 /** A line of an import; `disabled` if it was disabled where it was exported. */
 type SubscriptionLine = SubscriptionFields & { disabled?: Disabled };
@@ -28,7 +32,7 @@ type Rules = {
 };
 
 /**
- * Parses `{"subscriber", "ttl"?, "options"?}`.
+ * Parses `{"name"?, "subscriber", "ttl"?, "options"?}`.
  * @throws RefusedRequest
  */
 export function subscriptionFields(value: unknown, rules: Rules): SubscriptionFields {
@@ -38,14 +42,15 @@ export function subscriptionFields(value: unknown, rules: Rules): SubscriptionFi
 }
 
 /**
- * Parses `{"subscriber"?, "ttl"?, "options"?, "secret"?}`, with at least one of the first three.
+ * Parses `{"name"?, "subscriber"?, "ttl"?, "options"?, "secret"?}`, with more than `secret`.
  * @throws RefusedRequest
  */
 export function subscriptionPatch(value: unknown, rules: Rules): SubscriptionPatch {
   const schema = subscriptionPatchSchema.extend({ subscriber: subscriberSchema(rules).exactOptional() });
   const { options, ...fields } = parseWithOptions(schema, value);
-  if (options === undefined && fields.subscriber === undefined && fields.ttl === undefined) {
-    throw invalidFields([{ field: 'body', message: 'must contain subscriber, ttl or options' }]);
+  const { secret: _, ...changes } = fields;
+  if (options === undefined && Object.keys(changes).length === 0) {
+    throw invalidFields([{ field: 'body', message: 'must contain name, subscriber, ttl or options' }]);
   }
   return { ...fields, ...(options && { options: parseOptions(options, rules) }) };
 }
@@ -96,8 +101,15 @@ function parseOptions(
   return { ...others, ...(policy && { _retry_policy: policy }) };
 }
 
+/** A blank at an end would not be visible. */
+const subscriptionName = printable(128).regex(
+  /^(?:\S(?:[\s\S]*\S)?)?$/,
+  'must not begin or end with a blank',
+);
+
 /** The body of a request to subscribe. */
 const subscriptionRequestSchema = z.strictObject({
+  name: subscriptionName.describe('A name for people. It need not be unique.').exactOptional(),
   subscriber: z.string(),
   ttl: seconds(1, MAX_TTL_SECONDS)
     .describe('Seconds after which the subscription expires. By default never.')
@@ -107,6 +119,7 @@ const subscriptionRequestSchema = z.strictObject({
 
 /** The body of a PATCH. */
 const subscriptionPatchSchema = z.strictObject({
+  name: subscriptionName.nullable().describe('The new name; null removes it.').exactOptional(),
   subscriber: z.string().exactOptional(),
   ttl: seconds(1, MAX_TTL_SECONDS)
     .nullable()

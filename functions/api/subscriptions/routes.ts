@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
+import { MAX_SUBSCRIBER_URL_LENGTH } from '../../../shared/domain/subscription/subscriber-url.ts';
 import { isPresent } from '../../../shared/domain/subscription/subscription.ts';
 import {
   confirmationSchema,
@@ -11,9 +12,9 @@ import { subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json, withLocation, withLinks, jsonBody } from '../route.ts';
 import { notFound, subscriberTaken } from '../errors.ts';
-import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery, pageRequest } from '../paging.ts';
+import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueName, queuePath, subscriptionName } from '../paths.ts';
-import { readJson } from '../request-json.ts';
+import { parseWith, readJson } from '../request-json.ts';
 import { sendOwedConfirmation } from './ask-confirmation.ts';
 import { describedSubscription, subscriptionFields } from './request.ts';
 import { subscribe } from './subscribe.ts';
@@ -38,6 +39,19 @@ const subscribedSchema = z.object({
   subscription_id: z.string(),
   secret: z.string().exactOptional(),
   confirmation: confirmationSchema.exactOptional(),
+});
+
+/** `match`: may be a whole URL. */
+const subscriptionListQuery = pageQuery.extend({
+  match: z
+    .string()
+    .min(1)
+    .max(MAX_SUBSCRIBER_URL_LENGTH)
+    .describe(
+      'Lists only subscriptions whose id starts with this text, or whose name or URL contains it (case-sensitive). ' +
+        'A page may be short, even empty; follow its link.',
+    )
+    .exactOptional(),
 });
 
 const subscriptionListSchema = z.object({
@@ -102,7 +116,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       id: 'listSubscriptions',
       tag: 'subscriptions',
       summary: 'Lists the subscriptions of a queue',
-      query: pageQuery,
+      query: subscriptionListQuery,
       answers: {
         200: withLinks(
           SUBSCRIPTION_OPERATIONS,
@@ -114,20 +128,25 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));
-      const request = pageRequest(context.req.query());
+      const { match, ...request } = parseWith(subscriptionListQuery, context.req.query());
       if ((await registry.findQueue(queue)) === undefined) throw notFound('such queue');
       const now = clock.now();
       const page = await pageWithinAnswerSize(
         request,
         async (asked) => {
-          const { items, ...rest } = await registry.listSubscriptions(queue, asked);
+          const { items, ...rest } = await registry.listSubscriptions(queue, asked, match);
           return { ...rest, items: items.filter((item) => isPresent(item, now)) };
         },
         (item) => subscriptionView(item, now),
       );
       const answer: z.input<typeof subscriptionListSchema> = {
         subscriptions: [...page.items],
-        links: [...nextLinks(subscriptionsPath(queue), page, { limit: request.limit })],
+        links: [
+          ...nextLinks(subscriptionsPath(queue), page, {
+            limit: request.limit,
+            ...(match !== undefined && { match }),
+          }),
+        ],
       };
       return context.json(answer);
     },

@@ -27,6 +27,7 @@ export type SubscribeContext = ConfirmationContext &
 /** A checked request. `ttl` is in seconds. */
 export type SubscriptionRequest = {
   queue: string;
+  name?: string;
   subscriber: string;
   options: SubscriptionOptions;
   ttl?: number;

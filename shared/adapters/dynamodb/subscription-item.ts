@@ -139,6 +139,7 @@ const subscriptionEventSchema = z.discriminatedUnion('type', [
 export const subscriptionSchema = z.object({
   id: z.string(),
   queue: z.string(),
+  name: z.string().exactOptional(),
   subscriber: z.string(),
   options: json.pipe(optionsSchema),
   createdAt: z.number(),

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
 import type { Subscription } from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { Page } from '../../ports/page.ts';
 import type { Registry } from '../../ports/subscriptions.ts';
 import { changeQueue, deleteQueue, ensureQueue, putQueue, removeDeletedQueue } from './queues.ts';
 import { responsesOf, itemsByKey, queryItems } from './queries.ts';
@@ -10,7 +11,7 @@ import { takeRoom } from './queue-room.ts';
 import { changeSubscription, markDeleted } from './subscription-changes.ts';
 import { addSubscriptions, type RegistryTable, removeMarked } from './subscription-writes.ts';
 import type { Pacing } from '../lambda/invocation-deadline.ts';
-import { lastOf, pageOf, QUEUE_LISTING } from './pages.ts';
+import { lastOf, pageOf, pageUpTo, QUEUE_LISTING } from './pages.ts';
 import {
   holderOf,
   isDeletedQueue,
@@ -86,19 +87,18 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
     takeRoom: (queue, more, most) => takeRoom(table, { queue, more, most }),
     findSubscription,
     findBySubscribers: (queue, subscribers) => findBySubscribers(table, queue, subscribers),
-    listSubscriptions: async (queue, page) => {
+    listSubscriptions: async (queue, page, match) => {
       const last = lastOf(queue, page);
-      const items = await queryItems(
-        client,
-        {
-          TableName: tableName,
-          ConsistentRead: true,
-          KeyConditionExpression: `${primaryKey.partition} = :queue AND begins_with(${primaryKey.sort}, :prefix)`,
-          ExpressionAttributeValues: { ':queue': queuePartition(queue), ':prefix': subscriptionPrefix },
-          ExclusiveStartKey: last === undefined ? undefined : subscriptionItemKey(queue, last),
-        },
-        page.limit + 1,
-      );
+      const query = {
+        TableName: tableName,
+        ConsistentRead: true,
+        KeyConditionExpression: `${primaryKey.partition} = :queue AND begins_with(${primaryKey.sort}, :prefix)`,
+        ExpressionAttributeValues: { ':queue': queuePartition(queue), ':prefix': subscriptionPrefix },
+        ExclusiveStartKey: last === undefined ? undefined : subscriptionItemKey(queue, last),
+      };
+      if (match !== undefined)
+        return findMatching(client, matching(query, match), { queue, limit: page.limit });
+      const items = await queryItems(client, query, page.limit + 1);
       return pageOf(queue, items.map(subscriptionOf), page.limit, ({ id }) => id);
     },
     changeSubscription: (target, change) => changeSubscription(table, target, change),
@@ -132,6 +132,37 @@ async function findBySubscribers(
 }
 
 const keySchema = z.object({ sk: z.string() });
+
+function matching(query: QueryCommandInput, match: string): QueryCommandInput {
+  return {
+    ...query,
+    FilterExpression: 'begins_with(id, :match) OR contains(#name, :match) OR contains(subscriber, :match)',
+    ExpressionAttributeNames: { '#name': 'name' },
+    ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':match': match },
+  };
+}
+
+/** Each reads up to 1 MB of subscriptions. */
+const MAX_REQUESTS_PER_PAGE = 4;
+
+/** The page ends at its limit, or where its requests end. */
+async function findMatching(
+  client: DynamoDBDocument,
+  query: QueryCommandInput,
+  { queue, limit }: { queue: string; limit: number },
+): Promise<Page<Subscription>> {
+  const found: Subscription[] = [];
+  let requests = 0;
+  for await (const { Items = [], LastEvaluatedKey } of responsesOf(client, query)) {
+    found.push(...Items.map(subscriptionOf));
+    requests += 1;
+    if (found.length > limit) break;
+    if (requests < MAX_REQUESTS_PER_PAGE || LastEvaluatedKey === undefined) continue;
+    const last = keySchema.parse(LastEvaluatedKey).sk.slice(subscriptionPrefix.length);
+    return pageUpTo(queue, found, last);
+  }
+  return pageOf(queue, found, limit, ({ id }) => id);
+}
 
 /**
  * Queries all queues, or those whose name contains a text. The filter uses the copy `name`, because the index key

@@ -38,6 +38,8 @@ export type SubscriptionOptions = {
 export type Subscription = {
   id: string;
   queue: string;
+  /** Chosen by the user; not unique. */
+  name?: string;
   subscriber: string;
   options: SubscriptionOptions;
   createdAt: number;

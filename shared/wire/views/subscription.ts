@@ -31,6 +31,7 @@ export const confirmationSchema = z.enum(CONFIRMATION_STATES);
 export const subscriptionViewSchema = z.object({
   id: z.string(),
   source: z.string(),
+  name: z.string().exactOptional(),
   subscriber: z.string(),
   ttl: z.int().positive().nullable(),
   age: z.int().nonnegative(),
@@ -50,10 +51,12 @@ export const changedSubscriptionSchema = subscriptionViewSchema.extend({
 export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;
 
 export function subscriptionView(subscription: Subscription, now: number): SubscriptionView {
-  const { id, queue, subscriber, ttl, options, createdAt, disabled, failing, unconfirmed } = subscription;
+  const { id, queue, name, subscriber, ttl, options, createdAt, disabled, failing, unconfirmed } =
+    subscription;
   return {
     id,
     source: queue,
+    ...(name !== undefined && { name }),
     subscriber,
     ttl: ttl ?? null,
     age: Math.max(0, Math.floor((now - createdAt) / 1000)),
@@ -86,9 +89,10 @@ export function redactedExportLineOf(subscription: Subscription): string {
 }
 
 /** One line of an export, including credentials. */
-export function exportLineOf({ subscriber, ttl, options, disabled }: Subscription): string {
+export function exportLineOf({ name, subscriber, ttl, options, disabled }: Subscription): string {
   return JSON.stringify({
     subscriber,
+    ...(name !== undefined && { name }),
     ...(ttl !== undefined && { ttl }),
     options,
     ...(disabled && { disabled: { reason: disabled.reason, at: timeText(disabled.at) } }),

@@ -145,9 +145,13 @@ const subscriptionsOf = (entries: Map<string, Entry>): SubscriptionMethods => ({
   findBySubscribers: (queue, subscribers) =>
     answer(subscribers.map((subscriber) => holderOf(entries.get(queue), subscriber))),
   findSubscription: (queue, id) => answer(entries.get(queue)?.subscriptions.get(id)),
-  listSubscriptions: (queue, page) => {
+  listSubscriptions: (queue, page, match = '') => {
     const entry = entries.get(queue);
-    return pageFor(queue, entry === undefined ? [] : byId(entry), page, ({ id }) => id);
+    const found = (entry === undefined ? [] : byId(entry)).filter(
+      ({ id, name, subscriber }) =>
+        id.startsWith(match) || name?.includes(match) === true || subscriber.includes(match),
+    );
+    return pageFor(queue, found, page, ({ id }) => id);
   },
   changeSubscription: async ({ queue, subscriptionId, now }, change) => {
     const entry = entries.get(queue);

@@ -37,6 +37,7 @@ describe('a read that a decision depends on', () => {
     ['a queue for administration', () => registry.findQueue('q')],
     ['a subscription for administration', () => registry.findSubscription('q', 's')],
     ['a page of subscriptions', () => registry.listSubscriptions('q', { limit: 1 })],
+    ['a search of subscriptions', () => registry.listSubscriptions('q', { limit: 1 }, 'text')],
     ['a queue that is being deleted', () => registry.removeDeletedQueue('q', () => true)],
   ])('is strongly consistent: %s', async (_, read) => {
     inputs.length = 0;

@@ -6,6 +6,7 @@ const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
 const NAME = { queue: 'orders', subscriptionId: 'id-1' };
 
 const subscribing = {
+  name: 'Billing',
   subscriber: `https://a.example:8443/${SECRET}?token=${SECRET}`,
   ttl: 60,
   options: {
@@ -16,6 +17,7 @@ const subscribing = {
 };
 
 const others = {
+  name: 'Billing',
   retryPolicy: { minimum_delay: 2 },
   headers: ['accept', 'x-key'],
   options: ['_retry_policy', 'post_data', 'post_headers'],
@@ -63,9 +65,14 @@ describe('the audit trail', () => {
     const post_headers = { ...options.post_headers, 'x-key': `${SECRET}2` };
     await call('POST', SUBSCRIPTIONS, subscribing);
     await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { options: { ...options, post_headers } });
-    await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { subscriber: `https://b.example/${SECRET}`, ttl: null });
+    await call('PATCH', `${SUBSCRIPTIONS}/id-1`, {
+      name: null,
+      subscriber: `https://b.example/${SECRET}`,
+      ttl: null,
+    });
     await call('DELETE', `${SUBSCRIPTIONS}/id-1`);
-    const endless = { ...others, subscriber: 'https://b.example', headers: ['accept'] };
+    const { name: _, ...unnamed } = others;
+    const endless = { ...unnamed, subscriber: 'https://b.example', headers: ['accept'] };
     expect(changes).toEqual([
       { ...CALLER, change: 'subscription_created', ...NAME, after: digest },
       {
@@ -80,7 +87,7 @@ describe('the audit trail', () => {
         ...CALLER,
         change: 'subscription_changed',
         ...NAME,
-        changed: ['options.post_headers.x-key', 'subscriber', 'ttl'],
+        changed: ['name', 'options.post_headers.x-key', 'subscriber', 'ttl'],
         before: digest,
         after: endless,
       },

@@ -23,6 +23,18 @@ describe('PATCH /v2/queues/{queue}/subscriptions/{id}', () => {
     expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({ expiresAt: NOON + 60_000 });
   });
 
+  it('changes the name alone, and removes it by null', async () => {
+    const { call, registry } = await withSubscription({ name: 'Billing', ttl: 60 });
+    const before = await registry.findSubscription('orders', 'id-1');
+    expect((await call('PATCH', ONE, { ttl: 60 })).body).toMatchObject({ name: 'Billing' });
+    expect((await call('PATCH', ONE, { name: 'Facturación' })).body).toMatchObject({ name: 'Facturación' });
+    const answer = await call('PATCH', ONE, { name: null });
+    expect(answer.status).toBe(200);
+    expect(answer.body).not.toHaveProperty('name');
+    const { name: _, ...unnamed } = before ?? {};
+    expect(await registry.findSubscription('orders', 'id-1')).toEqual(unnamed);
+  });
+
   it('replaces the options as a whole', async () => {
     const { call } = await withSubscription({
       options: { raw_delivery: true, post_headers: { accept: 'a' } },
@@ -77,6 +89,8 @@ describe('PATCH /v2/queues/{queue}/subscriptions/{id}', () => {
     ['a secret other than `keep`', { subscriber: `${HOOK}/2`, secret: 'whsec_' }, 'secret'],
     ['a body that is not an object', [], 'body'],
     ['an unknown key', { ttl: 5, confirmed: true }, 'confirmed'],
+    ['an empty name', { name: '' }, 'name'],
+    ['a name with a blank at its end', { name: 'Billing\u00a0' }, 'name'],
     ['a subscriber of null', { subscriber: null }, 'subscriber'],
     ['a loopback subscriber', { subscriber: 'http://127.0.0.1/' }, 'subscriber'],
     ['a ttl of 0', { ttl: 0 }, 'ttl'],

@@ -15,6 +15,7 @@ const parsedLines = (body: unknown): unknown[] =>
 
 const RICH = {
   subscriber: `${HOOK}/rich?token=t`,
+  name: 'Rich & famous',
   ttl: 60,
   options: {
     _retry_policy: { minimum_delay: 2 },

@@ -20,6 +20,7 @@ const answerOf = (
 
 const RICH = {
   subscriber: `${HOOK}/rich?token=t`,
+  name: 'Rich & famous',
   ttl: 60,
   options: {
     _retry_policy: { minimum_delay: 2 },
@@ -86,6 +87,20 @@ describe('POST /v2/queues/{queue}/import', () => {
     });
     expect((await registry.findSubscription('orders', 'id-1'))?.secrets).toEqual(before?.secrets);
     expect(await call('POST', `${IMPORT}?replace=true`, other)).toMatchObject(answerOf({ unchanged: 1 }));
+  });
+
+  it('treats another name as other content, and replaces or removes it with replace=true', async () => {
+    const { call } = apiUnderTest();
+    await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/a`, name: 'Billing' });
+    for (const name of ['Shipping', undefined]) {
+      const line = lines({ subscriber: `${HOOK}/a`, ...(name !== undefined && { name }) });
+      expect((await call('POST', IMPORT, line)).body).toMatchObject({
+        failed: [{ line: 1, ...faultOf('conflict', 'subscriber') }],
+      });
+      expect(await call('POST', `${IMPORT}?replace=true`, line)).toMatchObject(answerOf({ replaced: 1 }));
+      const { body } = await call('GET', `${SUBSCRIPTIONS}/id-1`);
+      expect((body as { name?: string }).name).toBe(name);
+    }
   });
 
   it('treats lines with the same subscriber like consecutive imports', async () => {

@@ -44,6 +44,7 @@ describe('a full queue', () => {
     expect(await call('PATCH', `${PATH}/id-1`, { subscriber: `${HOOK}/${'x'.repeat(1_500)}` })).toMatchObject(
       full,
     );
+    expect(await call('PATCH', `${PATH}/id-1`, { name: 'x'.repeat(128) })).toMatchObject({ status: 200 });
     const smaller = { options: { post_data: 'x'.repeat(900) } };
     expect(await call('PATCH', `${PATH}/id-1`, smaller)).toMatchObject({ status: 200 });
     expect(await call('PATCH', `${PATH}/id-1`, { ttl: 60 })).toMatchObject({ status: 200 });

@@ -19,12 +19,21 @@ describe('GET /v2/queues/{queue}/subscriptions', () => {
   it("lists subscriptions in Zaqar's form, with their age in seconds", async () => {
     const { call, time } = apiUnderTest();
     const options = { _retry_policy: { minimum_delay: 2 }, raw_delivery: true };
-    await call('POST', PATH, { subscriber: HOOK, ttl: 60, options });
+    await call('POST', PATH, { name: 'Billing', subscriber: HOOK, ttl: 60, options });
     await call('POST', PATH, { subscriber: `${HOOK}/2` });
     time.now += 2999;
     expect((await call('GET', PATH)).body).toEqual({
       subscriptions: [
-        { id: 'id-1', source: 'orders', subscriber: HOOK, ttl: 60, age: 2, options, confirmed: true },
+        {
+          id: 'id-1',
+          source: 'orders',
+          name: 'Billing',
+          subscriber: HOOK,
+          ttl: 60,
+          age: 2,
+          options,
+          confirmed: true,
+        },
         {
           id: 'id-2',
           source: 'orders',
@@ -72,7 +81,31 @@ describe('GET /v2/queues/{queue}/subscriptions', () => {
     expect(sizes).toEqual([12, 12, 1]);
   });
 
+  it('finds subscriptions by the start of the id or a part of the name or URL, and keeps the text in links', async () => {
+    const { call } = apiUnderTest();
+    for (const [path, name] of [
+      ['a', undefined],
+      ['b', 'EU & US'],
+      ['c', 'US'],
+      ['d?x=US', undefined],
+    ])
+      await call('POST', PATH, { subscriber: `${HOOK}/${path}`, ...(name !== undefined && { name }) });
+    const idsAt = async (path: string): Promise<string[]> => {
+      const { body } = await call('GET', path);
+      const page = body as { subscriptions: { id: string }[]; links: { href: string }[] };
+      const ids = page.subscriptions.map(({ id }) => id);
+      const next = page.links[0]?.href;
+      return next === undefined ? ids : [...ids, ...(await idsAt(next))];
+    };
+    expect(await idsAt(`${PATH}?match=id-4`)).toEqual(['id-4']);
+    expect(await idsAt(`${PATH}?limit=1&match=US`)).toEqual(['id-2', 'id-3', 'id-4']);
+    expect(await idsAt(`${PATH}?limit=1&match=${encodeURIComponent('EU & US')}`)).toEqual(['id-2']);
+    expect(await idsAt(`${PATH}?match=us`)).toEqual([]);
+  });
+
   it.each([
+    ['match=', 'match'],
+    [`match=${'x'.repeat(2049)}`, 'match'],
     ['limit=0', 'limit'],
     ['limit=101', 'limit'],
     ['limit=many', 'limit'],
