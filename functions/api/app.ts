@@ -7,6 +7,7 @@ import { addBooksRoutes } from './queues/books.ts';
 import { addSubscriptionChangeRoutes } from './subscriptions/change-routes.ts';
 import { addConfirmationRoutes } from './subscriptions/confirmation-routes.ts';
 import { addDeliveryRoutes } from './deliveries/routes.ts';
+import { addExplainRoute } from './messages/explain-route.ts';
 import { addMessageRoutes } from './messages/routes.ts';
 import { checkToken } from './permission.ts';
 import type { AddRoute, Route } from './route.ts';
@@ -41,6 +42,7 @@ export function createApi(dependencies: ApiDependencies): Api {
   addImportRoute(addRoute, dependencies);
   addSecretRoutes(addRoute, dependencies);
   addMessageRoutes(addRoute, dependencies);
+  addExplainRoute(addRoute, dependencies);
   addDeliveryRoutes(addRoute, dependencies);
   addManualRoutes(addRoute, dependencies);
   addBooksRoutes(addRoute, dependencies);

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ContendedError } from '../../shared/domain/contention.ts';
+import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { FieldError } from '../../shared/domain/errors.ts';
 import { UnknownCredentialsError } from '../../shared/domain/subscription/credential-headers.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
@@ -72,6 +73,15 @@ function truncate(text: string): string {
 
 export function notFound(what: string): RefusedRequest {
   return new RefusedRequest('not_found', `there is no ${what}`);
+}
+
+/** Says where a message without a record may be, which the API does not look up. */
+export function noSuchMessage({ retentionMs }: { retentionMs: number }): RefusedRequest {
+  const days = Math.round(retentionMs / DAY_MS);
+  return notFound(
+    'such message: it was never accepted, still waits in the ingress queue, is among the dead letters, ' +
+      `or is older than the retention of ${days} days`,
+  );
 }
 
 /** The body of every error (docs/api.md#errors). */

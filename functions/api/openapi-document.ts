@@ -10,6 +10,7 @@ import {
 import { retryPolicySchema } from '../../shared/domain/retry/policy-schema.ts';
 import { deliveryDetailSchema } from '../../shared/wire/views/delivery-detail.ts';
 import { deliverySummarySchema } from '../../shared/wire/views/delivery-summary.ts';
+import { explainedSchema } from '../../shared/wire/views/explanation.ts';
 import { attemptView, deliveryViewSchema } from '../../shared/wire/views/delivery.ts';
 import { messageSummarySchema, messageViewSchema } from '../../shared/wire/views/message.ts';
 import { recoveryViewSchema } from '../../shared/wire/views/recovery.ts';
@@ -38,6 +39,7 @@ const NAMED = {
   DeliveryDetail: deliveryDetailSchema,
   DeliverySummary: deliverySummarySchema,
   Error: errorSchema,
+  Explanation: explainedSchema,
   GatewayError: gatewayErrorSchema,
   Links: linksSchema,
   Message: messageViewSchema,

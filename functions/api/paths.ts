@@ -49,6 +49,9 @@ export function isSubscriptionId(id: string): boolean {
   return /^[A-Za-z0-9_-]{1,64}$/.test(id);
 }
 
+/** A subscription's id in a query. */
+export const subscriptionIdField = z.string().refine(isSubscriptionId, 'must be the id of a subscription');
+
 /** OpenAPI's form of a path: `/v2/queues/:queue` → `/v2/queues/{queue}`. */
 export function templateOf(path: string): string {
   return path.replaceAll(/:(\w+)/g, '{$1}');

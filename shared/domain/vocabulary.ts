@@ -169,6 +169,31 @@ export type PolicySource = (typeof POLICY_SOURCES)[number];
 export const RETAINED_MESSAGES = ['failed', 'all'] as const;
 export type RetainedMessages = (typeof RETAINED_MESSAGES)[number];
 
+/**
+ * What became of a message for one subscription. `unconfirmed`, `disabled`, `expired` and `deleted` are said of the
+ * subscription; `not_sent_yet`: it matches, and its first attempt has not begun.
+ */
+export const EXPLAIN_VERDICTS = [
+  'delivered',
+  'retrying',
+  'pending',
+  'rejected',
+  'exhausted',
+  'cancelled',
+  'rate_limited',
+  'filtered',
+  'unconfirmed',
+  'disabled',
+  'expired',
+  'added_later',
+  'not_sent_yet',
+  'deleted',
+] as const;
+export type ExplainVerdict = (typeof EXPLAIN_VERDICTS)[number];
+
+/** The options of a subscription that can exclude a message. */
+export const EXCLUDING_OPTIONS = ['event_types', 'filter'] as const;
+
 // --- subscriptions
 
 /** `manual`: by an operator; `gone`: by a 410; `failing`: only failures for days. */

@@ -4,7 +4,7 @@ import { bucketIn, chunkOf, partWith } from '../../../shared/domain/delivery/fan
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import { policyInForce, type RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import type { Deliveries, DeliveryListings, DeliverySelection } from '../../../shared/ports/deliveries.ts';
-import type { MessageRecords } from '../../../shared/ports/messages.ts';
+import type { MessageRecord, MessageRecords } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 
@@ -57,11 +57,15 @@ export async function deliveryKeyFor(
   subscriptionId: string,
 ): Promise<DeliveryKey | undefined> {
   const record = await messageRecords.find(message);
-  if (record === undefined) return undefined;
+  return record && deliveryKeyIn(record, subscriptionId);
+}
+
+/** The key that a delivery of this message has or would have. */
+export function deliveryKeyIn(record: MessageRecord, subscriptionId: string): DeliveryKey {
   const part = partWith(record, subscriptionId);
   const { chunks } = part;
   return {
-    ...message,
+    ...record.key,
     subscriptionId,
     bucket: bucketIn(part, subscriptionId),
     ...(chunks === undefined ? {} : { chunk: chunkOf(subscriptionId, chunks) }),

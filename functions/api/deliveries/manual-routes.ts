@@ -6,7 +6,7 @@ import { retryDelivery, type InterventionContext } from '../../../shared/steps/r
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json } from '../route.ts';
-import { notFound, RefusedRequest } from '../errors.ts';
+import { noSuchMessage, notFound, RefusedRequest } from '../errors.ts';
 import { messageKey, subscriptionName } from '../paths.ts';
 
 const DELIVERY = '/v2/queues/:queue/messages/:message/deliveries/:subscription';
@@ -90,7 +90,7 @@ function interventionContextOf(dependencies: ApiDependencies): InterventionConte
 async function deliveryKey(dependencies: ApiDependencies, path: DeliveryPath): Promise<DeliveryKey> {
   const { subscriptionId } = subscriptionName(path);
   const key = await deliveryKeyFor(dependencies, messageKey(path), subscriptionId);
-  if (key === undefined) throw notFound('such message');
+  if (key === undefined) throw noSuchMessage(dependencies.settings);
   return key;
 }
 

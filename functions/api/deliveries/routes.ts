@@ -16,8 +16,8 @@ import {
 } from '../paging.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json, withLinks } from '../route.ts';
-import { notFound } from '../errors.ts';
-import { isSubscriptionId, messageKey, queuePath } from '../paths.ts';
+import { noSuchMessage, notFound } from '../errors.ts';
+import { isSubscriptionId, messageKey, queuePath, subscriptionIdField } from '../paths.ts';
 import { deletedField, existingQueue } from '../queues/existing-queue.ts';
 import { parseWith } from '../request-json.ts';
 import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
@@ -88,7 +88,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
         request,
         async (asked) => {
           const found = await listOfMessage(dependencies, message, asked);
-          if (found === undefined) throw notFound('such message');
+          if (found === undefined) throw noSuchMessage(dependencies.settings);
           return found;
         },
         deliveryView,
@@ -132,8 +132,6 @@ export const undeliveredListSchema = z.object({
   links: linksSchema,
 });
 
-const SUBSCRIPTION_RULE = 'must be the id of a subscription';
-
 /** The query of the list of a queue's deliveries. */
 export const undeliveredQuery = z
   .strictObject({
@@ -144,11 +142,7 @@ export const undeliveredQuery = z
       .enum(LISTED_STATUSES, `must be one of ${LISTED_STATUSES.join(', ')}`)
       .describe('Lists only deliveries with this status.')
       .exactOptional(),
-    subscription: z
-      .string()
-      .refine(isSubscriptionId, SUBSCRIPTION_RULE)
-      .describe('Lists only deliveries to this subscription.')
-      .exactOptional(),
+    subscription: subscriptionIdField.describe('Lists only deliveries to this subscription.').exactOptional(),
   })
   .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
 

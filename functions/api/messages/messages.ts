@@ -5,7 +5,12 @@ import type { MessageListItem, MessageDetail } from '../../../shared/domain/mess
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
 import type { Ingress } from '../../../shared/ports/queues.ts';
-import type { MessageListings, MessageRecords, MessageWindow } from '../../../shared/ports/messages.ts';
+import type {
+  MessageListings,
+  MessageRecord,
+  MessageRecords,
+  MessageWindow,
+} from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { Payloads } from '../../../shared/ports/bodies.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
@@ -119,11 +124,18 @@ export async function listMessages(
 }
 
 async function listItem(
-  { messageRecords, deliveryListings }: ListContext,
+  context: Pick<ListContext, 'messageRecords' | 'deliveryListings'>,
   message: MessageKey,
 ): Promise<MessageListItem | undefined> {
-  const record = await messageRecords.find(message);
-  if (record === undefined) return undefined;
+  const record = await context.messageRecords.find(message);
+  return record && messageItem(context, record);
+}
+
+/** A message with the states of its deliveries, where they are few. */
+export async function messageItem(
+  { deliveryListings }: Pick<ListContext, 'deliveryListings'>,
+  record: MessageRecord,
+): Promise<MessageListItem> {
   const isShort = endOfBuckets(record) - (record.firstBucket ?? 0) === 1;
   const deliveries = isShort ? await deliveryListings.tally(record) : undefined;
   return { ...record, deliveries, bodyKept: record.body !== undefined };

@@ -11,7 +11,7 @@ import {
 } from '../../../shared/wire/views/message.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json, noBody, withLinks, jsonBody } from '../route.ts';
-import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
+import { invalidFields, noSuchMessage, RefusedRequest } from '../errors.ts';
 import {
   bodyFault,
   isOrderedWindow,
@@ -46,7 +46,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       body: jsonBody(postedMessagesSchema),
       answers: {
         201: withLinks(
-          ['getMessage', 'eraseBody', 'listDeliveriesOfMessage'],
+          ['getMessage', 'explainMessage', 'eraseBody', 'listDeliveriesOfMessage'],
           { message: '$response.body#/ids/0' },
           json('The messages are in the ingress queue.', publishedSchema),
         ),
@@ -83,7 +83,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       query: messageListQuery,
       answers: {
         200: withLinks(
-          ['getMessage', 'eraseBody', 'listDeliveriesOfMessage'],
+          ['getMessage', 'explainMessage', 'eraseBody', 'listDeliveriesOfMessage'],
           { message: '$response.body#/messages/0/id' },
           json('A page of messages.', messageListSchema),
         ),
@@ -119,7 +119,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
     },
     async (context) => {
       const detail = await messageDetail(dependencies, messageKey(context.req.param()));
-      if (detail === undefined) throw notFound('such message');
+      if (detail === undefined) throw noSuchMessage(dependencies.settings);
       return context.body(encodeMessageView(detail), 200, { 'content-type': 'application/json' });
     },
   );
@@ -137,7 +137,8 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
     },
     async (context) => {
       const message = messageKey(context.req.param());
-      if ((await eraseBody(dependencies, message)) === 'no_such_message') throw notFound('such message');
+      if ((await eraseBody(dependencies, message)) === 'no_such_message')
+        throw noSuchMessage(dependencies.settings);
       audit(context.env.caller, { change: 'body_erased', ...message });
       return context.body(null, 204);
     },

@@ -5,7 +5,7 @@ import { recoveryView, recoveryViewSchema } from '../../../shared/wire/views/rec
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, notFound, type RefusedRequest } from '../errors.ts';
 import { linksSchema, nextLinks, pageQuery, pageRequest } from '../paging.ts';
-import { isSubscriptionId, queueName, queuePath } from '../paths.ts';
+import { subscriptionIdField, queueName, queuePath } from '../paths.ts';
 import { parseWith, readJson } from '../request-json.ts';
 import { isOrderedWindow, WINDOW_ORDER_ERROR, timeField } from '../fields.ts';
 import { type AddRoute, json, jsonBody, noBody, withLinks, withLocation } from '../route.ts';
@@ -19,9 +19,7 @@ const recoveryRequestSchema = z.strictObject({
   until: timeField.describe(
     'End of the window of acceptance times, exclusive. A time in the future means now.',
   ),
-  subscription: z
-    .string()
-    .refine(isSubscriptionId, 'must be the id of a subscription')
+  subscription: subscriptionIdField
     .describe('Recovers only deliveries to this subscription.')
     .exactOptional(),
   status: z

@@ -71,15 +71,32 @@ export function matchSubscriptions(
   const budget = filterBudget();
   const undecided: ListedSubscription[] = [];
   const matching = active.filter((subscription) => {
-    const { event_types, filter } = selectionAt(subscription, acceptance.listedAt);
-    if (!isOfType(event_types, content.type)) return false;
-    if (filter === undefined) return true;
-    const read = readFilter(filter, subscription.id);
-    const { matches, isUndecided } = budget.spend((allowed) => evaluateFilter(read, content.data(), allowed));
+    const selection = selectionAt(subscription, acceptance.listedAt);
+    const { exclusion, isUndecided } = judgeSelection(selection, subscription.id, content, budget);
     if (isUndecided) undecided.push(subscription);
-    return matches;
+    return exclusion === undefined;
   });
   return { matching, filtered: active.length - matching.length, undecided };
+}
+
+/** Why a selection excludes a message. `path`: the first field of the filter that does not match, if known. */
+export type Exclusion = { by: 'event_types' } | { by: 'filter'; path?: string };
+
+/**
+ * What a selection decides about a message; no exclusion: it matches. `isUndecided`: the filter ran out of steps.
+ * @throws UnreadableFilterError
+ */
+export function judgeSelection(
+  { event_types, filter }: Selection,
+  subscriptionId: string,
+  content: MatchContent,
+  budget: PageBudget,
+): { exclusion: Exclusion | undefined; isUndecided: boolean } {
+  if (!isOfType(event_types, content.type)) return { exclusion: { by: 'event_types' }, isUndecided: false };
+  if (filter === undefined) return { exclusion: undefined, isUndecided: false };
+  const read = readFilter(filter, subscriptionId);
+  const { mismatch, isUndecided } = budget.spend((allowed) => evaluateFilter(read, content.data(), allowed));
+  return { exclusion: mismatch === undefined ? undefined : { by: 'filter', path: mismatch }, isUndecided };
 }
 
 /**
@@ -109,7 +126,7 @@ export function wasActiveAt(
 }
 
 /** What a subscription selected at a time. Only one previous selection is kept; earlier ones are unknown. */
-function selectionAt({ options, formerly }: ListedSubscription, at: number): Selection {
+export function selectionAt({ options, formerly }: ListedSubscription, at: number): Selection {
   return formerly !== undefined && at < formerly.until ? formerly : options;
 }
 
@@ -131,7 +148,7 @@ function selectionOf({ event_types, filter }: SubscriptionOptions): Selection {
   };
 }
 
-function isOfType(types: readonly string[] | undefined, type: string | undefined): boolean {
+export function isOfType(types: readonly string[] | undefined, type: string | undefined): boolean {
   return types === undefined || (type !== undefined && types.includes(type));
 }
 
@@ -159,11 +176,13 @@ const MAX_STEPS = 200_000;
 /** Most steps of a page's filters beyond their guaranteed steps. */
 const SHARED_STEPS = 2_000_000;
 
+export type PageBudget = { spend(evaluate: (budget: FilterBudget) => FilterResult): FilterResult };
+
 /**
  * The step budget of a page's filters for one message. Each filter has guaranteed steps, so that expensive filters
  * cannot leave a usual one undecided; further steps come from a shared pool, first come, first served.
  */
-function filterBudget(): { spend(evaluate: (budget: FilterBudget) => FilterResult): FilterResult } {
+export function filterBudget(): PageBudget {
   const listsRead: FilterBudget['listsRead'] = new WeakMap();
   let shared = SHARED_STEPS;
   return {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { comparisons as known, isComparison, scalar } from './content-filter-comparisons.ts';
 import { isDeeperThan, type Scalar } from './content-elements.ts';
-import type { Condition, ContentFilter, Rule } from './content-filter.ts';
+import { OR, type Condition, type ContentFilter, type Rule } from './content-filter.ts';
 
 /** Same limit as EventBridge Pipes (API reference, "Filter"). */
 const MAX_FILTER_BYTES = 4096;
@@ -19,8 +19,6 @@ type Place = { path: FilterFault['path']; depth: number };
 
 /** Parse results so far. Beyond a bound, the rest of a hostile input is skipped. */
 type ParseState = { faults: FilterFault[]; rules: number };
-
-const OR = '$or';
 
 /** Checks a user's filter and prepares it for matching. */
 export function parseContentFilter(

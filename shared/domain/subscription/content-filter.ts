@@ -23,8 +23,14 @@ export type ContentFilter = {
   alternatives?: readonly ContentFilter[];
 };
 
-/** Result of a filter. `steps`: steps taken. */
-export type FilterResult = { matches: boolean; steps: number; isUndecided: boolean };
+/** The member of a filter that lists alternatives. */
+export const OR = '$or';
+
+/**
+ * Result of a filter. `mismatch`: dotted path of the first field that does not match; undefined: the data matches.
+ * `steps`: steps taken.
+ */
+export type FilterResult = { mismatch: string | undefined; steps: number; isUndecided: boolean };
 
 /** `steps`: steps allowed. `listsRead`: shared by all filters for one message. */
 export type FilterBudget = { steps: number; listsRead: FlattenedLists };
@@ -33,7 +39,7 @@ export type FilterBudget = { steps: number; listsRead: FlattenedLists };
 type StepCounter = { left: number; listsRead: FlattenedLists };
 
 /**
- * Whether parsed JSON data matches a filter, with the semantics of event patterns (Amazon EventBridge User Guide,
+ * The first field of a filter that parsed JSON data does not match, with the semantics of event patterns (Amazon EventBridge User Guide,
  * "Comparison operators for use in event patterns"): all fields, any rule of a field, any element of a list; within
  * a list of objects one object must meet all requirements. A value that is not an object has no fields. Numbers
  * compare in double precision.
@@ -44,8 +50,12 @@ type StepCounter = { left: number; listsRead: FlattenedLists };
  */
 export function evaluateFilter(filter: ContentFilter, data: unknown, budget: FilterBudget): FilterResult {
   const work: StepCounter = { left: budget.steps, listsRead: budget.listsRead };
-  const matches = matchesWithin(filter, data, work);
-  return { matches, steps: budget.steps - Math.max(0, work.left), isUndecided: work.left < 0 };
+  const mismatch = mismatchWithin(filter, data, work);
+  return {
+    mismatch: mismatch && pathOf(mismatch),
+    steps: budget.steps - Math.max(0, work.left),
+    isUndecided: work.left < 0,
+  };
 }
 
 /** False: no steps are left. */
@@ -54,27 +64,52 @@ function spend(work: StepCounter, steps: number): boolean {
   return work.left >= 0;
 }
 
-function matchesWithin(filter: ContentFilter, value: unknown, work: StepCounter): boolean {
+/** A field that does not match; `within`: the field inside its objects. */
+type Mismatch = { name: string; within: Mismatch | undefined };
+
+function pathOf({ name, within }: Mismatch): string {
+  return within === undefined ? name : `${name}.${pathOf(within)}`;
+}
+
+/** Undefined: one of the elements matches. Otherwise the mismatch of the first. */
+function mismatchWithin(filter: ContentFilter, value: unknown, work: StepCounter): Mismatch | undefined {
   const { objects, isFieldless } = elementsOf(value, work.listsRead);
-  return (
-    (isFieldless && holdsFor(filter, undefined, work)) ||
-    objects.some((element) => holdsFor(filter, element, work))
-  );
+  let first = isFieldless ? mismatchOf(filter, undefined, work) : undefined;
+  if (isFieldless && first === undefined) return undefined;
+  for (const element of objects) {
+    const mismatch = mismatchOf(filter, element, work);
+    if (mismatch === undefined) return undefined;
+    first ??= mismatch;
+  }
+  return first;
 }
 
-function holdsFor(filter: ContentFilter, element: object | undefined, work: StepCounter): boolean {
-  return (
-    filter.fields.every(({ name, condition }) => satisfies(condition, fieldOf(element, name), work)) &&
-    (filter.alternatives === undefined ||
-      filter.alternatives.some((alternative) => holdsFor(alternative, element, work)))
-  );
+function mismatchOf(
+  { fields, alternatives }: ContentFilter,
+  element: object | undefined,
+  work: StepCounter,
+): Mismatch | undefined {
+  for (const { name, condition } of fields) {
+    const mismatch = fieldMismatch(name, condition, fieldOf(element, name), work);
+    if (mismatch !== undefined) return mismatch;
+  }
+  const isMatch = alternatives?.some((alternative) => mismatchOf(alternative, element, work) === undefined);
+  return isMatch === false ? { name: OR, within: undefined } : undefined;
 }
 
-function satisfies(condition: Condition, value: unknown, work: StepCounter): boolean {
-  if (!spend(work, 1)) return true;
-  return condition.kind === 'object'
-    ? matchesWithin(condition.filter, value, work)
-    : hasValueFor(condition.rules, elementsOf(value, work.listsRead), work);
+function fieldMismatch(
+  name: string,
+  condition: Condition,
+  value: unknown,
+  work: StepCounter,
+): Mismatch | undefined {
+  if (!spend(work, 1)) return undefined;
+  if (condition.kind === 'object') {
+    const within = mismatchWithin(condition.filter, value, work);
+    return within && { name, within };
+  }
+  const isMatch = hasValueFor(condition.rules, elementsOf(value, work.listsRead), work);
+  return isMatch ? undefined : { name, within: undefined };
 }
 
 /** Objects are not values: a field with objects only counts as absent. */

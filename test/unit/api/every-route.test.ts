@@ -20,6 +20,7 @@ const ROUTES = [
   ['POST', '/v2/queues/{queue}/subscriptions/id-1/test'],
   ['POST', '/v2/queues/{queue}/messages'],
   ['GET', '/v2/queues/{queue}/messages/id-1'],
+  ['GET', '/v2/queues/{queue}/messages/id-1/explain'],
   ['DELETE', '/v2/queues/{queue}/messages/id-1/body'],
   ['GET', '/v2/queues/{queue}/messages/id-1/deliveries'],
   ['POST', '/v2/queues/{queue}/recoveries'],

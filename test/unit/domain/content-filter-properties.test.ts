@@ -65,11 +65,13 @@ const noList = data.filter((value) => !Array.isArray(value));
 
 const withoutLimit = () => ({ steps: Number.MAX_SAFE_INTEGER, listsRead: new WeakMap() });
 
-const matches = (filter: Json, data: unknown): boolean => {
+const mismatchOf = (filter: Json, data: unknown): string | undefined => {
   const parsed = parseContentFilter(filter);
   if (!parsed.ok) throw new Error(`refused: ${JSON.stringify(parsed.faults)}`);
-  return evaluateFilter(parsed.filter, data, withoutLimit()).matches;
+  return evaluateFilter(parsed.filter, data, withoutLimit()).mismatch;
 };
+
+const matches = (filter: Json, data: unknown): boolean => mismatchOf(filter, data) === undefined;
 
 const valueAt = (value: unknown, [step, ...steps]: readonly PropertyKey[]): unknown => {
   if (step === undefined) return value;
@@ -88,6 +90,20 @@ describe('a content filter', () => {
       { numRuns: 2000 },
     );
     expect(matched).toBeGreaterThan(30);
+  });
+
+  it('names a field that it asks for, exactly where the data does not match', () => {
+    const namesIn = (value: Json): string[] =>
+      typeof value === 'object' && value !== null
+        ? Object.entries(value).flatMap(([key, inner]) => [key, ...namesIn(inner)])
+        : [];
+    fc.assert(
+      fc.property(filter, plainObject, (filter, object) => {
+        const mismatch = mismatchOf(filter, object);
+        expect(mismatch === undefined).toBe(matchesByWays(filter, object));
+        for (const step of mismatch?.split('.') ?? []) expect(namesIn(filter)).toContain(step);
+      }),
+    );
   });
 
   it('matches the nested data from which it was derived', () => {

@@ -5,11 +5,13 @@ import { evaluateFilter } from '../../../shared/domain/subscription/content-filt
 const withoutLimit = () => ({ steps: Number.MAX_SAFE_INTEGER, listsRead: new WeakMap() });
 
 /** Filter and data as JSON text, as received. */
-const matches = (filter: string, data: string): boolean => {
+const mismatchOf = (filter: string, data: string): string | undefined => {
   const parsed = parseContentFilter(JSON.parse(filter));
   if (!parsed.ok) throw new Error(`refused: ${JSON.stringify(parsed.faults)}`);
-  return evaluateFilter(parsed.filter, JSON.parse(data), withoutLimit()).matches;
+  return evaluateFilter(parsed.filter, JSON.parse(data), withoutLimit()).mismatch;
 };
+
+const matches = (filter: string, data: string): boolean => mismatchOf(filter, data) === undefined;
 
 type Case = [what: string, filter: string, data: string, expected: boolean];
 
@@ -173,6 +175,28 @@ const tables: Record<string, Case[]> = {
 describe.each(Object.entries(tables))('%s', (_name, cases) => {
   it.each(cases)('%s: %s on %s is %s', (_what, filter, data, expected) => {
     expect(matches(filter, data)).toBe(expected);
+  });
+});
+
+describe('the first field that does not match', () => {
+  it.each([
+    ['the first of several', '{"a": [1], "b": [2], "c": [3]}', '{"a": 1, "b": 3, "c": 4}', 'b'],
+    ['a nested one, by its path', '{"a": {"b": {"c": [1]}}}', '{"a": {"b": {"c": 2}}}', 'a.b.c'],
+    ['an absent one', '{"a": {"b": [1]}}', '{}', 'a.b'],
+    [
+      'that of the first element of a list',
+      '{"a": {"b": [1], "c": [1]}}',
+      '{"a": [{"b": 1}, {"c": 1}]}',
+      'a.c',
+    ],
+    [
+      'the alternatives, if none matches',
+      '{"a": {"$or": [{"b": [1]}, {"c": [1]}]}}',
+      '{"a": {"b": 2}}',
+      'a.$or',
+    ],
+  ])('is %s', (_what, filter, data, path) => {
+    expect(mismatchOf(filter, data)).toBe(path);
   });
 });
 

@@ -1,0 +1,147 @@
+import type { StatusCounts } from '../../../shared/domain/message/books.ts';
+import { type ExplainedPair, explain, type Evidence } from '../../../shared/domain/message/explain.ts';
+import { filterBudget, matchContentOf } from '../../../shared/domain/message/matching.ts';
+import type { MessageKey } from '../../../shared/domain/message/message.ts';
+import type { MessageListItem } from '../../../shared/domain/message/message-detail.ts';
+import type { Payloads } from '../../../shared/ports/bodies.ts';
+import type { Clock } from '../../../shared/ports/clock.ts';
+import type { Deliveries, DeliveryListings } from '../../../shared/ports/deliveries.ts';
+import type { MessageRecord, MessageRecords } from '../../../shared/ports/messages.ts';
+import type { Page, PageRequest } from '../../../shared/ports/page.ts';
+import type { Registry } from '../../../shared/ports/subscriptions.ts';
+import { readMessage } from '../../../shared/steps/keep-message.ts';
+import type { ExplainedSubscription } from '../../../shared/wire/views/explanation.ts';
+import { deliveryKeyIn } from '../deliveries/deliveries.ts';
+import { messageItem } from './messages.ts';
+
+type ExplainContext = {
+  registry: Pick<Registry, 'findSubscription' | 'listSubscriptions'>;
+  messageRecords: Pick<MessageRecords, 'find'>;
+  deliveries: Pick<Deliveries, 'find'>;
+  deliveryListings: Pick<DeliveryListings, 'ofMessage' | 'tally'>;
+  payloads: Pick<Payloads, 'get'>;
+  clock: Pick<Clock, 'now'>;
+  settings: { retentionMs: number };
+};
+
+/** `subscriptionId`: only this one; the page is empty if the queue has no such subscription and no delivery for it. */
+type ExplainRequest = PageRequest & { subscriptionId?: string | undefined };
+
+/**
+ * What became of a message for the subscriptions of its queue. Undefined: it has no record.
+ * @throws InvalidMarkerError
+ */
+export async function explainMessage(
+  context: ExplainContext,
+  message: MessageKey,
+  { subscriptionId, ...request }: ExplainRequest,
+): Promise<{ message: MessageListItem; page: Page<ExplainedSubscription> } | undefined> {
+  const record = await context.messageRecords.find(message);
+  if (record === undefined) return undefined;
+  const [item, { items, ...rest }] = await Promise.all([
+    messageItem(context, record),
+    subscriptionId === undefined
+      ? pageOfPairs(context, record, request)
+      : onePair(context, record, subscriptionId),
+  ]);
+  const evidence = await evidenceFor(context, record, { item, pairs: items });
+  const facts = { ...record, isForOne: record.accepted === undefined && record.life === undefined };
+  const explained = items.flatMap((pair): ExplainedSubscription[] => {
+    const explanation = explain(facts, pair, evidence);
+    return explanation === undefined ? [] : [{ ...pair, ...explanation }];
+  });
+  return { message: item, page: { ...rest, items: explained } };
+}
+
+type Pair = ExplainedPair & { subscriptionId: string };
+
+/** Reads the body only where a subscription without a delivery needs it, because it may have 1 MiB. */
+async function evidenceFor(
+  { payloads, clock, settings }: ExplainContext,
+  { type, body, until, matched }: MessageRecord,
+  { item, pairs }: { item: MessageListItem; pairs: readonly Pair[] },
+): Promise<Evidence> {
+  const isNeeded = body !== undefined && pairs.some(({ delivery }) => delivery === undefined);
+  const message = isNeeded ? await readMessage(payloads, body) : undefined;
+  return {
+    content: message && matchContentOf({ ...(type !== undefined && { type }), data: message.data }),
+    areAllRecorded: until === undefined ? isTotal(item.deliveries, matched) : false,
+    budget: filterBudget(),
+    now: clock.now(),
+    retentionMs: settings.retentionMs,
+  };
+}
+
+function isTotal(counts: StatusCounts | undefined, matched: number): boolean | undefined {
+  return counts && Object.values(counts).reduce((sum, count) => sum + count, 0) >= matched;
+}
+
+async function onePair(
+  { registry, deliveries }: ExplainContext,
+  record: MessageRecord,
+  subscriptionId: string,
+): Promise<Page<Pair>> {
+  const [subscription, delivery] = await Promise.all([
+    registry.findSubscription(record.key.queue, subscriptionId),
+    deliveries.find(deliveryKeyIn(record, subscriptionId)),
+  ]);
+  return { items: [{ subscriptionId, subscription, delivery }] };
+}
+
+/** Marks the pages after the last subscription. A marker of a listing is base64url and contains no dot. */
+const REMOVED = 'removed.';
+
+/** The subscriptions in the order of their list, then the deliveries of removed ones. */
+async function pageOfPairs(
+  context: ExplainContext,
+  record: MessageRecord,
+  { limit, marker }: PageRequest,
+): Promise<Page<Pair>> {
+  if (marker?.startsWith(REMOVED) === true)
+    return removedPairs(context, record, { limit, marker: marker.slice(REMOVED.length) }, []);
+  const { registry, deliveries } = context;
+  const listed = { limit, ...(marker === undefined ? {} : { marker }) };
+  const page = await registry.listSubscriptions(record.key.queue, listed);
+  const pairs = await Promise.all(
+    page.items.map(async (subscription): Promise<Pair> => {
+      const { id } = subscription;
+      return {
+        subscriptionId: id,
+        subscription,
+        delivery: await deliveries.find(deliveryKeyIn(record, id)),
+      };
+    }),
+  );
+  const items = pairs.filter(
+    ({ subscription, delivery }) => subscription?.deletedAt === undefined || delivery !== undefined,
+  );
+  if (page.marker !== undefined) return { items, marker: page.marker };
+  if (items.length >= limit) return { items, marker: REMOVED };
+  const removed = await removedPairs(context, record, { limit: limit - items.length }, pairs);
+  return { ...removed, items: [...items, ...removed.items] };
+}
+
+/** The deliveries without a subscription on a page of the message's deliveries. `known`: subscriptions that exist. */
+async function removedPairs(
+  { registry, deliveryListings }: ExplainContext,
+  record: MessageRecord,
+  { limit, marker }: PageRequest,
+  known: readonly Pair[],
+): Promise<Page<Pair>> {
+  const request = { limit, ...(marker === undefined || marker === '' ? {} : { marker }) };
+  const page = await deliveryListings.ofMessage(record, request);
+  const isKnown = new Set(known.map(({ subscriptionId }) => subscriptionId));
+  const items = await Promise.all(
+    page.items
+      .filter(({ key }) => !isKnown.has(key.subscriptionId))
+      .map(async (delivery): Promise<Pair[]> => {
+        const { queue, subscriptionId } = delivery.key;
+        const subscription = await registry.findSubscription(queue, subscriptionId);
+        return subscription === undefined ? [{ subscriptionId, subscription, delivery }] : [];
+      }),
+  );
+  return {
+    items: items.flat(),
+    ...(page.marker === undefined ? {} : { marker: `${REMOVED}${page.marker}` }),
+  };
+}

@@ -1,0 +1,193 @@
+import { isOpen, type Delivery } from '../delivery/delivery.ts';
+import { type FanOut, isAhead, partWith } from '../delivery/fan-out.ts';
+import type { Subscription } from '../subscription/subscription.ts';
+import type { ExplainVerdict } from '../vocabulary.ts';
+import {
+  type AcceptanceTimes,
+  type Exclusion,
+  isOfType,
+  judgeSelection,
+  type MatchContent,
+  type PageBudget,
+  selectionAt,
+  UnreadableFilterError,
+} from './matching.ts';
+
+/** Why a subscription got a message, or did not. `certain`: false where what is kept does not decide it. */
+export type Explanation = { verdict: ExplainVerdict; certain: boolean; detail?: string; rule?: Exclusion };
+
+/** The record of the message. `isForOne`: Posthaste sent it to one subscription, past dispatch. */
+export type ExplainedMessage = AcceptanceTimes & FanOut & { type?: string; isForOne: boolean };
+
+/** A subscription and its delivery of the message. A deleted subscription is missing once it is removed. */
+export type ExplainedPair = { subscription: Subscription | undefined; delivery: Delivery | undefined };
+
+/**
+ * `content`: undefined if the body is not kept. `areAllRecorded`: whether every matched subscription has a delivery
+ * on record; undefined: not counted. `now` and `retentionMs` are milliseconds.
+ */
+export type Evidence = {
+  content: MatchContent | undefined;
+  areAllRecorded: boolean | undefined;
+  budget: PageBudget;
+  now: number;
+  retentionMs: number;
+};
+
+/**
+ * Explains one subscription from the records; what they do not hold is judged again as dispatch does. Undefined: there
+ * is neither a subscription nor a delivery.
+ */
+export function explain(
+  message: ExplainedMessage,
+  { subscription, delivery }: ExplainedPair,
+  evidence: Evidence,
+): Explanation | undefined {
+  if (delivery !== undefined) return explainDelivery(delivery, subscription);
+  return subscription && explainAbsence(message, subscription, evidence);
+}
+
+function explainDelivery(delivery: Delivery, subscription: Subscription | undefined): Explanation {
+  const isGone = subscription === undefined || subscription.deletedAt !== undefined;
+  return {
+    verdict: verdictOf(delivery),
+    certain: true,
+    ...(isGone ? { detail: 'The subscription has been deleted.' } : {}),
+  };
+}
+
+function verdictOf({ status, reason, slot, lease }: Delivery): ExplainVerdict {
+  if (isOpen(status)) return slot !== undefined && lease === undefined ? 'rate_limited' : status;
+  return status === 'cancelled' ? (VERDICT_BY_REASON.get(reason) ?? 'cancelled') : status;
+}
+
+/** Cancellations that say something of the subscription. */
+const VERDICT_BY_REASON: ReadonlyMap<string | undefined, ExplainVerdict> = new Map([
+  ['subscription_deleted', 'deleted'],
+  ['subscription_expired', 'expired'],
+  ['subscription_unconfirmed', 'unconfirmed'],
+  ['disabled', 'disabled'],
+]);
+
+function explainAbsence(
+  message: ExplainedMessage,
+  subscription: Subscription,
+  evidence: Evidence,
+): Explanation {
+  if (message.isForOne)
+    return certainly(
+      'filtered',
+      'Posthaste sent this message to one subscription: a test or a confirmation.',
+    );
+  if (isAhead(message, subscription.id))
+    return certainly(
+      'not_sent_yet',
+      'Dispatch still sends this message to the queue, and has not reached this subscription.',
+    );
+  const { listedAt } = partWith(message, subscription.id);
+  return (
+    explainInactive(subscription, { acceptedAt: message.acceptedAt, listedAt }) ??
+    explainSelection(message, subscription, listedAt, evidence)
+  );
+}
+
+/** Why the subscription was not active when its list was read, as `wasActiveAt` judges it; undefined: it was. */
+function explainInactive(subscription: Subscription, times: AcceptanceTimes): Explanation | undefined {
+  const { createdAt, deletedAt, expiresAt } = subscription;
+  if (createdAt > times.listedAt)
+    return certainly(
+      'added_later',
+      `It was created at ${timeText(createdAt)}, after the message was accepted.`,
+    );
+  if (deletedAt !== undefined && deletedAt <= times.listedAt)
+    return certainly('deleted', `It was deleted at ${timeText(deletedAt)}.`);
+  if (expiresAt !== undefined && expiresAt <= times.acceptedAt)
+    return certainly('expired', `It expired at ${timeText(expiresAt)}, before the message was accepted.`);
+  return explainUnconfirmed(subscription, times);
+}
+
+function explainUnconfirmed(
+  { confirmedAt, unconfirmed }: Subscription,
+  { listedAt }: AcceptanceTimes,
+): Explanation | undefined {
+  if (unconfirmed !== undefined && unconfirmed.at <= listedAt)
+    return certainly('unconfirmed', `It has waited for its confirmation since ${timeText(unconfirmed.at)}.`);
+  if (confirmedAt === undefined || confirmedAt <= listedAt) return undefined;
+  return probably(
+    'unconfirmed',
+    `It was confirmed at ${timeText(confirmedAt)}; whether it had been confirmed before is not kept.`,
+  );
+}
+
+function explainSelection(
+  message: ExplainedMessage,
+  subscription: Subscription,
+  listedAt: number,
+  evidence: Evidence,
+): Explanation {
+  const selection = selectionAt(subscription, listedAt);
+  const doubt = doubtAbout(subscription, listedAt);
+  if (!isOfType(selection.event_types, message.type)) return filteredBy({ by: 'event_types' }, doubt);
+  if (selection.filter === undefined) return explainMatch(message, doubt, evidence);
+  const { content, budget, areAllRecorded } = evidence;
+  if (content === undefined)
+    return filteredBy({ by: 'filter' }, { certain: doubt.certain && areAllRecorded === true, ...BODY_GONE });
+  try {
+    const { exclusion } = judgeSelection(selection, subscription.id, content, budget);
+    return exclusion === undefined ? explainMatch(message, doubt, evidence) : filteredBy(exclusion, doubt);
+  } catch (error) {
+    if (error instanceof UnreadableFilterError) return probably('not_sent_yet', error.message);
+    throw error;
+  }
+}
+
+/** How far a judgement by the options that are kept can be trusted. */
+type Doubt = Pick<Explanation, 'certain' | 'detail'>;
+
+const BODY_GONE = {
+  detail:
+    'The body of the message is not kept, so its filter cannot be evaluated again. ' +
+    'The _retain_messages of the queue, or the setting retainMessages, decides which bodies are kept.',
+};
+
+function doubtAbout({ formerly }: Subscription, listedAt: number): Doubt {
+  if (formerly === undefined || formerly.until <= listedAt) return { certain: true };
+  const changed = timeText(formerly.until);
+  return {
+    certain: false,
+    detail: `Its options changed at ${changed}. This is judged by those before the change; older ones are not kept.`,
+  };
+}
+
+function filteredBy(rule: Exclusion, doubt: Doubt): Explanation {
+  return { verdict: 'filtered', rule, ...doubt };
+}
+
+/** The options select the message, and there is no delivery. */
+function explainMatch({ acceptedAt }: ExplainedMessage, { certain }: Doubt, evidence: Evidence): Explanation {
+  const { areAllRecorded, now, retentionMs } = evidence;
+  if (now >= acceptedAt + retentionMs)
+    return probably('expired', 'The message is older than the retention, so its deliveries are deleted.');
+  if (areAllRecorded === true)
+    return probably(
+      'filtered',
+      'It did not match when the message was accepted. The options that are kept would match now.',
+    );
+  return {
+    verdict: 'not_sent_yet',
+    certain: certain && areAllRecorded === false,
+    detail: 'It matches, but its first attempt has not begun: its job waits, or is among the dead letters.',
+  };
+}
+
+function certainly(verdict: ExplainVerdict, detail: string): Explanation {
+  return { verdict, certain: true, detail };
+}
+
+function probably(verdict: ExplainVerdict, detail: string): Explanation {
+  return { verdict, certain: false, detail };
+}
+
+function timeText(time: number): string {
+  return new Date(time).toISOString();
+}

@@ -1,0 +1,32 @@
+import * as z from 'zod';
+import type { ExplainedPair, Explanation } from '../../domain/message/explain.ts';
+import { EXCLUDING_OPTIONS, EXPLAIN_VERDICTS } from '../../domain/vocabulary.ts';
+import { deliverySummary, deliverySummarySchema } from './delivery-summary.ts';
+
+/** What became of a message for one subscription. */
+export const explainedSchema = z.object({
+  subscriptionId: z.string(),
+  /** Its URL; absent once a deleted subscription is removed. */
+  subscriber: z.string().exactOptional(),
+  verdict: z.enum(EXPLAIN_VERDICTS),
+  /** False: what is kept does not decide it; `detail` says why. */
+  certain: z.boolean(),
+  detail: z.string().exactOptional(),
+  /** For `filtered`: the option that excluded the message. `path`: the first field of the filter without a match. */
+  rule: z.object({ by: z.enum(EXCLUDING_OPTIONS), path: z.string().exactOptional() }).exactOptional(),
+  delivery: deliverySummarySchema.exactOptional(),
+});
+
+export type ExplainedSubscription = Explanation & ExplainedPair & { subscriptionId: string };
+
+export function explainedView({
+  subscription,
+  delivery,
+  ...explained
+}: ExplainedSubscription): z.infer<typeof explainedSchema> {
+  return {
+    ...explained,
+    ...(subscription === undefined ? {} : { subscriber: subscription.subscriber }),
+    ...(delivery === undefined ? {} : { delivery: deliverySummary(delivery) }),
+  };
+}

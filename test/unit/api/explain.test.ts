@@ -1,0 +1,141 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { aDelivery } from '../../support/delivery-builders.ts';
+import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
+import { recordMessage } from './recorded.ts';
+
+const PATH = '/v2/queues/orders/messages/m/explain';
+
+const explanation = z.object({
+  message: z.object({ id: z.string(), matched: z.number(), filtered: z.number() }),
+  subscriptions: z.array(z.looseObject({ subscriptionId: z.string(), verdict: z.string() })),
+  links: z.array(z.object({ href: z.string() })),
+});
+
+let api: ReturnType<typeof apiUnderTest>;
+
+beforeEach(async () => {
+  api = apiUnderTest();
+  await api.registry.putQueue(aQueue());
+});
+
+const subscribe = (id: string, more: Partial<Subscription> = {}) =>
+  api.registry.addSubscription(aSubscription({ id, subscriber: `https://${id}.test/`, ...more }));
+
+const delivered = async (subscriptionId: string): Promise<void> => {
+  const key = { queue: 'orders', messageId: 'm', subscriptionId, bucket: 0 };
+  const create = aDelivery({ key, acceptedAt: NOON, status: 'delivered' });
+  await api.deliveries.write({ name: 'open', key, expect: { kind: 'absent' }, create });
+};
+
+const published = (more: Partial<Parameters<typeof recordMessage>[1]> = {}) =>
+  recordMessage(api, {
+    messageId: 'm',
+    life: 0,
+    body: { kind: 'inline', message: aMessage({ id: 'm', data: '{"order": {"total": 5}}' }) },
+    ...more,
+  });
+
+const pageAt = async (path: string) => explanation.parse((await api.call('GET', path)).body);
+
+/** The verdict of each subscription, page by page. */
+const verdicts = async (query = ''): Promise<Record<string, string>[]> => {
+  const pages: Record<string, string>[] = [];
+  for (let path: string | undefined = `${PATH}${query}`; path !== undefined;) {
+    const { subscriptions, links } = await pageAt(path);
+    pages.push(Object.fromEntries(subscriptions.map((one) => [one.subscriptionId, one.verdict])));
+    path = links[0]?.href;
+  }
+  return pages;
+};
+
+describe('GET …/messages/{message}/explain', () => {
+  it('explains each subscription of the queue, and a removed one that has a delivery', async () => {
+    await subscribe('got-it');
+    await subscribe('large-only', { options: { filter: { order: { total: [{ numeric: ['>', 100] }] } } } });
+    await subscribe('newcomer', { createdAt: NOON + 1 });
+    await subscribe('paid-only', { options: { event_types: ['order.paid'] } });
+    await published({ matched: 2, filtered: 2, type: 'order.created' });
+    await delivered('got-it');
+    await delivered('removed');
+
+    const { message, subscriptions, links } = await pageAt(PATH);
+    expect(message).toMatchObject({ id: 'm', matched: 2, filtered: 2 });
+    expect(links).toEqual([]);
+    expect(subscriptions).toMatchObject([
+      {
+        subscriptionId: 'got-it',
+        subscriber: 'https://got-it.test/',
+        verdict: 'delivered',
+        certain: true,
+        delivery: { status: 'delivered', attemptCount: 0 },
+      },
+      { subscriptionId: 'large-only', verdict: 'filtered', rule: { by: 'filter', path: 'order.total' } },
+      { subscriptionId: 'newcomer', verdict: 'added_later' },
+      { subscriptionId: 'paid-only', verdict: 'filtered', certain: true, rule: { by: 'event_types' } },
+      { subscriptionId: 'removed', verdict: 'delivered', delivery: { status: 'delivered' } },
+    ]);
+    expect(subscriptions.at(-1)).not.toHaveProperty('subscriber');
+  });
+
+  it('pages through the subscriptions, then through the removed ones', async () => {
+    for (const id of ['a', 'c', 'e']) await subscribe(id);
+    await published({ matched: 5 });
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await delivered(id);
+
+    const pages = await verdicts('?limit=2');
+    expect(pages.map((page) => Object.keys(page)).flat()).toEqual(['a', 'c', 'e', 'b', 'd']);
+    expect(await verdicts('?limit=3')).toHaveLength(3);
+  });
+
+  it('leaves out a subscription that is marked for deletion, unless it has a delivery', async () => {
+    await subscribe('has-delivery', { deletedAt: NOON + 1 });
+    await subscribe('has-none', { deletedAt: NOON + 1 });
+    await published();
+    await delivered('has-delivery');
+    expect(await verdicts()).toEqual([{ 'has-delivery': 'delivered' }]);
+  });
+
+  it('explains one subscription', async () => {
+    await subscribe('a');
+    await subscribe('b');
+    await published({ matched: 2 });
+    await delivered('a');
+    expect(await verdicts('?subscription=b')).toEqual([{ b: 'not_sent_yet' }]);
+    expect(await api.call('GET', `${PATH}?subscription=other`)).toMatchObject({
+      status: 404,
+      body: faultOf('not_found'),
+    });
+  });
+
+  it('does not read the body where every subscription has a delivery', async () => {
+    await subscribe('a');
+    await published({ body: { kind: 'stored', payloadKey: 'orders/m/gone' } });
+    await delivered('a');
+    api.payloads.get = () => Promise.reject(new Error('not needed'));
+    expect(await verdicts()).toEqual([{ a: 'delivered' }]);
+  });
+
+  it('says what a message without a record can mean', async () => {
+    const { status, body } = await api.call('GET', PATH);
+    expect(status).toBe(404);
+    const message: unknown = expect.stringMatching(
+      /never accepted.*ingress queue.*dead letters.*retention of 30 days/,
+    );
+    expect(body).toMatchObject({ error: { message } });
+    expect((await api.call('GET', '/v2/queues/orders/messages/m')).body).toEqual(body);
+  });
+
+  it.each(['limit=0', 'marker=x', 'marker=removed.x', 'subscription=a%20b', 'other=1'])(
+    'refuses the query %s',
+    async (query) => {
+      await published();
+      expect(await api.call('GET', `${PATH}?${query}`)).toMatchObject({
+        status: 400,
+        body: faultOf('invalid_request', query.split('=')[0] ?? ''),
+      });
+    },
+  );
+});

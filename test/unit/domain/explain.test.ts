@@ -1,0 +1,217 @@
+import { describe, expect, it } from 'vitest';
+import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import {
+  type Evidence,
+  explain,
+  type ExplainedMessage,
+  type Explanation,
+} from '../../../shared/domain/message/explain.ts';
+import { filterBudget, matchContentOf } from '../../../shared/domain/message/matching.ts';
+import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { aSubscription } from '../../support/builders.ts';
+import { aDelivery, SOME_TIME } from '../../support/delivery-builders.ts';
+
+const HOUR = 3_600_000;
+
+const message: ExplainedMessage = {
+  key: { queue: 'orders', messageId: 'm' },
+  acceptedAt: SOME_TIME,
+  listedAt: SOME_TIME - 5,
+  buckets: 1,
+  type: 'order.created',
+  isForOne: false,
+};
+
+const evidence = (more: Partial<Evidence> = {}): Evidence => ({
+  content: matchContentOf({ type: 'order.created', data: '{"order": {"total": 5}}' }),
+  areAllRecorded: true,
+  budget: filterBudget(),
+  now: SOME_TIME + HOUR,
+  retentionMs: 30 * 24 * HOUR,
+  ...more,
+});
+
+const ofDelivery = (delivery: Partial<Delivery>, subscription = aSubscription()) =>
+  explain(message, { subscription, delivery: aDelivery(delivery) }, evidence());
+
+const ofAbsence = (
+  subscription: Partial<Subscription>,
+  more: Partial<Evidence> = {},
+  about = message,
+): Explanation | undefined =>
+  explain(about, { subscription: aSubscription(subscription), delivery: undefined }, evidence(more));
+
+const matching = (pattern: RegExp): unknown => expect.stringMatching(pattern);
+
+const next = { number: 2, phase: 'backoff', dueAt: SOME_TIME, by: 'scheduler' } as const;
+const slot = { at: SOME_TIME + 9 };
+
+describe('a delivery explains', () => {
+  it.each<[string, Partial<Delivery>, string]>([
+    ['a success', { status: 'delivered' }, 'delivered'],
+    ['a refusal', { status: 'rejected', reason: 'http_404' }, 'rejected'],
+    ['the end of its retries', { status: 'exhausted', reason: 'retries_exhausted' }, 'exhausted'],
+    ['a first attempt to come', { status: 'pending' }, 'pending'],
+    ['a retry to come', { status: 'retrying', next }, 'retrying'],
+    ['a first attempt that waits for its slot', { status: 'pending', next, slot }, 'rate_limited'],
+    ['a retry that waits for its slot', { status: 'retrying', next, slot }, 'rate_limited'],
+    [
+      'an attempt in its slot',
+      { status: 'pending', next, slot, lease: { owner: 'me', until: 1 } },
+      'pending',
+    ],
+    ['a manual cancellation', { status: 'cancelled', reason: 'manual' }, 'cancelled'],
+    ['an erased body', { status: 'cancelled', reason: 'body_erased' }, 'cancelled'],
+    ['a disabled subscription', { status: 'cancelled', reason: 'disabled' }, 'disabled'],
+    ['a deleted subscription', { status: 'cancelled', reason: 'subscription_deleted' }, 'deleted'],
+    ['an expired subscription', { status: 'cancelled', reason: 'subscription_expired' }, 'expired'],
+    [
+      'an unconfirmed subscription',
+      { status: 'cancelled', reason: 'subscription_unconfirmed' },
+      'unconfirmed',
+    ],
+  ])('%s with certainty', (_what, delivery, verdict) => {
+    expect(ofDelivery(delivery)).toEqual({ verdict, certain: true });
+  });
+
+  it('what happened before its subscription was deleted', () => {
+    const gone = { subscription: undefined, delivery: aDelivery({ status: 'delivered' }) };
+    expect(explain(message, gone, evidence())).toMatchObject({
+      verdict: 'delivered',
+      certain: true,
+      detail: 'The subscription has been deleted.',
+    });
+    expect(ofDelivery({ status: 'delivered' }, aSubscription({ deletedAt: SOME_TIME }))).toHaveProperty(
+      'detail',
+    );
+  });
+});
+
+describe('a subscription without a delivery', () => {
+  it.each<[string, Partial<Subscription>, string, boolean]>([
+    ['was created later', { createdAt: SOME_TIME }, 'added_later', true],
+    ['had expired', { expiresAt: SOME_TIME }, 'expired', true],
+    ['had been deleted', { deletedAt: SOME_TIME - 5 }, 'deleted', true],
+    ['still waited for its confirmation', { unconfirmed: { tokenHash: 'x', at: 5 } }, 'unconfirmed', true],
+    ['was confirmed later', { confirmedAt: SOME_TIME }, 'unconfirmed', false],
+  ])('that %s: %j is %s', (_what, subscription, verdict, certain) => {
+    expect(ofAbsence(subscription)).toMatchObject({ verdict, certain, detail: matching(/./) });
+  });
+
+  it.each<[string, Partial<Subscription>]>([
+    ['was created just before', { createdAt: SOME_TIME - 5 }],
+    ['expired afterwards', { expiresAt: SOME_TIME + 1 }],
+    ['was asked to confirm again afterwards', { unconfirmed: { tokenHash: 'x', at: SOME_TIME } }],
+    ['was disabled afterwards', { disabled: { reason: 'manual', at: SOME_TIME } }],
+  ])('that %s was filtered: %j', (_what, subscription) => {
+    const options = { event_types: ['order.paid'] };
+    expect(ofAbsence({ ...subscription, options })).toEqual({
+      verdict: 'filtered',
+      certain: true,
+      rule: { by: 'event_types' },
+    });
+  });
+
+  it('was filtered by the field of its filter that does not match first', () => {
+    const options = { filter: { order: { total: [{ numeric: ['>', 100] }] } } };
+    expect(ofAbsence({ options })).toEqual({
+      verdict: 'filtered',
+      certain: true,
+      rule: { by: 'filter', path: 'order.total' },
+    });
+  });
+
+  it('is judged by its options before the last change, which may not be those at the acceptance', () => {
+    const options = { filter: { order: { total: [5] } } };
+    const formerly = { event_types: ['order.paid'], until: SOME_TIME };
+    expect(ofAbsence({ options, formerly })).toMatchObject({
+      verdict: 'filtered',
+      certain: false,
+      rule: { by: 'event_types' },
+      detail: matching(/options changed at 2027-01-15T08:00:00.000Z/),
+    });
+    expect(ofAbsence({ options: formerly, formerly: { ...options, until: SOME_TIME - 5 } })).toMatchObject({
+      certain: true,
+      rule: { by: 'event_types' },
+    });
+  });
+
+  describe('whose body is not kept', () => {
+    const filtering = { options: { filter: { never: [1] } } };
+
+    it.each([
+      ['certainly, if every match has its delivery', true, true],
+      ['perhaps, if some are still to come', false, false],
+      ['perhaps, if they were not counted', undefined, false],
+    ])('was filtered by an unknown field: %s', (_what, areAllRecorded, certain) => {
+      expect(ofAbsence(filtering, { content: undefined, areAllRecorded })).toMatchObject({
+        verdict: 'filtered',
+        certain,
+        rule: { by: 'filter' },
+        detail: matching(/_retain_messages.*retainMessages/),
+      });
+    });
+
+    it('is judged by its event types all the same', () => {
+      const options = { event_types: ['x'] };
+      expect(ofAbsence({ options }, { content: undefined })).toMatchObject({
+        certain: true,
+        rule: { by: 'event_types' },
+      });
+    });
+  });
+
+  it.each([
+    ['certainly, while deliveries are to come', false, true],
+    ['perhaps, if they were not counted', undefined, false],
+  ])('that matches was not sent to yet: %s', (_what, areAllRecorded, certain) => {
+    expect(ofAbsence({}, { areAllRecorded })).toMatchObject({ verdict: 'not_sent_yet', certain });
+  });
+
+  it('that matches only now was filtered, by options that are not kept', () => {
+    expect(ofAbsence({})).toMatchObject({ verdict: 'filtered', certain: false });
+    expect(ofAbsence({})).not.toHaveProperty('rule');
+  });
+
+  it('that matches a message older than the retention may have had a delivery', () => {
+    const now = SOME_TIME + 30 * 24 * HOUR;
+    expect(ofAbsence({}, { now, areAllRecorded: false })).toMatchObject({
+      verdict: 'expired',
+      certain: false,
+    });
+  });
+
+  it('that dispatch has not reached is not judged', () => {
+    const unfinished = { ...message, until: 'subscription-0' };
+    expect(ofAbsence({ options: { event_types: ['x'] } }, {}, unfinished)).toMatchObject({
+      verdict: 'not_sent_yet',
+      certain: true,
+    });
+  });
+
+  it('on a later page is judged by the time at which its page was read', () => {
+    const part = { after: 'a', listedAt: SOME_TIME + 50, buckets: 1, firstBucket: 1 };
+    const createdAt = SOME_TIME + 50;
+    expect(ofAbsence({ createdAt }, {}, { ...message, parts: [part] })).not.toMatchObject({
+      verdict: 'added_later',
+    });
+  });
+
+  it('did not get a message that Posthaste sent to one subscription', () => {
+    expect(ofAbsence({}, {}, { ...message, isForOne: true })).toMatchObject({
+      verdict: 'filtered',
+      certain: true,
+    });
+  });
+
+  it('with a filter that this version cannot read is explained without one', () => {
+    expect(ofAbsence({ options: { filter: { a: [{ wildcard: '*' }] } } })).toMatchObject({
+      verdict: 'not_sent_yet',
+      certain: false,
+    });
+  });
+});
+
+it('explains nothing where there is neither a subscription nor a delivery', () => {
+  expect(explain(message, { subscription: undefined, delivery: undefined }, evidence())).toBeUndefined();
+});
