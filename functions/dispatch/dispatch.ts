@@ -115,7 +115,8 @@ async function accept(
     listedAt: listedAt(page.readAt, page.subscriptions),
   };
   const first = matchSubscriptions(page.subscriptions, content, acceptance);
-  const draft = await draftRecord(context, copy, { ...acceptance, ...first });
+  const retained = page.retainMessages ?? context.settings.retainMessages;
+  const draft = await draftRecord(context, copy, { ...acceptance, ...first, retained });
   const { life, until } = page;
   const { kind, record } = await ports.messageRecords.accept(
     { ...draft, life, ...(until === undefined ? {} : { until }) },
@@ -169,10 +170,10 @@ function noteAccepted(
 async function draftRecord(
   { ports, settings }: DispatchContext,
   { message, body, version, isFetched }: ReceivedCopy,
-  { acceptedAt, listedAt, matching, filtered }: AcceptanceTimes & MatchResult,
+  { acceptedAt, listedAt, matching, filtered, retained }: AcceptanceTimes & MatchResult & { retained: RetainedMessages },
 ): Promise<MessageRecord> {
   const kept = await bodyForRecord(
-    isFetched ? 'all' : settings.retainMessages,
+    isFetched ? 'all' : retained,
     ports.payloads,
     message,
     body,

@@ -1,4 +1,5 @@
 import type { HealthChange } from '../domain/subscription/health.ts';
+import type { RetainedMessages } from '../domain/vocabulary.ts';
 import type { Amount } from '../domain/subscription/room.ts';
 import type { RateLimit, Slot } from '../domain/subscription/rate-limit.ts';
 import type { SigningSecret } from '../domain/subscription/signing-secret.ts';
@@ -20,6 +21,8 @@ export type Freshness = 'cached' | 'fresh';
 export type SubscriptionPage = {
   /** Creation time of the queue; differs for a recreated queue of the same name. */
   life: number;
+  /** Which bodies the queue keeps, where it says so. */
+  retainMessages?: RetainedMessages;
   /** Includes expired and disabled ones. */
   subscriptions: readonly ListedSubscription[];
   /** When they were read; subscriptions created later are missing. */

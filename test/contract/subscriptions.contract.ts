@@ -52,6 +52,18 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       },
     );
 
+    it.each([
+      ['all', 'all'],
+      ['failed', 'failed'],
+      ['some', undefined],
+      [undefined, undefined],
+    ])('list which bodies a queue keeps: %j gives %j', async (given, retainMessages) => {
+      const { subscriptions, registry, queue } = await kept(1);
+      const metadata = { colour: 'grün', ...(given === undefined ? {} : { _retain_messages: given }) };
+      await registry.putQueue({ ...queue, metadata });
+      expect((await subscriptions.page(queue.name, 'fresh'))?.retainMessages).toBe(retainMessages);
+    });
+
     it.each(bothWays)('list expired and disabled subscriptions too (%s)', async (freshness) => {
       const { subscriptions, registry, queue, all } = await kept(1);
       const expired = aSubscription({

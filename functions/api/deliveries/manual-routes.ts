@@ -108,7 +108,9 @@ const RETRY_REFUSALS: Record<Exclude<RetryRefusal, 'no_such_delivery'>, string> 
   in_flight: 'an attempt of this delivery is in flight',
   not_begun: 'the first attempt of this delivery has not begun; it starts without a retry',
   being_closed: 'this delivery has just ended and is being completed; try again in a few seconds',
-  body_gone: 'the body of this message is not stored',
+  body_gone:
+    'the body of this message is not kept: it was erased, or `_retain_messages` of the queue (else the setting ' +
+    '`retainMessages`) is `failed`, which keeps only bodies of messages with a failed attempt',
   too_many_attempts: 'this delivery has reached the limit of recorded attempts; publish the message again',
   message_expired: 'the ttl of this message has expired',
   subscription_absent: 'the subscription is deleted, expired, disabled or unconfirmed',

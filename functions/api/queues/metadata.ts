@@ -1,9 +1,11 @@
 import * as z from 'zod';
 import jsonPatch from 'fast-json-patch';
 import type { FieldError } from '../../../shared/domain/errors.ts';
+import { RETAIN_MESSAGES } from '../../../shared/domain/message/body.ts';
 import { retryPolicySchema } from '../../../shared/domain/retry/policy-schema.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { CONFIRM_SUBSCRIPTIONS } from '../../../shared/domain/subscription/confirmation.ts';
+import { RETAINED_MESSAGES } from '../../../shared/domain/vocabulary.ts';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
 import { MAX_DELAY_SECONDS } from '../../../shared/domain/retry/wake-up-plan.ts';
@@ -41,6 +43,13 @@ export function postRulesOf(metadata: Record<string, unknown>): PostRules {
   return postRulesSchema.parse(Object.fromEntries(valid.map(([name]) => [name, metadata[name]])));
 }
 
+const ruledMembersSchema = postRulesSchema.extend({
+  [RETAIN_MESSAGES]: z
+    .enum(RETAINED_MESSAGES, `must be ${RETAINED_MESSAGES.join(' or ')}`)
+    .describe('Which message bodies are kept, in place of the setting `retainMessages`.')
+    .exactOptional(),
+});
+
 /** For the OpenAPI document: any object, in which these members have a meaning. `parseQueueFields` validates it. */
 export const queueMetadataSchema = z.looseObject({
   _retry_policy: retryPolicySchema.exactOptional(),
@@ -48,7 +57,7 @@ export const queueMetadataSchema = z.looseObject({
     .boolean()
     .describe('Whether new subscribers must confirm before they receive messages.')
     .exactOptional(),
-  ...postRulesSchema.shape,
+  ...ruledMembersSchema.shape,
 });
 
 /**
@@ -64,7 +73,7 @@ export function parseQueueFields(
   if (typeof confirms !== 'boolean') {
     throw invalidFields([{ field: CONFIRM_SUBSCRIPTIONS, message: 'must be true or false' }]);
   }
-  parseWith(postRulesSchema, metadata);
+  parseWith(ruledMembersSchema, metadata);
   if (given === undefined) return { metadata };
   return { metadata, retryPolicy: retryPolicyAt('_retry_policy', given, defaults) };
 }

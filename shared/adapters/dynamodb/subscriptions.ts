@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { primaryKey } from '../../config/tables.ts';
+import { retainedMessagesOf } from '../../domain/message/body.ts';
 import type { ListedSubscription, Queue, Subscription } from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SubscriptionPage, Subscriptions } from '../../ports/subscriptions.ts';
@@ -129,6 +130,7 @@ const listedSchema = subscriptionSchema
 const listedAttributes: readonly string[] = [
   ...Object.values(primaryKey),
   'v',
+  'metadata',
   ...Object.keys(listedSchema.shape),
 ];
 
@@ -136,10 +138,12 @@ function listedSubscriptionOf(item: unknown): ListedSubscription {
   return decodeRecord(listedSchema, item);
 }
 
-const queueLifeSchema = queueSchema.pick({ createdAt: true });
+const listedQueueSchema = queueSchema.pick({ createdAt: true, metadata: true });
 
-function queueLifeOf(item: unknown): number {
-  return decodeRecord(queueLifeSchema, item).createdAt;
+function listedQueueOf(item: unknown): Pick<SubscriptionPage, 'life' | 'retainMessages'> {
+  const { createdAt, metadata } = decodeRecord(listedQueueSchema, item);
+  const retainMessages = retainedMessagesOf(metadata);
+  return { life: createdAt, ...(retainMessages === undefined ? {} : { retainMessages }) };
 }
 
 const subscriptionKeySchema = z.object({ sk: z.templateLiteral([subscriptionPrefix, z.string()]) });
@@ -178,7 +182,7 @@ async function readPage(
   });
   const [first, ...rest] = after === '' ? Items : [await readQueueOf(client, query, queue), ...Items];
   if (!isQueueItem(first) || isDeletedQueue(first)) return undefined;
-  const page = { life: queueLifeOf(first), subscriptions: rest.map(listedSubscriptionOf), readAt };
+  const page = { ...listedQueueOf(first), subscriptions: rest.map(listedSubscriptionOf), readAt };
   return more === undefined ? page : { ...page, until: subscriptionIdIn(more) };
 }
 

@@ -1,3 +1,4 @@
+import { retainedMessagesOf } from '../../../shared/domain/message/body.ts';
 import type {
   ListedSubscription,
   Queue,
@@ -14,7 +15,14 @@ export const pageOfSubscriptions = (
   const rest = sorted.filter(({ id }) => id > after);
   const subscriptions = rest.slice(0, size).map(listed);
   const until = rest.length > size ? subscriptions.at(-1)?.id : undefined;
-  return { life: queue.createdAt, subscriptions, readAt, ...(until === undefined ? {} : { until }) };
+  const retainMessages = retainedMessagesOf(queue.metadata);
+  return {
+    life: queue.createdAt,
+    ...(retainMessages === undefined ? {} : { retainMessages }),
+    subscriptions,
+    readAt,
+    ...(until === undefined ? {} : { until }),
+  };
 };
 
 /** The fields of a subscription that a page contains. */

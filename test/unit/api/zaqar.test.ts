@@ -77,6 +77,8 @@ describe('the rules for posts in the metadata of a queue', () => {
     ['_default_message_delay', 901],
     ['_max_messages_post_size', 0],
     ['_max_messages_post_size', 1.5],
+    ['_retain_messages', 'some'],
+    ['_retain_messages', true],
   ])('are refused with %s = %j', async (name, value) => {
     const { call } = apiUnderTest();
     expect(await call('PUT', '/v2/queues/orders', { [name]: value })).toMatchObject({

@@ -167,6 +167,22 @@ describe('dispatch', () => {
     },
   );
 
+  it.each([
+    ['all', 'failed', true],
+    ['failed', 'all', false],
+    ['some', 'all', true],
+  ] as const)(
+    'stores it by the queue: _retain_messages %s in a deployment that keeps %s',
+    async (queue, deployment, isKept) => {
+      world.settings.retainMessages = deployment;
+      await world.subscriptions.putQueue(aQueue({ metadata: { _retain_messages: queue } }));
+      await subscribe(1);
+      await world.dispatch({ ok: true, message: aMessage() });
+
+      expect((await world.messageRecords.find(key))?.body !== undefined).toBe(isKept);
+    },
+  );
+
   it('stores every message if the deployment is configured to', async () => {
     world.settings.retainMessages = 'all';
     await subscribe(1);
