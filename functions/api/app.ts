@@ -4,6 +4,7 @@ import type { Api, ApiDependencies, ApiEnvironment } from './dependencies.ts';
 import { errorAnswer, notFound, internalError, refusalOf, RefusedRequest } from './errors.ts';
 import { addManualRoutes } from './deliveries/manual-routes.ts';
 import { addBooksRoutes } from './queues/books.ts';
+import { addStatisticsRoute } from './queues/statistics.ts';
 import { addSubscriptionChangeRoutes } from './subscriptions/change-routes.ts';
 import { addConfirmationRoutes } from './subscriptions/confirmation-routes.ts';
 import { addDeliveryRoutes } from './deliveries/routes.ts';
@@ -46,6 +47,7 @@ export function createApi(dependencies: ApiDependencies): Api {
   addDeliveryRoutes(addRoute, dependencies);
   addManualRoutes(addRoute, dependencies);
   addBooksRoutes(addRoute, dependencies);
+  addStatisticsRoute(addRoute, dependencies);
   addRecoveryRoutes(addRoute, dependencies);
   addServiceRoutes(addRoute, dependencies, routes);
   refuseOtherMethods(api);

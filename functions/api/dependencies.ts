@@ -7,6 +7,7 @@ import type { Deliveries, DeliveryListings, Recoveries } from '../../shared/port
 import type { DeliveryQueue, Ingress, Operations, QueueDepths } from '../../shared/ports/queues.ts';
 import type { MessageListings, MessageRecords } from '../../shared/ports/messages.ts';
 import type { Journal, OperatorEvents } from '../../shared/ports/journal.ts';
+import type { QueueStatistics } from '../../shared/ports/statistics.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { RateLimits, Registry, SecretSealer } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
@@ -19,6 +20,7 @@ export type ApiPorts = {
   registry: Registry;
   messageRecords: MessageRecords;
   messageListings: MessageListings;
+  statistics: Pick<QueueStatistics, 'minutes'>;
   payloads: Payloads;
   deliveries: Deliveries;
   deliveryListings: DeliveryListings;
@@ -61,6 +63,8 @@ export type ApiSettings = TokenRules & {
   overdueAfterMs: number;
   /** Every new subscriber must confirm, even if the metadata of its queue does not require it. */
   subscriptionConfirmation: boolean;
+  /** Whether the functions write counters per queue and minute. */
+  queueStatistics: boolean;
   /** The most subscriptions, and bytes of subscriptions, that a queue can have. */
   queueLimit: Amount;
 };

@@ -5,6 +5,7 @@ import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
+import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
@@ -59,6 +60,7 @@ function apiPorts(): ApiPorts {
     registry: dynamoRegistry(dynamo, subscriptionsTable, { ...systemClock, ...pacing }),
     messageRecords: dynamoMessageRecords(dynamo, deliveriesTable),
     messageListings: dynamoMessageListings(dynamo, deliveriesTable),
+    statistics: dynamoQueueStatistics(dynamo, deliveriesTable),
     payloads: lazyPayloads(invocation, environment.payloadBucket),
     deliveries: chunkedDeliveries({
       deliveries: dynamoDeliveries(dynamo, deliveriesTable),
@@ -99,6 +101,7 @@ function apiSettings(): ApiSettings {
     retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
     overdueAfterMs: environment.overdueAfterSeconds * 1000,
     subscriptionConfirmation: environment.subscriptionConfirmation,
+    queueStatistics: environment.queueStatistics,
     queueLimit: {
       subscriptions: environment.maxSubscriptionsPerQueue,
       bytes: environment.maxSubscriptionMegabytesPerQueue * 2 ** 20,

@@ -86,6 +86,16 @@ export function listOfEach<T extends z.ZodType>(item: T, text: string, { most = 
   return z.preprocess(listOf, z.array(item, error).min(least, error).max(most, error)).describe(text);
 }
 
+export const PUBLIC_URL =
+  'an http or https URL of at most 200 characters without a query, a fragment or a slash at its end';
+
+export const publicUrl = matching(isPublicUrl, PUBLIC_URL);
+
+function isPublicUrl(text: string): boolean {
+  const filled = text.replaceAll('{host}', 'host').replaceAll('{apiId}', 'id');
+  return text.length <= 200 && /^https?:\/\/[^\s?#{}]*[^\s?#{}/]$/.test(filled) && URL.canParse(filled);
+}
+
 export const TOKEN_SCOPES = 'a JSON object of scopes: {"read", "publish", "manage", "credentials"}';
 
 const scope = matching(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/, 'a scope (RFC 6749 §3.3)');

@@ -15,6 +15,8 @@ import {
   matching,
   numberBetween,
   oneOf,
+  PUBLIC_URL,
+  publicUrl,
   type Setting,
   type Variable,
   valueOf,
@@ -48,15 +50,7 @@ const ports = z
   )
   .describe('up to 20 comma-separated ports and ranges, such as `443,8000-9000`');
 
-const PUBLIC_URL =
-  'an http or https URL of at most 200 characters without a query, a fragment or a slash at its end';
-
 const CLAIM_NAME = 'the name of a claim: up to 100 letters, digits and _ : . / -';
-
-function isPublicUrl(text: string): boolean {
-  const filled = text.replaceAll('{host}', 'host').replaceAll('{apiId}', 'id');
-  return text.length <= 200 && /^https?:\/\/[^\s?#{}]*[^\s?#{}/]$/.test(filled) && URL.canParse(filled);
-}
 
 /**
  * Settings that functions read. A new one is a row here and its reader; docs/settings.md is generated. Settings for
@@ -122,6 +116,14 @@ export const functionSettings = {
     description: 'Messages whose data is kept: those with a failed attempt, or all.',
     variable: 'RETAIN_MESSAGES',
     functions: ['dispatch'],
+  },
+  queueStatistics: {
+    rule: flag(),
+    default: true,
+    description:
+      'Whether the functions count per queue and minute, for charts: [one write unit](cost-and-performance.md#cost) for each invocation, less when busy.',
+    variable: 'QUEUE_STATISTICS',
+    functions: ['dispatch', 'deliver', 'operate', 'api'],
   },
   firstAttemptsPerJob: {
     rule: wholeNumber('subscriptions', 1, 25),
@@ -190,7 +192,7 @@ export const functionSettings = {
     functions: ['api'],
   },
   publicApiUrl: {
-    rule: matching(isPublicUrl, PUBLIC_URL).optional().describe(PUBLIC_URL),
+    rule: publicUrl.optional().describe(PUBLIC_URL),
     unset: "the API's default domain",
     description:
       'Base URL of the API in confirmation links, such as a custom domain with its base path. `{host}` and `{apiId}` are replaced by those of the subscribe request.',

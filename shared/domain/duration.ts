@@ -1,3 +1,6 @@
+/** Milliseconds in a minute. */
+export const MINUTE_MS = 60 * 1000;
+
 /** Milliseconds in a day. */
 export const DAY_MS = 24 * 60 * 60 * 1000;
 

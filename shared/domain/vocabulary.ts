@@ -194,6 +194,30 @@ export type ExplainVerdict = (typeof EXPLAIN_VERDICTS)[number];
 /** The options of a subscription that can exclude a message. */
 export const EXCLUDING_OPTIONS = ['event_types', 'filter'] as const;
 
+// --- statistics of a queue
+
+export const STATISTICS_COUNTS = [
+  'messages',
+  'matched',
+  'filtered',
+  'attempts',
+  'attemptsFailed',
+  'attemptsRejected',
+  'delivered',
+  'exhausted',
+  'rejected',
+  'cancelled',
+] as const;
+export type StatisticsCount = (typeof STATISTICS_COUNTS)[number];
+
+/** `timeToDelivery`: from the acceptance to the end of the successful attempt. `response`: duration of an attempt. */
+export const STATISTICS_TIMES = ['timeToDelivery', 'response'] as const;
+export type StatisticsTime = (typeof STATISTICS_TIMES)[number];
+
+/** Seconds between two points of a chart. */
+export const STATISTICS_STEPS = [60, 300, 900, 3600, 86_400] as const;
+export type StatisticsStep = (typeof STATISTICS_STEPS)[number];
+
 // --- subscriptions
 
 /** `manual`: by an operator; `gone`: by a 410; `failing`: only failures for days. */

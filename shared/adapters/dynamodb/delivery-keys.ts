@@ -62,6 +62,15 @@ export function slotsItemKey({
   };
 }
 
+/** The counters of a queue and minute; sort keys are times, such as `14:05`, UTC. No bucket is called `statistics`. */
+export function statisticsItemKey(queue: string, at: number): Record<'pk' | 'sk', string> {
+  const minute = new Date(at).toISOString();
+  return {
+    [primaryKey.partition]: `${queue}#${minute.slice(0, 10)}#statistics`,
+    [primaryKey.sort]: minute.slice(11, 16),
+  };
+}
+
 type ItemKey = { pk: string; sk: string };
 
 /** The delivery that an item key belongs to; indexes project keys only. Undefined: not the key of a delivery. */

@@ -14,6 +14,7 @@ import { inMemoryMessageListings } from '../../support/in-memory/in-memory-messa
 import { inMemoryMessageRecords } from '../../support/in-memory/in-memory-message-records.ts';
 import { inMemoryOperatorEvents } from '../../support/in-memory/in-memory-operator-events.ts';
 import { inMemoryOperations, type QueuedOperation } from '../../support/in-memory/in-memory-queues.ts';
+import { inMemoryQueueStatistics } from '../../support/in-memory/in-memory-queue-statistics.ts';
 import { inMemoryPayloads } from '../../support/in-memory/in-memory-payloads.ts';
 import { inMemoryRateLimits } from '../../support/in-memory/in-memory-rate-limits.ts';
 import { inMemoryRecoveries } from '../../support/in-memory/in-memory-recoveries.ts';
@@ -40,6 +41,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
   const registry = inMemorySubscriptions(clock);
   const messageRecords = inMemoryMessageRecords();
   const deliveries = inMemoryDeliveries();
+  const statistics = inMemoryQueueStatistics();
   const payloads = inMemoryPayloads();
   const secrets = inMemorySecrets();
   const recoveries = inMemoryRecoveries();
@@ -55,6 +57,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
     registry,
     messageRecords,
     messageListings: inMemoryMessageListings(messageRecords),
+    statistics,
     payloads,
     deliveries,
     deliveryListings: inMemoryDeliveryListings(deliveries),
@@ -88,6 +91,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
       retryAfterCapMs: 3_600_000,
       overdueAfterMs: 30_000,
       subscriptionConfirmation: false,
+      queueStatistics: true,
       queueLimit: { subscriptions: 100_000, bytes: 2 ** 26 },
       jwtScopes: undefined,
       jwtQueuesClaim: undefined,
@@ -150,6 +154,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
     registry,
     messageRecords,
     deliveries,
+    statistics,
     payloads,
     secrets,
     recoveries,

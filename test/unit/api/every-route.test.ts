@@ -30,6 +30,7 @@ const ROUTES = [
   ['GET', '/v2/queues/{queue}/messages/id-1/deliveries/id-2'],
   ['GET', '/v2/queues/{queue}/deliveries'],
   ['GET', '/v2/queues/{queue}/books'],
+  ['GET', '/v2/queues/{queue}/statistics'],
 ] as const;
 
 const BODIES = [

@@ -38,6 +38,7 @@ describe('the environment of a function', () => {
       retentionDays: 30,
       retryAfterCapSeconds: 3600,
       retainMessages: 'failed',
+      queueStatistics: true,
       firstAttemptsPerJob: 10,
       ingressRoutes: { 'aws.ec2': 'instances' },
       payloadSources: [{ bucket: 'producer', prefix: 'webhooks/', owner: '111122223333' }],
@@ -85,6 +86,7 @@ describe('the environment of a function', () => {
       operationDeadLetterUrl: `${QUEUE}-operation-dead`,
       retentionDays: 30,
       retryAfterCapSeconds: 3600,
+      queueStatistics: true,
     });
   });
 

@@ -1,0 +1,114 @@
+import * as z from 'zod';
+import { addTo, noCounters, type RunningCounters } from '../../../shared/domain/message/statistics.ts';
+import { DAY_MS } from '../../../shared/domain/duration.ts';
+import { STATISTICS_STEPS } from '../../../shared/domain/vocabulary.ts';
+import type { MessageWindow } from '../../../shared/ports/messages.ts';
+import type { QueueStatistics } from '../../../shared/ports/statistics.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
+import { countersViewOf, statisticsViewSchema } from '../../../shared/wire/views/statistics.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { invalidFields } from '../errors.ts';
+import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields, windowOf } from '../fields.ts';
+import { parseWith } from '../request-json.ts';
+import { type AddRoute, json } from '../route.ts';
+import { existingQueue } from './existing-queue.ts';
+
+const MAX_POINTS = 400;
+
+/** The minutes of a busy queue are about 0.5 MB a day, all of which are read. */
+const MAX_DAYS = 62;
+
+export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2/queues/:queue/statistics',
+      id: 'readStatistics',
+      tag: 'queues',
+      summary: 'Counts and durations of a queue over time, for charts',
+      description: `Counted about as it happens, by best effort; the reconciliation report counts exactly. The window is widened to whole steps; at most ${MAX_POINTS} steps and ${MAX_DAYS} days. Percentiles are within 12 %.`,
+      query: statisticsQuery,
+      answers: { 200: json('The steps of the window, and its total.', statisticsViewSchema) },
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const { step, ...asked } = parseWith(statisticsQuery, context.req.query());
+      const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted: false });
+      const { stepMs, ...window } = inSteps(windowOf(asked, dependencies.clock.now()), step);
+      const { queueStatistics: enabled } = dependencies.settings;
+      const steps = enabled
+        ? await countersByStep(dependencies.statistics, { queue, ...window }, stepMs)
+        : new Map<number, RunningCounters>();
+      const total = noCounters();
+      for (const counters of steps.values()) addTo(total, counters);
+      const answer: z.input<typeof statisticsViewSchema> = {
+        queue,
+        enabled,
+        since: timeText(window.since),
+        until: timeText(window.until),
+        stepSeconds: stepMs / 1000,
+        points: [...steps].map(([at, counters]) => ({ at: timeText(at), ...countersViewOf(counters) })),
+        total: countersViewOf(total),
+      };
+      return context.json(answer);
+    },
+  );
+}
+
+const STEP_RULE = `must be one of ${STATISTICS_STEPS.join(', ')}`;
+
+const statisticsQuery = z
+  .strictObject({
+    ...windowFields,
+    step: z
+      .string()
+      .transform(Number)
+      .pipe(z.literal(STATISTICS_STEPS, STEP_RULE))
+      .meta({
+        description: `Seconds of a step. By default the smallest that divides the window into at most ${MAX_POINTS}.`,
+        override: { type: 'integer', enum: [...STATISTICS_STEPS] },
+      })
+      .exactOptional(),
+  })
+  .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
+
+type Steps = Pick<MessageWindow, 'since' | 'until'> & { stepMs: number };
+
+/**
+ * Widens a window to whole steps since 1970.
+ * @throws RefusedRequest naming `step` or `since`, if the window has too many steps or days
+ */
+function inSteps(window: Pick<MessageWindow, 'since' | 'until'>, asked: number | undefined): Steps {
+  const widened = (asked === undefined ? STATISTICS_STEPS : [asked]).map((seconds): Steps => {
+    const stepMs = seconds * 1000;
+    return {
+      stepMs,
+      since: Math.floor(window.since / stepMs) * stepMs,
+      until: Math.ceil(window.until / stepMs) * stepMs,
+    };
+  });
+  const fitting = widened.find(({ since, until, stepMs }) => until - since <= MAX_POINTS * stepMs);
+  if (fitting === undefined)
+    throw invalidFields([
+      { field: 'step', message: `must divide the window into at most ${MAX_POINTS} steps` },
+    ]);
+  if (fitting.until - fitting.since > MAX_DAYS * DAY_MS)
+    throw invalidFields([{ field: 'since', message: `must be at most ${MAX_DAYS} days before until` }]);
+  return fitting;
+}
+
+/** In order of time, without empty steps. */
+async function countersByStep(
+  statistics: Pick<QueueStatistics, 'minutes'>,
+  window: MessageWindow,
+  stepMs: number,
+): Promise<Map<number, RunningCounters>> {
+  const steps = new Map<number, RunningCounters>();
+  for await (const { at, counters } of statistics.minutes(window)) {
+    const start = Math.floor(at / stepMs) * stepMs;
+    const step = steps.get(start) ?? noCounters();
+    addTo(step, counters);
+    steps.set(start, step);
+  }
+  return steps;
+}

@@ -1,0 +1,115 @@
+import * as z from 'zod';
+import { primaryKey, ttlAttribute } from '../../config/tables.ts';
+import { type Counters, noCounters } from '../../domain/message/statistics.ts';
+import { DAY_MS, MINUTE_MS } from '../../domain/duration.ts';
+import {
+  STATISTICS_COUNTS,
+  STATISTICS_TIMES,
+  type StatisticsCount,
+  type StatisticsTime,
+} from '../../domain/vocabulary.ts';
+import type { MessageWindow } from '../../ports/messages.ts';
+import type { MinuteCounters, QueueStatistics } from '../../ports/statistics.ts';
+import { statisticsItemKey } from './delivery-keys.ts';
+import { pagesOf } from './queries.ts';
+import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { expression } from './writes.ts';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
+
+/**
+ * An item of the deliveries table for each queue and minute. An update costs one write unit while the item is under
+ * 1 KB, so its attributes have short names.
+ */
+export function dynamoQueueStatistics(client: DynamoDBDocument, tableName: string): QueueStatistics {
+  return {
+    add: async ({ queue, at, counters, expiresAt }) => {
+      const expr = expression();
+      const additions = attributesOf(counters).map(
+        ([attribute, count]) => `${expr.name(attribute)} ${expr.value(count)}`,
+      );
+      await client.update({
+        TableName: tableName,
+        Key: statisticsItemKey(queue, at),
+        UpdateExpression: `ADD ${additions.join(', ')} SET ${expr.name('v')} = ${expr.value(RECORD_VERSION)}, ${expr.name(ttlAttribute)} = ${expr.value(ttlOf(expiresAt))}`,
+        ...expr.attributes(),
+      });
+    },
+    minutes: async function* (window) {
+      for (const { since, until } of daysOf(window)) {
+        const [first, last] = [since, until - MINUTE_MS].map((at) => statisticsItemKey(window.queue, at));
+        const pages = pagesOf(client, {
+          TableName: tableName,
+          KeyConditionExpression: `${primaryKey.partition} = :day AND ${primaryKey.sort} BETWEEN :first AND :last`,
+          ExpressionAttributeValues: { ':day': first?.pk, ':first': first?.sk, ':last': last?.sk },
+        });
+        for await (const items of pages) yield* items.map(minuteOf);
+      }
+    },
+  };
+}
+
+/** The window, divided at midnight UTC. */
+function daysOf({ since, until }: Omit<MessageWindow, 'queue'>): Omit<MessageWindow, 'queue'>[] {
+  const first = Math.floor(since / DAY_MS);
+  return Array.from({ length: Math.ceil(until / DAY_MS) - first }, (_, index) => ({
+    since: Math.max(since, (first + index) * DAY_MS),
+    until: Math.min(until, (first + index + 1) * DAY_MS),
+  }));
+}
+
+const countAttributes: Record<StatisticsCount, string> = {
+  messages: 'm',
+  matched: 'k',
+  filtered: 'f',
+  attempts: 'a',
+  attemptsFailed: 'af',
+  attemptsRejected: 'ar',
+  delivered: 'd',
+  exhausted: 'e',
+  rejected: 'j',
+  cancelled: 'c',
+};
+
+/** Followed by the number of the bucket, as in `t24`. */
+const bucketPrefixes: Record<StatisticsTime, string> = { timeToDelivery: 't', response: 'r' };
+
+function attributesOf(counters: Counters): [attribute: string, count: number][] {
+  const counts = STATISTICS_COUNTS.map((name): [string, number] => [
+    countAttributes[name],
+    counters.counts[name],
+  ]);
+  const buckets = STATISTICS_TIMES.flatMap((time) =>
+    [...counters[time]].map(([bucket, count]): [string, number] => [
+      `${bucketPrefixes[time]}${bucket}`,
+      count,
+    ]),
+  );
+  return [...counts, ...buckets].filter(([, count]) => count !== 0);
+}
+
+const countNames = new Map(STATISTICS_COUNTS.map((name) => [countAttributes[name], name]));
+const bucketTimes = new Map(STATISTICS_TIMES.map((time) => [bucketPrefixes[time], time]));
+
+const BUCKET = /^([a-z])(\d+)$/;
+
+/** Of the loose attributes only counters are read. */
+const minuteSchema = z.looseObject({
+  pk: z.string(),
+  sk: z.string().regex(/^\d\d:\d\d$/),
+});
+
+/** @throws UnreadableRecordError */
+function minuteOf(item: unknown): Omit<MinuteCounters, 'queue'> {
+  const { pk, sk, ...attributes } = decodeRecord(minuteSchema, item);
+  const counters = noCounters();
+  for (const [attribute, value] of Object.entries(attributes)) {
+    if (typeof value !== 'number') continue;
+    const name = countNames.get(attribute);
+    const [, prefix = '', bucket] = BUCKET.exec(attribute) ?? [];
+    const time = bucketTimes.get(prefix);
+    if (name !== undefined) counters.counts[name] = value;
+    else if (time !== undefined) counters[time].set(Number(bucket), value);
+  }
+  const [, day] = pk.split('#');
+  return { at: Date.parse(`${day}T${sk}Z`), counters };
+}

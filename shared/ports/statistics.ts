@@ -1,0 +1,13 @@
+import type { Counters } from '../domain/message/statistics.ts';
+import type { MessageWindow } from './messages.ts';
+
+/** The counters of a queue in one minute. `at`: its start, in milliseconds since the epoch. */
+export type MinuteCounters = { queue: string; at: number; counters: Counters };
+
+/** Counters per queue and minute, for charts. Best effort: the reconciliation report counts exactly. */
+export interface QueueStatistics {
+  /** Adds to the counters of a minute. Not idempotent. `expiresAt`: milliseconds since the epoch. */
+  add(minute: MinuteCounters & { expiresAt: number }): Promise<void>;
+  /** The minutes of a window that have counters, in order. Both ends of the window are whole minutes. */
+  minutes(window: MessageWindow): AsyncIterable<Omit<MinuteCounters, 'queue'>>;
+}

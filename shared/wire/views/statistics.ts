@@ -1,0 +1,54 @@
+import * as z from 'zod';
+import { type Counters, percentilesOf } from '../../domain/message/statistics.ts';
+import type { StatisticsCount } from '../../domain/vocabulary.ts';
+import { timeView } from '../fields.ts';
+
+const count = z.int().min(0);
+const milliseconds = z.int().min(0);
+
+const percentiles = z
+  .object({ count, p50: milliseconds, p95: milliseconds, p99: milliseconds })
+  .exactOptional();
+
+const countersView = {
+  messages: count,
+  matched: count,
+  filtered: count,
+  attempts: count,
+  attemptsFailed: count,
+  attemptsRejected: count,
+  delivered: count,
+  exhausted: count,
+  rejected: count,
+  cancelled: count,
+} satisfies Record<StatisticsCount, z.ZodType>;
+
+const statisticsFields = {
+  ...countersView,
+  timeToDelivery: percentiles.describe(
+    'Milliseconds from the acceptance of a message to the end of the successful attempt.',
+  ),
+  response: percentiles.describe('Milliseconds that attempts took.'),
+};
+
+/** What happened in a queue, by steps of time. */
+export const statisticsViewSchema = z.object({
+  queue: z.string(),
+  enabled: z.boolean().describe('Whether the setting `queueStatistics` is on.'),
+  since: timeView,
+  until: timeView,
+  stepSeconds: z.int(),
+  points: z.array(z.object({ at: timeView, ...statisticsFields })).describe('Without empty steps.'),
+  total: z.object(statisticsFields),
+});
+
+/** Counts, and percentiles where there are durations. */
+export function countersViewOf({ counts, ...times }: Counters) {
+  const timeToDelivery = percentilesOf(times.timeToDelivery);
+  const response = percentilesOf(times.response);
+  return {
+    ...counts,
+    ...(timeToDelivery === undefined ? {} : { timeToDelivery }),
+    ...(response === undefined ? {} : { response }),
+  };
+}
