@@ -21,6 +21,7 @@ import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import * as queues from '../../shared/adapters/sqs/queues.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
+import { countingJournal } from '../../shared/steps/counting-journal.ts';
 import { apiEnvironment } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import { createApi } from './app.ts';
@@ -32,8 +33,11 @@ import { answerHttpApi } from './http-api-event.ts';
 // Once per cold start
 
 const environment = apiEnvironment();
-const journal = powertoolsJournal('api', environment);
 const deadline = invocationDeadline();
+const log = powertoolsJournal('api', environment);
+const dynamo = dynamoClient({ deadline, journal: log });
+const statistics = dynamoQueueStatistics(dynamo, environment.deliveriesTable);
+const journal = countingJournal(log, { statistics, clock: systemClock, settings: apiSettings() });
 const api = createApi({ ...apiPorts(), settings: apiSettings() });
 
 // Called by Lambda for each request to the HTTP API
@@ -42,14 +46,13 @@ export const handler = deadline.timed(async (event: unknown) => {
   try {
     return await answerHttpApi(api, event, environment.publicApiUrl);
   } finally {
-    journal.flush();
+    await journal.flush();
   }
 });
 
 function apiPorts(): ApiPorts {
   const { subscriptionsTable, deliveriesTable } = environment;
   const invocation = { deadline, journal };
-  const dynamo = dynamoClient(invocation);
   const sqs = sqsClient(invocation);
   const pacing = pacingOf(deadline);
   return {
@@ -60,7 +63,7 @@ function apiPorts(): ApiPorts {
     registry: dynamoRegistry(dynamo, subscriptionsTable, { ...systemClock, ...pacing }),
     messageRecords: dynamoMessageRecords(dynamo, deliveriesTable),
     messageListings: dynamoMessageListings(dynamo, deliveriesTable),
-    statistics: dynamoQueueStatistics(dynamo, deliveriesTable),
+    statistics,
     payloads: lazyPayloads(invocation, environment.payloadBucket),
     deliveries: chunkedDeliveries({
       deliveries: dynamoDeliveries(dynamo, deliveriesTable),

@@ -3,6 +3,7 @@ import { kmsClient, kmsSecretOpener } from '../../shared/adapters/kms/signing-se
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { dynamoChunks, dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
+import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import { httpSubscriber } from '../../shared/adapters/http/subscriber.ts';
@@ -21,6 +22,7 @@ import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { deliverEnvironment } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
+import { countingJournal } from '../../shared/steps/counting-journal.ts';
 import type { DeliverContext } from './context.ts';
 import { deliverRecord, deliveryIdsIn } from './deliver.ts';
 import { healthWrites } from './health.ts';
@@ -30,8 +32,17 @@ import type { Context, SQSRecord } from 'aws-lambda';
 // Once per cold start
 
 const environment = deliverEnvironment();
-const journal = powertoolsJournal('deliver', environment);
 const deadline = invocationDeadline();
+const log = powertoolsJournal('deliver', environment);
+const dynamo = dynamoClient({ deadline, journal: log });
+const journal = countingJournal(log, {
+  clock,
+  statistics: dynamoQueueStatistics(dynamo, environment.deliveriesTable),
+  settings: {
+    queueStatistics: environment.queueStatistics,
+    retentionMs: environment.retentionDays * DAY_MS,
+  },
+});
 const sqs = sqsClient({ deadline, journal });
 const deliverContext = deliverContextOf(environment, journal, deadline);
 const returnSooner = earlyReturn({
@@ -83,7 +94,6 @@ function portsOf(
   deadline: CallDeadline,
 ): DeliverContext['ports'] {
   const invocation = { deadline, journal };
-  const dynamo = dynamoClient(invocation);
   const pacing = pacingOf(deadline);
   const payloads = lazyPayloads(invocation, environment.payloadBucket);
   return {

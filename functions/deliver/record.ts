@@ -157,7 +157,8 @@ async function recordLate(
     const result = await ports.deliveries.write(recordLateResult(found, attempt, writeTime(context)));
     if (result.kind === 'written') {
       const decisive = result.delivery.status !== found.status;
-      ports.journal.note({ fact: 'late_result', key: work.key, attempt, decisive });
+      const { acceptedAt } = found;
+      ports.journal.note({ fact: 'late_result', key: work.key, attempt, decisive, acceptedAt });
       await returnAtLeaseEnd(context, work, result.delivery);
       return;
     }
@@ -170,7 +171,7 @@ function noteAttempt(
   { ports }: DeliverContext,
   { work, delivery }: LoadedDelivery,
   { attempt, ...result }: AttemptResult,
-  { key, status, next }: Delivery,
+  { key, status, next, acceptedAt }: Delivery,
 ): void {
   const sentAt = work.kind === 'job' ? work.sentAt : undefined;
   const dueAt = result.dueAt ?? work.dueAt ?? sentAt ?? delivery.acceptedAt;
@@ -179,6 +180,7 @@ function noteAttempt(
     key,
     attempt,
     status,
+    acceptedAt,
     dueAt,
     latenessMs: attempt.startedAt - dueAt,
     ...(next === undefined ? {} : { nextAt: next.dueAt, nextBy: next.by }),

@@ -1,6 +1,7 @@
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
+import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import {
   type CallDeadline,
@@ -17,14 +18,24 @@ import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { dispatchEnvironment } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
+import { countingJournal } from '../../shared/steps/counting-journal.ts';
 import { dispatchRecord, messageIdsIn, type IngressContext } from './ingress-record.ts';
 import type { SQSRecord } from 'aws-lambda';
 
 // Once per cold start
 
 const environment = dispatchEnvironment();
-const journal = powertoolsJournal('dispatch', environment);
 const deadline = invocationDeadline();
+const log = powertoolsJournal('dispatch', environment);
+const dynamo = dynamoClient({ deadline, journal: log });
+const journal = countingJournal(log, {
+  clock,
+  statistics: dynamoQueueStatistics(dynamo, environment.deliveriesTable),
+  settings: {
+    queueStatistics: environment.queueStatistics,
+    retentionMs: environment.retentionDays * DAY_MS,
+  },
+});
 const sqs = sqsClient({ deadline, journal });
 const dispatchContext = dispatchContextOf(environment, journal, deadline);
 const returnSooner = earlyReturn({
@@ -60,7 +71,6 @@ function dispatchContextOf(
   deadline: CallDeadline,
 ): IngressContext {
   const invocation = { deadline, journal };
-  const dynamo = dynamoClient(invocation);
   return {
     hasTime: () => deadline.remainingMs() >= PAGE_MS,
     ports: {

@@ -2,6 +2,7 @@ import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
+import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
@@ -22,14 +23,24 @@ import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { operateEnvironment } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
+import { countingJournal } from '../../shared/steps/counting-journal.ts';
 import { operateRecord, operationIdsIn, type OperateRecordContext } from './operate.ts';
 import type { Context, SQSRecord } from 'aws-lambda';
 
 // Once per cold start
 
 const environment = operateEnvironment();
-const journal = powertoolsJournal('operate', environment);
 const deadline = invocationDeadline();
+const log = powertoolsJournal('operate', environment);
+const dynamo = dynamoClient({ deadline, journal: log });
+const journal = countingJournal(log, {
+  clock,
+  statistics: dynamoQueueStatistics(dynamo, environment.deliveriesTable),
+  settings: {
+    queueStatistics: environment.queueStatistics,
+    retentionMs: environment.retentionDays * DAY_MS,
+  },
+});
 const sqs = sqsClient({ deadline, journal });
 const operateContext = operateContextOf(environment, journal, deadline);
 const returnSooner = earlyReturn({
@@ -73,7 +84,6 @@ function portsOf(
   deadline: CallDeadline,
 ): OperateRecordContext['ports'] {
   const invocation = { deadline, journal };
-  const dynamo = dynamoClient(invocation);
   const pacing = pacingOf(deadline);
   const { deliveriesTable, subscriptionsTable } = environment;
   return {

@@ -43,6 +43,8 @@ export type Fact =
       key: DeliveryKey;
       attempt: Attempt;
       status: Status;
+      /** Of the message, for the statistics; not logged. */
+      acceptedAt: number;
       /**
        * Planned start, including a rate-limit wait; for a first attempt without a delay: when its message was sent.
        */
@@ -56,7 +58,7 @@ export type Fact =
   /** A manual retry, or a delivery that a recovery reopened. */
   | { fact: 'retried_by_hand'; key: DeliveryKey; attempt: number; round: number }
   /** `decisive`: a success that changed the final status of the delivery. */
-  | { fact: 'late_result'; key: DeliveryKey; attempt: Attempt; decisive: boolean }
+  | { fact: 'late_result'; key: DeliveryKey; attempt: Attempt; decisive: boolean; acceptedAt: number }
   /** The slot line could not be read or written; the delivery asks again. */
   | { fact: 'slot_unreserved'; key: DeliveryKey; error: Error }
   /** The delivery waits for a slot of its subscription's rate limit. */
@@ -98,6 +100,8 @@ export type Fact =
   | { fact: 'operator_told'; event: OperatorEvent }
   /** A health change of a subscription could not be recorded; its delivery was. */
   | { fact: 'health_unnoted'; queue: string; subscriptionId: string; error: Error }
+  /** Counters of minutes could not be written; they are kept for the next write, up to a limit. */
+  | { fact: 'statistics_unwritten'; minutes: number; error: Error }
   /** A confirmation request was not sent, or sending it was not recorded; it stays pending. */
   | { fact: 'confirmation_owed'; queue: string; subscriptionId: string; error: Error }
   /** An AWS call failed in a retryable way; `repeated`: it was retried. */

@@ -55,6 +55,7 @@ const facts: readonly Fact[] = [
       lost: 1,
     },
     status: 'retrying',
+    acceptedAt: 1,
     dueAt: 1,
     latenessMs: 1,
     nextAt: 9,

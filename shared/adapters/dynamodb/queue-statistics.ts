@@ -16,9 +16,12 @@ import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { expression } from './writes.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 
+/** With retries, in milliseconds. An invocation waits for it, and a chart must not delay deliveries. */
+const ADDING_MS = 500;
+
 /**
  * An item of the deliveries table for each queue and minute. An update costs one write unit while the item is under
- * 1 KB, so its attributes have short names.
+ * 1 KB, so its attributes have short names. An error may hide that the counters were added.
  */
 export function dynamoQueueStatistics(client: DynamoDBDocument, tableName: string): QueueStatistics {
   return {
@@ -27,12 +30,13 @@ export function dynamoQueueStatistics(client: DynamoDBDocument, tableName: strin
       const additions = attributesOf(counters).map(
         ([attribute, count]) => `${expr.name(attribute)} ${expr.value(count)}`,
       );
-      await client.update({
+      const update = {
         TableName: tableName,
         Key: statisticsItemKey(queue, at),
         UpdateExpression: `ADD ${additions.join(', ')} SET ${expr.name('v')} = ${expr.value(RECORD_VERSION)}, ${expr.name(ttlAttribute)} = ${expr.value(ttlOf(expiresAt))}`,
         ...expr.attributes(),
-      });
+      };
+      await client.update(update, { abortSignal: AbortSignal.timeout(ADDING_MS) });
     },
     minutes: async function* (window) {
       for (const { since, until } of daysOf(window)) {

@@ -16,7 +16,7 @@ export type RecordHandling = {
  * failed record returns after a short delay; the fault is logged with the ids of the record.
  */
 export function sqsHandler(
-  journal: Omit<LambdaJournal, 'auditLogger'>,
+  journal: Pick<LambdaJournal, 'fault'> & { flush: () => void | Promise<void> },
   { handleRecord, returnSooner, idsOf = () => ({}) }: RecordHandling,
 ) {
   const processor = new BatchProcessor(EventType.SQS);
@@ -44,7 +44,7 @@ export function sqsHandler(
         throwOnFullBatchFailure: false,
       });
     } finally {
-      journal.flush();
+      await journal.flush();
     }
   };
 }

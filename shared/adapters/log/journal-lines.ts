@@ -44,6 +44,7 @@ const LEVELS: Record<Fact['fact'], Level> = {
   health_unnoted: 'error',
   slot_unreserved: 'error',
   confirmation_owed: 'error',
+  statistics_unwritten: 'warn',
   aws_call_failed: 'info',
 };
 
@@ -82,11 +83,11 @@ export function isSampled({ queue, messageId }: MessageKey, rate: number): boole
 export function lineOf(fact: Fact): Record<string, unknown> {
   switch (fact.fact) {
     case 'attempt_made': {
-      const { key, attempt, ...rest } = fact;
+      const { key, attempt, acceptedAt: _, ...rest } = fact;
       return { ...idsOf(key), ...attemptOf(attempt), ...rest };
     }
     case 'late_result': {
-      const { key, attempt, ...rest } = fact;
+      const { key, attempt, acceptedAt: _, ...rest } = fact;
       return { ...rest, ...idsOf(key), ...attemptOf(attempt) };
     }
     case 'message_accepted':
@@ -107,6 +108,7 @@ export function lineOf(fact: Fact): Record<string, unknown> {
       return fact;
     case 'health_unnoted':
     case 'confirmation_owed':
+    case 'statistics_unwritten':
       return { ...fact, error: errorLineOf(fact.error) };
     case 'slot_unreserved':
     case 'operation_failed_for': {

@@ -59,6 +59,7 @@ export function measuresOf(fact: Fact): readonly Measure[] {
     case 'cancellation_given_up':
     case 'recovery_completed':
     case 'policy_adjusted':
+    case 'statistics_unwritten':
       return [];
     case 'operator_told':
       return fact.event.type === 'subscription.failing' ? [one(metricNames.subscriptionsFailing)] : [];

@@ -55,7 +55,7 @@ describe('the line of a fact', () => {
     expect(line).not.toHaveProperty('bucket');
   });
 
-  it.each(['health_unnoted', 'confirmation_owed', 'operation_failed_for'] as const)(
+  it.each(['health_unnoted', 'statistics_unwritten', 'confirmation_owed', 'operation_failed_for'] as const)(
     'of %s contains the error',
     (name) => {
       expect(lineOf(aFact(name))).toMatchObject({ error: { name: 'TypeError' } });
@@ -77,6 +77,7 @@ describe('the level of a fact', () => {
       'operation_dropped',
       'cancellation_given_up',
       'policy_adjusted',
+      'statistics_unwritten',
       'aws_call_failed',
     ]);
     expect(at('error')).toEqual([

@@ -1,0 +1,134 @@
+import { MINUTE_MS } from '../domain/duration.ts';
+import { isOpen } from '../domain/delivery/delivery.ts';
+import { errorOf } from '../domain/errors.ts';
+import { addDuration, addTo, noCounters, type RunningCounters } from '../domain/message/statistics.ts';
+import type { TerminalStatus } from '../domain/vocabulary.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Fact, Journal } from '../ports/journal.ts';
+import type { QueueStatistics } from '../ports/statistics.ts';
+
+type Counting = {
+  statistics: Pick<QueueStatistics, 'add'>;
+  clock: Pick<Clock, 'now'>;
+  settings: { queueStatistics: boolean; retentionMs: number };
+};
+
+/**
+ * How long an instance holds counters before it writes them: up to a second, and up to a tenth of the time for which it
+ * has been busy. So a busy instance writes once a second, and one that ends loses little of what it counted.
+ */
+const MOST_HELD_MS = 1_000;
+const HELD_SHARE = 0.1;
+
+/** Without a count for this long an instance is no longer busy. */
+const PAUSE_MS = 1_000;
+
+/** The most counters of a queue and minute that are held while writes fail. */
+const MOST_HELD = 1_000;
+
+type AttemptFact = Extract<Fact, { fact: 'attempt_made' | 'late_result' }>;
+
+type Held = { queue: string; at: number; counters: RunningCounters };
+
+/**
+ * A journal that also counts its facts per queue and minute, and writes the counters when it is flushed, at the end of an
+ * invocation. Best effort: a write that fails is noted and its counters are held for the next one.
+ */
+export function countingJournal<Inner extends Journal & { flush: () => void }>(
+  inner: Inner,
+  { statistics, clock, settings }: Counting,
+): Omit<Inner, 'flush'> & { flush: () => Promise<void> } {
+  let held = new Map<string, Held>();
+  let busySince = -Infinity;
+  let countedAt = -Infinity;
+  let writtenAt = -Infinity;
+
+  const countersOf = (queue: string): RunningCounters => {
+    const now = clock.now();
+    if (now - countedAt > PAUSE_MS) busySince = now;
+    countedAt = now;
+    return heldIn(held, queue, Math.floor(now / MINUTE_MS) * MINUTE_MS);
+  };
+
+  const write = async (): Promise<void> => {
+    const startedAt = clock.now();
+    if (startedAt - writtenAt < Math.min(MOST_HELD_MS, (startedAt - busySince) * HELD_SHARE)) return;
+    writtenAt = startedAt;
+    const writing = [...held.values()];
+    held = new Map();
+    const faults = await Promise.all(
+      writing.map(async (minute) => {
+        try {
+          await statistics.add({ ...minute, expiresAt: minute.at + settings.retentionMs });
+          return [];
+        } catch (fault) {
+          addTo(heldIn(held, minute.queue, minute.at), minute.counters);
+          return [errorOf(fault)];
+        }
+      }),
+    );
+    const [error, ...others] = faults.flat();
+    if (error === undefined) return;
+    inner.note({ fact: 'statistics_unwritten', minutes: 1 + others.length, error });
+    for (const key of [...held.keys()].slice(0, -MOST_HELD)) held.delete(key);
+  };
+
+  return {
+    ...inner,
+    note: (fact) => {
+      inner.note(fact);
+      if (settings.queueStatistics) countFact(fact, countersOf);
+    },
+    flush: async () => {
+      if (held.size > 0) await write();
+      inner.flush();
+    },
+  };
+}
+
+function heldIn(held: Map<string, Held>, queue: string, at: number): RunningCounters {
+  const key = `${queue}#${at}`;
+  const { counters } = held.get(key) ?? { counters: noCounters() };
+  held.set(key, { queue, at, counters });
+  return counters;
+}
+
+/** Adds a fact to the counters of its queue. Facts without a counter are ignored. */
+export function countFact(fact: Fact, countersOf: (queue: string) => RunningCounters): void {
+  if (fact.fact === 'message_accepted' && !fact.duplicate) {
+    const { counts } = countersOf(fact.message.queue);
+    counts.messages += 1;
+    countSubscriptions(counts, fact);
+  } else if (fact.fact === 'page_sent') {
+    countSubscriptions(countersOf(fact.message.queue).counts, fact);
+  } else if (fact.fact === 'attempt_made' || fact.fact === 'late_result') {
+    countAttempt(countersOf(fact.key.queue), fact);
+  } else if (fact.fact === 'delivery_cancelled') {
+    countersOf(fact.key.queue).counts.cancelled += 1;
+  }
+}
+
+function countSubscriptions(
+  counts: RunningCounters['counts'],
+  { matched, filtered }: { matched: number; filtered: number },
+): void {
+  counts.matched += matched;
+  counts.filtered += filtered;
+}
+
+function countAttempt({ counts, timeToDelivery, response }: RunningCounters, fact: AttemptFact): void {
+  const { outcome, startedAt, durationMs } = fact.attempt;
+  const end = endOf(fact);
+  counts.attempts += 1;
+  addDuration(response, durationMs);
+  if (outcome === 'failed') counts.attemptsFailed += 1;
+  if (outcome === 'rejected') counts.attemptsRejected += 1;
+  if (end !== undefined) counts[end] += 1;
+  if (end === 'delivered') addDuration(timeToDelivery, startedAt + durationMs - fact.acceptedAt);
+}
+
+/** Undefined: the attempt did not end the delivery. */
+function endOf(fact: AttemptFact): TerminalStatus | undefined {
+  if (fact.fact === 'late_result') return fact.decisive ? 'delivered' : undefined;
+  return isOpen(fact.status) ? undefined : fact.status;
+}

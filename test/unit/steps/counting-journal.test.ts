@@ -1,0 +1,241 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { noCounters, percentilesOf } from '../../../shared/domain/message/statistics.ts';
+import { PHASES, TERMINAL_STATUSES } from '../../../shared/domain/vocabulary.ts';
+import type { Fact } from '../../../shared/ports/journal.ts';
+import { countFact, countingJournal } from '../../../shared/steps/counting-journal.ts';
+import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
+import { aFact, everyFact } from '../../support/every-fact.ts';
+import { inMemoryQueueStatistics } from '../../support/in-memory/in-memory-queue-statistics.ts';
+
+const counted = (...facts: readonly Fact[]) => {
+  const counters = noCounters();
+  const queues = new Set<string>();
+  for (const fact of facts)
+    countFact(fact, (queue) => {
+      queues.add(queue);
+      return counters;
+    });
+  return { ...counters, queues: [...queues] };
+};
+
+const counts = (some: Partial<ReturnType<typeof noCounters>['counts']>) => ({
+  ...noCounters().counts,
+  ...some,
+});
+
+describe('the counters of a fact', () => {
+  it('are those of its queue', () => {
+    const key = { queue: 'other', messageId: 'm', subscriptionId: 's', bucket: 0 };
+    expect(counted(aFact('attempt_made', { key })).queues).toEqual(['other']);
+    expect(counted(aFact('message_accepted')).queues).toEqual(['orders']);
+  });
+
+  it('count a message once, with the subscriptions of all its pages', () => {
+    const pages = [
+      aFact('page_sent', { matched: 5, filtered: 1 }),
+      aFact('page_sent', { matched: 1, filtered: 0 }),
+    ];
+    const { counts: found } = counted(aFact('message_accepted', { matched: 2, filtered: 3 }), ...pages);
+    expect(found).toEqual(counts({ messages: 1, matched: 8, filtered: 4 }));
+  });
+
+  it('leave a duplicate message out', () => {
+    expect(counted(aFact('message_accepted', { duplicate: true })).counts).toEqual(counts({}));
+  });
+
+  it('count attempts by outcome, also those that a retry follows, and how long each took', () => {
+    const attempts = (['delivered', 'failed', 'failed', 'rejected'] as const).map((outcome) =>
+      aFact('attempt_made', { attempt: anAttempt({ outcome, durationMs: 120 }), status: 'retrying' }),
+    );
+    const found = counted(...attempts);
+    expect(found.counts).toEqual(counts({ attempts: 4, attemptsFailed: 2, attemptsRejected: 1 }));
+    expect(percentilesOf(found.response)?.count).toBe(4);
+    expect(Math.abs((percentilesOf(found.response)?.p50 ?? 0) - 120)).toBeLessThan(15);
+    expect(found.timeToDelivery.size).toBe(0);
+  });
+
+  it.each(TERMINAL_STATUSES)('count the end of a delivery: %s', (status) => {
+    const { counts: found } = counted(aFact('attempt_made', { attempt: anAttempt(), status }));
+    expect(found).toMatchObject({ attempts: 1, [status]: 1 });
+  });
+
+  it('time a delivery from the acceptance to the end of its successful attempt', () => {
+    const attempt = anAttempt({ outcome: 'delivered', startedAt: SOME_TIME, durationMs: 500 });
+    const { timeToDelivery } = counted(
+      aFact('attempt_made', { attempt, status: 'delivered', acceptedAt: SOME_TIME - 9_500 }),
+    );
+    expect(Math.abs((percentilesOf(timeToDelivery)?.p99 ?? 0) - 10_000)).toBeLessThan(1200);
+  });
+
+  it('count a late success as a delivery only if it decided the delivery', () => {
+    const attempt = anAttempt({ outcome: 'delivered' });
+    const late = (decisive: boolean) => counted(aFact('late_result', { attempt, decisive }));
+    expect(late(true).counts).toEqual(counts({ attempts: 1, delivered: 1 }));
+    expect(late(true).timeToDelivery.size).toBe(1);
+    expect(late(false).counts).toEqual(counts({ attempts: 1 }));
+    expect(late(false).timeToDelivery.size).toBe(0);
+  });
+
+  it('count a cancelled delivery without an attempt', () => {
+    expect(counted(aFact('delivery_cancelled')).counts).toEqual(counts({ cancelled: 1 }));
+  });
+
+  it('are none for other facts', () => {
+    const kinds = ['message_accepted', 'page_sent', 'attempt_made', 'late_result', 'delivery_cancelled'];
+    const others = everyFact.filter(({ fact }) => !kinds.includes(fact));
+    expect(others.length).toBeGreaterThan(PHASES.length);
+    expect(counted(...others).queues).toEqual([]);
+  });
+});
+
+/** 12:00:30 of some day. */
+const START = Date.UTC(2026, 10, 21, 12, 0, 30);
+const MINUTE = 60_000;
+
+describe('a counting journal', () => {
+  let now: number;
+  let noted: Fact[];
+  let flushed: number;
+  let writes: number;
+  let fault: Error | undefined;
+  let statistics: ReturnType<typeof inMemoryQueueStatistics>;
+
+  beforeEach(() => {
+    [now, noted, flushed, writes, fault] = [START, [], 0, 0, undefined];
+    statistics = inMemoryQueueStatistics();
+  });
+
+  const aJournal = (queueStatistics = true) =>
+    countingJournal(
+      {
+        note: (fact) => {
+          noted.push(fact);
+        },
+        flush: () => {
+          flushed += 1;
+        },
+      },
+      {
+        clock: { now: () => now },
+        settings: { queueStatistics, retentionMs: 1 },
+        statistics: {
+          add: (minute) => {
+            writes += 1;
+            return fault === undefined ? statistics.add(minute) : Promise.reject(fault);
+          },
+        },
+      },
+    );
+
+  /** Invocations of a hundred milliseconds, each with one message. */
+  const invoke = async (
+    journal: ReturnType<typeof aJournal>,
+    times: number,
+    everyMs = 100,
+  ): Promise<void> => {
+    for (let invocation = 0; invocation < times; invocation += 1) {
+      journal.note(aFact('message_accepted'));
+      await journal.flush();
+      now += everyMs;
+    }
+  };
+
+  const messagesByMinute = async (queue = 'orders') => {
+    const found: number[] = [];
+    const window = { queue, since: START - 30_000, until: START + 60 * MINUTE };
+    for await (const { counters } of statistics.minutes(window)) found.push(counters.counts.messages);
+    return found;
+  };
+
+  it('passes every fact and flush on, and writes nothing where nothing is counted', async () => {
+    const journal = aJournal();
+    for (const fact of [aFact('reconcile_ran'), aFact('lease_lost')]) journal.note(fact);
+    await journal.flush();
+    expect(noted).toHaveLength(2);
+    expect([flushed, writes]).toEqual([1, 0]);
+  });
+
+  it('writes once for each queue at the end of an invocation', async () => {
+    const journal = aJournal();
+    for (let count = 0; count < 3; count += 1) journal.note(aFact('message_accepted'));
+    journal.note(aFact('message_accepted', { message: { queue: 'other', messageId: 'm' } }));
+    expect(writes).toBe(0);
+    await journal.flush();
+    expect(writes).toBe(2);
+    expect([await messagesByMinute(), await messagesByMinute('other')]).toEqual([[3], [1]]);
+  });
+
+  it('counts in the minute of the fact, although it writes later', async () => {
+    const journal = aJournal();
+    now = START + MINUTE - 1;
+    journal.note(aFact('message_accepted'));
+    now += 30_002;
+    journal.note(aFact('message_accepted'));
+    await journal.flush();
+    expect(await messagesByMinute()).toEqual([1, 1]);
+  });
+
+  it('writes after every invocation at a trickle', async () => {
+    await invoke(aJournal(), 20, 1_001);
+    expect(writes).toBe(20);
+  });
+
+  it('writes about once a second while busy', async () => {
+    const journal = aJournal();
+    // The time until a tenth of it is a second.
+    await invoke(journal, 100);
+    writes = 0;
+    await invoke(journal, 100);
+    expect(writes).toBe(10);
+  });
+
+  it.each([1, 5, 17, 50, 99, 300])(
+    'holds at most a tenth of the counts of a burst of %i invocations, and a few',
+    async (invocations) => {
+      await invoke(aJournal(), invocations);
+      const [written = 0] = await messagesByMinute();
+      expect(written).toBeGreaterThanOrEqual(Math.floor(invocations * 0.9));
+    },
+  );
+
+  it('writes what it held at the end of the next invocation', async () => {
+    const journal = aJournal();
+    await invoke(journal, 95);
+    now += 5 * MINUTE;
+    await invoke(journal, 1);
+    expect(await messagesByMinute()).toEqual([95, 1]);
+  });
+
+  it('keeps the counters of a failed write for the next one, notes it, and does not fail', async () => {
+    const journal = aJournal();
+    fault = new TypeError('throttled');
+    await invoke(journal, 1, 2_000);
+    expect(noted.filter((fact) => fact.fact === 'statistics_unwritten')).toEqual([
+      { fact: 'statistics_unwritten', minutes: 1, error: fault },
+    ]);
+    fault = undefined;
+    await invoke(journal, 1);
+    expect(await messagesByMinute()).toEqual([2]);
+    expect(flushed).toBe(2);
+  });
+
+  it('holds a limited number of counters while all writes fail, the newest', async () => {
+    const journal = aJournal();
+    fault = new TypeError('throttled');
+    for (let queue = 0; queue < 1_500; queue += 1)
+      journal.note(aFact('message_accepted', { message: { queue: `queue-${queue}`, messageId: 'm' } }));
+    await journal.flush();
+    fault = undefined;
+    writes = 0;
+    now += 2_000;
+    await journal.flush();
+    expect(writes).toBe(1_000);
+    expect([await messagesByMinute('queue-0'), await messagesByMinute('queue-1499')]).toEqual([[], [1]]);
+  });
+
+  it('counts and writes nothing where the setting is off', async () => {
+    await invoke(aJournal(false), 3);
+    expect(writes).toBe(0);
+    expect([noted.length, flushed]).toEqual([3, 3]);
+  });
+});
