@@ -6,7 +6,7 @@ import { linksSchema, markerIn } from './listing.ts';
 const pageSchema = booksViewSchema.extend({ links: linksSchema });
 
 /** RFC 3339. */
-export type BooksWindow = { since: string; until: string; deleted?: boolean };
+export type BooksWindow = { since: string; until: string; deleted?: boolean; subscription?: string };
 
 /** The reconciliation counts of a window, page by page. Each page has separate sums, to be added up. */
 export const booksPages = async function* (
@@ -22,6 +22,7 @@ export const booksPages = async function* (
       query: {
         since: window.since,
         until: window.until,
+        subscription: window.subscription,
         deleted: window.deleted === true ? 'true' : undefined,
         marker,
       },

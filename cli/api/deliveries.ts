@@ -2,6 +2,10 @@ import * as z from 'zod';
 import { deliveryDetailSchema } from '../../shared/wire/views/delivery-detail.ts';
 import { deliverySummarySchema } from '../../shared/wire/views/delivery-summary.ts';
 import { deliveryViewSchema, type DeliveryView } from '../../shared/wire/views/delivery.ts';
+import {
+  subscriptionDeliverySchema,
+  type SubscriptionDeliveryView,
+} from '../../shared/wire/views/subscription-delivery.ts';
 import { type ApiClient, apiPath } from './api-request.ts';
 import { linksSchema, listing } from './listing.ts';
 
@@ -44,6 +48,30 @@ export function listDeliveries(
       deleted: deleted === true ? 'true' : undefined,
     },
     schema: listedPage,
+    ...(most === undefined ? {} : { most }),
+    ...(signal && { signal }),
+  });
+}
+
+const ofSubscriptionPage = z
+  .object({ deliveries: z.array(subscriptionDeliverySchema), links: linksSchema })
+  .transform(({ deliveries, links }) => ({ items: deliveries, links }));
+
+/** All deliveries of a subscription, including delivered ones, newest message first. */
+export function deliveriesOfSubscription(
+  api: ApiClient,
+  { queue, subscriptionId }: Pick<DeliveryAddress, 'queue' | 'subscriptionId'>,
+  { since, until, deleted }: Pick<DeliveryFilter, 'since' | 'until' | 'deleted'>,
+  { most, signal }: Most = {},
+): AsyncGenerator<SubscriptionDeliveryView> {
+  return listing(api, {
+    path: apiPath`/v2/queues/${queue}/subscriptions/${subscriptionId}/deliveries`,
+    query: {
+      since: textOf(since),
+      until: textOf(until),
+      deleted: deleted === true ? 'true' : undefined,
+    },
+    schema: ofSubscriptionPage,
     ...(most === undefined ? {} : { most }),
     ...(signal && { signal }),
   });

@@ -1,7 +1,9 @@
 import * as z from 'zod';
+import { sumOfOutcomes, type RecoveryOutcomes } from '../../shared/domain/recovery/outcomes.ts';
+import { recoveryOutcomesOf, recoveryOutcomesSchema } from '../../shared/wire/views/recovery-outcomes.ts';
 import { recoveryViewSchema, type RecoveryView } from '../../shared/wire/views/recovery.ts';
 import { type ApiClient, apiPath } from './api-request.ts';
-import { linksSchema, listing } from './listing.ts';
+import { linksSchema, listing, markerIn } from './listing.ts';
 
 const pageSchema = z
   .object({ recoveries: z.array(recoveryViewSchema), links: linksSchema })
@@ -39,6 +41,31 @@ export function showRecovery(
     { method: 'GET', path: apiPath`/v2/queues/${queue}/recoveries/${id}`, ...(signal && { signal }) },
     recoveryViewSchema,
   );
+}
+
+const outcomesPageSchema = z.object({
+  known: z.boolean(),
+  subscriptions: z.array(recoveryOutcomesSchema.transform(recoveryOutcomesOf)),
+  links: linksSchema,
+});
+
+/** What became of the deliveries that a recovery reopened. Undefined: an earlier version did not record them. */
+export async function readOutcomes(
+  api: ApiClient,
+  { queue, id }: Pick<RecoveryView, 'queue' | 'id'>,
+  signal?: AbortSignal,
+): Promise<RecoveryOutcomes[] | undefined> {
+  const path = apiPath`/v2/queues/${queue}/recoveries/${id}/outcomes`;
+  const outcomes: RecoveryOutcomes[] = [];
+  let marker: string | undefined;
+  do {
+    const request = { path, query: { marker }, ...(signal && { signal }) };
+    const page = await api.call({ method: 'GET', ...request }, outcomesPageSchema);
+    if (!page.known) return undefined;
+    outcomes.push(...page.subscriptions);
+    marker = markerIn(page.links);
+  } while (marker !== undefined);
+  return sumOfOutcomes(outcomes);
 }
 
 export async function stopRecovery(api: ApiClient, queue: string, id: string): Promise<void> {

@@ -8,7 +8,7 @@ import type { InterventionContext } from '../../shared/steps/retry-delivery.ts';
 
 export type OperateContext = {
   ports: InterventionContext['ports'] & {
-    recoveries: Pick<Recoveries, 'find' | 'save'>;
+    recoveries: Pick<Recoveries, 'find' | 'save' | 'keepPage'>;
     deliveryListings: Pick<DeliveryListings, 'oldest' | 'records'>;
     operations: Operations;
     registry: Pick<Registry, 'removeDeletedQueue' | 'removeMarked'>;

@@ -51,9 +51,15 @@ export async function recoverDeliveries(
   operation: RecoveryOperation,
   remaining: TimeLeft,
 ): Promise<void> {
-  let recovery = await context.ports.recoveries.find(operation.queue, operation.recoveryId);
+  const { recoveries } = context.ports;
+  let recovery = await recoveries.find(operation.queue, operation.recoveryId);
   if (recovery === undefined) await awaitRecord(context, operation);
+  let keptPages = 0;
   while (recovery?.state === 'running') {
+    if (isNewPage(recovery, keptPages)) {
+      await recoveries.keepPage(recovery);
+      keptPages = recovery.pages;
+    }
     const progress = remaining() < PAGE_MS ? { waitSeconds: 0 } : await advance(context, recovery, remaining);
     if ('waitSeconds' in progress) {
       await continueLater(context, operation, progress.waitSeconds);
@@ -62,6 +68,15 @@ export async function recoverDeliveries(
     recovery = progress.recovery;
   }
   if (recovery?.state === 'stopped') await countStopped(context, recovery);
+}
+
+/**
+ * Whether the batch is a page that this invocation did not store yet. It must be stored before its first delivery
+ * changes; afterwards the batch is only the rest of the page, and storing it again is a no-op.
+ */
+function isNewPage(recovery: Recovery, keptPages: number): recovery is Recovery & { pages: number } {
+  const { pages = 0, looks, batch } = recovery;
+  return pages > keptPages && looks === 0 && batch.length > 0;
 }
 
 /** The current record, or the seconds until another message continues. */

@@ -87,6 +87,9 @@ export interface DeliveryListings {
 /** `refused`: another write came first; `current` is the existing record, if any. */
 export type SaveResult = { kind: 'saved' } | { kind: 'refused'; current: Recovery | undefined };
 
+/** Deliveries that a recovery listed together: those that it reopened, and those that it skipped. */
+export type RecoveryPage = { number: number; keys: readonly DeliveryKey[] };
+
 /** The records of recoveries. */
 export interface Recoveries {
   /** Ids begin with the creation time and sort by it (`recoveryIdOf`). @throws if the id exists */
@@ -97,4 +100,11 @@ export interface Recoveries {
   list(queue: string, page: PageRequest): Promise<Page<Recovery>>;
   /** Writes the recovery if the stored version is the one before it. */
   save(recovery: Recovery): Promise<SaveResult>;
+  /**
+   * Stores the keys of the batch as page number `pages` of the recovery. The first content of a page stays; a repeat is
+   * a no-op.
+   */
+  keepPage(recovery: Recovery & { pages: number }): Promise<void>;
+  /** The stored pages of a recovery, in their order; strongly consistent. @throws InvalidMarkerError */
+  keptPages(queue: string, id: string, page: PageRequest): Promise<Page<RecoveryPage>>;
 }

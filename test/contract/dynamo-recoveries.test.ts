@@ -28,6 +28,17 @@ describe('the record of a recovery in the deliveries table', () => {
     expect(Number(Item?.[ttlAttribute]) * 1000).toBe(recovery.expiresAt);
   });
 
+  it('leaves its pages to TTL too, and is read without the number of pages that earlier versions dropped', async () => {
+    const { pages: _, ...earlier } = { ...aRecovery(), batch: [aDeliveryKey()] };
+    const recoveries = dynamoRecoveries(documents, table);
+    await recoveries.create(earlier);
+    expect(await recoveries.find(earlier.selection.queue, earlier.id)).not.toHaveProperty('pages');
+    await recoveries.keepPage({ ...earlier, pages: 1 });
+    const Key = { pk: `JOB#${earlier.selection.queue}`, sk: `PAGE#${earlier.id}#00000001` };
+    const { Item } = await dynamo.send(new GetCommand({ TableName: table, Key }));
+    expect(Number(Item?.[ttlAttribute]) * 1000).toBe(earlier.expiresAt);
+  });
+
   it('is created and saved by a request that was repeated because its response was lost', async () => {
     const recovery = aRecovery();
     await dynamoRecoveries(await clientLosingAResponse(endpoints), table).create(recovery);

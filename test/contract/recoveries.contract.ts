@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Recovery } from '../../shared/domain/recovery/recovery.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
-import type { Recoveries } from '../../shared/ports/deliveries.ts';
+import type { Recoveries, RecoveryPage } from '../../shared/ports/deliveries.ts';
 import { aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
 import { aRecovery } from '../support/recovery-builders.ts';
 
@@ -38,6 +38,7 @@ export const describeRecoveriesContract = (name: string, make: () => Recoveries)
         looks: 2,
         cursor: 'somewhere',
         listed: true,
+        pages: 7,
       });
       await recoveries.create(full);
       expect(await recoveries.find(queue, full.id)).toEqual(full);
@@ -104,6 +105,44 @@ export const describeRecoveriesContract = (name: string, make: () => Recoveries)
         ({ marker } = page);
       }
       expect(idsOf(listed)).toEqual(idsOf(all).toSorted().toReversed());
+    });
+
+    it('keeps the first content of each page, and returns the pages in their order', async () => {
+      const { recoveries, recovery, queue } = await created();
+      const keys = Array.from({ length: 12 }, () => aDeliveryKey({ queue, bucket: 3 }));
+      // Numbers of one and two digits: 10 comes after 9.
+      for (const [index, key] of keys.entries()) {
+        await recoveries.keepPage({ ...recovery, pages: index + 1, batch: [key, aDeliveryKey({ queue })] });
+        await recoveries.keepPage({ ...recovery, pages: index + 1, batch: [] });
+      }
+      const other = { ...aRecovery({ selection: recovery.selection }), pages: 1, batch: keys };
+      await recoveries.keepPage(other);
+      for (const limit of [1, 5, 12, 20]) {
+        const pages: RecoveryPage[] = [];
+        for (let marker: string | undefined = ''; marker !== undefined;) {
+          const page = await recoveries.keptPages(queue, recovery.id, {
+            limit,
+            ...(marker !== '' && { marker }),
+          });
+          pages.push(...page.items);
+          ({ marker } = page);
+        }
+        expect(pages.map(({ number }) => number)).toEqual(keys.map((_, index) => index + 1));
+        expect(pages.map((page) => page.keys[0])).toEqual(keys);
+        expect(pages.every((page) => page.keys.length === 2)).toBe(true);
+      }
+    });
+
+    it('does not list the pages of a recovery as recoveries, and has none of an unknown one', async () => {
+      const { recoveries, recovery, queue } = await created();
+      await recoveries.keepPage({ ...recovery, pages: 1, batch: [aDeliveryKey({ queue })] });
+      expect(await recoveries.list(queue, { limit: 5 })).toEqual({ items: [recovery] });
+      expect(await recoveries.find(queue, recovery.id)).toEqual(recovery);
+      expect(await recoveries.keptPages(queue, 'none', { limit: 5 })).toEqual({ items: [] });
+      expect(await recoveries.keptPages(randomUUID(), recovery.id, { limit: 5 })).toEqual({ items: [] });
+      await expect(
+        recoveries.keptPages(queue, recovery.id, { limit: 5, marker: 'tampered' }),
+      ).rejects.toThrow(InvalidMarkerError);
     });
 
     it('lists nothing for a queue without recoveries, and refuses a marker of another listing', async () => {

@@ -105,7 +105,7 @@ const stepPorts = (
     secretSealer: faulty('secretSealer', SECRETS),
     deliveryQueue: faulty('deliveryQueue', deliveryQueueOf(world)),
     registry: faulty('registry', world.registry),
-    recoveries: faulty('recoveries', inMemoryRecoveries(world.recoveries)),
+    recoveries: faulty('recoveries', inMemoryRecoveries(world.recoveries, world.recoveryPages)),
     operations: faulty('operations', operationsOf(world)),
     wakeUps: faulty('wakeUps', wakeUpsOf(world, actor)),
     undeliverables: faulty('undeliverables', {

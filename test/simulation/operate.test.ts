@@ -1,6 +1,11 @@
 import { findingsIn, onlyWith, isCaught, withoutFaults } from './is-caught.ts';
 import { recoveryForgotten } from './sabotage.ts';
-import { lastOfPageForgotten, pageNotOnRecord, secondPassForgotten } from './sabotage-operate.ts';
+import {
+  lastOfPageForgotten,
+  pageKeptInPart,
+  pageNotOnRecord,
+  secondPassForgotten,
+} from './sabotage-operate.ts';
 import { MINUTE, type Scenario } from './scenario.ts';
 import { describe, expect, it } from 'vitest';
 
@@ -37,6 +42,10 @@ describe('the simulation catches an operate function', () => {
 
   it('that does not record its batch: a crash skips deliveries', async () => {
     expect(await isCaught(pageNotOnRecord, 'recoveries_include_all', 300)).toBe(true);
+  });
+
+  it('that does not store a page whole: the outcomes of the recovery lack deliveries', async () => {
+    expect(await isCaught(pageKeptInPart, 'recoveries_prove', 300)).toBe(true);
   });
 
   it('that makes only one pass after a deletion: the marked subscription is not removed', async () => {

@@ -36,6 +36,26 @@ export const pageNotOnRecord: Sabotage = {
         find: (queue, id) => recoveries.find(queue, id),
         list: (queue, page) => recoveries.list(queue, page),
         save: (recovery) => recoveries.save({ ...recovery, batch: [] }),
+        keepPage: (recovery) => recoveries.keepPage(recovery),
+        keptPages: (queue, id, page) => recoveries.keptPages(queue, id, page),
+      },
+    };
+  },
+};
+
+/** A page is stored without its last delivery. */
+export const pageKeptInPart: Sabotage = {
+  ports: (ports) => {
+    const { recoveries } = ports;
+    return {
+      ...ports,
+      recoveries: {
+        create: (recovery) => recoveries.create(recovery),
+        find: (queue, id) => recoveries.find(queue, id),
+        list: (queue, page) => recoveries.list(queue, page),
+        save: (recovery) => recoveries.save(recovery),
+        keepPage: (recovery) => recoveries.keepPage({ ...recovery, batch: recovery.batch.slice(0, -1) }),
+        keptPages: (queue, id, page) => recoveries.keptPages(queue, id, page),
       },
     };
   },

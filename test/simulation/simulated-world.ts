@@ -3,6 +3,7 @@ import { invocationMs } from '../../shared/domain/delivery/lease.ts';
 import { visibilityTimeout } from '../../shared/domain/receives.ts';
 import { OPERATE_TIMEOUT_SECONDS, type Operation } from '../../shared/domain/recovery/operation.ts';
 import type { Recovery } from '../../shared/domain/recovery/recovery.ts';
+import type { RecoveryPage } from '../../shared/ports/deliveries.ts';
 import type { Line } from '../../shared/domain/subscription/rate-limit.ts';
 import { deliveryStore, type DeliveryStore } from './delivery-store.ts';
 import { injectFaults, type Faults, type MessageFault } from './faults.ts';
@@ -50,6 +51,8 @@ export type SimulatedWorld = {
   registry: SimulatedRegistry;
   /** The current recovery records. */
   recoveries: Map<string, Recovery>;
+  /** The pages that recoveries stored, by queue and id. */
+  recoveryPages: Map<string, Map<number, RecoveryPage>>;
   queues: {
     ingress: ModelledSqs<Published>;
     delivery: ModelledSqs<Work>;
@@ -111,6 +114,7 @@ export const simulatedWorld = (
     subscriptions,
     registry: simulatedRegistry(subscriptions),
     recoveries: new Map(),
+    recoveryPages: new Map(),
     lines: new Map(),
     receivers: simulatedReceivers(
       { time, history, deliveries },

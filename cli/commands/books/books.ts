@@ -4,20 +4,29 @@ import { TERMINAL_STATUSES } from '../../../shared/domain/vocabulary.ts';
 import { EMPTY_BOOKS, isBalanced, type Books, sumOfBooks } from '../../../shared/domain/message/books.ts';
 import { openApi } from '../../api/api-client.ts';
 import { booksPages } from '../../api/books.ts';
-import { queueOf } from '../../options/arguments.ts';
+import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { TIME_FORMS, timeOf, timeText } from '../../options/time.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import { tableLines } from '../../output/table.ts';
 import type { Terminal } from '../../terminal.ts';
 
-type Options = DeploymentOptions & { since?: number; until?: number; deleted?: boolean };
+type Options = DeploymentOptions & {
+  since?: number;
+  until?: number;
+  subscription?: string;
+  deleted?: boolean;
+};
 
 const MORE = `
 The report reads the records of every message, so many messages take a while.
 It balances when each subscription that a message matched has one recorded
 delivery. Messages accepted in the last seconds may still be in progress: leave
 them out with --until 1m.
+
+With --subscription, matched are the messages with a delivery to it, unmatched
+those without, and filtered those of them that its options excluded. A message
+is unfinished while a delivery to it may be missing.
 
 Exit status: 0 if the report balances, otherwise 1.
 `;
@@ -32,11 +41,17 @@ export function addBooks(command: Command, terminal: Terminal): void {
       timeOf,
     )
     .option('--until <TIME>', 'count messages accepted before this time (default: now)', timeOf)
-    .option('--deleted', 'report on a deleted queue')
+    .option('--subscription <ID>', 'count only the deliveries to this subscription', idOf)
+    .option('--deleted', 'report on a deleted queue or subscription')
     .action(async (queue: string, { until = Date.now(), deleted, ...options }: Options) => {
       const since = options.since ?? until - DAY_MS;
       if (until <= since) command.error('error: --until must be after --since');
-      const window = { since: timeText(since), until: timeText(until) };
+      const { subscription } = options;
+      const window = {
+        since: timeText(since),
+        until: timeText(until),
+        ...(subscription !== undefined && { subscription }),
+      };
       const api = await openApi(options, terminal);
       const progress = progressLine(terminal.stderr, () => Date.now());
       const books = await terminal
@@ -44,7 +59,7 @@ export function addBooks(command: Command, terminal: Terminal): void {
           let sum = EMPTY_BOOKS;
           for await (const page of booksPages(api, queue, { ...window, deleted: deleted === true }, signal)) {
             sum = sumOfBooks(sum, page);
-            progress.show(`${sum.accepted} messages counted`);
+            progress.show(runningTotals(sum));
           }
           return sum;
         })
@@ -55,10 +70,23 @@ export function addBooks(command: Command, terminal: Terminal): void {
       if (!balances) terminal.exitStatus = 1;
     });
   onDeployment(command, {
-    json: 'queue, since, until, books, balances',
+    json: 'queue, since, until, subscription, books, balances',
     more: MORE,
-    examples: ['books orders', 'books orders --since 2026-11-01T00:00:00Z --until 2026-12-01T00:00:00Z'],
+    examples: [
+      'books orders',
+      'books orders --subscription 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11',
+      'books orders --since 2026-11-01T00:00:00Z --until 2026-12-01T00:00:00Z',
+    ],
   });
+}
+
+/** The counts so far that are not zero. */
+function runningTotals(books: Books): string {
+  const ends = [...TERMINAL_STATUSES, 'pending'] as const;
+  const counts = ends
+    .filter((name) => books[name] > 0)
+    .map((name) => `${books[name].toLocaleString('en')} ${name}`);
+  return [`${books.accepted.toLocaleString('en')} messages counted`, ...counts].join(', ');
 }
 
 const MEANINGS: Record<keyof Books, string> = {

@@ -3,6 +3,7 @@ import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import { openApi } from '../../api/api-client.ts';
 import {
   deliveriesOfMessage,
+  deliveriesOfSubscription,
   listDeliveries,
   type DeliveryFilter,
   type ListedDelivery,
@@ -16,7 +17,7 @@ import type { Terminal } from '../../terminal.ts';
 import { addDeliveryFilter } from './delivery-options.ts';
 import { statusText } from './delivery-text.ts';
 
-type Options = DeploymentOptions & DeliveryFilter & { message?: string; limit?: number };
+type Options = DeploymentOptions & DeliveryFilter & { message?: string; all?: true; limit?: number };
 
 /** `posthaste deliveries list` */
 export function addDeliveriesList(deliveries: Command, terminal: Terminal): void {
@@ -29,13 +30,21 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
         .argParser(idOf)
         .conflicts(['status', 'subscription', 'since', 'until']),
     )
+    .addOption(
+      new Option(
+        '--all',
+        'with --subscription: delivered ones too, of the last 24 h without --since',
+      ).conflicts(['status', 'message']),
+    )
     .option('--deleted', 'list deliveries of a deleted queue')
     .option(
       '--limit <N>',
       'maximum number of deliveries (default: 100 for a queue, all for a message)',
       wholeNumberOf(1),
     )
-    .action(async (queue: string, { message, limit, json, ...options }: Options) => {
+    .action(async (queue: string, { message, all, limit, json, ...options }: Options) => {
+      const { status, subscription, since, until, deleted } = options;
+      if (all === true && subscription === undefined) command.error('error: --all needs --subscription');
       const api = await openApi(options, terminal);
       const form = { ...(json && { json }), columns: COLUMNS, none: 'No matching deliveries.' };
       if (message !== undefined) {
@@ -44,18 +53,20 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
         await printList(terminal, found, { ...form, rowOf: rowOfView });
         return;
       }
-      const { status, subscription, since, until, deleted } = options;
       const filter = givenFilter({ status, subscription, since, until, deleted });
-      await printList(terminal, listDeliveries(api, queue, filter, { most: limit ?? 100 }), {
-        ...form,
-        rowOf,
-      });
+      const most = { most: limit ?? 100 };
+      const found =
+        all === true && subscription !== undefined
+          ? deliveriesOfSubscription(api, { queue, subscriptionId: subscription }, filter, most)
+          : listDeliveries(api, queue, filter, most);
+      await printList(terminal, found, { ...form, rowOf });
     });
   onDeployment(addDeliveryFilter(command), {
     json: 'one delivery per line, as in the API',
     examples: [
       'deliveries list orders --status exhausted --since 2h',
       'deliveries list orders --message order-17',
+      'deliveries list orders --subscription 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11 --all',
     ],
   });
 }

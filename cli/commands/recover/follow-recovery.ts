@@ -1,17 +1,22 @@
 import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import type { ApiClient } from '../../api/api-request.ts';
-import { showRecovery } from '../../api/recoveries.ts';
+import { readOutcomes, showRecovery } from '../../api/recoveries.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
-import { countsOf, printRecovery } from './recovery-text.ts';
+import { isOver, progressText, totalOf, type Look } from './progress.ts';
+import { printReport, type RecoveryReport } from './recovery-text.ts';
 
 /** Seconds. */
-const POLLING = { floor: 0.5, ceiling: 5 };
+const POLLING = { floor: 0.5, ceiling: 10 };
+
+/** Reading the outcomes of many deliveries takes a while and is paid for: most of the time is spent waiting. */
+const WAITS_PER_READING = 4;
 
 /**
- * Waits until the recovery has ended, and returns the exit status. After an interruption the recovery itself continues.
+ * Waits until the recovery and every delivery that it reopened have ended, prints both, and returns the exit status.
+ * After an interruption they continue.
  */
 export async function followRecovery(
   api: ApiClient,
@@ -20,17 +25,28 @@ export async function followRecovery(
   terminal: Terminal,
 ): Promise<number> {
   const progress = progressLine(terminal.stderr, () => Date.now());
-  let last = started;
+  terminal.printError(
+    'Waiting until every reopened delivery has ended, as long as its retry policy allows. Ctrl-C stops only the waiting.',
+  );
+  let last: RecoveryReport = { recovery: started, outcomes: [] };
   const isInterrupted = await terminal
     .untilInterrupted(async (signal) => {
-      let interval = pollInterval(POLLING);
+      const look = async (recovery: RecoveryView): Promise<Look> => {
+        const at = Date.now();
+        const seen = { recovery, outcomes: await readOutcomes(api, recovery, signal), at };
+        last = seen;
+        return seen;
+      };
       try {
-        while (last.state === 'running') {
-          progress.show(`Recovery ${last.id}: ${countsOf(last)}`);
-          await terminal.sleep(interval.wait * 1000, signal);
-          const now = await showRecovery(api, last.queue, last.id, signal);
-          interval = now.found > last.found ? interval.afterMessage() : interval.afterEmpty();
-          last = now;
+        const first = await look(started);
+        let interval = pollInterval(POLLING);
+        for (let seen = first; !isOver(seen);) {
+          progress.show(progressText(first, seen));
+          const readingMs = Date.now() - seen.at;
+          await terminal.sleep(Math.max(interval.wait * 1000, WAITS_PER_READING * readingMs), signal);
+          const before = endedIn(seen);
+          seen = await look(await showRecovery(api, started.queue, started.id, signal));
+          interval = endedIn(seen) > before ? interval.afterMessage() : interval.afterEmpty();
         }
         return false;
       } catch (error) {
@@ -39,7 +55,20 @@ export async function followRecovery(
       }
     })
     .finally(progress.clear);
-  printRecovery(last, json, terminal);
-  if (isInterrupted) return INTERRUPTED;
-  return last.state === 'completed' ? 0 : 1;
+  printReport(last, json, terminal);
+  if (!isInterrupted) return exitStatusOf(last);
+  const { open } = totalOf(last.outcomes ?? []);
+  terminal.printError(`Stopped waiting: ${open.toLocaleString('en')} deliveries are open and continue.`);
+  return INTERRUPTED;
+}
+
+/** 1 if the recovery was stopped, or a delivery failed again. */
+export function exitStatusOf({ recovery, outcomes }: RecoveryReport): number {
+  return recovery.state === 'stopped' || totalOf(outcomes ?? []).failed > 0 ? 1 : 0;
+}
+
+/** Progress that makes the next look come sooner. */
+function endedIn({ recovery, outcomes }: RecoveryReport): number {
+  const { delivered, failed } = totalOf(outcomes ?? []);
+  return recovery.found + delivered + failed;
 }

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import { openApi } from '../../api/api-client.ts';
-import { showRecovery, stopRecovery } from '../../api/recoveries.ts';
+import { readOutcomes, showRecovery, stopRecovery } from '../../api/recoveries.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
-import { followRecovery } from './follow-recovery.ts';
+import { exitStatusOf, followRecovery } from './follow-recovery.ts';
 import { addRecoverList } from './list.ts';
-import { printRecovery } from './recovery-text.ts';
+import { printReport, REPORT_JSON } from './recovery-text.ts';
 import { addRecoverStart } from './start.ts';
 
 export function addRecoverCommands(recover: Command, terminal: Terminal): void {
@@ -17,25 +17,35 @@ export function addRecoverCommands(recover: Command, terminal: Terminal): void {
   addRecoverStop(recover, terminal);
 }
 
+const STATUS_MORE = `
+Exit status: 1 if a delivery failed again or the recovery was stopped, else 0.
+`;
+
 type Options = DeploymentOptions & { wait?: true };
 
 /** `posthaste recover status` */
 function addRecoverStatus(recover: Command, terminal: Terminal): void {
   const command = recover
     .command('status')
-    .description('Show the progress of a recovery.')
+    .description('Show the progress of a recovery, and what became of its deliveries.')
     .argument('<queue>', 'name of the queue', queueOf)
     .argument('<recovery>', 'id of the recovery', idOf)
-    .option('--wait', 'wait until the recovery ends; exit status 1 if it was stopped')
+    .option('--wait', 'wait until the recovery and its deliveries have ended, and show the progress')
     .action(async (queue: string, id: string, options: Options) => {
       const api = await openApi(options, terminal);
       const recovery = await showRecovery(api, queue, id);
-      if (options.wait === true)
-        terminal.exitStatus = await followRecovery(api, recovery, options.json === true, terminal);
-      else printRecovery(recovery, options.json === true, terminal);
+      const json = options.json === true;
+      if (options.wait === true) {
+        terminal.exitStatus = await followRecovery(api, recovery, json, terminal);
+        return;
+      }
+      const report = { recovery, outcomes: await readOutcomes(api, recovery) };
+      printReport(report, json, terminal);
+      terminal.exitStatus = exitStatusOf(report);
     });
   onDeployment(command, {
-    json: 'the recovery, as in the API',
+    json: REPORT_JSON,
+    more: STATUS_MORE,
     examples: ['recover status orders 0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c10 --wait'],
   });
 }

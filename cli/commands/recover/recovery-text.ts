@@ -1,15 +1,25 @@
+import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
+import { recoveryOutcomesView } from '../../../shared/wire/views/recovery-outcomes.ts';
 import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import { clockTime } from '../../output/time-text.ts';
 import { printable } from '../../output/printable.ts';
-import { fieldLines } from '../../output/table.ts';
+import { fieldLines, tableLines } from '../../output/table.ts';
 import type { Terminal } from '../../terminal.ts';
 
-export function printRecovery(recovery: RecoveryView, json: boolean, terminal: Terminal): void {
-  if (json) terminal.printJson(recovery);
-  else terminal.print(describeRecovery(recovery));
+/** A recovery and what became of its deliveries; undefined: not known, because an earlier version ran it. */
+export type RecoveryReport = { recovery: RecoveryView; outcomes: readonly RecoveryOutcomes[] | undefined };
+
+/** What `--json` prints of a report. */
+export const REPORT_JSON =
+  'the recovery, as in the API, with its outcomes per subscription (null: not known)';
+
+export function printReport({ recovery, outcomes }: RecoveryReport, json: boolean, terminal: Terminal): void {
+  if (json) terminal.printJson({ ...recovery, outcomes: outcomes?.map(recoveryOutcomesView) ?? null });
+  else terminal.print([...recoveryLines(recovery), ...outcomeLines(outcomes)].join('\n'));
 }
 
-function describeRecovery(recovery: RecoveryView): string {
+export function recoveryLines(recovery: RecoveryView): string[] {
   const { id, queue, since, until, subscription, status, state, skipped, updatedAt } = recovery;
   const reasons = Object.entries(skipped).map(([reason, count]) => `${printable(reason)} ${count}`);
   return fieldLines([
@@ -21,10 +31,36 @@ function describeRecovery(recovery: RecoveryView): string {
     ['State', `${state}, updated ${clockTime(updatedAt)}`],
     ['Deliveries', countsOf(recovery)],
     ['Skipped', reasons.length === 0 ? undefined : reasons.join(', ')],
-  ]).join('\n');
+  ]);
 }
 
 export function countsOf({ found, reopened, skipped }: RecoveryView): string {
   const left = Object.values(skipped).reduce((sum, count) => sum + count, 0);
   return `${found} found, ${reopened} reopened, ${left} skipped`;
+}
+
+const right = { align: 'right' } as const;
+
+const COLUMNS = [
+  { head: 'Subscription' },
+  { head: 'Total', ...right },
+  { head: 'Delivered', ...right },
+  { head: 'Failed again', ...right },
+  { head: 'Open', ...right },
+  { head: 'Next attempt' },
+];
+
+function outcomeLines(outcomes: RecoveryReport['outcomes']): string[] {
+  if (outcomes === undefined)
+    return ['', 'What became of its deliveries is not known: an earlier version of Posthaste ran it.'];
+  if (outcomes.length === 0) return [];
+  return ['', ...tableLines(COLUMNS, outcomes.map(outcomeRow))];
+}
+
+function outcomeRow({ subscriptionId, total, delivered, failed, open, nextAttemptAt }: RecoveryOutcomes) {
+  return [
+    printable(subscriptionId),
+    ...[total, delivered, failed, open].map(String),
+    nextAttemptAt === undefined ? '' : clockTime(timeText(nextAttemptAt)),
+  ];
 }

@@ -8,7 +8,7 @@ import { TIME_FORMS, timeOf, timeText } from '../../options/time.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { followRecovery } from './follow-recovery.ts';
-import { printRecovery } from './recovery-text.ts';
+import { recoveryLines, REPORT_JSON } from './recovery-text.ts';
 
 type Options = DeploymentOptions & {
   since: number;
@@ -24,6 +24,9 @@ Without --status, these are the rejected, exhausted and cancelled ones, except
 those that were cancelled manually. The recovery runs in the deployment and
 continues when this command ends, also after Ctrl-C during --wait. To stop it,
 use posthaste recover stop.
+
+--wait ends with what became of the deliveries. Exit status: 1 if one failed
+again or the recovery was stopped, else 0.
 `;
 
 /** `posthaste recover start` */
@@ -38,7 +41,7 @@ export function addRecoverStart(recover: Command, terminal: Terminal): void {
     .addOption(
       new Option('--status <STATUS>', 'only deliveries with this status').choices(RECOVERABLE_STATUSES),
     )
-    .option('--wait', 'wait until the recovery ends, and show its progress')
+    .option('--wait', 'wait until the recovery and its deliveries have ended, and show the progress')
     .action(async (queue: string, options: Options) => {
       const { since, until = Date.now(), subscription, status, wait, json } = options;
       if (until <= since) command.error('error: --until must be after --since');
@@ -50,16 +53,14 @@ export function addRecoverStart(recover: Command, terminal: Terminal): void {
         ...(status !== undefined && { status }),
       });
       if (wait === true) terminal.exitStatus = await followRecovery(api, started, json === true, terminal);
+      else if (json === true) terminal.printJson(started);
       else {
-        printRecovery(started, json === true, terminal);
-        if (json !== true)
-          terminal.print(
-            `To follow its progress: posthaste recover status ${queue} ${printable(started.id)} --wait`,
-          );
+        const next = `To follow its progress: posthaste recover status ${queue} ${printable(started.id)} --wait`;
+        terminal.print([...recoveryLines(started), next].join('\n'));
       }
     });
   onDeployment(command, {
-    json: 'the recovery, as in the API',
+    json: `${REPORT_JSON}; without --wait the recovery alone`,
     more: MORE,
     examples: [
       'recover start orders --since 6h --wait',

@@ -1,10 +1,10 @@
 import { type DeliveryDetail, plannedAttempts } from '../../../shared/domain/retry/planned-attempts.ts';
 import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
-import { bucketIn, chunkOf, partWith } from '../../../shared/domain/delivery/fan-out.ts';
+import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import { policyInForce, type RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import type { Deliveries, DeliveryListings, DeliverySelection } from '../../../shared/ports/deliveries.ts';
-import type { MessageRecord, MessageRecords } from '../../../shared/ports/messages.ts';
+import type { MessageRecords } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 
@@ -58,18 +58,6 @@ export async function deliveryKeyFor(
 ): Promise<DeliveryKey | undefined> {
   const record = await messageRecords.find(message);
   return record && deliveryKeyIn(record, subscriptionId);
-}
-
-/** The key that a delivery of this message has or would have. */
-export function deliveryKeyIn(record: MessageRecord, subscriptionId: string): DeliveryKey {
-  const part = partWith(record, subscriptionId);
-  const { chunks } = part;
-  return {
-    ...record.key,
-    subscriptionId,
-    bucket: bucketIn(part, subscriptionId),
-    ...(chunks === undefined ? {} : { chunk: chunkOf(subscriptionId, chunks) }),
-  };
 }
 
 type DetailContext = MessageRecordsContext & {

@@ -11,7 +11,7 @@ import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { readMessage } from '../../../shared/steps/keep-message.ts';
 import type { ExplainedSubscription } from '../../../shared/wire/views/explanation.ts';
-import { deliveryKeyIn } from '../deliveries/deliveries.ts';
+import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
 import { messageItem } from './messages.ts';
 
 type ExplainContext = {

@@ -3,15 +3,21 @@ import { type Books, booksOfMessage, EMPTY_BOOKS, sumOfBooks } from '../../../sh
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
-import type { MessageListings, MessageRecords, MessageWindow } from '../../../shared/ports/messages.ts';
+import type {
+  MessageListings,
+  MessageRecord,
+  MessageRecords,
+  MessageWindow,
+} from '../../../shared/ports/messages.ts';
 import { booksView, booksViewSchema } from '../../../shared/wire/views/books.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json } from '../route.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
-import { queuePath } from '../paths.ts';
+import { queuePath, subscriptionIdField } from '../paths.ts';
 import { parseWith } from '../request-json.ts';
 import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields, windowOf } from '../fields.ts';
-import { deletedField, existingQueue } from './existing-queue.ts';
+import { countFor } from './books-of-subscription.ts';
+import { deletedSubscriptionField, existingQueue, existingSubscription } from './existing-queue.ts';
 
 export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(
@@ -29,15 +35,34 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       refuses: [400, 404],
     },
     async (context) => {
-      const { marker, deleted, ...asked } = parseWith(booksQuery, context.req.query());
+      const {
+        marker,
+        deleted,
+        subscription: subscriptionId,
+        ...asked
+      } = parseWith(booksQuery, context.req.query());
       const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted });
       const window = { queue, ...windowOf(asked, dependencies.clock.now()) };
-      const { books, marker: next } = await countBooks(dependencies, window, marker);
+      const subscription =
+        subscriptionId === undefined
+          ? undefined
+          : await existingSubscription(dependencies, { queue, subscriptionId }, { deleted });
+      const { books, marker: next } = await countBooks(
+        dependencies,
+        window,
+        marker,
+        subscription && countFor(dependencies, subscription),
+      );
       const view = booksView(window, books);
       const links = nextLinks(
         `${queuePath(queue)}/books`,
         { ...(next === undefined ? {} : { marker: next }) },
-        { since: view.since, until: view.until, deleted },
+        {
+          since: view.since,
+          until: view.until,
+          deleted,
+          ...(subscriptionId !== undefined && { subscription: subscriptionId }),
+        },
       );
       const answer: z.input<typeof booksAnswerSchema> = { ...view, links: [...links] };
       return context.json(answer);
@@ -49,36 +74,52 @@ export const booksAnswerSchema = booksViewSchema.extend({ links: linksSchema });
 
 /** The query of the reconciliation report. The default window is the last 24 hours. */
 export const booksQuery = z
-  .strictObject({ marker: pageFields.marker, ...windowFields, ...deletedField })
+  .strictObject({
+    marker: pageFields.marker,
+    ...windowFields,
+    ...deletedSubscriptionField,
+    subscription: subscriptionIdField
+      .describe('Counts only the deliveries to this subscription.')
+      .exactOptional(),
+  })
   .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
 
 type BooksContext = {
   clock: Pick<Clock, 'now'>;
-  messageListings: MessageListings;
+  messageListings: Pick<MessageListings, 'accepted'>;
   messageRecords: Pick<MessageRecords, 'find'>;
   deliveryListings: Pick<DeliveryListings, 'tally'>;
   settings: { retentionMs: number };
 };
 
-/** Stops reading pages after this time: half of the time that a request has. */
-const COUNTING_MS = 15_000;
+/** Stops reading pages after this time, so that callers can show the counts so far. */
+const COUNTING_MS = 3_000;
 
-/** Messages counted in parallel; each takes two small reads. */
+/** Messages counted in parallel; each takes two or three small reads. */
 const PAGE_SIZE = 40;
 
 /**
  * The number of messages accepted in a window, and of their deliveries by state, counted from the records. Out of time,
- * it returns the counts of a part and a `marker` for the next part; the parts add up.
+ * it returns the counts of a part and a `marker` for the next part; the parts add up. `count`: the report of a message.
  * @throws InvalidMarkerError
  */
 export async function countBooks(
   context: BooksContext,
   window: MessageWindow,
   from: string | undefined,
+  count: (message: MessageRecord) => Promise<Books> = async (message) =>
+    booksOfMessage(message, await context.deliveryListings.tally(message)),
 ): Promise<{ books: Books; marker?: string }> {
-  const { clock, messageListings, settings } = context;
+  const { clock, messageListings, messageRecords, settings } = context;
   const startedAt = clock.now();
+  // Some of the delivery records of older messages may have expired.
   const incompleteBefore = startedAt - settings.retentionMs;
+  const countOne = async (key: MessageKey): Promise<Books> => {
+    const record = await messageRecords.find(key);
+    // The listing is eventually consistent, so a record may be missing.
+    if (record === undefined || record.acceptedAt <= incompleteBefore) return EMPTY_BOOKS;
+    return count(record);
+  };
   let books = EMPTY_BOOKS;
   let marker = from;
   do {
@@ -86,25 +127,9 @@ export async function countBooks(
       limit: PAGE_SIZE,
       ...(marker === undefined ? {} : { marker }),
     });
-    const counted = await Promise.all(
-      page.items.map(({ key }) => countMessage(context, key, incompleteBefore)),
-    );
+    const counted = await Promise.all(page.items.map(({ key }) => countOne(key)));
     books = counted.reduce(sumOfBooks, books);
     ({ marker } = page);
   } while (marker !== undefined && clock.now() - startedAt < COUNTING_MS);
   return marker === undefined ? { books } : { books, marker };
-}
-
-/**
- * Leaves out messages older than the retention, because some of their delivery records may have expired. The listing is
- * eventually consistent, so a record may be missing.
- */
-async function countMessage(
-  { messageRecords, deliveryListings }: BooksContext,
-  key: MessageKey,
-  incompleteBefore: number,
-): Promise<Books> {
-  const record = await messageRecords.find(key);
-  if (record === undefined || record.acceptedAt <= incompleteBefore) return EMPTY_BOOKS;
-  return booksOfMessage(record, await deliveryListings.tally(record));
 }

@@ -1,3 +1,4 @@
+import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { notFound } from '../errors.ts';
 import { flag } from '../fields.ts';
@@ -6,6 +7,13 @@ import { queueName } from '../paths.ts';
 /** Query field of listings: whether to read a deleted queue, whose records stay until they expire. */
 export const deletedField = {
   deleted: flag.describe('Whether to read the records of a deleted queue, until they expire.'),
+};
+
+/** The same for reports on one subscription. */
+export const deletedSubscriptionField = {
+  deleted: flag.describe(
+    'Whether to read the records of a deleted queue or subscription, until they expire.',
+  ),
 };
 
 /**
@@ -21,4 +29,21 @@ export async function existingQueue(
   const queue = queueName(name);
   if (!deleted && (await registry.findQueue(queue)) === undefined) throw notFound('such queue');
   return queue;
+}
+
+/** A subscription whose deliveries are read. `record`: absent if it is deleted. */
+export type NamedSubscription = { id: string; record: Subscription | undefined };
+
+/**
+ * The subscription whose deliveries are read. `deleted`: accepts the id of a deleted subscription too.
+ * @throws RefusedRequest `not_found`
+ */
+export async function existingSubscription(
+  { registry }: { registry: Pick<Registry, 'findSubscription'> },
+  { queue, subscriptionId: id }: { queue: string; subscriptionId: string },
+  { deleted }: { deleted: boolean },
+): Promise<NamedSubscription> {
+  const record = await registry.findSubscription(queue, id);
+  if (record === undefined && !deleted) throw notFound('such subscription');
+  return { id, record };
 }

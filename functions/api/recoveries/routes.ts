@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { RECOVERABLE_STATUSES } from '../../../shared/domain/vocabulary.ts';
-import { type RecoverySelection } from '../../../shared/domain/recovery/recovery.ts';
+import type { Recovery, RecoverySelection } from '../../../shared/domain/recovery/recovery.ts';
 import { recoveryView, recoveryViewSchema } from '../../../shared/wire/views/recovery.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, notFound, type RefusedRequest } from '../errors.ts';
@@ -43,7 +43,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       body: jsonBody(recoveryRequestSchema),
       answers: {
         202: withLinks(
-          ['getRecovery', 'stopRecovery'],
+          ['getRecovery', 'readRecoveryOutcomes', 'stopRecovery'],
           { recovery: '$response.body#/id' },
           withLocation(json('The recovery. It runs in the background.', recoveryViewSchema)),
         ),
@@ -106,13 +106,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       answers: { 200: json('The recovery.', recoveryViewSchema) },
       refuses: [400, 404],
     },
-    async (context) => {
-      const queue = queueName(context.req.param('queue'));
-      const id = context.req.param('recovery');
-      const found = isRecoveryId(id) ? await recoveries.find(queue, id) : undefined;
-      if (found === undefined) throw notFound('such recovery');
-      return context.json(recoveryView(found));
-    },
+    async (context) => context.json(recoveryView(await existingRecovery(dependencies, context.req.param()))),
   );
 
   addRoute(
@@ -138,8 +132,22 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
   );
 }
 
-function recoveriesPath(queue: string): string {
+export function recoveriesPath(queue: string): string {
   return `${queuePath(queue)}/recoveries`;
+}
+
+/**
+ * The recovery of a path.
+ * @throws RefusedRequest `invalid_request` naming `queue`, `not_found`
+ */
+export async function existingRecovery(
+  { recoveries }: Pick<ApiDependencies, 'recoveries'>,
+  { queue, recovery: id }: { queue: string; recovery: string },
+): Promise<Recovery> {
+  const name = queueName(queue);
+  const found = isRecoveryId(id) ? await recoveries.find(name, id) : undefined;
+  if (found === undefined) throw notFound('such recovery');
+  return found;
 }
 
 /** Whether this text has the form of a recovery's id. */

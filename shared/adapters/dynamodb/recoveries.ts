@@ -3,7 +3,7 @@ import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import type { DeliveryKey } from '../../domain/delivery/delivery.ts';
 import { RECOVERABLE_STATUSES, RECOVERY_STATES } from '../../domain/vocabulary.ts';
 import { type Recovery } from '../../domain/recovery/recovery.ts';
-import type { Recoveries, SaveResult } from '../../ports/deliveries.ts';
+import type { Recoveries, RecoveryPage, SaveResult } from '../../ports/deliveries.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { conditional } from './writes.ts';
 import { lastOf, pageOf } from './pages.ts';
@@ -64,6 +64,33 @@ export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): R
         current,
       }));
     },
+    keepPage: async (recovery) => {
+      const absent = `attribute_not_exists(${primaryKey.partition})`;
+      await conditional(
+        client.put({ TableName: tableName, Item: pageItemOf(recovery), ConditionExpression: absent }),
+      );
+    },
+    keptPages: async (queue, id, page) => {
+      const listing = `${queue}#recovery#${id}`;
+      const last = lastOf(listing, page);
+      const items = await queryItems(
+        client,
+        {
+          TableName: tableName,
+          ConsistentRead: true,
+          KeyConditionExpression: `${primaryKey.partition} = :jobs AND begins_with(${primaryKey.sort}, :prefix)`,
+          ExpressionAttributeValues: { ':jobs': jobsPartitionOf(queue), ':prefix': pagePrefixOf(id) },
+          ExclusiveStartKey: last === undefined ? undefined : pageKeyOf(queue, id, Number(last)),
+        },
+        page.limit + 1,
+      );
+      return pageOf(
+        listing,
+        items.map((item) => recoveryPageOf(queue, item)),
+        page.limit,
+        ({ number }) => String(number),
+      );
+    },
   };
 }
 
@@ -105,6 +132,18 @@ function recoveryKeyOf(queue: string, id: string): Record<'pk' | 'sk', string> {
   };
 }
 
+/** Not the prefix of a recovery, so that listings of recoveries do not contain the pages. */
+function pagePrefixOf(id: string): string {
+  return `PAGE#${id}#`;
+}
+
+function pageKeyOf(queue: string, id: string, number: number): Record<'pk' | 'sk', string> {
+  return {
+    [primaryKey.partition]: jobsPartitionOf(queue),
+    [primaryKey.sort]: pagePrefixOf(id) + String(number).padStart(8, '0'),
+  };
+}
+
 /** Without the queue, which is that of the recovery. */
 const deliveryKeys = z
   .array(z.object({ messageId: z.string(), subscriptionId: z.string(), bucket: z.number() }))
@@ -126,6 +165,7 @@ const recoverySchema = z.object({
   looks: z.number(),
   cursor: z.string().exactOptional(),
   listed: z.boolean(),
+  pages: z.number().exactOptional(),
   version: z.number(),
   createdAt: z.number(),
   updatedAt: z.number(),
@@ -162,6 +202,24 @@ function recoveryItemOf({ selection, batch, deferred, ...rest }: Recovery): Reco
     ...(batch.length > 0 && { batch: batch.map(withoutQueue) }),
     ...(deferred.length > 0 && { deferred: deferred.map(withoutQueue) }),
     [ttlAttribute]: ttlOf(rest.expiresAt),
+  };
+}
+
+const pageSchema = z.object({ number: z.number(), keys: deliveryKeys });
+
+/** @throws UnreadableRecordError */
+function recoveryPageOf(queue: string, item: unknown): RecoveryPage {
+  const { number, keys } = decodeRecord(pageSchema, item);
+  return { number, keys: keys.map((key) => ({ queue, ...key })) };
+}
+
+function pageItemOf({ selection, id, pages, batch, expiresAt }: Recovery & { pages: number }) {
+  return {
+    ...pageKeyOf(selection.queue, id, pages),
+    v: RECORD_VERSION,
+    number: pages,
+    keys: batch.map(withoutQueue),
+    [ttlAttribute]: ttlOf(expiresAt),
   };
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { MessageKey } from '../message/message.ts';
+import type { DeliveryKey } from './delivery.ts';
 
 /**
  * Partition keys of a message's deliveries, from `firstBucket` (0) on. `chunks`: chunks per bucket; none: each
@@ -50,6 +51,18 @@ export function bucketIn({ buckets, firstBucket = 0 }: Buckets, subscriptionId: 
 /** The part that contains a subscription id, or would contain it. */
 export function partWith<Of extends FanOut>(message: Of, subscriptionId: string): Of | LaterPart {
   return message.parts?.findLast(({ after }) => after < subscriptionId) ?? message;
+}
+
+/** The key that the delivery of a message to a subscription has, or would have. */
+export function deliveryKeyIn(message: FanOut, subscriptionId: string): DeliveryKey {
+  const part = partWith(message, subscriptionId);
+  const { chunks } = part;
+  return {
+    ...message.key,
+    subscriptionId,
+    bucket: bucketIn(part, subscriptionId),
+    ...(chunks === undefined ? {} : { chunk: chunkOf(subscriptionId, chunks) }),
+  };
 }
 
 /** Whether a message has not been sent to this subscription's part of the list yet. */

@@ -67,6 +67,34 @@ export function booksOfMessage(
   };
 }
 
+/**
+ * What a message is to one subscription: the status of its delivery, or why it has none. `unfinished`: a delivery may
+ * follow, or was lost. `filtered`: the options of the subscription excluded the message. `unmatched`: it was not
+ * subscribed.
+ */
+export type SubscriptionMatch = Status | 'unfinished' | 'filtered' | 'unmatched';
+
+/** The reconciliation report of one message for one subscription. */
+export function booksOfMatch({ duplicates }: { duplicates: number }, match: SubscriptionMatch): Books {
+  const books = { ...EMPTY_BOOKS, accepted: 1, duplicates };
+  switch (match) {
+    case 'unfinished':
+      return { ...books, unfinished: 1 };
+    case 'filtered':
+      return { ...books, filtered: 1, unmatched: 1 };
+    case 'unmatched':
+      return { ...books, unmatched: 1 };
+    case 'pending':
+    case 'retrying':
+      return { ...books, matched: 1, pending: 1 };
+    case 'delivered':
+    case 'rejected':
+    case 'exhausted':
+    case 'cancelled':
+      return { ...books, matched: 1, [match]: 1 };
+  }
+}
+
 export function sumOfBooks(one: Books, other: Books): Books {
   return {
     accepted: one.accepted + other.accepted,

@@ -46,6 +46,11 @@ export type Recovery = {
   cursor?: string;
   /** All pages of the listing were read. */
   listed: boolean;
+  /**
+   * Number of pages read so far, each of which is stored (`Recoveries.keepPage`). Absent once an earlier version,
+   * which stores no pages, has written the record.
+   */
+  pages?: number;
   /** Incremented by every write, so that of two concurrent invocations one stops. */
   version: number;
   createdAt: number;
@@ -78,6 +83,7 @@ export function newRecovery(
     deferred: [],
     looks: 0,
     listed: false,
+    pages: 0,
     version: 1,
     createdAt: at.now,
     updatedAt: at.now,
@@ -165,6 +171,7 @@ export function withPage(
     ...recovery,
     batch: keys,
     looks: 0,
+    ...(recovery.pages !== undefined && { pages: recovery.pages + 1 }),
     ...(marker === undefined ? { listed: true } : { cursor: marker }),
   };
 }

@@ -1,14 +1,15 @@
 import type { Recovery } from '../../../shared/domain/recovery/recovery.ts';
-import type { Write } from '../history.ts';
+import type { RecoveryPage } from '../../../shared/ports/deliveries.ts';
+import { deliveryName, type Write } from '../history.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 import { recordAt, violation, type DeliveryCase, type Finding } from './delivery-case.ts';
 
 /**
- * Every recovery completes, counts each delivery that it reopened, and includes every delivery that had ended when it
- * was requested.
+ * Every recovery completes, counts each delivery that it reopened, stores each once on its pages, and includes every
+ * delivery that had ended when it was requested.
  */
 export const recoveriesAreTrue = (world: SimulatedWorld, cases: readonly DeliveryCase[]): Finding[] =>
-  [...world.recoveries.values()].flatMap((recovery) => {
+  [...world.recoveries].flatMap(([name, recovery]) => {
     const wrong = (invariant: string, detail: string) => violation(invariant, { name: recovery.id }, detail);
     const { state, found, reopened, skipped } = recovery;
     const counted = Object.values(skipped).reduce((sum, count) => sum + count, reopened);
@@ -16,6 +17,7 @@ export const recoveriesAreTrue = (world: SimulatedWorld, cases: readonly Deliver
       writes.filter((write) => isReopenedBy(recovery, write)),
     ).length;
     const due = cases.filter((one) => isDue(world, recovery, one)).length;
+    const proven = provenBy(recovery, [...(world.recoveryPages.get(name)?.values() ?? [])], cases);
     return [
       ...(state === 'completed' ? [] : [wrong('recoveries_end', state)]),
       ...(found === counted && reopened === rounds
@@ -26,9 +28,24 @@ export const recoveriesAreTrue = (world: SimulatedWorld, cases: readonly Deliver
               `${found} found, ${counted} counted, ${reopened} reopened, ${rounds} rounds`,
             ),
           ]),
+      ...(proven === reopened
+        ? []
+        : [wrong('recoveries_prove', `${proven} of ${reopened} reopened on their pages`)]),
       ...(found >= due ? [] : [wrong('recoveries_include_all', `${found} found of ${due}`)]),
     ];
   });
+
+/** The deliveries that the outcomes of a recovery count: once for each time that a page contains them. */
+const provenBy = (
+  { id }: Recovery,
+  pages: readonly RecoveryPage[],
+  cases: readonly DeliveryCase[],
+): number => {
+  const records = new Map(cases.map(({ name, record }) => [name, record]));
+  return pages
+    .flatMap(({ keys }) => keys)
+    .filter((key) => records.get(deliveryName(key))?.recoveries.includes(id) === true).length;
+};
 
 const isReopenedBy = ({ id }: Recovery, { transition, before, after }: Write): boolean =>
   transition.name === 'reopen' && after.recoveries.includes(id) && before?.recoveries.includes(id) !== true;

@@ -1,9 +1,12 @@
 import { lastOf, pageOf } from '../../../shared/adapters/dynamodb/pages.ts';
 import type { Recovery } from '../../../shared/domain/recovery/recovery.ts';
-import type { Recoveries } from '../../../shared/ports/deliveries.ts';
+import type { Recoveries, RecoveryPage } from '../../../shared/ports/deliveries.ts';
 
 /** Recovery records in a Map. */
-export const inMemoryRecoveries = (records = new Map<string, Recovery>()): Recoveries => {
+export const inMemoryRecoveries = (
+  records = new Map<string, Recovery>(),
+  pages = new Map<string, Map<number, RecoveryPage>>(),
+): Recoveries => {
   return {
     create: (recovery) => {
       const id = identityOf(recovery.selection.queue, recovery.id);
@@ -26,6 +29,21 @@ export const inMemoryRecoveries = (records = new Map<string, Recovery>()): Recov
       if (current?.version !== recovery.version - 1) return answer({ kind: 'refused', current });
       records.set(id, structuredClone(recovery));
       return answer({ kind: 'saved' });
+    },
+    keepPage: ({ selection, id, pages: number, batch }) => {
+      const name = identityOf(selection.queue, id);
+      const kept = pages.get(name) ?? new Map<number, RecoveryPage>();
+      pages.set(name, kept);
+      if (!kept.has(number)) kept.set(number, structuredClone({ number, keys: batch }));
+      return Promise.resolve();
+    },
+    keptPages: async (queue, id, page) => {
+      const listing = `${queue}#recovery#${id}`;
+      const last = Number(lastOf(listing, page) ?? 0);
+      const rest = [...(pages.get(identityOf(queue, id))?.values() ?? [])]
+        .filter(({ number }) => number > last)
+        .sort((one, other) => one.number - other.number);
+      return await answer(pageOf(listing, rest, page.limit, ({ number }) => String(number)));
     },
   };
 };

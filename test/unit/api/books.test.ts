@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { EMPTY_BOOKS, sumOfBooks } from '../../../shared/domain/message/books.ts';
 import { booksViewSchema } from '../../../shared/wire/views/books.ts';
+import { aSubscription } from '../../support/builders.ts';
 import { type apiUnderTest, faultOf, NOON } from './api-under-test.ts';
 import { apiWithOrders, recordAll, recordMessage } from './recorded.ts';
 
@@ -67,21 +68,93 @@ describe('GET /v2/queues/{queue}/books', () => {
     const api = await apiWithOrders({
       clock: { now: () => (now += 10_000), sleep: () => Promise.resolve() },
     });
+    await api.registry.addSubscription(aSubscription({ queue: 'orders', id: 's-1', createdAt: NOON }));
     for (let index = 0; index < 100; index += 1)
       await recordMessage(api, { messageId: `m-${index}`, acceptedAt: NOON - 100 + index, matched: 0 });
-    let total = EMPTY_BOOKS;
-    const windows = new Set<string>();
-    for (let path: string | undefined = `${PATH}?since=2026-11-21T00:00:00Z`; path !== undefined;) {
-      const { since, until, books, links } = await booksAt(api, path);
-      windows.add(`${since} ${until}`);
-      total = sumOfBooks(total, books);
-      path = links[0]?.href;
+    for (const about of ['', '&subscription=s-1']) {
+      let total = EMPTY_BOOKS;
+      const windows = new Set<string>();
+      for (let path: string | undefined = `${PATH}?since=2026-11-21T00:00:00Z${about}`; path !== undefined;) {
+        const { since, until, books, links } = await booksAt(api, path);
+        windows.add(`${since} ${until}`);
+        total = sumOfBooks(total, books);
+        path = links[0]?.href;
+        if (path !== undefined) expect(path).toContain(about);
+      }
+      expect(total).toMatchObject({ accepted: 100, unmatched: 100 });
+      expect(windows.size).toBe(1);
     }
-    expect(total).toMatchObject({ accepted: 100, unmatched: 100 });
-    expect(windows.size).toBe(1);
+  });
+
+  describe('with ?subscription', () => {
+    /** `s-1` was subscribed an hour before noon, to messages of one type. */
+    const withSubscription = async () => {
+      const api = await apiWithOrders();
+      const options = { event_types: ['order.created'] };
+      await api.registry.addSubscription(
+        aSubscription({ queue: 'orders', id: 's-1', createdAt: NOON - HOUR, options }),
+      );
+      return api;
+    };
+    const OF_SUBSCRIPTION = `${PATH}?subscription=s-1`;
+
+    it('counts only its deliveries', async () => {
+      const api = await withSubscription();
+      for (const messageId of ['a', 'b', 'c'])
+        await recordMessage(api, { messageId, acceptedAt: NOON - 2, listedAt: NOON - 2, duplicates: 1 });
+      await recordAll(api, [
+        { messageId: 'a', subscriptionId: 's-1', status: 'delivered' },
+        { messageId: 'b', subscriptionId: 's-1', status: 'retrying' },
+        { messageId: 'c', subscriptionId: 's-1', status: 'exhausted' },
+        { messageId: 'c', subscriptionId: 's-2', status: 'delivered' },
+      ]);
+      const counts = { accepted: 3, duplicates: 3, matched: 3, delivered: 1, exhausted: 1, pending: 1 };
+      expect(await booksAt(api, OF_SUBSCRIPTION)).toMatchObject({
+        books: { ...EMPTY_BOOKS, ...counts },
+        balances: true,
+      });
+    });
+
+    it('tells messages that its options excluded from those before it was subscribed', async () => {
+      const api = await withSubscription();
+      await recordMessage(api, { messageId: 'filtered', acceptedAt: NOON - 1, listedAt: NOON - 1 });
+      const earlier = { acceptedAt: NOON - 2 * HOUR, listedAt: NOON - 2 * HOUR };
+      // Incomplete, but that cannot be its delivery.
+      await recordMessage(api, { messageId: 'before', ...earlier });
+      await recordAll(api, [{ messageId: 'filtered', subscriptionId: 's-2', status: 'delivered' }]);
+      expect(await booksAt(api, OF_SUBSCRIPTION)).toMatchObject({
+        books: { ...EMPTY_BOOKS, accepted: 2, unmatched: 2, filtered: 1 },
+        balances: true,
+      });
+    });
+
+    it('does not balance while its delivery of a message may be missing', async () => {
+      const api = await withSubscription();
+      await recordMessage(api, { messageId: 'a', acceptedAt: NOON - 1, matched: 2 });
+      await recordAll(api, [{ messageId: 'a', subscriptionId: 's-2', status: 'delivered' }]);
+      expect(await booksAt(api, OF_SUBSCRIPTION)).toMatchObject({
+        books: { ...EMPTY_BOOKS, accepted: 1, unfinished: 1 },
+        balances: false,
+      });
+    });
+
+    it('is 404 for an unknown subscription, and reads the records of a deleted one on request', async () => {
+      const api = await withSubscription();
+      await recordMessage(api, { messageId: 'a', acceptedAt: NOON - 1 });
+      await recordAll(api, [{ messageId: 'a', subscriptionId: 's-3', status: 'delivered' }]);
+      expect(await api.call('GET', `${PATH}?subscription=s-3`)).toMatchObject({
+        status: 404,
+        body: faultOf('not_found'),
+      });
+      expect(await booksAt(api, `${PATH}?subscription=s-3&deleted=true`)).toMatchObject({
+        books: { matched: 1, delivered: 1 },
+        balances: true,
+      });
+    });
   });
 
   it.each([
+    ['subscription=a%20b', 'subscription'],
     ['since=soon', 'since'],
     ['until=2026-11-21', 'until'],
     ['since=2026-11-21T12:00:00Z&until=2026-11-21T12:00:00Z', 'until'],

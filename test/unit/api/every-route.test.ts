@@ -27,6 +27,8 @@ const ROUTES = [
   ['GET', '/v2/queues/{queue}/recoveries'],
   ['GET', '/v2/queues/{queue}/recoveries/id-1'],
   ['DELETE', '/v2/queues/{queue}/recoveries/id-1'],
+  ['GET', '/v2/queues/{queue}/recoveries/id-1/outcomes'],
+  ['GET', '/v2/queues/{queue}/subscriptions/id-1/deliveries'],
   ['GET', '/v2/queues/{queue}/messages/id-1/deliveries/id-2'],
   ['GET', '/v2/queues/{queue}/deliveries'],
   ['GET', '/v2/queues/{queue}/books'],

@@ -93,6 +93,25 @@ describe('posthaste deliveries', () => {
     );
   });
 
+  it('lists all deliveries of a subscription, following short pages', async () => {
+    const OF_SUBSCRIPTION = '/v2/queues/orders/subscriptions/s1/deliveries';
+    const all = { ...listed, status: 'delivered', messageType: 'order.created', deliveredAfterMs: 40 };
+    const api = await stubApi({
+      [`GET ${OF_SUBSCRIPTION}`]: (_, index) =>
+        index === 0
+          ? json({ deliveries: [], links: [{ rel: 'next', href: `${OF_SUBSCRIPTION}?marker=a` }] })
+          : page(all),
+    });
+    const args = ['--subscription', 's1', '--all', '--since', '2026-01-01T00:00:00Z', '--limit', '3'];
+    const { stdout } = await api.run(['deliveries', 'list', 'orders', ...args, '--json']);
+    expect(jsonLines(stdout)).toEqual([all]);
+    const searches = api.requests.map(({ path }) => new URL(path, api.url).searchParams);
+    expect(searches.map((search) => Object.fromEntries(search))).toEqual([
+      { since: AT, limit: '3' },
+      { since: AT, limit: '3', marker: 'a' },
+    ]);
+  });
+
   it('shows attempts and planned retries', async () => {
     const planned = [{ number: 2, phase: 'pre_backoff', dueAt: AT }];
     const view = { ...retrying, policySource: 'queue', planned };

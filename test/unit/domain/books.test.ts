@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  booksOfMatch,
   booksOfMessage,
   EMPTY_BOOKS,
   isBalanced,
@@ -50,6 +51,27 @@ describe('the reconciliation report', () => {
     const none = booksOfMessage({ matched: 0, filtered: 4, duplicates: 0 }, NO_DELIVERIES);
     expect(none).toEqual({ ...EMPTY_BOOKS, accepted: 1, unmatched: 1, filtered: 4 });
     expect(isBalanced(none)).toBe(true);
+  });
+
+  it.each([
+    ['delivered', { matched: 1, delivered: 1 }],
+    ['rejected', { matched: 1, rejected: 1 }],
+    ['exhausted', { matched: 1, exhausted: 1 }],
+    ['cancelled', { matched: 1, cancelled: 1 }],
+    ['pending', { matched: 1, pending: 1 }],
+    ['retrying', { matched: 1, pending: 1 }],
+    ['filtered', { unmatched: 1, filtered: 1 }],
+    ['unmatched', { unmatched: 1 }],
+  ] as const)('of one subscription counts a message that is %s, and balances', (match, counted) => {
+    const one = booksOfMatch({ duplicates: 2 }, match);
+    expect(one).toEqual({ ...EMPTY_BOOKS, accepted: 1, duplicates: 2, ...counted });
+    expect(isBalanced(one)).toBe(true);
+  });
+
+  it('of one subscription does not balance while a delivery may be missing', () => {
+    const one = booksOfMatch({ duplicates: 0 }, 'unfinished');
+    expect(one).toEqual({ ...EMPTY_BOOKS, accepted: 1, unfinished: 1 });
+    expect(isBalanced(one)).toBe(false);
   });
 
   it('does not balance until a message was sent to all subscriptions', () => {

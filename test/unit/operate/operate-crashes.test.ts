@@ -1,3 +1,4 @@
+import { outcomesOf, sumOfOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
 import { anExhausted, operateWorld, REQUESTED_AT } from '../../support/in-memory/operate-world.ts';
@@ -86,6 +87,13 @@ const worldWith = async (all: readonly Delivery[]): Promise<World> => {
   return world;
 };
 
+/** The outcomes of a recovery, read from its pages and the records of the deliveries. */
+const provenDeliveries = async ({ ports }: World, id: string) => {
+  const { items } = await ports.recoveries.keptPages('orders', id, { limit: 100 });
+  const pages = await Promise.all(items.map(({ keys }) => ports.deliveryListings.records(keys)));
+  return sumOfOutcomes(pages.flatMap(({ deliveries }) => outcomesOf(id, deliveries)));
+};
+
 const failedLater = anAttempt({ startedAt: REQUESTED_AT, durationMs: 1 });
 
 const exhausted = Array.from({ length: LISTED }, (_, index) =>
@@ -121,6 +129,9 @@ describe.each(FAILURES)('if any one call of an operation fails (%s)', (how) => {
         batch: [],
         deferred: [],
       });
+      expect(await provenDeliveries(world, recovery.id), `call ${at}`).toEqual([
+        expect.objectContaining({ total: SELECTED, open: SELECTED }),
+      ]);
       return isHit;
     });
     expect(calls).toBeGreaterThan(5 * SELECTED);

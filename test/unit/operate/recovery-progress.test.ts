@@ -130,6 +130,35 @@ describe('a recovery whose invocation crashes during a page', () => {
   });
 });
 
+describe('the pages of a recovery', () => {
+  it('contain each delivery once, however often it was deferred or received', async () => {
+    const { startRecovery, work, keep, ports, receive } = operateWorld();
+    for (let index = 0; index < 120; index += 1) {
+      const owed: Delivery['owed'] = index % 10 === 0 ? ['undeliverable'] : [];
+      await keep(anExhausted({ messageId: `m-${index}` }, { owed }));
+    }
+    const recovery = await startRecovery();
+    await Promise.all([receive(recovery.operation), receive(recovery.operation)]);
+    await work();
+    const { items } = await ports.recoveries.keptPages('orders', recovery.id, { limit: 100 });
+    expect(items.map(({ keys }) => keys.length)).toEqual([50, 50, 20]);
+    expect(new Set(items.flatMap(({ keys }) => keys.map(({ messageId }) => messageId))).size).toBe(120);
+    expect(await recovery.found()).toMatchObject({ found: 120, reopened: 108, pages: 3 });
+  });
+
+  it('are not stored for a recovery that an earlier version has begun', async () => {
+    const { startRecovery, work, ports, record, delivery } = await withOne();
+    const recovery = await startRecovery();
+    const { pages: _, ...earlier } = await recovery.found();
+    await ports.recoveries.save({ ...earlier, version: 2 });
+    await work();
+    expect(await recovery.found()).toMatchObject({ state: 'completed', reopened: 1 });
+    expect(await recovery.found()).not.toHaveProperty('pages');
+    expect((await record(delivery.key)).round).toBe(2);
+    expect(await ports.recoveries.keptPages('orders', recovery.id, { limit: 9 })).toEqual({ items: [] });
+  });
+});
+
 describe('a recovery that is stopped', () => {
   it('starts no other page and counts what was reopened', async () => {
     const { startRecovery, work, keep, ports, woken } = operateWorld();

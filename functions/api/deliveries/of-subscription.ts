@@ -1,0 +1,126 @@
+import * as z from 'zod';
+import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
+import type { MessageKey } from '../../../shared/domain/message/message.ts';
+import type { Clock } from '../../../shared/ports/clock.ts';
+import type { Deliveries } from '../../../shared/ports/deliveries.ts';
+import type { MessageListings, MessageRecords, MessageWindow } from '../../../shared/ports/messages.ts';
+import type { Page, PageRequest } from '../../../shared/ports/page.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
+import {
+  subscriptionDeliverySchema,
+  subscriptionDeliveryView,
+} from '../../../shared/wire/views/subscription-delivery.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields, windowOf } from '../fields.ts';
+import { linksSchema, nextLinks, pageFields } from '../paging.ts';
+import { queuePath, subscriptionName } from '../paths.ts';
+import { deletedSubscriptionField, existingQueue, existingSubscription } from '../queues/existing-queue.ts';
+import { parseWith } from '../request-json.ts';
+import { type AddRoute, json, withLinks } from '../route.ts';
+
+export function addSubscriptionDeliveriesRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2/queues/:queue/subscriptions/:subscription/deliveries',
+      id: 'listDeliveriesOfSubscription',
+      tag: 'deliveries',
+      summary: 'Lists all deliveries of a subscription, delivered ones too, newest message first',
+      description:
+        'Looks through the messages of the queue, so a page may be short, or empty, and still have a link to the next.',
+      query: subscriptionDeliveriesQuery,
+      answers: {
+        200: withLinks(
+          ['getDelivery', 'retryDelivery', 'cancelDelivery'],
+          {
+            message: '$response.body#/deliveries/0/messageId',
+            subscription: '$request.path.subscription',
+          },
+          json('A page of deliveries.', subscriptionDeliveriesSchema),
+        ),
+      },
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const { limit, marker, deleted, ...asked } = parseWith(
+        subscriptionDeliveriesQuery,
+        context.req.query(),
+      );
+      const { subscriptionId } = subscriptionName(context.req.param());
+      const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted });
+      await existingSubscription(dependencies, { queue, subscriptionId }, { deleted });
+      const window = { queue, ...windowOf(asked, dependencies.clock.now()) };
+      const request = { limit, ...(marker === undefined ? {} : { marker }) };
+      const page = await listOfSubscription(dependencies, window, subscriptionId, request);
+      const [since, until] = [timeText(window.since), timeText(window.until)];
+      const path = `${queuePath(queue)}/subscriptions/${subscriptionId}/deliveries`;
+      const answer: z.input<typeof subscriptionDeliveriesSchema> = {
+        deliveries: page.items.map(({ delivery, type }) => subscriptionDeliveryView(delivery, type)),
+        links: [...nextLinks(path, page, { limit, since, until, deleted })],
+      };
+      return context.json(answer);
+    },
+  );
+}
+
+export const subscriptionDeliveriesQuery = z
+  .strictObject({ ...pageFields, ...windowFields, ...deletedSubscriptionField })
+  .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
+
+export const subscriptionDeliveriesSchema = z.object({
+  deliveries: z.array(subscriptionDeliverySchema),
+  links: linksSchema,
+});
+
+type ListContext = {
+  clock: Pick<Clock, 'now'>;
+  messageListings: Pick<MessageListings, 'newest'>;
+  messageRecords: Pick<MessageRecords, 'find'>;
+  deliveries: Pick<Deliveries, 'find'>;
+};
+
+/** `type`: of the message. */
+type Found = { delivery: Delivery; type: string | undefined };
+
+/** Looks through no further messages after this time. */
+const LOOKING_MS = 3_000;
+
+/**
+ * The deliveries of a subscription in a window of messages, newest message first. A page is short if time ran out.
+ * @throws InvalidMarkerError
+ */
+async function listOfSubscription(
+  context: ListContext,
+  window: MessageWindow,
+  subscriptionId: string,
+  { limit, marker: from }: PageRequest,
+): Promise<Page<Found>> {
+  const { clock, messageListings } = context;
+  const startedAt = clock.now();
+  const items: Found[] = [];
+  let marker = from;
+  do {
+    // No more messages than there is room for: only the listing can create the marker after the last of them.
+    const page = await messageListings.newest(window, {
+      limit: limit - items.length,
+      ...(marker === undefined ? {} : { marker }),
+    });
+    const found = await Promise.all(
+      page.items.map(({ key }) => findOfSubscription(context, key, subscriptionId)),
+    );
+    items.push(...found.filter((one) => one !== undefined));
+    ({ marker } = page);
+  } while (marker !== undefined && items.length < limit && clock.now() - startedAt < LOOKING_MS);
+  return { items, ...(marker === undefined ? {} : { marker }) };
+}
+
+async function findOfSubscription(
+  { messageRecords, deliveries }: ListContext,
+  message: MessageKey,
+  subscriptionId: string,
+): Promise<Found | undefined> {
+  const record = await messageRecords.find(message);
+  const delivery = record && (await deliveries.find(deliveryKeyIn(record, subscriptionId)));
+  return delivery && { delivery, type: record.type };
+}

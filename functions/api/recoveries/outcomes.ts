@@ -1,0 +1,113 @@
+import * as z from 'zod';
+import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
+import {
+  outcomesOf,
+  sumOfOutcomes,
+  type RecoveryOutcomes,
+} from '../../../shared/domain/recovery/outcomes.ts';
+import type { Recovery } from '../../../shared/domain/recovery/recovery.ts';
+import type { Clock } from '../../../shared/ports/clock.ts';
+import type { DeliveryListings, Recoveries } from '../../../shared/ports/deliveries.ts';
+import {
+  recoveryOutcomesSchema,
+  recoveryOutcomesView,
+} from '../../../shared/wire/views/recovery-outcomes.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { linksSchema, nextLinks, pageFields } from '../paging.ts';
+import { parseWith } from '../request-json.ts';
+import { type AddRoute, json } from '../route.ts';
+import { existingRecovery, recoveriesPath } from './routes.ts';
+
+export function addRecoveryOutcomesRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2/queues/:queue/recoveries/:recovery/outcomes',
+      id: 'readRecoveryOutcomes',
+      tag: 'recoveries',
+      summary: 'Counts, per subscription, what became of the deliveries that a recovery reopened',
+      description:
+        'Counted from the records of the deliveries, in their present state. Many deliveries are split into pages: ' +
+        'follow `links` and add up the counts of each subscription. `known` is false for a recovery of an earlier ' +
+        'version of Posthaste, which did not store its deliveries.',
+      query: outcomesQuery,
+      answers: { 200: json('The counts, or one page of them.', outcomesAnswerSchema) },
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const { marker } = parseWith(outcomesQuery, context.req.query());
+      const recovery = await existingRecovery(dependencies, context.req.param());
+      const { outcomes, ...rest } = await readOutcomes(dependencies, recovery, marker);
+      const path = `${recoveriesPath(recovery.selection.queue)}/${recovery.id}/outcomes`;
+      const answer: z.input<typeof outcomesAnswerSchema> = {
+        known: recovery.pages !== undefined,
+        subscriptions: outcomes.map(recoveryOutcomesView),
+        links: [...nextLinks(path, rest, {})],
+      };
+      return context.json(answer);
+    },
+  );
+}
+
+const outcomesQuery = z.strictObject({ marker: pageFields.marker });
+
+export const outcomesAnswerSchema = z.object({
+  known: z.boolean(),
+  subscriptions: z.array(recoveryOutcomesSchema),
+  links: linksSchema,
+});
+
+type OutcomesContext = {
+  clock: Pick<Clock, 'now'>;
+  recoveries: Pick<Recoveries, 'keptPages'>;
+  deliveryListings: Pick<DeliveryListings, 'records'>;
+};
+
+/** Reads no further pages after this time, so that a command can show its progress. */
+const READING_MS = 5_000;
+
+/** Pages of a recovery that are read in parallel, each with one request for up to 50 records. */
+const PAGES = 10;
+
+/** An entry takes about 200 bytes of a response, which can have 6 MB. */
+const MAX_SUBSCRIPTIONS = 10_000;
+
+/**
+ * The present state of the deliveries that a recovery reopened. Out of time, it returns the counts of a part and a
+ * `marker` for the next part; the parts add up.
+ * @throws InvalidMarkerError, UnreadableRecordError
+ */
+export async function readOutcomes(
+  context: OutcomesContext,
+  { id, selection }: Recovery,
+  from: string | undefined,
+): Promise<{ outcomes: readonly RecoveryOutcomes[]; marker?: string }> {
+  const { clock, recoveries } = context;
+  const startedAt = clock.now();
+  let outcomes: readonly RecoveryOutcomes[] = [];
+  let marker = from;
+  do {
+    const page = await recoveries.keptPages(selection.queue, id, {
+      limit: PAGES,
+      ...(marker !== undefined && { marker }),
+    });
+    const read = await Promise.all(page.items.map(({ keys }) => readPage(context, id, keys)));
+    outcomes = sumOfOutcomes([...outcomes, ...read.flat()]);
+    ({ marker } = page);
+  } while (
+    marker !== undefined &&
+    clock.now() - startedAt < READING_MS &&
+    outcomes.length < MAX_SUBSCRIPTIONS
+  );
+  return { outcomes, ...(marker !== undefined && { marker }) };
+}
+
+async function readPage(
+  { deliveryListings }: OutcomesContext,
+  recoveryId: string,
+  keys: readonly DeliveryKey[],
+): Promise<RecoveryOutcomes[]> {
+  const { deliveries, unreadable } = await deliveryListings.records(keys);
+  for (const { error } of unreadable) throw error;
+  return outcomesOf(recoveryId, deliveries);
+}

@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { subscriptionDeliverySchema } from '../../../shared/wire/views/subscription-delivery.ts';
+import { aSubscription } from '../../support/builders.ts';
+import { anAttempt } from '../../support/delivery-builders.ts';
+import { faultOf, NOON } from './api-under-test.ts';
+import { apiWithOrders, recordAll, recordMessage } from './recorded.ts';
+
+const PATH = '/v2/queues/orders/subscriptions/s-1/deliveries';
+const HOUR = 3_600_000;
+
+const page = z.strictObject({
+  deliveries: z.array(subscriptionDeliverySchema.strict()),
+  links: z.array(z.strictObject({ rel: z.literal('next'), href: z.string() })),
+});
+
+const underTest = async (...overrides: Parameters<typeof apiWithOrders>) => {
+  const api = await apiWithOrders(...overrides);
+  await api.registry.addSubscription(aSubscription({ queue: 'orders', id: 's-1' }));
+  /** Records the message `m-<minute>`, accepted so many minutes before noon, with its delivery to a subscription. */
+  const record = async (
+    minute: number,
+    {
+      subscriptionId = 's-1',
+      type,
+      ...delivery
+    }: Parameters<typeof recordAll>[1][number] & { type?: string },
+  ): Promise<void> => {
+    const acceptedAt = NOON - minute * 60_000;
+    const messageId = `m-${minute}`;
+    await recordMessage(api, { messageId, acceptedAt, ...(type !== undefined && { type }) });
+    await recordAll(api, [{ messageId, subscriptionId, acceptedAt, ...delivery }]);
+  };
+  const list = async (path: string) => {
+    const { status, body } = await api.call('GET', path);
+    expect(status, path).toBe(200);
+    return page.parse(body);
+  };
+  return { ...api, record, list };
+};
+
+describe('GET /v2/queues/{queue}/subscriptions/{subscription}/deliveries', () => {
+  it('lists all deliveries of the last 24 hours, newest message first, with their times', async () => {
+    const { record, list } = await underTest();
+    await record(1, { status: 'pending', attempts: [] });
+    await record(24 * 60 + 1, { status: 'delivered' });
+    await record(2, { subscriptionId: 's-2', status: 'delivered' });
+    const at = NOON - 3 * 60_000;
+    const success = anAttempt({
+      number: 2,
+      outcome: 'delivered',
+      statusCode: 200,
+      startedAt: at + 5_000,
+      durationMs: 30,
+    });
+    await record(3, {
+      type: 'order.created',
+      status: 'delivered',
+      attempts: [anAttempt({ startedAt: at, durationMs: 120 }), success],
+    });
+    await record(4, { status: 'exhausted', reason: 'retries_exhausted', attempts: [anAttempt()] });
+    const { deliveries, links } = await list(PATH);
+    expect(links).toEqual([]);
+    expect(deliveries).toMatchObject([
+      { messageId: 'm-1', subscriptionId: 's-1', status: 'pending', attemptCount: 0 },
+      {
+        messageId: 'm-3',
+        status: 'delivered',
+        messageType: 'order.created',
+        attemptCount: 2,
+        lastAttempt: { number: 2, outcome: 'delivered', statusCode: 200 },
+        durationMs: 30,
+        deliveredAfterMs: 5_030,
+      },
+      { messageId: 'm-4', status: 'exhausted', reason: 'retries_exhausted', durationMs: 120 },
+    ]);
+    expect(deliveries[0]).not.toHaveProperty('durationMs');
+    expect(deliveries[2]).not.toHaveProperty('deliveredAfterMs');
+  });
+
+  it('measures a success that came after its lease was lost, and never less than nothing', async () => {
+    const { record, list } = await underTest();
+    const success = { outcome: 'delivered', durationMs: 40 } as const;
+    const late = anAttempt({ ...success, startedAt: NOON - 60_000 + 9_000 });
+    await record(1, { status: 'delivered', attempts: [anAttempt()], lateResults: [late] });
+    // The clocks of two functions differ.
+    const early = anAttempt({ ...success, startedAt: NOON - 2 * 60_000 - 500 });
+    await record(2, { status: 'delivered', attempts: [early] });
+    expect((await list(PATH)).deliveries).toMatchObject([
+      { deliveredAfterMs: 9_040, durationMs: 120 },
+      { deliveredAfterMs: 0 },
+    ]);
+  });
+
+  it('fills each page from the messages of the queue, and goes on through links', async () => {
+    const { record, list } = await underTest();
+    for (let minute = 1; minute <= 60; minute += 1)
+      await record(minute, { subscriptionId: minute % 3 === 0 ? 's-1' : 's-2', status: 'delivered' });
+    const seen: string[][] = [];
+    const until = new Date(NOON - 60_000).toISOString();
+    for (let path: string | undefined = `${PATH}?limit=8&until=${until}`; path !== undefined;) {
+      const { deliveries, links } = await list(path);
+      seen.push(deliveries.map(({ messageId }) => messageId));
+      path = links[0]?.href;
+    }
+    expect(seen.flat()).toEqual(Array.from({ length: 20 }, (_, index) => `m-${3 * index + 3}`));
+    expect(seen.map((messages) => messages.length)).toEqual([8, 8, 4]);
+  });
+
+  it('ends a page early if time runs out', async () => {
+    let now = NOON;
+    const { record, list } = await underTest({
+      clock: { now: () => (now += 2_000), sleep: () => Promise.resolve() },
+    });
+    for (let minute = 1; minute <= 20; minute += 1)
+      await record(minute, { subscriptionId: 's-2', status: 'delivered' });
+    await record(30, { status: 'delivered' });
+    const { deliveries, links } = await list(`${PATH}?limit=5&since=${new Date(NOON - HOUR).toISOString()}`);
+    expect(deliveries).toEqual([]);
+    expect(links).toHaveLength(1);
+  });
+
+  it('is 404 for an unknown queue or subscription, and reads the records of a deleted one on request', async () => {
+    const { call, record, list } = await underTest();
+    await record(1, { subscriptionId: 's-3', status: 'delivered' });
+    for (const path of [
+      '/v2/queues/bills/subscriptions/s-1/deliveries',
+      PATH.replace('s-1', 's-3'),
+      PATH.replace('s-1', 'not%20an%20id'),
+    ])
+      expect(await call('GET', path), path).toMatchObject({ status: 404, body: faultOf('not_found') });
+    const { deliveries } = await list(`${PATH.replace('s-1', 's-3')}?deleted=true`);
+    expect(deliveries).toMatchObject([{ messageId: 'm-1', subscriptionId: 's-3' }]);
+  });
+
+  it.each([
+    ['limit=0', 'limit'],
+    ['limit=101', 'limit'],
+    ['marker=tampered', 'marker'],
+    ['since=soon', 'since'],
+    ['since=2026-11-21T12:00:00Z&until=2026-11-21T12:00:00Z', 'until'],
+    ['since=2025-10-01T00:00:00Z', 'since'],
+    ['status=delivered', 'status'],
+  ])('refuses ?%s and names %s', async (query, field) => {
+    const { call } = await underTest();
+    expect(await call('GET', `${PATH}?${query}`)).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', field),
+    });
+  });
+});
