@@ -116,6 +116,16 @@ describe.concurrent('a fan-out of ten on the deployed system', () => {
     );
     expect(books).toMatchObject({ accepted: 1, matched: 10, delivered: 10, pending: 0 });
     expect(balances).toBe(true);
+
+    for (const id of ids.slice(0, 2)) {
+      expect(await asJson(`/v2/queues/${queue}/books?since=${since}&subscription=${id}`)).toMatchObject({
+        books: { accepted: 1, matched: 1, delivered: 1, unfinished: 0 },
+        balances: true,
+      });
+      expect(await asJson(`/v2/queues/${queue}/subscriptions/${id}/deliveries`)).toMatchObject({
+        deliveries: [{ messageId: 'm', subscriptionId: id, attemptCount: id === failingId ? 2 : 1 }],
+      });
+    }
   });
 
   it('moves a delivery to a separate record when it is retried manually after its success', async () => {

@@ -111,6 +111,11 @@ describe.concurrent('a recovery on the deployed system', () => {
       skipped: {},
     });
     await eventually('every delivery', async () => ((await undelivered(queue)) === 0 ? true : undefined));
+    expect(await answerOf('GET', `/v2/queues/${queue}/recoveries/${id}/outcomes`)).toMatchObject({
+      known: true,
+      subscriptions: [{ total: count, delivered: count, failed: 0, open: 0 }],
+      links: [],
+    });
     const ids = receiver.received(path).map(({ headers }) => headers['webhook-id']);
     expect(ids).toHaveLength(2 * count);
     expect(new Set(ids.slice(count)).size).toBe(count);
