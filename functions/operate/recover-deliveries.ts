@@ -51,15 +51,11 @@ export async function recoverDeliveries(
   operation: RecoveryOperation,
   remaining: TimeLeft,
 ): Promise<void> {
-  const { recoveries } = context.ports;
-  let recovery = await recoveries.find(operation.queue, operation.recoveryId);
+  let recovery = await context.ports.recoveries.find(operation.queue, operation.recoveryId);
   if (recovery === undefined) await awaitRecord(context, operation);
   let keptPages = 0;
   while (recovery?.state === 'running') {
-    if (isNewPage(recovery, keptPages)) {
-      await recoveries.keepPage(recovery);
-      keptPages = recovery.pages;
-    }
+    keptPages = await keepNewPage(context, recovery, keptPages);
     const progress = remaining() < PAGE_MS ? { waitSeconds: 0 } : await advance(context, recovery, remaining);
     if ('waitSeconds' in progress) {
       await continueLater(context, operation, progress.waitSeconds);
@@ -71,12 +67,18 @@ export async function recoverDeliveries(
 }
 
 /**
- * Whether the batch is a page that this invocation did not store yet. It must be stored before its first delivery
- * changes; afterwards the batch is only the rest of the page, and storing it again is a no-op.
+ * Stores the batch if it is a page that this invocation did not store yet, and returns the number of pages stored. A
+ * page is stored before its first delivery changes; when only its rest is left, storing it again is a no-op.
  */
-function isNewPage(recovery: Recovery, keptPages: number): recovery is Recovery & { pages: number } {
+async function keepNewPage(
+  { ports }: OperateContext,
+  recovery: Recovery,
+  keptPages: number,
+): Promise<number> {
   const { pages = 0, looks, batch } = recovery;
-  return pages > keptPages && looks === 0 && batch.length > 0;
+  if (pages <= keptPages || looks > 0 || batch.length === 0) return keptPages;
+  await ports.recoveries.keepPage({ ...recovery, pages });
+  return pages;
 }
 
 /** The current record, or the seconds until another message continues. */

@@ -5,6 +5,7 @@ import { ttlAttribute } from '../../shared/config/tables.ts';
 import { deployment } from '../support/deployment.ts';
 import { clientLosingAResponse } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
+import { aDeliveryKey } from '../support/delivery-builders.ts';
 import { aRecovery } from '../support/recovery-builders.ts';
 import { describeRecoveriesContract } from './recoveries.contract.ts';
 

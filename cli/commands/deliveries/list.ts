@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import { openApi } from '../../api/api-client.ts';
+import type { ApiClient } from '../../api/api-request.ts';
 import {
   deliveriesOfMessage,
   deliveriesOfSubscription,
@@ -54,12 +55,8 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
         return;
       }
       const filter = givenFilter({ status, subscription, since, until, deleted });
-      const most = { most: limit ?? 100 };
-      const found =
-        all === true && subscription !== undefined
-          ? deliveriesOfSubscription(api, { queue, subscriptionId: subscription }, filter, most)
-          : listDeliveries(api, queue, filter, most);
-      await printList(terminal, found, { ...form, rowOf });
+      const list = all === true ? listAll : listDeliveries;
+      await printList(terminal, list(api, queue, filter, { most: limit ?? 100 }), { ...form, rowOf });
     });
   onDeployment(addDeliveryFilter(command), {
     json: 'one delivery per line, as in the API',
@@ -69,6 +66,15 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
       'deliveries list orders --subscription 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11 --all',
     ],
   });
+}
+
+function listAll(
+  api: ApiClient,
+  queue: string,
+  { subscription: subscriptionId = '', ...filter }: DeliveryFilter,
+  most: { most: number },
+): AsyncGenerator<ListedDelivery> {
+  return deliveriesOfSubscription(api, { queue, subscriptionId }, filter, most);
 }
 
 /** The filter without options that were not given. */

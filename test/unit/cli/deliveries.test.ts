@@ -65,16 +65,7 @@ const ONE = '/v2/queues/orders/messages/m1/deliveries/s1';
 describe('posthaste deliveries', () => {
   it('lists the deliveries of a queue with all filters of the API', async () => {
     const api = await stubApi({ [OF_QUEUE]: () => page(listed) });
-    const args = [
-      '--status',
-      'retrying',
-      '--subscription',
-      's1',
-      '--since',
-      '2026-01-01T00:00:00Z',
-      '--limit',
-      '3',
-    ];
+    const args = '--status retrying --subscription s1 --since 2026-01-01T00:00:00Z --limit 3'.split(' ');
     const { stdout } = await api.run(['deliveries', 'list', 'orders', ...args, '--json']);
     expect(jsonLines(stdout)).toEqual([listed]);
     expect(Object.fromEntries(new URL(api.requests[0]?.path ?? '', api.url).searchParams)).toEqual({
@@ -105,11 +96,9 @@ describe('posthaste deliveries', () => {
     const args = ['--subscription', 's1', '--all', '--since', '2026-01-01T00:00:00Z', '--limit', '3'];
     const { stdout } = await api.run(['deliveries', 'list', 'orders', ...args, '--json']);
     expect(jsonLines(stdout)).toEqual([all]);
-    const searches = api.requests.map(({ path }) => new URL(path, api.url).searchParams);
-    expect(searches.map((search) => Object.fromEntries(search))).toEqual([
-      { since: AT, limit: '3' },
-      { since: AT, limit: '3', marker: 'a' },
-    ]);
+    const searches = api.requests.map(({ path }) => new URL(path, api.url).search);
+    const first = `?since=${encodeURIComponent(AT)}&limit=3`;
+    expect(searches).toEqual([first, `${first}&marker=a`]);
   });
 
   it('shows attempts and planned retries', async () => {
