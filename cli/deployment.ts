@@ -58,6 +58,9 @@ async function deployedInAws(chosen: string | undefined): Promise<Deployment> {
   // Loaded only here: commands on a local deployment do not need this SDK client.
   const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
   const cloudFormation = new CloudFormation();
+  await cloudFormation.config.region().catch((cause: unknown) => {
+    throw new Problem(noRegionText(chosen), { cause });
+  });
   const stacks = [`${name}Pipeline`, `${name}State`];
   const outputs = await Promise.all(stacks.map((stack) => outputsOf(cloudFormation, stack, chosen)));
   try {
@@ -70,6 +73,12 @@ async function deployedInAws(chosen: string | undefined): Promise<Deployment> {
       { cause },
     );
   }
+}
+
+function noRegionText(chosen: string | undefined): string {
+  return chosen === undefined
+    ? 'No local deployment runs, and no AWS region is set. Run npm start in another terminal, or set AWS_REGION or AWS_PROFILE.'
+    : `No AWS region is set, so the deployment ${chosen} cannot be looked up. Set AWS_REGION or AWS_PROFILE.`;
 }
 
 async function outputsOf(

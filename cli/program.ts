@@ -51,6 +51,11 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await import('./commands/recover/recover.ts')).addRecoverCommands,
   },
   {
+    name: 'deadletters',
+    description: 'List, show and delete dead letters and undeliverable notices.',
+    load: async () => (await import('./commands/deadletters/dead-letters.ts')).addDeadLetterCommands,
+  },
+  {
     name: 'redrive',
     description: 'Send dead letters back to their queues, and retry undeliverable deliveries.',
     load: async () => (await import('./commands/redrive/redrive.ts')).addRedrive,

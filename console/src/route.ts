@@ -12,6 +12,7 @@ export type Route =
   | { page: 'replay'; queue?: string; query: Query }
   | { page: 'books'; queue?: string; query: Query }
   | { page: 'designer'; query: Query }
+  | { page: 'dead-letters'; query: Query }
   | { page: 'unknown' };
 
 /** The query of an address. Undefined values are left out. */
@@ -46,6 +47,7 @@ function withoutQueue(page: string | undefined, query: Query): Route {
     case 'replay':
     case 'books':
     case 'designer':
+    case 'dead-letters':
       return { page, query };
     default:
       return { page: 'unknown' };
@@ -114,6 +116,7 @@ export function hrefTo(route: Exclude<Route, { page: 'unknown' }>): string {
       return `#${path}${searchOf(route.query)}`;
     }
     case 'designer':
-      return `#/designer${searchOf(route.query)}`;
+    case 'dead-letters':
+      return `#/${route.page}${searchOf(route.query)}`;
   }
 }

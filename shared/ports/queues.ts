@@ -50,19 +50,21 @@ export interface Undeliverables {
   send(notice: UndeliverableNotice): Promise<void>;
 }
 
-/** A dead-letter queue, for redrives. */
+/** Approximate SQS counts, which lag by up to a minute. `hidden`: received by a program that has not removed them yet. */
+export type DeadLetterCounts = { visible: number; hidden: number };
+
+/** A dead-letter queue, for redrives and for looks that change nothing. */
 export interface DeadLetterQueue {
   /**
-   * Up to `limit` dead letters, hidden from other receivers for five minutes. An empty result does not mean an empty
-   * queue: SQS may miss some.
+   * Up to `limit` dead letters, hidden from other receivers for `hiddenSeconds`. An empty result does not mean an
+   * empty queue: SQS may miss some.
    */
-  receive(limit: number): Promise<readonly DeadLetter[]>;
+  receive(limit: number, hiddenSeconds: number): Promise<readonly DeadLetter[]>;
   /** @throws if some could not be removed; they become visible again. */
   remove(deadLetters: readonly ReceivedDeadLetter[]): Promise<void>;
   /** Makes the messages visible again. A visible message is not an error. */
   release(deadLetters: readonly ReceivedDeadLetter[]): Promise<void>;
-  /** Approximate count, including hidden ones; SQS lags by up to a minute. */
-  count(): Promise<number>;
+  counts(): Promise<DeadLetterCounts>;
 }
 
 /** The queues that functions consume, for redrives. */

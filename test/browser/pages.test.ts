@@ -1,6 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { consoleInfoSchema } from '../../shared/wire/views/console.ts';
+import {
+  consoleInfoSchema,
+  type DeadLetterCounts,
+  type DeadLetterLook,
+} from '../../shared/wire/views/console.ts';
 import { busyConsole, type BusyConsole } from './busy-console.ts';
 import { inBrowser } from './chromium.ts';
 import {
@@ -22,6 +26,27 @@ const PICTURED: ReadonlySet<string> = new Set([
   'books-light',
 ]);
 
+const COUNTS: DeadLetterCounts = { queues: [{ which: 'ingress', visible: 340, hidden: 12 }] };
+
+const A_LOOK: DeadLetterLook = {
+  deadLetters: ['0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c10', '8f9d1f0a-64a4-4d38-9c0f-2f4b7b0f9a11'].map((id) => ({
+    which: 'ingress',
+    id,
+    sentAt: new Date(Date.now() - 3_600_000).toISOString(),
+    receives: 2,
+    reason: 'unknown_queue',
+    queue: 'ordres',
+    messageId: 'order-4711',
+    subscriptionIds: [],
+    bytes: 47,
+    excerpt: '{"queue":"ordres","id":"order-4711","data":{"total":1250}}',
+  })),
+  total: 340,
+  complete: false,
+  hidden: 12,
+  hiddenUntil: new Date(Date.now() + 300_000).toISOString(),
+};
+
 /** Each page with its address and a text that appears only when it has loaded. */
 const pagesOf = ({ billing }: BusyConsole): [name: string, hash: string, loaded: string][] => [
   ['overview', '#/', '1 subscription is failing'],
@@ -34,6 +59,7 @@ const pagesOf = ({ billing }: BusyConsole): [name: string, hash: string, loaded:
   ['designer', '#/designer?queue=orders', '1 h 42 min'],
   ['replay', '#/queues/orders/replay', '4 message expired'],
   ['books', '#/queues/orders/books', 'Balanced:'],
+  ['dead letters', '#/dead-letters', 'unknown_queue'],
   ['choice', '#/books', 'stock.eu-1'],
   ['nowhere', '#/no/such/page', 'Page not found'],
 ];
@@ -48,6 +74,10 @@ inBrowser('the pages of the console', () => {
       const info: unknown = await (await route.fetch()).json();
       await route.fulfill({ json: { ...consoleInfoSchema.parse(info), deployment: 'Posthaste' } });
     });
+    // Only a deployment has the SQS queues.
+    await page.route(/\/api-local\/dead-letters/, (route) =>
+      route.fulfill({ json: route.request().url().includes('/ingress') ? A_LOOK : COUNTS }),
+    );
     await page.goto(there().url);
     for (const [name, hash, loaded] of pagesOf(there())) {
       await goTo(page, hash);

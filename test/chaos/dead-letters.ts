@@ -6,7 +6,8 @@ import {
   readIngressDeadLetter,
   readOperationDeadLetter,
 } from '../../shared/wire/jobs/dead-letter.ts';
-import { redrive } from '../../cli/commands/redrive/redrive-dead-letters.ts';
+import { sendBack } from '../../cli/dead-letters/change.ts';
+import { processDeadLetters } from '../../cli/dead-letters/process-dead-letters.ts';
 import { messagesOn, type System } from './deployed-system.ts';
 
 const sleep = (milliseconds: number): Promise<void> => pause(milliseconds);
@@ -28,15 +29,17 @@ export const redriveAll = async (system: System, signal: AbortSignal): Promise<n
   let redriven = 0;
   for (const { queueUrl, read } of sources) {
     if ((await messagesOn(system, queueUrl)) === 0) continue;
-    const result = await redrive(
+    const result = await processDeadLetters(
+      { clock: { sleep }, deadLetters: sqsDeadLetterQueue({ sqs, queueUrl, sleep }) },
       {
-        clock: { sleep },
-        deadLetters: sqsDeadLetterQueue({ sqs, queueUrl, sleep }),
-        workQueues: sqsWorkQueues({ sqs, sleep, random: Math.random }, urls),
+        read,
+        handle: sendBack(sqsWorkQueues({ sqs, sleep, random: Math.random }, urls)),
+        startedAt: Date.now(),
+        signal,
+        onProgress: () => undefined,
       },
-      { read, startedAt: Date.now(), signal, onProgress: () => undefined },
     );
-    redriven += result.redriven;
+    redriven += result.handled;
   }
   return redriven;
 };

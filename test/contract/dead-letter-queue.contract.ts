@@ -8,10 +8,12 @@ export type DeadLetterQueueUnderTest = {
   put: (body: string, attributes?: DeadLetterAttributes) => Promise<string>;
 };
 
+const HIDDEN_SECONDS = 60;
+
 const receiveAll = async (queue: DeadLetterQueue): Promise<DeadLetter[]> => {
   const letters: DeadLetter[] = [];
   for (;;) {
-    const received = await queue.receive(50);
+    const received = await queue.receive(50, HIDDEN_SECONDS);
     if (received.length === 0) return letters;
     letters.push(...received);
   }
@@ -35,8 +37,8 @@ export const describeDeadLetterQueueContract = (
   describe.concurrent(`a dead-letter queue ${name}`, () => {
     it('receives nothing while it is empty', async () => {
       const { queue } = await make();
-      expect(await queue.receive(50)).toEqual([]);
-      expect(await queue.count()).toBe(0);
+      expect(await queue.receive(50, HIDDEN_SECONDS)).toEqual([]);
+      expect(await queue.counts()).toEqual({ visible: 0, hidden: 0 });
       await queue.release([]);
       await queue.remove([]);
     });
@@ -50,18 +52,19 @@ export const describeDeadLetterQueueContract = (
       };
       const from = Date.now();
       const id = await put('{"ü": 🐘', attributes);
-      const [letter] = await queue.receive(1);
+      const [letter] = await queue.receive(1, HIDDEN_SECONDS);
       expect(letter).toMatchObject({ id, body: '{"ü": 🐘', attributes });
+      expect(letter?.receives).toBe(1);
       expect(letter?.sentAt).toBeGreaterThanOrEqual(from - 1000);
       expect(letter?.sentAt).toBeLessThanOrEqual(Date.now() + 1000);
     });
 
     it('receives more than ten at once, at most as many as requested, each once', async () => {
       const { queue, ids } = await filled(25);
-      const first = await queue.receive(13);
+      const first = await queue.receive(13, HIDDEN_SECONDS);
       expect(first.length).toBeLessThanOrEqual(13);
       expect(idsOf([...first, ...(await receiveAll(queue))])).toEqual(ids);
-      expect(await queue.count()).toBe(25);
+      expect(await queue.counts()).toEqual({ visible: 0, hidden: 25 });
     });
 
     it('receives a released dead letter again, which can then be removed', async () => {
@@ -70,7 +73,7 @@ export const describeDeadLetterQueueContract = (
       const again = await receiveAll(queue);
       expect(idsOf(again)).toEqual(ids);
       await queue.remove(again);
-      expect(await queue.count()).toBe(0);
+      expect(await queue.counts()).toEqual({ visible: 0, hidden: 0 });
     });
 
     it('never receives a removed dead letter again, and ignores its release', async () => {
@@ -80,7 +83,7 @@ export const describeDeadLetterQueueContract = (
       await queue.remove([gone]);
       await queue.release([gone, ...others]);
       expect(idsOf(await receiveAll(queue))).toEqual(idsOf(others));
-      expect(await queue.count()).toBe(2);
+      expect(await queue.counts()).toEqual({ visible: 0, hidden: 2 });
     });
   });
 };

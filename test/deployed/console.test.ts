@@ -1,15 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { awsEnvironment, plainEnvironment } from '../../local/local-aws.ts';
+import { encodeOperation } from '../../shared/wire/jobs/operation.ts';
 import { callApi, finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
 import { NO_RETRIES } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { apiEnvironment } from '../unit/cli/run-command.ts';
+import { send } from '../support/sqs-messages.ts';
 import { inBrowser, launchChromium } from '../browser/chromium.ts';
 import { startConsoleCommand, type RunningConsole } from '../browser/console-command.ts';
 import { axeViolations, goTo, openPage } from '../browser/console-page.ts';
+
+const { apiUrl, endpoint, operationDeadLetterUrl } = deployment.endpoints;
 
 const MARKUP = '<img src=x onerror="document.title=1"><b>bold</b>';
 
@@ -28,7 +32,14 @@ inBrowser('the console on the deployed system', () => {
   beforeAll(async () => {
     [browser, served, receiver] = await Promise.all([
       launchChromium(),
-      startConsoleCommand(apiEnvironment(deployment.endpoints.apiUrl, deployment.endpoints)),
+      startConsoleCommand(
+        {
+          ...plainEnvironment(),
+          ...awsEnvironment(endpoint, deployment.endpoints),
+          POSTHASTE_API_URL: apiUrl,
+        },
+        ['--deployment', 'Posthaste'],
+      ),
       startReceiver(),
     ]);
   });
@@ -181,6 +192,42 @@ inBrowser('the console on the deployed system', () => {
       .getByRole('link', { name: /1\s*delivered/ })
       .click();
     await page.getByRole('link', { name: message }).waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it('looks at dead letters, shows one, redrives one and deletes one', async () => {
+    const queue = `console-dead-${randomUUID().slice(0, 8)}`;
+    const operation = { kind: 'recovery', queue, recoveryId: randomUUID(), orderedAt: Date.now() } as const;
+    await send(operationDeadLetterUrl, `${MARKUP} ${queue}`, { reason: 'not_json' });
+    await send(operationDeadLetterUrl, encodeOperation(operation), { reason: 'not_json' });
+    const { page, faults, close } = await openPage(browser, served.url);
+    await goTo(page, '#/dead-letters?which=operation');
+    await page.getByLabel('Reason').fill('not_json');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    const rowOf = (text: string) => page.getByRole('row').filter({ hasText: text });
+    const [garbage, redrivable] = [rowOf(`${MARKUP} ${queue}`), rowOf(operation.recoveryId)];
+    // Other tests look at the same queue, which hides its messages for moments.
+    await eventually('both dead letters', async () => {
+      await page.getByRole('button', { name: 'Look again' }).click();
+      await page.locator('.skeleton').waitFor({ state: 'detached' });
+      return (await garbage.count()) + (await redrivable.count()) === 2 ? true : undefined;
+    });
+    expect(await axeViolations(page)).toEqual([]);
+    await garbage.getByRole('button', { name: 'Show' }).click();
+    await page.getByRole('dialog').getByText(MARKUP).waitFor();
+    await page.getByRole('button', { name: 'Close' }).click();
+
+    const change = async (row: typeof garbage, verb: string, result: string) => {
+      await row.getByRole('checkbox').check();
+      await page.getByRole('button', { name: `${verb} 1 dead letter` }).click();
+      await page.getByRole('dialog').getByRole('button', { name: verb, exact: true }).click();
+      await page.getByText(result).waitFor();
+      await page.getByRole('button', { name: 'Done' }).click();
+      await row.waitFor({ state: 'detached' });
+    };
+    await change(redrivable, 'Redrive', '1 redriven.');
+    await change(garbage, 'Delete', '1 deleted.');
     expect(faults).toEqual([]);
     await close();
   });

@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { execFile } from 'node:child_process';
-import { PurgeQueueCommand, ReceiveMessageCommand, type Message } from '@aws-sdk/client-sqs';
+import {
+  ChangeMessageVisibilityCommand,
+  PurgeQueueCommand,
+  ReceiveMessageCommand,
+  type Message,
+} from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { projectNode, projectRoot } from '../../local/install/paths.mjs';
@@ -13,14 +18,15 @@ import { eventually } from '../support/eventually.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { publish, send, taken } from '../support/sqs-messages.ts';
 
-const { ingressQueueUrl, ingressDeadLetterUrl, deliveryDeadLetterUrl, endpoint } = deployment.endpoints;
+const { ingressQueueUrl, ingressDeadLetterUrl, deliveryDeadLetterUrl, operationDeadLetterUrl, endpoint } =
+  deployment.endpoints;
 
 let receiver: Receiver;
 
 beforeAll(async () => {
   receiver = await startReceiver();
   // Removes dead letters of earlier tests. No other test uses these queues at the same time (vitest.config.ts).
-  for (const QueueUrl of [ingressDeadLetterUrl, deliveryDeadLetterUrl])
+  for (const QueueUrl of [ingressDeadLetterUrl, deliveryDeadLetterUrl, operationDeadLetterUrl])
     await deployment.sqs.send(new PurgeQueueCommand({ QueueUrl }));
 });
 
@@ -33,18 +39,25 @@ const summary = z.strictObject({
   redriven: z.int(),
   skipped: z.int(),
   left: z.int(),
+  hidden: z.int(),
 });
 
-/** Runs `posthaste redrive` and returns its summary. */
-const redrive = (...args: string[]): Promise<z.infer<typeof summary>> =>
-  new Promise((resolve, reject) => {
-    const command = ['cli/posthaste.ts', 'redrive', ...args, '--deployment', 'Posthaste', '--json'];
+/** Runs the command and returns its exit status and output. */
+const posthaste = (...args: string[]): Promise<{ status: unknown; stdout: string; stderr: string }> =>
+  new Promise((resolve) => {
+    const command = ['cli/posthaste.ts', ...args, '--deployment', 'Posthaste', '--json'];
     const env = { ...plainEnvironment(), ...awsEnvironment(endpoint, deployment.endpoints) };
     execFile(projectNode, command, { cwd: projectRoot, env }, (error, stdout, stderr) => {
-      if (error === null) resolve(summary.parse(JSON.parse(stdout)));
-      else reject(new Error(stderr, { cause: error }));
+      resolve({ status: error === null ? 0 : error.code, stdout, stderr });
     });
   });
+
+/** Runs `posthaste redrive` and returns its summary. */
+const redrive = async (...args: string[]): Promise<z.infer<typeof summary>> => {
+  const { status, stdout, stderr } = await posthaste('redrive', ...args);
+  if (status !== 0) throw new Error(stderr + stdout);
+  return summary.parse(JSON.parse(stdout));
+};
 
 /** Waits for a dead letter and leaves it where it is. */
 const findDeadLetter = (isWanted: (message: Message) => boolean): Promise<Message> =>
@@ -114,5 +127,32 @@ describe.concurrent('posthaste redrive on the deployed system', () => {
     expect(await eventually('a request', () => Promise.resolve(idsAt(`/${queue}`)[0]))).toBe('dead');
     const left = await taken(deliveryDeadLetterUrl, ({ Body }) => Body === garbage);
     expect(textOf(left, 'reason')).toBe('not_json');
+  });
+
+  it('lists, shows and deletes a dead letter, and says so while another program hides it', async () => {
+    const body = `garbage ${randomUUID()}`;
+    const id = await send(operationDeadLetterUrl, body, { reason: 'not_json', 'x-api-key': 'geheim' });
+    const listed = await posthaste('deadletters', 'list', 'operation', '--reason', 'not_json');
+    expect(JSON.parse(listed.stdout)).toMatchObject({ id, reason: 'not_json', receives: 1, excerpt: body });
+    // The look has released it.
+    const shown = await posthaste('deadletters', 'show', 'operation', id.slice(0, 8));
+    expect(JSON.parse(shown.stdout)).toMatchObject({ id, body, attributes: { 'x-api-key': '***' } });
+
+    const queue = { QueueUrl: operationDeadLetterUrl };
+    const { Messages: [held] = [] } = await deployment.sqs.send(
+      new ReceiveMessageCommand({ ...queue, VisibilityTimeout: 300 }),
+    );
+    const unseen = await posthaste('redrive', 'operation');
+    expect(unseen.status).toBe(1);
+    expect(JSON.parse(unseen.stdout)).toMatchObject({ redriven: 0, left: 0, hidden: 1 });
+    const visible = { ReceiptHandle: held?.ReceiptHandle, VisibilityTimeout: 0 };
+    await deployment.sqs.send(new ChangeMessageVisibilityCommand({ ...queue, ...visible }));
+
+    const deleted = await posthaste('deadletters', 'delete', 'operation', '--id', id, '--yes');
+    expect(JSON.parse(deleted.stdout)).toMatchObject({ deleted: 1, hidden: 0 });
+    expect(JSON.parse((await posthaste('redrive', 'operation')).stdout)).toMatchObject({
+      left: 0,
+      hidden: 0,
+    });
   });
 });

@@ -4,10 +4,18 @@ import type { ConsoleInfo } from '../../../shared/wire/views/console.ts';
 import { type ApiAccess, CredentialsProblem } from '../../api/api-access.ts';
 import { apiClient } from '../../api/api-client.ts';
 import { adviceFor, ApiRefusal } from '../../api/api-refusal.ts';
+import type { DeadLetterAccess } from '../../dead-letters/dead-letter-access.ts';
 import { failureText } from '../../failure-text.ts';
 
 /** The deployment that the console shows, or the reason for its absence. */
-export type ConsoleTarget = { kind: 'deployment'; access: ApiAccess } | { kind: 'none'; reason: string };
+export type ConsoleTarget =
+  | {
+      kind: 'deployment';
+      access: ApiAccess;
+      /** The dead-letter queues. @throws Problem if only the API is known */
+      deadLetters: () => Promise<DeadLetterAccess>;
+    }
+  | { kind: 'none'; reason: string };
 
 /** The same poll interval as in `deliveries watch`. */
 const POLLING = { floorSeconds: 1, ceilingSeconds: 10, exponent: 2 };

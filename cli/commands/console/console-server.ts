@@ -4,6 +4,7 @@ import { forward, relay } from '../../loopback/forward.ts';
 import { startLoopbackServer, type Exchange, type LoopbackServer } from '../../loopback/loopback-server.ts';
 import { refusalOf, refuse, type Refusal } from '../../loopback/refusal.ts';
 import { consoleInfo, type ConsoleTarget } from './console-info.ts';
+import { answerBy, DEAD_LETTERS, deadLetterRoutes } from './dead-letter-routes.ts';
 import { explainRefusal } from './gateway-answer.ts';
 import { servePage, STRICT_HEADERS, type PageFiles } from './page-files.ts';
 import { hasToken, newToken } from './page-token.ts';
@@ -26,11 +27,15 @@ export type ConsoleOptions = {
  */
 export async function startConsole({ page, target, port: wanted }: ConsoleOptions): Promise<LoopbackServer> {
   const token = newToken();
+  const stopped = new AbortController();
+  const deadLetters =
+    target.kind === 'deployment' ? deadLetterRoutes(target.deadLetters, stopped.signal) : undefined;
   const server = await startLoopbackServer(async (exchange) => {
     const { request, response, port } = exchange;
     for (const [name, value] of Object.entries(STRICT_HEADERS)) response.setHeader(name, value);
     const { url = '/' } = request;
-    if (url !== INFO && !url.startsWith(`${API}/`)) {
+    const isOnDeadLetters = url.startsWith(DEAD_LETTERS);
+    if (url !== INFO && !isOnDeadLetters && !url.startsWith(`${API}/`)) {
       servePage(page, exchange);
       return;
     }
@@ -38,9 +43,18 @@ export async function startConsole({ page, target, port: wanted }: ConsoleOption
     const refusal = pageRefusalOf(exchange, port, token);
     if (refusal !== undefined) refuse(response, refusal);
     else if (url === INFO) await sendInfo(response, target);
+    else if (isOnDeadLetters && deadLetters !== undefined)
+      await relay(await answerBy(deadLetters, request), response);
     else await relay(await answerOf(exchange, target), response);
   }, wanted);
-  return { ...server, url: `${server.url}/#token=${token}` };
+  return {
+    ...server,
+    url: `${server.url}/#token=${token}`,
+    close: () => {
+      stopped.abort();
+      return server.close();
+    },
+  };
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { once } from 'node:events';
 import { findApi } from '../../api/api-access.ts';
+import type { DeadLetterAccess } from '../../dead-letters/dead-letter-access.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';
 import { Problem } from '../../../local/install/problem.mjs';
@@ -70,7 +71,8 @@ async function runConsole(
 /** Fails if a deployment was chosen and is missing; without a choice, the console still offers the policy designer. */
 async function targetOf(choice: DeploymentChoice, terminal: Terminal): Promise<ConsoleTarget> {
   try {
-    return { kind: 'deployment', access: await findApi(choice, terminal.env) };
+    const access = await findApi(choice, terminal.env);
+    return { kind: 'deployment', access, deadLetters: () => openedDeadLetters(choice, terminal) };
   } catch (failure) {
     const isNamed = choice.local === true || choice.deployment !== undefined;
     if (isNamed || !(failure instanceof Problem)) throw failure;
@@ -79,6 +81,12 @@ async function targetOf(choice: DeploymentChoice, terminal: Terminal): Promise<C
     );
     return { kind: 'none', reason: failureText(failure) };
   }
+}
+
+async function openedDeadLetters(choice: DeploymentChoice, terminal: Terminal): Promise<DeadLetterAccess> {
+  // Loaded only here: few sessions look at dead letters.
+  const { openDeadLetters } = await import('../../dead-letters/dead-letter-access.ts');
+  return openDeadLetters(choice, terminal);
 }
 
 function announcement(url: string, target: ConsoleTarget): string {

@@ -7,8 +7,9 @@ import type { Finding } from './health-findings.ts';
 
 const MORE = `
 Checks the deployment, its API, your credentials, the tables, the dead-letter
-queues, the work queues (whether they become empty within 15 s), overdue
-retries, and your permissions for redrive. It changes nothing.
+queues and the reasons in them, the work queues (whether they become empty
+within 15 s), overdue retries, and your permissions for redrive. It changes
+nothing; its look at the dead letters hides them from others for moments.
 
 Exit status: 0 if every check passes, otherwise 1.
 `;

@@ -11,10 +11,13 @@ import {
   deadLetterFindings,
   type Finding,
   overdueFinding,
+  type Reasons,
   tableFindings,
+  undeliverableFindings,
   WORK_QUEUES,
   workFindings,
 } from './health-findings.ts';
+import type { lookAtReasons } from './look-at-reasons.ts';
 
 /** Milliseconds in which a work queue has to become empty; brief load is normal. */
 const PATIENCE_MS = 15_000;
@@ -24,9 +27,10 @@ const POLLING = { floor: 0.5, ceiling: 3 };
 /** Yields each finding as its check completes. Checks that depend on a failed one are skipped. */
 export const examine = async function* (
   choice: DeploymentChoice,
-  { env, sleep }: Terminal,
+  terminal: Terminal,
   signal: AbortSignal,
 ): AsyncGenerator<Finding> {
+  const { env, sleep } = terminal;
   const access = await attempt('deployment', () => findApi(choice, env));
   yield access.finding;
   if (access.value === undefined) return;
@@ -42,10 +46,14 @@ export const examine = async function* (
   if (health.value === undefined) return;
   const first = health.value.health;
   yield* tableFindings(first);
-  yield* deadLetterFindings(first);
+  // The API may be another one than that of the deployment whose queues could be read.
+  const queuesToo = env['POSTHASTE_API_URL'] === undefined;
+  const reasons = queuesToo ? await reasonsIn(choice, { ...first, api }, terminal, signal) : {};
+  yield* deadLetterFindings(first, reasons);
+  yield* undeliverableFindings(first, reasons);
   yield* workFindings(await awaitEmptyQueues(api, first, { sleep, signal }));
   yield overdueFinding(first);
-  if (env['POSTHASTE_API_URL'] === undefined) yield await redriveFinding(choice, sleep);
+  if (queuesToo) yield await redriveFinding(choice, terminal);
 };
 
 type Attempt<Value> = { finding: Finding; value?: Value };
@@ -110,8 +118,14 @@ function lowestCounts(before: Health, now: Health): Health {
   };
 }
 
-async function redriveFinding(choice: DeploymentChoice, sleep: Sleep): Promise<Finding> {
-  // Loaded only here: the SDK is large.
+// Both are loaded only where they are needed: the SDK is large.
+
+async function reasonsIn(...given: Parameters<typeof lookAtReasons>): Promise<Reasons> {
+  const { lookAtReasons } = await import('./look-at-reasons.ts');
+  return lookAtReasons(...given);
+}
+
+async function redriveFinding(choice: DeploymentChoice, terminal: Terminal): Promise<Finding> {
   const { examineRedrive } = await import('./examine-redrive.ts');
-  return examineRedrive(choice, sleep);
+  return examineRedrive(choice, terminal);
 }

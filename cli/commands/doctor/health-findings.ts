@@ -1,7 +1,20 @@
+import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
 import type { Health } from '../../api/service.ts';
+import { commandText } from '../../command-name.ts';
+import { countsText } from '../../output/counted.ts';
 
 /** The result of one check. `advice`: what to do next. */
 export type Finding = { check: string; ok: boolean; detail: string; advice?: string };
+
+/** What a bounded look at a queue found. `settled`: notices that need nothing more; absent if that is not known. */
+export type ReasonCounts = {
+  read: number;
+  isComplete: boolean;
+  reasons: Readonly<Record<string, number>>;
+  settled?: number;
+};
+
+export type Reasons = Partial<Record<RedrivenQueue, ReasonCounts>>;
 
 const TABLES = {
   subscriptionsTable: 'subscriptions table',
@@ -24,75 +37,97 @@ export function tableFindings({ checks }: Health): Finding[] {
   });
 }
 
-const DEAD_LETTERS = [
-  {
-    queue: 'ingressDeadLetters',
-    check: 'ingress dead letters',
-    advice: 'Find the cause (docs/operations.md), then run: posthaste redrive ingress',
-  },
-  {
-    queue: 'deliveryDeadLetters',
-    check: 'delivery dead letters',
-    advice: 'Find the cause (docs/operations.md), then run: posthaste redrive delivery',
-  },
-  {
-    queue: 'schedulerDeadLetters',
-    check: 'scheduler dead letters',
-    advice:
-      'Check for changes of the scheduler role or the retry queue, then purge them: reconcile has already started their retries.',
-  },
-  {
-    queue: 'operationDeadLetters',
-    check: 'operation dead letters',
-    advice: 'See the log of the Operate function for the cause, then run: posthaste redrive operation',
-  },
-];
+const CAUSES: Readonly<Record<Exclude<RedrivenQueue, 'undeliverable'>, string>> = {
+  ingress: 'Find the cause (docs/operations.md, "Ingress dead letters")',
+  delivery: 'Find the cause (docs/operations.md, "Delivery dead letters")',
+  operation: 'Find the cause (docs/operations.md, "Operation dead letters")',
+};
 
-/** Findings on the dead-letter queues: any message is a failure. */
-export function deadLetterFindings({ queues = {} }: Health): Finding[] {
-  return DEAD_LETTERS.flatMap(({ queue, check, advice }): Finding[] => {
-    const count = queues[queue];
-    if (count === undefined) return [];
-    return count === 0
-      ? [{ check, ok: true, detail: 'none' }]
-      : [{ check, ok: false, detail: `about ${count}`, advice }];
+/** Findings on the dead-letter queues: any message is a failure. `reasons`: what a look at them found, if there was one. */
+export function deadLetterFindings({ queues = {} }: Health, reasons: Reasons = {}): Finding[] {
+  const redriven = (['ingress', 'delivery', 'operation'] as const).map((which): Finding | undefined => {
+    const see = `See them: ${commandText(`deadletters list ${which}`)}`;
+    const advice = `${see}. ${CAUSES[which]}, then redrive them: ${commandText(`redrive ${which}`)}`;
+    return countFinding(`${which} dead letters`, queues[HEALTH_NAMES[which]], reasons[which], advice);
   });
+  const scheduler = countFinding(
+    'scheduler dead letters',
+    queues['schedulerDeadLetters'],
+    undefined,
+    'Check for changes of the scheduler role or the retry queue, then purge them: reconcile has already started their retries.',
+  );
+  return [...redriven, scheduler].filter((finding) => finding !== undefined);
 }
+
+function countFinding(
+  check: string,
+  count: number | undefined,
+  look: ReasonCounts | undefined,
+  advice: string,
+): Finding | undefined {
+  if (count === undefined) return undefined;
+  if (count === 0) return { check, ok: true, detail: 'none' };
+  return { check, ok: false, detail: `about ${count}${reasonsText(look)}`, advice };
+}
+
+/** `: not_json 2, none 1` */
+function reasonsText(look: ReasonCounts | undefined): string {
+  if (look === undefined || look.read === 0) return '';
+  return `${look.isComplete ? '' : `; of ${look.read} read`}: ${countsText(look.reasons)}`;
+}
+
+/** The dead-letter queues by their names in the health report. */
+export const HEALTH_NAMES: Record<RedrivenQueue, string> = {
+  ingress: 'ingressDeadLetters',
+  delivery: 'deliveryDeadLetters',
+  operation: 'operationDeadLetters',
+  undeliverable: 'undeliverable',
+};
 
 /** The queues that the functions consume. */
 export const WORK_QUEUES = ['ingress', 'delivery', 'retry', 'operation'];
 
 /** Findings on the work queues. `queues` holds the lowest count seen of each. */
 export function workFindings({ queues = {} }: Health): Finding[] {
-  return [
-    ...WORK_QUEUES.flatMap((queue): Finding[] => {
-      const count = queues[queue];
-      const check = `${queue} queue`;
-      if (count === undefined) return [];
-      return count === 0
-        ? [{ check, ok: true, detail: 'empty' }]
-        : [
-            {
-              check,
-              ok: false,
-              detail: `about ${count} waiting; it did not become empty within 15 s`,
-              advice:
-                'This is normal under load. If it grows, see docs/operations.md, "When a queue holds something".',
-            },
-          ];
-    }),
-    ...undeliverableFinding(queues['undeliverable']),
-  ];
+  return WORK_QUEUES.flatMap((queue): Finding[] => {
+    const count = queues[queue];
+    const check = `${queue} queue`;
+    if (count === undefined) return [];
+    return count === 0
+      ? [{ check, ok: true, detail: 'empty' }]
+      : [
+          {
+            check,
+            ok: false,
+            detail: `about ${count} waiting; it did not become empty within 15 s`,
+            advice:
+              'This is normal under load. If it grows, see docs/operations.md, "When a queue holds something".',
+          },
+        ];
+  });
 }
 
 /** Never a failure: the cause is with the subscribers, not with the deployment. */
-function undeliverableFinding(count: number | undefined): Finding[] {
-  if (count === undefined) return [];
+export function undeliverableFindings(
+  { queues = {} }: Health,
+  { undeliverable: look }: Reasons = {},
+): Finding[] {
+  const count = queues['undeliverable'];
   const check = 'undeliverable queue';
+  if (count === undefined) return [];
   if (count === 0) return [{ check, ok: true, detail: 'empty' }];
-  const advice =
-    'Subscribers did not accept these deliveries. Once they work again, run: posthaste redrive undeliverable';
-  return [{ check, ok: true, detail: `about ${count}`, advice }];
+  const settled = look?.settled ?? 0;
+  const states = settled === 0 ? '' : `; ${settled} settled since`;
+  const isDone = look?.isComplete === true && settled > 0 && settled === look.read;
+  const removal = `Remove the settled ones: ${commandText('deadletters delete undeliverable --settled')}`;
+  const advice = [
+    ...(isDone ? [] : [`See them: ${commandText('deadletters list undeliverable')}`]),
+    ...(settled === 0 ? [] : [removal]),
+    ...(isDone
+      ? []
+      : [`Retry the others once their subscribers work: ${commandText('redrive undeliverable')}`]),
+  ].join('. ');
+  return [{ check, ok: true, detail: `about ${count}${reasonsText(look)}${states}`, advice }];
 }
 
 export function overdueFinding({ overdue }: Health): Finding {

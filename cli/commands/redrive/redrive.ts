@@ -4,6 +4,7 @@ import { onDeployment } from '../../options/deployment-options.ts';
 import { pastTimeOf, TIME_FORMS } from '../../options/time.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type RedrivenQueue, REDRIVEN_QUEUES } from '../../../shared/domain/vocabulary.ts';
+import { addDeadLetterFilter, addIdOption } from '../deadletters/filter-options.ts';
 import type { RedriveOptions } from './run.ts';
 
 const MORE = `
@@ -13,35 +14,36 @@ delivery       sends dead letters back to the delivery and retry queues
 operation      continues recoveries and cancellations where they stopped
 undeliverable  retries deliveries that were rejected or exhausted, and removes
                their notices. A delivery that is delivered, cancelled or open
-               by now needs no retry: its notice is settled, which means
-               removed without a retry
+               by now, or that ended again, needs no retry: its notice is
+               settled, which means removed without a retry
 
 Messages that cannot be read or retried are skipped and stay in their queue.
 Only messages sent before the command started are redriven. It is safe to
 interrupt and repeat the command.
 
-Exit status: 0 on success, 1 on failure, 2 for a usage error, 130 if
-interrupted.
+Exit status: 0 on success, 1 on failure or if another program hid messages, 2
+for a usage error, 130 if interrupted.
 `;
 
 /** `posthaste redrive` */
 export function addRedrive(command: Command, terminal: Terminal): void {
-  command
-    .addArgument(new Argument('<queue>', 'which dead letters to redrive').choices(REDRIVEN_QUEUES))
+  command.addArgument(new Argument('<queue>', 'which dead letters to redrive').choices(REDRIVEN_QUEUES));
+  addIdOption(addDeadLetterFilter(command))
     .option('--since <TIME>', `only messages sent since this time: ${TIME_FORMS}`, pastTimeOf)
     .option('--limit <N>', 'maximum number of messages to redrive (default: all)', wholeNumberOf(1))
+    .option('--dry-run', 'change nothing, and say what would be redriven')
     .action(async (queue: RedrivenQueue, options: RedriveOptions) => {
       // Loaded only here: the SDK would slow down every other command.
       const { runRedrive } = await import('./run.ts');
       terminal.exitStatus = await runRedrive(queue, options, terminal);
     });
   onDeployment(command, {
-    json: 'queue, redriven, skipped, left; also settled for undeliverable',
+    json: 'queue, redriven, skipped, left, hidden; also settled for undeliverable, hiddenUntil, missing, dryRun',
     more: MORE,
     examples: [
-      'redrive ingress',
+      'redrive ingress --reason unknown_queue --dry-run',
       'redrive delivery --since 2h --limit 100 --json',
-      'redrive undeliverable --since 1d',
+      'redrive undeliverable --queue orders --since 1d',
     ],
   });
 }

@@ -37,6 +37,10 @@ const WORDS_BY_CODE: Readonly<Record<string, Omit<FailureWords, 'detail'>>> = {
     title: 'Permission denied',
     advice: 'Your credentials need the permission execute-api:Invoke for this route of the API.',
   },
+  sqs_forbidden: {
+    title: 'Permission denied',
+    advice: 'docs/operations.md, "Redrive", lists the SQS permissions that dead letters need.',
+  },
   not_found: { title: 'Not found' },
   conflict: { title: 'Not possible in the current state' },
   invalid_request: { title: 'The API rejected the request' },

@@ -19,7 +19,11 @@ export class ConsoleStopped extends Error {
   }
 }
 
-export type PageClient = ApiClient & { info: (signal: AbortSignal) => Promise<ConsoleInfo> };
+export type PageClient = ApiClient & {
+  info: (signal: AbortSignal) => Promise<ConsoleInfo>;
+  /** Calls the command itself, which reads what the API does not show. The path is relative to /api-local. */
+  callLocal: ApiClient['call'];
+};
 
 /** Calls the administration API through the command that serves this page; the command signs the requests. */
 export function pageClient(token: string | undefined): PageClient {
@@ -31,6 +35,7 @@ export function pageClient(token: string | undefined): PageClient {
     name: 'the API',
     send,
     call: async (request, schema) => parsedAnswer(await send(request), request, schema),
+    callLocal: async (request, schema) => parsedAnswer(await ask('/api-local', request), request, schema),
     info: async (signal) => {
       const request = { method: 'GET', path: '/info', signal } as const;
       return parsedAnswer(await ask('/api-local', request), request, consoleInfoSchema);

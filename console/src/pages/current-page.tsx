@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { PageHeading } from '../parts/page-heading.tsx';
 import { hrefTo, type Route } from '../route.ts';
 import { BooksPage } from './books/books-page.tsx';
+import { DeadLettersPage } from './dead-letters/dead-letters-page.tsx';
 import { DeliveriesPage } from './deliveries/deliveries-page.tsx';
 import { DeliveryPage } from './delivery/delivery-page.tsx';
 import { DesignerPage } from './designer/designer-page.tsx';
@@ -49,6 +50,8 @@ export function CurrentPage({ route }: { route: Route }): JSX.Element {
       );
     case 'designer':
       return <DesignerPage key={hrefTo(route)} query={route.query} />;
+    case 'dead-letters':
+      return <DeadLettersPage key={hrefTo(route)} query={route.query} />;
     case 'unknown':
       return <NotFound />;
   }

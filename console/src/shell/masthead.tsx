@@ -7,6 +7,7 @@ const PAGES = [
   ['overview', 'Overview', hrefTo({ page: 'overview' })],
   ['replay', 'Recovery', hrefTo({ page: 'replay', query: {} })],
   ['books', 'Reconciliation', hrefTo({ page: 'books', query: {} })],
+  ['dead-letters', 'Dead letters', hrefTo({ page: 'dead-letters', query: {} })],
   ['designer', 'Policy designer', hrefTo({ page: 'designer', query: {} })],
 ] as const;
 

@@ -22,23 +22,20 @@ type DeadLetterSource = {
   sleep: (milliseconds: number) => Promise<void>;
 };
 
-/** Dead letters that were redriven but could not be deleted from the dead-letter queue. */
+/** Dead letters that could not be deleted from the dead-letter queue, though they are done with. */
 class DeadLettersNotRemovedError extends Error {
   override readonly name = 'DeadLettersNotRemovedError';
 
   constructor(queueUrl: string, failed: readonly BatchResultErrorEntry[]) {
     const codes = [...new Set(failed.map(({ Code }) => Code ?? 'unknown'))].join(', ');
     const queue = queueUrl.slice(queueUrl.lastIndexOf('/') + 1);
-    super(`${failed.length} messages were redriven, but could not be removed from ${queue}: ${codes}`);
+    super(`${failed.length} messages could not be removed from ${queue}: ${codes}`);
   }
 }
 
 /** Maximum messages of one request (Amazon SQS message quotas). */
 const MOST_ENTRIES = 10;
 const CONCURRENT_REQUESTS = 5;
-
-/** Visibility timeout in seconds: far above the time to send 50 dead letters with every request retried. */
-const VISIBILITY_TIMEOUT_SECONDS = 300;
 
 /** Seconds. Long polling asks all SQS servers, short polling only a sample of them. */
 const LONG_POLL_SECONDS = 1;
@@ -49,9 +46,9 @@ const FIRST_WAIT_MS = 100;
 
 export function sqsDeadLetterQueue(source: DeadLetterSource): DeadLetterQueue {
   return {
-    receive: async (most) => {
-      const shares = sharesOf(most);
-      return (await inParallel(shares, CONCURRENT_REQUESTS, (share) => receive(source, share))).flat();
+    receive: async (most, hiddenSeconds) => {
+      const ask = (share: number) => receive(source, share, hiddenSeconds);
+      return (await inParallel(sharesOf(most), CONCURRENT_REQUESTS, ask)).flat();
     },
     remove: async (deadLetters) => {
       const failed = await changeAll(source, deadLetters, remove);
@@ -61,14 +58,16 @@ export function sqsDeadLetterQueue(source: DeadLetterSource): DeadLetterQueue {
       // Entries that still fail become visible again when their visibility timeout ends.
       await changeAll(source, deadLetters, release);
     },
-    count: async () => {
+    counts: async () => {
       const { Attributes } = await source.sqs.send(
         new GetQueueAttributesCommand({
           QueueUrl: source.queueUrl,
           AttributeNames: ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'],
         }),
       );
-      return Object.values(Attributes ?? {}).reduce((sum, count) => sum + Number(count), 0);
+      const { ApproximateNumberOfMessages: visible, ApproximateNumberOfMessagesNotVisible: hidden } =
+        Attributes ?? {};
+      return { visible: Number(visible ?? 0), hidden: Number(hidden ?? 0) };
     },
   };
 }
@@ -79,15 +78,19 @@ function sharesOf(most: number): number[] {
   );
 }
 
-async function receive({ sqs, queueUrl }: DeadLetterSource, most: number): Promise<DeadLetter[]> {
+async function receive(
+  { sqs, queueUrl }: DeadLetterSource,
+  most: number,
+  hiddenSeconds: number,
+): Promise<DeadLetter[]> {
   const { Messages = [] } = await sqs.send(
     new ReceiveMessageCommand({
       QueueUrl: queueUrl,
       MaxNumberOfMessages: most,
-      VisibilityTimeout: VISIBILITY_TIMEOUT_SECONDS,
+      VisibilityTimeout: hiddenSeconds,
       WaitTimeSeconds: LONG_POLL_SECONDS,
       MessageAttributeNames: ['All'],
-      MessageSystemAttributeNames: ['SentTimestamp', 'MessageGroupId'],
+      MessageSystemAttributeNames: ['SentTimestamp', 'MessageGroupId', 'ApproximateReceiveCount'],
     }),
   );
   return Messages.map(parseDeadLetter);
@@ -156,19 +159,25 @@ const message = z.object({
   MessageId: z.string(),
   ReceiptHandle: z.string(),
   Body: z.string(),
-  Attributes: z.object({ SentTimestamp: z.coerce.number(), MessageGroupId: z.string().optional() }),
+  Attributes: z.object({
+    SentTimestamp: z.coerce.number(),
+    MessageGroupId: z.string().optional(),
+    ApproximateReceiveCount: z.coerce.number().optional(),
+  }),
   MessageAttributes: z.record(z.string(), attribute).default({}),
 });
 
 /** A dead letter from an SQS message that was received with all of its attributes. */
 function parseDeadLetter(received: Message): DeadLetter {
   const { MessageId, ReceiptHandle, Body, Attributes, MessageAttributes } = message.parse(received);
+  const { SentTimestamp: sentAt, MessageGroupId: group, ApproximateReceiveCount: receives } = Attributes;
   return {
     id: MessageId,
-    sentAt: Attributes.SentTimestamp,
+    sentAt,
     receipt: ReceiptHandle,
     body: Body,
     attributes: MessageAttributes,
-    ...(Attributes.MessageGroupId === undefined ? {} : { group: Attributes.MessageGroupId }),
+    ...(group === undefined ? {} : { group }),
+    ...(receives === undefined ? {} : { receives }),
   };
 }

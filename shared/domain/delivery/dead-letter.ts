@@ -22,6 +22,8 @@ export type DeadLetter = {
   attributes: DeadLetterAttributes;
   /** Message group of a fair queue. */
   group?: string;
+  /** Times SQS handed it out, approximately. */
+  receives?: number;
 };
 
 export type ReceivedDeadLetter = Pick<DeadLetter, 'id' | 'receipt'>;

@@ -38,7 +38,8 @@ export function withoutCredentials<Options extends WithHeaders>(options: Options
   );
 }
 
-function isCredential(name: string, value: string): boolean {
+/** Whether a header, or an attribute of an SQS message, carries a credential. */
+export function isCredential(name: string, value: string): boolean {
   return CREDENTIAL_NAME.test(name) || CREDENTIAL_VALUE.test(value);
 }
 

@@ -85,8 +85,6 @@ type InMemoryWorkQueues = WorkQueues & { readonly sent: readonly RedrivenMessage
 
 type Entry = { letter: Omit<DeadLetter, 'receipt'>; visibleAt: number; receives: number };
 
-const HELD_MS = 300_000;
-
 /** Every receive gives a dead letter a new receipt, and only the latest receipt can release it. */
 export const inMemoryDeadLetterQueue = (clock: Pick<Clock, 'now'>): InMemoryDeadLetterQueue => {
   const entries = new Map<string, Entry>();
@@ -103,13 +101,15 @@ export const inMemoryDeadLetterQueue = (clock: Pick<Clock, 'now'>): InMemoryDead
     get ids() {
       return [...entries.keys()];
     },
-    receive: (most) => {
+    receive: (most, hiddenSeconds) => {
       const received = shown().slice(0, most);
       for (const entry of received) {
         entry.receives += 1;
-        entry.visibleAt = clock.now() + HELD_MS;
+        entry.visibleAt = clock.now() + hiddenSeconds * 1000;
       }
-      return Promise.resolve(received.map((entry) => ({ ...entry.letter, receipt: receiptOf(entry) })));
+      return Promise.resolve(
+        received.map((entry) => ({ ...entry.letter, receives: entry.receives, receipt: receiptOf(entry) })),
+      );
     },
     remove: (letters) => {
       for (const { id } of letters) entries.delete(id);
@@ -122,7 +122,10 @@ export const inMemoryDeadLetterQueue = (clock: Pick<Clock, 'now'>): InMemoryDead
       }
       return Promise.resolve();
     },
-    count: () => Promise.resolve(entries.size),
+    counts: () => {
+      const visible = shown().length;
+      return Promise.resolve({ visible, hidden: entries.size - visible });
+    },
   };
 };
 

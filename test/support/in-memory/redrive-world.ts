@@ -1,9 +1,15 @@
-import type { DeadLetter, DeadLetterReading } from '../../../shared/domain/delivery/dead-letter.ts';
+import type {
+  DeadLetter,
+  DeadLetterReading,
+  RedrivenMessage,
+} from '../../../shared/domain/delivery/dead-letter.ts';
+import type { WorkQueues } from '../../../shared/ports/queues.ts';
+import { sendBack } from '../../../cli/dead-letters/change.ts';
 import {
-  redrive,
-  type RedriveRequest,
-  type RedrivePorts,
-} from '../../../cli/commands/redrive/redrive-dead-letters.ts';
+  type DeadLetterPorts,
+  type DeadLetterRequest,
+  processDeadLetters,
+} from '../../../cli/dead-letters/process-dead-letters.ts';
 import { inMemoryDeadLetterQueue, inMemoryWorkQueues } from './in-memory-queues.ts';
 
 export const START = Date.UTC(2026, 0, 1);
@@ -37,7 +43,7 @@ export const redriveWorld = (letters: Omit<DeadLetter, 'receipt'>[]) => {
   const deadLetters = inMemoryDeadLetterQueue(clock);
   deadLetters.put(...letters);
   const workQueues = inMemoryWorkQueues();
-  const ports: RedrivePorts = {
+  const ports: DeadLetterPorts & { workQueues: WorkQueues } = {
     clock,
     deadLetters: {
       ...deadLetters,
@@ -53,11 +59,15 @@ export const redriveWorld = (letters: Omit<DeadLetter, 'receipt'>[]) => {
       },
     },
   };
-  const run = (order: Partial<RedriveRequest> = {}, faulty: Partial<RedrivePorts> = {}) =>
-    redrive(
+  const run = (
+    order: Partial<DeadLetterRequest<RedrivenMessage>> = {},
+    { workQueues: queues = ports.workQueues, ...faulty }: Partial<typeof ports> = {},
+  ) =>
+    processDeadLetters(
       { ...ports, ...faulty },
       {
         read,
+        handle: sendBack(queues),
         startedAt: START,
         signal: new AbortController().signal,
         onProgress: () => undefined,

@@ -45,6 +45,7 @@ export const deploymentAt = (
 ): ConsoleTarget => ({
   kind: 'deployment',
   access: { name: MARKUP, apiUrl, region: 'us-east-1', isLocal: true, authorize },
+  deadLetters: () => Promise.reject(new Error('no queue is expected')),
 });
 
 const aPage = async (): Promise<PageFiles> => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { findDeployment } from '../../../cli/deployment.ts';
+import { withSdkVariables } from './run-command.ts';
 import { writeEndpoints, type Endpoints } from '../../../local/endpoints.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'deployment-'));
@@ -57,6 +58,22 @@ describe('finding the deployment for a command', () => {
     await expect(found).rejects.toMatchObject({
       name: 'Problem',
       message: expect.stringContaining('npm start') as unknown,
+    });
+  });
+
+  it.each([
+    [
+      {},
+      /^No local deployment runs, and no AWS region is set\. Run npm start in another terminal, or set AWS_REGION/,
+    ],
+    [{ deployment: 'Posthaste' }, /^No AWS region is set, so the deployment Posthaste cannot be looked up\./],
+  ])('fails with advice if nothing says where to look, for the choice %j', async (choice, sentence) => {
+    const found = withSdkVariables({ HOME: folder }, () =>
+      findDeployment(choice, path.join(folder, 'nowhere.json')),
+    );
+    await expect(found).rejects.toMatchObject({
+      name: 'Problem',
+      message: expect.stringMatching(sentence) as unknown,
     });
   });
 

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import type { StubAnswer } from '../../support/aws-stub.ts';
 import { jsonLines, posthaste } from './run-command.ts';
 import { json } from './stub-api.ts';
@@ -26,6 +27,8 @@ const CHECKS = { subscriptionsTable: 'ok', deliveriesTable: 'ok', queues: 'ok' }
 const health = (queues: object = {}, others: object = {}) =>
   json({ status: 'ok', checks: CHECKS, queues: { ...EMPTY, ...queues }, overdue: 0, ...others });
 
+const NOTICE = { queue: 'orders', messageId: 'm1', subscriptionId: 's1', attempts: [] };
+
 const findings = z.array(
   z.strictObject({
     check: z.string(),
@@ -35,13 +38,19 @@ const findings = z.array(
   }),
 );
 
-const doctor = async (healths: StubAnswer[], args: string[] = []) => {
+const doctor = async (
+  healths: StubAnswer[],
+  args: string[] = [],
+  queues: Partial<Parameters<typeof stubbedDeployment>[0]> = {},
+) => {
   let looks = 0;
   const stub = await stubbedDeployment({
     bodies: [],
     sentAt: 0,
+    ...queues,
     onApi: (request) => {
       if (request === 'GET /v2/ping') return { status: 204, body: '' };
+      if (request.includes('/deliveries/')) return queues.onApi?.(request) ?? { status: 404 };
       const answer = healths[Math.min(looks, healths.length - 1)] ?? { status: 404 };
       looks += 1;
       return answer;
@@ -49,7 +58,7 @@ const doctor = async (healths: StubAnswer[], args: string[] = []) => {
   });
   stubs.push(stub);
   const run = await posthaste(['doctor', '--deployment', 'Posthaste', ...args], { env: stub.environment });
-  return { ...run, looks: () => looks };
+  return { ...run, looks: () => looks, deadLetters: stub.deadLetters, held: stub.held };
 };
 
 const failing = (stdout: string) =>
@@ -94,6 +103,40 @@ describe('posthaste doctor', () => {
       advice: expect.stringContaining('redrive undeliverable') as unknown,
     });
   });
+
+  it('counts the reasons of dead letters, and leaves them', async () => {
+    const attributes = { a: { reason: 'not_json' }, b: { reason: 'not_json' } };
+    const { stdout, deadLetters, held } = await doctor([health({ ingressDeadLetters: 3 })], ['--json'], {
+      bodies: ['a', 'b', 'c'],
+      attributes,
+    });
+    expect(failing(stdout)).toMatchObject([
+      {
+        detail: 'about 3: not_json 2, none 1',
+        advice: expect.stringContaining('npm run -s posthaste -- deadletters list ingress') as unknown,
+      },
+    ]);
+    expect({ left: deadLetters.size, held: held.size }).toEqual({ left: 3, held: 0 });
+  });
+
+  it.each([
+    { status: 'delivered', settled: 2, isAdvised: false },
+    { status: 'exhausted', settled: 0, isAdvised: true },
+  ])(
+    'says how many notices are settled where deliveries are $status',
+    async ({ status, settled, isAdvised }) => {
+      const { stdout } = await doctor([health({ undeliverable: 2 })], ['--json'], {
+        bodies: ['m1', 'm2'].map((messageId) => JSON.stringify({ ...NOTICE, messageId })),
+        onApi: () =>
+          json({ ...NOTICE, status, policy: DEFAULT_RETRY_POLICY, policySource: 'delivery', planned: [] }),
+      });
+      const found = findings.parse(jsonLines(stdout)).find(({ check }) => check === 'undeliverable queue');
+      expect(found?.state).toBe('ok');
+      expect(found?.detail.includes(`${settled} settled since`)).toBe(settled > 0);
+      expect(found?.advice?.includes('delete undeliverable --settled')).toBe(settled > 0);
+      expect(found?.advice?.includes('redrive undeliverable')).toBe(isAdvised);
+    },
+  );
 
   it('reads the health report of a failing deployment', async () => {
     const sick = json(

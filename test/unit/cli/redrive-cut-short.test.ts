@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-letter.ts';
-import { RedriveFailedError } from '../../../cli/commands/redrive/redrive-dead-letters.ts';
+import { RunFailedError } from '../../../cli/dead-letters/process-dead-letters.ts';
 import { aLetter, letters, redriveWorld, START } from '../../support/in-memory/redrive-world.ts';
 
 describe('an interrupted redrive', () => {
@@ -14,7 +14,7 @@ describe('an interrupted redrive', () => {
       },
     };
     const result = await run({ signal: interrupted.signal }, { workQueues });
-    expect(result).toEqual({ redriven: 49, skipped: {}, left: 22, end: 'interrupted' });
+    expect(result).toMatchObject({ handled: 49, skipped: {}, left: 22, end: 'interrupted' });
     expect(bodies()).toHaveLength(49);
     expect(deadLetters.visible).toHaveLength(22);
   });
@@ -33,11 +33,11 @@ describe('a redrive that fails', () => {
   it('loses nothing between sending and removing: the next run sends the batch again', async () => {
     const { run, ports, bodies, deadLetters } = redriveWorld(letters(2));
     const broken = run({}, { deadLetters: { ...ports.deadLetters, remove: fail } });
-    await expect(broken).rejects.toMatchObject({ redriven: 0, causes: [failure] });
-    await expect(broken).rejects.toBeInstanceOf(RedriveFailedError);
+    await expect(broken).rejects.toMatchObject({ handled: 0, causes: [failure] });
+    await expect(broken).rejects.toBeInstanceOf(RunFailedError);
     expect(deadLetters.visible).toHaveLength(2);
 
-    expect(await run()).toMatchObject({ redriven: 2, left: 0 });
+    expect(await run()).toMatchObject({ handled: 2, left: 0 });
     expect(bodies()).toEqual(['body-0', 'body-1', 'body-0', 'body-1']);
   });
 
@@ -48,7 +48,7 @@ describe('a redrive that fails', () => {
       sends += 1;
       return sends === 1 ? ports.workQueues.send(messages) : fail();
     };
-    await expect(run({}, { workQueues: { send } })).rejects.toMatchObject({ redriven: 49, cause: failure });
+    await expect(run({}, { workQueues: { send } })).rejects.toMatchObject({ handled: 49, cause: failure });
     expect(deadLetters.visible).toHaveLength(22);
   });
 

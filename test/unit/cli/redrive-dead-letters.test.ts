@@ -5,7 +5,7 @@ import { aLetter, bodiesOf, letters, redriveWorld, START } from '../../support/i
 describe('a redrive', () => {
   it('sends every dead letter back once, and leaves an empty queue', async () => {
     const { run, bodies, deadLetters } = redriveWorld(letters(120));
-    expect(await run()).toEqual({ redriven: 120, skipped: {}, left: 0, end: 'emptied' });
+    expect(await run()).toMatchObject({ handled: 120, skipped: {}, left: 0, end: 'emptied' });
     expect(bodies()).toEqual(bodiesOf(120));
     expect(deadLetters.ids).toEqual([]);
   });
@@ -16,10 +16,24 @@ describe('a redrive', () => {
     expect(steps).toEqual(['send 50', 'remove 50', 'send 10', 'remove 10']);
   });
 
-  it('treats the queue as empty after three empty receives, spaced by the poll interval', async () => {
-    const { run, sleeps } = redriveWorld([]);
-    expect(await run()).toMatchObject({ redriven: 0, left: 0, end: 'emptied' });
+  it('treats the queue as empty after three empty receives, spaced by the poll interval, if SQS counts messages', async () => {
+    const { run, ports, sleeps } = redriveWorld([]);
+    const counts = () => Promise.resolve({ visible: 1, hidden: 0 });
+    const result = await run({}, { deadLetters: { ...ports.deadLetters, counts } });
+    expect(result).toMatchObject({ handled: 0, left: 0, end: 'emptied' });
     expect(sleeps).toEqual([500, 1000]);
+  });
+
+  it('ends after one empty receive if SQS counts no message before and after it', async () => {
+    const { run, sleeps } = redriveWorld([]);
+    expect(await run()).toMatchObject({ handled: 0, left: 0, hidden: 0, end: 'emptied' });
+    expect(sleeps).toEqual([]);
+  });
+
+  it('does not rely on a count of zero alone', async () => {
+    const { run, ports } = redriveWorld(letters(3));
+    const counts = () => Promise.resolve({ visible: 0, hidden: 0 });
+    expect(await run({}, { deadLetters: { ...ports.deadLetters, counts } })).toMatchObject({ handled: 3 });
   });
 
   it('continues after two empty receives between dead letters', async () => {
@@ -27,18 +41,23 @@ describe('a redrive', () => {
     let polls = 0;
     const overlooking = {
       ...ports.deadLetters,
-      receive: (most: number) => {
+      receive: (most: number, hiddenSeconds: number) => {
         polls += 1;
-        return polls % 3 === 0 ? ports.deadLetters.receive(most) : Promise.resolve([]);
+        return polls % 3 === 0 ? ports.deadLetters.receive(most, hiddenSeconds) : Promise.resolve([]);
       },
     };
-    expect(await run({}, { deadLetters: overlooking })).toMatchObject({ redriven: 60 });
+    expect(await run({}, { deadLetters: overlooking })).toMatchObject({ handled: 60 });
     expect(bodies()).toHaveLength(60);
   });
 
   it('stops at its limit, and holds no further dead letters', async () => {
     const { run, bodies, deadLetters } = redriveWorld(letters(70));
-    expect(await run({ limit: 57 })).toEqual({ redriven: 57, skipped: {}, left: 13, end: 'limit_reached' });
+    expect(await run({ limit: 57 })).toMatchObject({
+      handled: 57,
+      skipped: {},
+      left: 13,
+      end: 'limit_reached',
+    });
     expect(bodies()).toEqual(bodiesOf(57));
     expect(deadLetters.visible).toHaveLength(13);
   });
@@ -51,7 +70,7 @@ describe('a redrive', () => {
       ...Array.from({ length: 80 }, (_, n) => aLetter(100 + n, since - 1)),
       aLetter(2, since + 1),
     ]);
-    expect(await run({ since })).toEqual({ redriven: 2, skipped: {}, left: 81, end: 'emptied' });
+    expect(await run({ since })).toMatchObject({ handled: 2, skipped: {}, left: 81, end: 'emptied' });
     expect(bodies()).toEqual(['body-1', 'body-2']);
     expect(deadLetters.visible).toHaveLength(81);
   });
@@ -62,7 +81,7 @@ describe('a redrive', () => {
       aLetter(1),
       { ...aLetter(2), body: 'garbage too' },
     ]);
-    expect(await run()).toEqual({ redriven: 1, skipped: { not_json: 2 }, left: 0, end: 'emptied' });
+    expect(await run()).toMatchObject({ handled: 1, skipped: { not_json: 2 }, left: 0, end: 'emptied' });
     expect(bodies()).toEqual(['body-1']);
     expect(deadLetters.visible).toEqual(['letter-0', 'letter-2']);
   });
@@ -72,13 +91,13 @@ describe('a redrive', () => {
     let polls = 0;
     const slow = {
       ...ports.deadLetters,
-      receive: async (most: number) => {
+      receive: async (most: number, hiddenSeconds: number) => {
         polls += 1;
         if (polls === 2) await ports.clock.sleep(300_000);
-        return ports.deadLetters.receive(most);
+        return ports.deadLetters.receive(most, hiddenSeconds);
       },
     };
-    expect(await run({}, { deadLetters: slow })).toMatchObject({ redriven: 1, skipped: { not_json: 1 } });
+    expect(await run({}, { deadLetters: slow })).toMatchObject({ handled: 1, skipped: { not_json: 1 } });
   });
 
   it('stops before it holds more messages than SQS allows in flight', async () => {
@@ -90,10 +109,10 @@ describe('a redrive', () => {
         Promise.resolve(
           Array.from({ length: most }, () => ({ ...aLetter((count += 1), START + 1), receipt: 'r' })),
         ),
-      count: () => Promise.resolve(130_000),
+      counts: () => Promise.resolve({ visible: 130_000, hidden: 0 }),
     };
-    expect(await run({}, { deadLetters: endless })).toEqual({
-      redriven: 0,
+    expect(await run({}, { deadLetters: endless })).toMatchObject({
+      handled: 0,
       skipped: {},
       left: 130_000,
       end: 'crowded',
@@ -111,8 +130,8 @@ describe('a redrive', () => {
     const tallies: unknown[] = [];
     await run({ onProgress: (tally) => tallies.push(tally) });
     expect(tallies).toEqual([
-      { redriven: 50, skipped: {}, left: 0 },
-      { redriven: 60, skipped: { not_json: 1 }, left: 1 },
+      { handled: 50, skipped: {}, left: 0 },
+      { handled: 60, skipped: { not_json: 1 }, left: 1 },
     ]);
   });
 });
@@ -136,12 +155,60 @@ describe('a redriven message that fails again', () => {
 
   it('is left for the next run, because it was sent after the start of this run', async () => {
     const { run, deadLetters } = deadLettering(() => START + 1);
-    expect(await run()).toEqual({ redriven: 3, skipped: {}, left: 3, end: 'emptied' });
+    expect(await run()).toMatchObject({ handled: 3, skipped: {}, left: 3, end: 'emptied' });
     expect(deadLetters.visible).toHaveLength(3);
   });
 
   it('is also left if the clock of SQS is behind', async () => {
     const { run } = deadLettering(() => START - 500);
-    expect(await run()).toEqual({ redriven: 3, skipped: {}, left: 3, end: 'emptied' });
+    expect(await run()).toMatchObject({ handled: 3, skipped: {}, left: 3, end: 'emptied' });
+  });
+});
+
+describe('a run while another program holds dead letters', () => {
+  it('counts those that it could not see', async () => {
+    const { run, ports, bodies } = redriveWorld(letters(12));
+    await ports.deadLetters.receive(5, 300);
+    expect(await run()).toMatchObject({ handled: 7, left: 0, hidden: 5, total: 12, end: 'emptied' });
+    expect(bodies()).toHaveLength(7);
+  });
+
+  it('does not count those that were visible again during the run', async () => {
+    const { run, ports } = redriveWorld(letters(3));
+    await ports.deadLetters.receive(3, 1);
+    expect(await run()).toMatchObject({ handled: 3, hidden: 0 });
+  });
+
+  it('does not count those that it held itself, if the counts of SQS lag behind', async () => {
+    const { run, ports } = redriveWorld(letters(3));
+    const { visible, hidden } = await ports.deadLetters.counts();
+    let looks = 0;
+    const counts = () => {
+      looks += 1;
+      return Promise.resolve(looks === 1 ? { visible, hidden } : { visible: 0, hidden: 3 });
+    };
+    expect(await run({}, { deadLetters: { ...ports.deadLetters, counts } })).toMatchObject({ hidden: 0 });
+  });
+});
+
+describe('a run with a filter', () => {
+  it('handles the wanted dead letters up to its limit, and releases all others', async () => {
+    const { run, bodies, deadLetters } = redriveWorld(letters(120));
+    const wants = ({ body }: { body: string }) => body.endsWith('7');
+    const result = await run({ wants, limit: 3 });
+    expect(result).toMatchObject({ handled: 3, left: 117, end: 'limit_reached' });
+    expect(bodies()).toEqual(['body-7', 'body-17', 'body-27']);
+    expect(deadLetters.visible).toHaveLength(117);
+  });
+
+  it('changes nothing if it is to keep the dead letters', async () => {
+    const { run, steps, deadLetters } = redriveWorld([...letters(60), { ...aLetter(60), body: 'garbage' }]);
+    const result = await run({
+      keep: true,
+      handle: (all) => Promise.resolve(all.map(() => ({ kind: 'redriven' }))),
+    });
+    expect(result).toMatchObject({ handled: 60, skipped: { not_json: 1 }, left: 0 });
+    expect(steps).toEqual([]);
+    expect(deadLetters.visible).toHaveLength(61);
   });
 });

@@ -1,6 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import type { StubAnswer } from '../../support/aws-stub.ts';
-import { posthaste } from './run-command.ts';
+import { removeSettledNotices } from '../../../cli/dead-letters/remove-settled.ts';
+import { terminalIn } from '../../../cli/terminal.ts';
+import { captured, jsonLines, posthaste, withSdkVariables } from './run-command.ts';
 import { json, refusal } from './stub-api.ts';
 import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';
 
@@ -67,13 +69,14 @@ const deployed = async (
     },
   });
   stubs.push(stub);
-  const run = (...args: string[]) =>
-    posthaste(['redrive', 'undeliverable', '--deployment', 'Posthaste', ...args], { env: stub.environment });
-  return { ...stub, retried, run };
+  const posthasteThere = (...args: string[]) =>
+    posthaste([...args, '--deployment', 'Posthaste'], { env: stub.environment });
+  const run = (...args: string[]) => posthasteThere('redrive', 'undeliverable', ...args);
+  return { ...stub, retried, run, posthaste: posthasteThere };
 };
 
 const summary = (counts: { redriven: number; settled: number; skipped: number; left: number }) =>
-  `${JSON.stringify({ queue: 'undeliverable', ...counts })}\n`;
+  `${JSON.stringify({ queue: 'undeliverable', ...counts, hidden: 0 })}\n`;
 
 describe('posthaste redrive undeliverable', () => {
   it('retries each delivery through the API and removes its notice', async () => {
@@ -103,7 +106,7 @@ describe('posthaste redrive undeliverable', () => {
     expect(stdout).toMatch(
       /^Notices of undeliverable deliveries in Posthaste: 0 redriven, 4 settled \(.*\), 0 skipped, 0 left\.\n$/,
     );
-    for (const reason of ['delivered', 'under_way', 'cancelled', 'ended_again'])
+    for (const reason of ['delivered', 'open', 'cancelled', 'ended_again'])
       expect(stdout).toContain(`${reason} 1`);
     expect(retried).toEqual([]);
     expect(deadLetters.size).toBe(0);
@@ -155,5 +158,82 @@ describe('posthaste redrive undeliverable', () => {
     expect((await run('--json')).stdout).toBe(summary({ redriven: 0, settled: 1, skipped: 0, left: 0 }));
     expect(retried).toEqual(['m1']);
     expect(deadLetters.size).toBe(0);
+  });
+});
+
+const STANDINGS: Record<string, Standing> = {
+  m1: { status: 'delivered', attempts: 3 },
+  m2: { status: 'cancelled', attempts: 2 },
+  m3: { status: 'exhausted', attempts: 4 },
+  m4: { status: 'exhausted', attempts: 2 },
+  m5: { status: 'retrying', attempts: 2 },
+};
+
+describe('undeliverable notices', () => {
+  it('are retried neither by a dry run, nor removed', async () => {
+    const { run, retried, deadLetters } = await deployed(STANDINGS);
+    expect(JSON.parse((await run('--dry-run', '--json')).stdout)).toEqual({
+      queue: 'undeliverable',
+      redriven: 1,
+      settled: 4,
+      skipped: 0,
+      left: 0,
+      hidden: 0,
+      dryRun: true,
+    });
+    expect({ retried, left: deadLetters.size }).toEqual({ retried: [], left: 5 });
+  });
+
+  it('show what became of their deliveries', async () => {
+    const { posthaste: there } = await deployed(STANDINGS);
+    const { stdout } = await there('deadletters', 'list', 'undeliverable', '--json');
+    expect(jsonLines(stdout)).toMatchObject([
+      { messageId: 'm1', state: 'delivered' },
+      { messageId: 'm2', state: 'cancelled' },
+      { messageId: 'm3', state: 'ended_again' },
+      { messageId: 'm4', state: 'exhausted' },
+      { messageId: 'm5', state: 'open' },
+    ]);
+  });
+
+  it('that need nothing more can be deleted; the others stay', async () => {
+    const { posthaste: there, deadLetters, held } = await deployed(STANDINGS);
+    const { stdout } = await there('deadletters', 'delete', 'undeliverable', '--settled', '--yes');
+    expect(stdout).toContain('3 deleted, 2 skipped (exhausted 1, open 1), 0 left');
+    expect([...deadLetters.values()]).toEqual([notice('m4'), notice('m5')]);
+    expect(held.size).toBe(0);
+  });
+});
+
+describe('a recovery that was awaited', () => {
+  const captureErrors = (environment: NodeJS.ProcessEnv) => {
+    const host = captured(environment);
+    return { terminal: terminalIn(host), said: () => String(host.stderr.read() ?? '') };
+  };
+  const choice = { deployment: 'Posthaste' };
+
+  it('removes the settled notices of its queue', async () => {
+    const { environment, deadLetters } = await deployed(STANDINGS);
+    const { terminal, said } = captureErrors(environment);
+    const run = (queue: string) =>
+      withSdkVariables(environment, () =>
+        removeSettledNotices({ queue, state: 'completed' }, choice, terminal),
+      );
+    await run('others');
+    expect(deadLetters.size).toBe(5);
+    await run('orders');
+    expect(deadLetters.size).toBe(2);
+    expect(said()).toBe('Removed 3 settled notices from the undeliverable queue.\n');
+  });
+
+  it('says how to remove them if it cannot', async () => {
+    const { environment } = await deployed(STANDINGS);
+    const { terminal, said } = captureErrors(environment);
+    await withSdkVariables(environment, () =>
+      removeSettledNotices({ queue: 'orders', state: 'completed' }, { deployment: 'Nowhere' }, terminal),
+    );
+    expect(said()).toMatch(
+      /^Settled notices stay in the undeliverable queue \(There is no stack Nowhere.*deadletters delete undeliverable --settled\n$/,
+    );
   });
 });

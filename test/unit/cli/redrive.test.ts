@@ -22,7 +22,7 @@ const redrive = (args: string[], env?: NodeJS.ProcessEnv, onStart?: (command: Ru
 
 const ON_AWS = ['ingress', '--deployment', 'Posthaste'];
 const summary = (redriven: number, left: number) =>
-  `${JSON.stringify({ queue: 'ingress', redriven, skipped: 0, left })}\n`;
+  `${JSON.stringify({ queue: 'ingress', redriven, skipped: 0, left, hidden: 0 })}\n`;
 
 describe('posthaste redrive', () => {
   it('finds the deployment by its stacks, sends its dead letters back, and prints one line of JSON', async () => {

@@ -31,8 +31,7 @@ export const posthaste = async (
   const host = captured(env);
   const { stdin, stdout, stderr } = host;
   const written = Promise.all([text(stdout), text(stderr)]);
-  const restore = replaceSdkVariables(env);
-  try {
+  return withSdkVariables(env, async () => {
     const ended = runCommand(args, host, sleepBriefly);
     if (onStart === undefined) stdin.end(input);
     else {
@@ -46,6 +45,17 @@ export const posthaste = async (
     stderr.end();
     const [printed, said] = await written;
     return { status, stdout: printed, stderr: said };
+  });
+};
+
+/** Does the work with the variables that the AWS SDK reads from `process.env`. */
+export const withSdkVariables = async <Result>(
+  env: NodeJS.ProcessEnv,
+  work: () => Promise<Result>,
+): Promise<Result> => {
+  const restore = replaceSdkVariables(env);
+  try {
+    return await work();
   } finally {
     restore();
   }

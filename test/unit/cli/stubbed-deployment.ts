@@ -8,6 +8,8 @@ export type StubbedDeployment = {
   environment: NodeJS.ProcessEnv;
   /** Bodies of the dead letters in the queue, by id. */
   deadLetters: Map<string, string>;
+  /** Ids of those that are hidden. */
+  held: Set<string>;
   /** Sent messages, with the name of their queue. */
   sent: { queue: string; body: string }[];
   close: () => Promise<void>;
@@ -55,12 +57,15 @@ export const stubbedDeployment = async ({
   sentAt,
   onSend = () => undefined,
   onApi = () => ({ status: 404 }),
+  attributes = {},
 }: {
   bodies: readonly string[];
   sentAt: number;
   onSend?: () => StubAnswer | undefined;
   /** The administration API: a method and a path, such as `GET /v2/health`. */
   onApi?: (request: string) => StubAnswer;
+  /** Attributes of the dead letters, of type String, by body. */
+  attributes?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }): Promise<StubbedDeployment> => {
   const deadLetters = new Map(bodies.map((body, index) => [`letter-${index}`, body]));
   const held = new Set<string>();
@@ -74,7 +79,13 @@ export const stubbedDeployment = async ({
         ReceiptHandle: id,
         Body: body,
         MD5OfBody: md5(body),
-        Attributes: { SentTimestamp: String(sentAt) },
+        Attributes: { SentTimestamp: String(sentAt), ApproximateReceiveCount: '3' },
+        MessageAttributes: Object.fromEntries(
+          Object.entries(attributes[body] ?? {}).map(([name, StringValue]) => [
+            name,
+            { DataType: 'String', StringValue },
+          ]),
+        ),
       }));
       return json({ Messages });
     },
@@ -98,7 +109,15 @@ export const stubbedDeployment = async ({
       for (const { ReceiptHandle } of Entries) held.delete(ReceiptHandle);
       return json({ Successful: Entries.map(({ Id }) => ({ Id })), Failed: [] });
     },
-    GetQueueAttributes: () => json({ Attributes: { ApproximateNumberOfMessages: String(deadLetters.size) } }),
+    GetQueueAttributes: () => {
+      const hidden = [...deadLetters.keys()].filter((id) => held.has(id)).length;
+      return json({
+        Attributes: {
+          ApproximateNumberOfMessages: String(deadLetters.size - hidden),
+          ApproximateNumberOfMessagesNotVisible: String(hidden),
+        },
+      });
+    },
   };
   const stub: AwsStub = await awsStub(({ method, path, headers, body }) => {
     if (path.startsWith(API)) return onApi(`${method} ${path.slice(API.length)}`);
@@ -110,6 +129,7 @@ export const stubbedDeployment = async ({
   return {
     environment: { ...plainEnvironment(), ...awsEnvironment(stub.config.endpoint, stub.config.credentials) },
     deadLetters,
+    held,
     sent,
     close: stub.close,
   };

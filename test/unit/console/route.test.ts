@@ -11,6 +11,7 @@ describe('the address of a page of the console', () => {
     ['#/queues/orders/replay?since=x', { page: 'replay', queue: 'orders', query: { since: 'x' } }],
     ['#/replay', { page: 'replay', query: {} }],
     ['#/designer?queue=orders', { page: 'designer', query: { queue: 'orders' } }],
+    ['#/dead-letters?which=delivery', { page: 'dead-letters', query: { which: 'delivery' } }],
     ['#/queues/orders/messages/a%2Fb', { page: 'message', queue: 'orders', message: 'a/b' }],
     ['#/queues/orders/messages/m/deliveries', { page: 'unknown' }],
     ['#/queues/orders/messages/m/deliveries/s/more', { page: 'unknown' }],
@@ -31,7 +32,15 @@ describe('the address of a page of the console', () => {
       fc.record({ page: fc.constant('delivery' as const), queue: text, message: text, subscription: text }),
       fc.record({ page: fc.constantFrom('messages' as const, 'deliveries' as const), queue: text, query }),
       fc.record({ page: fc.constantFrom('replay' as const, 'books' as const), queue: text, query }),
-      fc.record({ page: fc.constantFrom('replay' as const, 'books' as const, 'designer' as const), query }),
+      fc.record({
+        page: fc.constantFrom(
+          'replay' as const,
+          'books' as const,
+          'designer' as const,
+          'dead-letters' as const,
+        ),
+        query,
+      }),
     );
     fc.assert(
       fc.property(routes, (route) => {

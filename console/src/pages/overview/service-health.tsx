@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import type { Health } from '../../../../cli/api/service.ts';
 import type { Live } from '../../live/use-live.ts';
 import { Failure, Notice } from '../../parts/notice.tsx';
+import { hrefTo } from '../../route.ts';
 
 /** The health of the deployment: failed checks, overdue retries and dead letters. */
 export function ServiceHealth({ health }: { health: Live<Health> }): JSX.Element {
@@ -31,6 +32,11 @@ function Report({ health }: { health: Health }): JSX.Element {
           <li key={text}>{text}</li>
         ))}
       </ul>
+      {Object.keys(health.queues ?? {}).some((name) => (health.queues?.[name] ?? 0) > 0 && name in ADVICE) ? (
+        <p>
+          <a href={hrefTo({ page: 'dead-letters', query: {} })}>Show dead letters</a>
+        </p>
+      ) : null}
     </Notice>
   );
 }
@@ -53,11 +59,11 @@ function overdueText(overdue: number): string {
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
-  ingressDeadLetters: ': find the cause, then run “posthaste redrive ingress”.',
-  deliveryDeadLetters: ': find the cause, then run “posthaste redrive delivery”.',
-  operationDeadLetters: ': find the cause, then run “posthaste redrive operation”.',
+  ingressDeadLetters: ': find the cause, then redrive them.',
+  deliveryDeadLetters: ': find the cause, then redrive them.',
+  operationDeadLetters: ': find the cause, then redrive them.',
   schedulerDeadLetters: ': find the cause, then purge it. reconcile has already started these retries.',
-  undeliverable: ': once their subscribers work again, run “posthaste redrive undeliverable”.',
+  undeliverable: ': once their subscribers work again, redrive them.',
 };
 
 function adviceOn(queue: string): string {

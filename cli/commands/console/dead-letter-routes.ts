@@ -1,0 +1,153 @@
+import { type Context, Hono } from 'hono';
+import type { IncomingMessage } from 'node:http';
+import * as z from 'zod';
+import { type RedrivenQueue, REDRIVEN_QUEUES } from '../../../shared/domain/vocabulary.ts';
+import {
+  type ConsoleFailureCode,
+  deadLetterChoiceSchema,
+  type DeadLetterCounts,
+  type DeadLetterLook,
+  type DeadLetterResult,
+} from '../../../shared/wire/views/console.ts';
+import { CredentialsProblem } from '../../api/api-access.ts';
+import { boundedBody } from '../../bounded-body.ts';
+import { type ChangeRequest, deleteDeadLetters, redriveDeadLetters } from '../../dead-letters/change.ts';
+import type { DeadLetterAccess } from '../../dead-letters/dead-letter-access.ts';
+import { lookAtDeadLetters } from '../../dead-letters/look.ts';
+import { type RunResult, RunFailedError } from '../../dead-letters/process-dead-letters.ts';
+import { hiddenFields, outcomeOf } from '../../dead-letters/run-text.ts';
+import { findDeadLetter, NoSuchDeadLetter } from '../../dead-letters/whole-ids.ts';
+import { failureText } from '../../failure-text.ts';
+import { Problem } from '../../../local/install/problem.mjs';
+
+/** What the page asks of the queues themselves, which the API does not show. */
+export const DEAD_LETTERS = '/api-local/dead-letters';
+
+/** More than a choice of a thousand ids. */
+const MOST_BYTES = 100_000;
+
+const whichSchema = z.enum(REDRIVEN_QUEUES);
+const text = z.string().min(1);
+const lookSchema = z.strictObject({
+  queue: text.exactOptional(),
+  subscription: text.exactOptional(),
+  reason: text.exactOptional(),
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+});
+
+type Change = (access: DeadLetterAccess, which: RedrivenQueue, request: ChangeRequest) => Promise<RunResult>;
+
+/** The routes under `DEAD_LETTERS`. `signal` ends what is under way when the console stops. */
+export function deadLetterRoutes(open: () => Promise<DeadLetterAccess>, signal: AbortSignal): Hono {
+  const routes = new Hono().basePath(DEAD_LETTERS);
+  routes.get('/', async (context) => context.json(await countsOf(await open())));
+  routes.get('/:which', async (context) => {
+    const filter = lookSchema.parse(context.req.query());
+    return context.json(await look(await open(), whichIn(context), filter, signal));
+  });
+  routes.get('/:which/:id', async (context) => {
+    const which = whichIn(context);
+    const { portsOf } = await open();
+    return context.json(await findDeadLetter(portsOf(which), which, context.req.param('id'), signal));
+  });
+  const change = (path: string, work: Change) => {
+    routes.post(`/:which/${path}`, async (context) => {
+      const { ids } = deadLetterChoiceSchema.parse(await context.req.json());
+      return context.json(await changed(work, await open(), whichIn(context), { id: ids }, signal));
+    });
+  };
+  change('redrive', redriveDeadLetters);
+  change('delete', deleteDeadLetters);
+  routes.notFound(() => refusalOf(404, 'not_found', 'there is no such route'));
+  routes.onError(answerToFailure);
+  return routes;
+}
+
+/** Passes a request of the page to the routes. */
+export async function answerBy(routes: Hono, request: IncomingMessage): Promise<Response> {
+  const { method = 'GET', url = '' } = request;
+  const body = await boundedBody(request, MOST_BYTES);
+  if (body === undefined) return refusalOf(413, 'too_large', `the body exceeds ${MOST_BYTES} bytes`);
+  return routes.request(url, { method, ...(body.length > 0 && { body }) });
+}
+
+function whichIn({ req }: Context): RedrivenQueue {
+  return whichSchema.parse(req.param('which'));
+}
+
+async function countsOf({ portsOf }: DeadLetterAccess): Promise<DeadLetterCounts> {
+  const queues = REDRIVEN_QUEUES.map(async (which) => ({
+    which,
+    ...(await portsOf(which).deadLetters.counts()),
+  }));
+  return { queues: await Promise.all(queues) };
+}
+
+async function look(
+  access: DeadLetterAccess,
+  which: RedrivenQueue,
+  { limit, ...filter }: z.infer<typeof lookSchema>,
+  signal: AbortSignal,
+): Promise<DeadLetterLook> {
+  const api = which === 'undeliverable' ? { api: await access.api() } : {};
+  const request = { which, filter, limit, signal, ...api };
+  const { items, result, statesProblem } = await lookAtDeadLetters(access.portsOf(which), request);
+  return {
+    deadLetters: items,
+    total: result.total,
+    complete: result.end === 'emptied' || result.left === 0,
+    ...hiddenFields(result.hidden, Date.now()),
+    ...(statesProblem !== undefined && { statesProblem }),
+  };
+}
+
+async function changed(
+  work: Change,
+  access: DeadLetterAccess,
+  which: RedrivenQueue,
+  filter: { id: readonly string[] },
+  signal: AbortSignal,
+): Promise<DeadLetterResult> {
+  const request = {
+    filter,
+    limit: filter.id.length,
+    startedAt: Date.now(),
+    signal,
+    onProgress: () => undefined,
+  };
+  const {
+    handled,
+    settled = {},
+    skipped,
+    hidden,
+    hiddenUntil,
+    missing,
+  } = outcomeOf(await work(access, which, request), filter);
+  return { handled, settled, skipped, missing, hidden, ...(hiddenUntil !== undefined && { hiddenUntil }) };
+}
+
+function answerToFailure(error: Error): Response {
+  if (error instanceof z.ZodError || error instanceof SyntaxError)
+    return refusalOf(
+      400,
+      'invalid_request',
+      error instanceof z.ZodError ? z.prettifyError(error) : error.message,
+    );
+  const cause = error instanceof RunFailedError ? error.causes[0] : error;
+  const message = failureText(cause);
+  if (cause instanceof Error && /access.?denied/i.test(cause.name))
+    return refusalOf(403, 'sqs_forbidden', message);
+  if (cause instanceof NoSuchDeadLetter) return refusalOf(404, 'not_found', message);
+  if (cause instanceof CredentialsProblem) return refusalOf(502, cause.code, message);
+  return cause instanceof Problem
+    ? refusalOf(503, 'no_deployment', message)
+    : refusalOf(502, 'unavailable', message);
+}
+
+function refusalOf(
+  status: number,
+  code: ConsoleFailureCode | 'not_found' | 'invalid_request' | 'too_large',
+  message: string,
+): Response {
+  return Response.json({ error: { code, message } }, { status });
+}

@@ -1,0 +1,31 @@
+import type { Command } from 'commander';
+import type { DeadLetterFilter } from '../../dead-letters/filter.ts';
+import { collect, idOf, queueOf } from '../../options/arguments.ts';
+
+export type FilterOptions = DeadLetterFilter;
+
+/** Adds the options that choose dead letters by what they say. */
+export function addDeadLetterFilter(command: Command): Command {
+  return command
+    .option('--queue <QUEUE>', 'only messages of this queue', queueOf)
+    .option('--subscription <ID>', 'only messages for this subscription, by the beginning of its id', idOf)
+    .option('--reason <REASON>', 'only messages with this reason; none: SQS moved them here', idOf);
+}
+
+export function addIdOption(command: Command): Command {
+  return command.option(
+    '--id <ID>',
+    'only this message, by its SQS message id or the beginning of it; may be repeated',
+    collect(idOf),
+  );
+}
+
+/** The filter without options that were not given. */
+export function filterOf({ queue, subscription, reason, id }: FilterOptions): DeadLetterFilter {
+  return {
+    ...(queue !== undefined && { queue }),
+    ...(subscription !== undefined && { subscription }),
+    ...(reason !== undefined && { reason }),
+    ...(id !== undefined && { id }),
+  };
+}

@@ -1,0 +1,99 @@
+import type {
+  DeadLetter,
+  RedriveOutcome,
+  RedrivenMessage,
+} from '../../shared/domain/delivery/dead-letter.ts';
+import type { RedrivenQueue } from '../../shared/domain/vocabulary.ts';
+import type { WorkQueues } from '../../shared/ports/queues.ts';
+import {
+  readDeliveryDeadLetter,
+  readIngressDeadLetter,
+  readOperationDeadLetter,
+  readUndeliverableNotice,
+} from '../../shared/wire/jobs/dead-letter.ts';
+import type { DeadLetterAccess } from './dead-letter-access.ts';
+import { type DeadLetterFilter, matcherOf } from './filter.ts';
+import { type DeadLetterRequest, processDeadLetters, type RunResult } from './process-dead-letters.ts';
+import { retryUndeliverable, settledOnly } from './undeliverable.ts';
+
+/** `dryRun`: only says what a run would do. */
+export type ChangeRequest = Pick<
+  DeadLetterRequest<unknown>,
+  'startedAt' | 'since' | 'limit' | 'signal' | 'onProgress'
+> & { filter?: DeadLetterFilter; dryRun?: boolean };
+
+/** How to read a dead letter that goes back to a queue. */
+export const READERS = {
+  ingress: readIngressDeadLetter,
+  delivery: readDeliveryDeadLetter,
+  operation: readOperationDeadLetter,
+} as const;
+
+/**
+ * Sends dead letters back to their queues, and retries the deliveries of undeliverable notices by the API: only the API
+ * can reopen an ended delivery.
+ * @throws RunFailedError
+ */
+export async function redriveDeadLetters(
+  access: DeadLetterAccess,
+  which: RedrivenQueue,
+  { filter = {}, dryRun = false, ...request }: ChangeRequest,
+): Promise<RunResult> {
+  const common = { ...request, ...wanted(which, filter), keep: dryRun };
+  const ports = access.portsOf(which);
+  if (which === 'undeliverable') {
+    const api = await access.api();
+    return processDeadLetters(ports, {
+      ...common,
+      read: readUndeliverableNotice,
+      handle: (ended) => retryUndeliverable(api, ended, dryRun),
+    });
+  }
+  const handle = dryRun ? accepted : sendBack(access.workQueues);
+  return processDeadLetters(ports, { ...common, read: READERS[which], handle });
+}
+
+/** Sends each message to the queue that it was for. */
+export function sendBack(
+  workQueues: WorkQueues,
+): (messages: readonly RedrivenMessage[]) => Promise<RedriveOutcome[]> {
+  return async (messages) => {
+    await workQueues.send(messages);
+    return accepted(messages);
+  };
+}
+
+function accepted(messages: readonly unknown[]): Promise<RedriveOutcome[]> {
+  return Promise.resolve(messages.map(() => ({ kind: 'redriven' })));
+}
+
+/**
+ * Deletes dead letters, and returns the ids of the deleted ones. `settled`: only notices of deliveries that were
+ * delivered or cancelled, or ended again, since.
+ * @throws RunFailedError
+ */
+export async function deleteDeadLetters(
+  access: DeadLetterAccess,
+  which: RedrivenQueue,
+  { filter = {}, dryRun = false, settled = false, ...request }: ChangeRequest & { settled?: boolean },
+): Promise<RunResult & { ids: string[] }> {
+  const ids: string[] = [];
+  const api = settled ? await access.api() : undefined;
+  const result = await processDeadLetters<DeadLetter>(access.portsOf(which), {
+    ...request,
+    ...wanted(which, filter),
+    keep: dryRun,
+    read: (deadLetter) => ({ kind: 'redrive', message: deadLetter, identity: deadLetter.id }),
+    handle: async (deadLetters) => {
+      const outcomes = await (api === undefined ? accepted(deadLetters) : settledOnly(api, deadLetters));
+      ids.push(...deadLetters.flatMap(({ id }, index) => (outcomes[index]?.kind === 'redriven' ? [id] : [])));
+      return outcomes;
+    },
+  });
+  return { ...result, ids };
+}
+
+function wanted(which: RedrivenQueue, filter: DeadLetterFilter): Pick<DeadLetterRequest<unknown>, 'wants'> {
+  const wants = matcherOf(which, filter);
+  return wants === undefined ? {} : { wants };
+}

@@ -1,0 +1,66 @@
+import { sqsClient } from '../../shared/adapters/sqs/client.ts';
+import { sqsDeadLetterQueue } from '../../shared/adapters/sqs/dead-letter-queue.ts';
+import { sqsWorkQueues } from '../../shared/adapters/sqs/queues.ts';
+import type { RedrivenQueue } from '../../shared/domain/vocabulary.ts';
+import type { WorkQueues } from '../../shared/ports/queues.ts';
+import { apiOf } from '../api/api-access.ts';
+import { apiClient } from '../api/api-client.ts';
+import type { ApiClient } from '../api/api-request.ts';
+import { findDeployment, type Deployment, type DeploymentChoice } from '../deployment.ts';
+import type { Terminal } from '../terminal.ts';
+import type { DeadLetterPorts } from './process-dead-letters.ts';
+
+/** The dead-letter queues of a deployment, and what a redrive needs besides. */
+export type DeadLetterAccess = {
+  /** Display name of the deployment. */
+  name: string;
+  portsOf: (which: RedrivenQueue) => DeadLetterPorts;
+  workQueues: WorkQueues;
+  /** The API, which only undeliverable notices need. */
+  api: () => Promise<ApiClient>;
+};
+
+const URLS = {
+  ingress: 'ingressDeadLetterUrl',
+  delivery: 'deliveryDeadLetterUrl',
+  operation: 'operationDeadLetterUrl',
+  undeliverable: 'undeliverableQueueUrl',
+} as const satisfies Record<RedrivenQueue, keyof Deployment>;
+
+/** What a dead letter of the queue is, in the plural. */
+export const DEAD_LETTERS_OF: Record<RedrivenQueue, string> = {
+  ingress: 'dead letters of the ingress queue',
+  delivery: 'dead letters of the delivery queue',
+  operation: 'dead letters of the operation queue',
+  undeliverable: 'notices of undeliverable deliveries',
+};
+
+/** @throws Problem with advice when there is no deployment */
+export async function openDeadLetters(
+  choice: DeploymentChoice,
+  terminal: Pick<Terminal, 'env' | 'sleep'>,
+): Promise<DeadLetterAccess> {
+  return deadLettersOf(await findDeployment(choice), terminal);
+}
+
+function deadLettersOf(
+  deployment: Deployment,
+  { env, sleep }: Pick<Terminal, 'env' | 'sleep'>,
+): DeadLetterAccess {
+  const sqs = sqsClient(deployment.client);
+  const urls = {
+    ingress: deployment.ingressQueueUrl,
+    delivery: deployment.deliveryQueueUrl,
+    retry: deployment.retryQueueUrl,
+    operation: deployment.operationQueueUrl,
+  };
+  return {
+    name: deployment.name,
+    portsOf: (which) => ({
+      deadLetters: sqsDeadLetterQueue({ sqs, queueUrl: deployment[URLS[which]], sleep }),
+      clock: { sleep },
+    }),
+    workQueues: sqsWorkQueues({ sqs, sleep, random: Math.random }, urls),
+    api: async () => apiClient(await apiOf(deployment, env), sleep),
+  };
+}

@@ -1,0 +1,88 @@
+import type { DeadLetter } from '../../shared/domain/delivery/dead-letter.ts';
+import type { RedrivenQueue } from '../../shared/domain/vocabulary.ts';
+import type { DeadLetterView } from '../../shared/wire/views/console.ts';
+import type { ApiClient } from '../api/api-request.ts';
+import { failureText } from '../failure-text.ts';
+import { describeDeadLetter } from './describe.ts';
+import { type DeadLetterFilter, matcherOf } from './filter.ts';
+import { type DeadLetterPorts, processDeadLetters, type RunResult } from './process-dead-letters.ts';
+import { statesSince } from './undeliverable.ts';
+
+/** A crash of a look hides what it held for so long. */
+const HIDDEN_SECONDS = 60;
+
+/** A look ends before its first messages would be visible again. */
+const MOST_MS = 40_000;
+
+export type LookRequest = {
+  which: RedrivenQueue;
+  filter?: DeadLetterFilter;
+  /** Milliseconds since the epoch. */
+  since?: number;
+  limit?: number;
+  signal: AbortSignal;
+  /** Reads what became of the deliveries of notices. */
+  api?: ApiClient;
+  onProgress?: (read: number) => void;
+};
+
+/** `isInterrupted`: by the caller's signal. */
+export type Look<Item = DeadLetterView> = {
+  items: Item[];
+  result: RunResult;
+  isInterrupted: boolean;
+  /** Why the states of deliveries are missing. */
+  statesProblem?: string;
+};
+
+/**
+ * Reads dead letters without their bodies. Changes nothing: each is visible again at the end, also after an error or an
+ * abort.
+ * @throws RunFailedError
+ */
+export async function lookAtDeadLetters(ports: DeadLetterPorts, request: LookRequest): Promise<Look> {
+  const { which, api } = request;
+  let statesProblem: string | undefined;
+  const describeAll = async (deadLetters: readonly DeadLetter[]): Promise<DeadLetterView[]> => {
+    const views = deadLetters.map((deadLetter) => describeDeadLetter(which, deadLetter));
+    if (which !== 'undeliverable' || api === undefined || statesProblem !== undefined) return views;
+    try {
+      const states = await statesSince(api, deadLetters);
+      return views.map((view, index) => {
+        const state = states[index];
+        return state === undefined ? view : { ...view, state };
+      });
+    } catch (error) {
+      statesProblem = failureText(error);
+      return views;
+    }
+  };
+  const look = await lookThrough(ports, request, describeAll);
+  return { ...look, ...(statesProblem !== undefined && { statesProblem }) };
+}
+
+/** The same for other values than views. */
+export async function lookThrough<Item>(
+  ports: DeadLetterPorts,
+  { which, filter = {}, since, limit, signal, onProgress }: Omit<LookRequest, 'api'>,
+  describeAll: (deadLetters: readonly DeadLetter[]) => Promise<readonly Item[]>,
+): Promise<Look<Item>> {
+  const items: Item[] = [];
+  const wants = matcherOf(which, filter);
+  const result = await processDeadLetters(ports, {
+    startedAt: Infinity,
+    keep: true,
+    hiddenSeconds: HIDDEN_SECONDS,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(MOST_MS)]),
+    ...(wants && { wants }),
+    ...(since !== undefined && { since }),
+    ...(limit !== undefined && { limit }),
+    read: (deadLetter) => ({ kind: 'redrive', message: deadLetter, identity: deadLetter.id }),
+    handle: async (deadLetters) => {
+      items.push(...(await describeAll(deadLetters)));
+      return deadLetters.map(() => ({ kind: 'redriven' }));
+    },
+    onProgress: ({ handled, left }) => onProgress?.(handled + left),
+  });
+  return { items, result, isInterrupted: result.end === 'interrupted' && signal.aborted };
+}

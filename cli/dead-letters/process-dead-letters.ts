@@ -1,0 +1,245 @@
+import type {
+  DeadLetter,
+  DeadLetterReading,
+  ReceivedDeadLetter,
+  RedriveOutcome,
+} from '../../shared/domain/delivery/dead-letter.ts';
+import { pollInterval } from '../../shared/domain/retry/poll-interval.ts';
+import type { Clock } from '../../shared/ports/clock.ts';
+import type { DeadLetterCounts, DeadLetterQueue } from '../../shared/ports/queues.ts';
+
+export type DeadLetterPorts = { deadLetters: DeadLetterQueue; clock: Pick<Clock, 'sleep'> };
+
+export type DeadLetterRequest<Message> = {
+  read: (deadLetter: DeadLetter) => DeadLetterReading<Message>;
+  /** Returns one outcome per message, in order. Safe to repeat after an error. */
+  handle: (messages: readonly Message[]) => Promise<readonly RedriveOutcome[]>;
+  /** Leaves the others. @default all */
+  wants?: (deadLetter: DeadLetter) => boolean;
+  /** Milliseconds since the epoch. Leaves dead letters sent later: they may be messages of this run that failed again. */
+  startedAt: number;
+  /** Leaves dead letters sent earlier. */
+  since?: number;
+  /** Maximum number of messages to handle. */
+  limit?: number;
+  /** Changes nothing: handled dead letters stay in the queue. */
+  keep?: boolean;
+  /** Seconds for which a received dead letter stays hidden after a crash. @default HIDDEN_SECONDS */
+  hiddenSeconds?: number;
+  /** When aborted, the current batch is completed and no further one starts. */
+  signal: AbortSignal;
+  onProgress: (tally: Tally) => void;
+};
+
+export type Tally = {
+  handled: number;
+  /** Left in the queue because it would not help to handle them: counts by reason. */
+  skipped: Readonly<Record<string, number>>;
+  /** Removed because nothing remains to be done: counts by reason. Absent if there are none. */
+  settled?: Readonly<Record<string, number>>;
+  /** Left in the queue for other reasons, among those received. */
+  left: number;
+};
+
+/** `crowded`: this run holds so many dead letters that SQS would return no further ones. */
+export type RunEnd = 'emptied' | 'limit_reached' | 'interrupted' | 'crowded';
+
+/**
+ * `left`: messages that remain besides the skipped ones. Exact if `end` is `emptied`, otherwise an estimate of SQS.
+ * `hidden`: about how many of the messages another program held, so that this run could not see them. `total`: about
+ * how many the queue had.
+ */
+export type RunResult = Tally & { end: RunEnd; hidden: number; total: number };
+
+/** The run stopped with an error. Handled messages stay handled; another run continues with the rest. */
+export class RunFailedError extends Error {
+  override readonly name = 'RunFailedError';
+  readonly handled: number;
+  /** The error that stopped the run, and an error of releasing the held dead letters, if any. */
+  readonly causes: readonly unknown[];
+
+  constructor(handled: number, causes: readonly unknown[]) {
+    super('The run over the dead letters stopped.', { cause: causes[0] });
+    this.handled = handled;
+    this.causes = causes;
+  }
+}
+
+/** Far above the time to send 50 dead letters with every request retried. */
+export const HIDDEN_SECONDS = 300;
+
+/** Batch size, and so the most messages that a crash can send twice. Five times an SQS receive. */
+const AT_ONCE = 50;
+
+/** Empty receives after which the queue counts as empty: SQS sometimes misses messages. `POLLING` is in seconds. */
+const EMPTY_POLLS = 3;
+const POLLING = { floor: 0.5, ceiling: 2 };
+
+/** SQS returns no further messages once 120,000 of a queue are in flight ("Amazon SQS message quotas"). */
+const MOST_HELD = 100_000;
+
+type Run<Message> = {
+  ports: DeadLetterPorts;
+  request: DeadLetterRequest<Message>;
+  before: DeadLetterCounts;
+  handled: number;
+  skipped: Map<string, number>;
+  settled: Map<string, number>;
+  /**
+   * Dead letters to leave, by id; held until the end so that SQS returns others. Keeps the latest receipt, because a
+   * message is received again after its visibility timeout.
+   */
+  held: Map<string, ReceivedDeadLetter>;
+  /** Ids of all received dead letters. */
+  seen: Set<string>;
+  /** Identities of handled messages. One that fails again is left, even if this clock and the one of SQS differ. */
+  identities: Set<string>;
+};
+
+/**
+ * Hands the dead letters of a queue to `handle`, batch by batch, and removes them unless `keep` is set. Each is handled
+ * before it is removed: after a crash in between, another run handles it again. A message is handled once per run, so the
+ * run ends even if messages fail again. All others are visible again at the end, also after an error or an abort.
+ * @throws RunFailedError
+ */
+export async function processDeadLetters<Message>(
+  ports: DeadLetterPorts,
+  request: DeadLetterRequest<Message>,
+): Promise<RunResult> {
+  const run: Run<Message> = {
+    ports,
+    request,
+    before: await ports.deadLetters.counts(),
+    handled: 0,
+    skipped: new Map(),
+    settled: new Map(),
+    held: new Map(),
+    seen: new Set(),
+    identities: new Set(),
+  };
+  const failures: unknown[] = [];
+  const failed = (cause: unknown): void => {
+    failures.push(cause);
+  };
+  const end = await drainQueue(run).catch(failed);
+  await ports.deadLetters.release([...run.held.values()]).catch(failed);
+  const after = await ports.deadLetters.counts().catch(failed);
+  if (end === undefined || after === undefined || failures.length > 0)
+    throw new RunFailedError(run.handled, failures);
+  return resultOf(run, end, after);
+}
+
+/**
+ * The counts before the run and after its release are both too high at worst, because they lag: neither a message that
+ * this run received nor one that was visible again counts as hidden.
+ */
+function resultOf<Message>(run: Run<Message>, end: RunEnd, after: DeadLetterCounts): RunResult {
+  const { before, held, seen } = run;
+  const tally = tallyOf(run);
+  const total = Math.max(before.visible + before.hidden, seen.size);
+  if (end === 'emptied')
+    return { ...tally, end, total, hidden: Math.min(before.hidden, after.hidden, total - seen.size) };
+  const unseen = Math.max(0, after.visible + after.hidden - held.size);
+  return { ...tally, left: tally.left + unseen, end, total, hidden: 0 };
+}
+
+async function drainQueue<Message>(run: Run<Message>): Promise<RunEnd> {
+  const { ports, request } = run;
+  const { limit = Infinity, hiddenSeconds = HIDDEN_SECONDS } = request;
+  let interval = pollInterval(POLLING);
+  for (let empty = 0; empty < EMPTY_POLLS;) {
+    if (request.signal.aborted) return 'interrupted';
+    if (run.handled >= limit) return 'limit_reached';
+    if (run.held.size >= MOST_HELD) return 'crowded';
+    const most = request.wants === undefined ? Math.min(AT_ONCE, limit - run.handled) : AT_ONCE;
+    if (await processBatch(run, await ports.deadLetters.receive(most, hiddenSeconds))) {
+      empty = 0;
+      interval = interval.afterMessage();
+      continue;
+    }
+    if (await isCountedEmpty(run)) return 'emptied';
+    empty += 1;
+    if (empty < EMPTY_POLLS) await ports.clock.sleep(interval.wait * 1000);
+    interval = interval.afterEmpty();
+  }
+  return 'emptied';
+}
+
+/** Spares the further receives of a queue that SQS counted as empty before and after a receive that found nothing. */
+async function isCountedEmpty<Message>({ ports, before, seen }: Run<Message>): Promise<boolean> {
+  if (seen.size > 0 || before.visible + before.hidden > 0) return false;
+  const { visible, hidden } = await ports.deadLetters.counts();
+  return visible + hidden === 0;
+}
+
+/** Handles the new dead letters of a batch. True if there were any. */
+async function processBatch<Message>(run: Run<Message>, received: readonly DeadLetter[]): Promise<boolean> {
+  const fresh = received.filter(({ id }) => !run.seen.has(id));
+  const taken: { deadLetter: DeadLetter; message: Message }[] = [];
+  for (const { id, receipt } of received) {
+    run.seen.add(id);
+    // Held until removed, so that a failure releases it together with those that stay.
+    run.held.set(id, { id, receipt });
+  }
+  const room = (run.request.limit ?? Infinity) - run.handled;
+  for (const deadLetter of fresh) {
+    const message = taken.length < room ? messageOf(run, deadLetter) : undefined;
+    if (message !== undefined) taken.push({ deadLetter, message });
+  }
+  if (taken.length > 0) await handleBatch(run, taken);
+  if (fresh.length > 0) run.request.onProgress(tallyOf(run));
+  return fresh.length > 0;
+}
+
+/** The message to handle; undefined if the dead letter stays. */
+function messageOf<Message>(run: Run<Message>, deadLetter: DeadLetter): Message | undefined {
+  const { startedAt, since = -Infinity, wants, read } = run.request;
+  if (deadLetter.sentAt > startedAt || deadLetter.sentAt < since) return undefined;
+  if (wants?.(deadLetter) === false) return undefined;
+  const reading = read(deadLetter);
+  if (reading.kind === 'skip') {
+    count(run.skipped, reading.reason);
+    return undefined;
+  }
+  if (run.identities.has(reading.identity)) return undefined;
+  run.identities.add(reading.identity);
+  return reading.message;
+}
+
+async function handleBatch<Message>(
+  run: Run<Message>,
+  taken: readonly { deadLetter: DeadLetter; message: Message }[],
+): Promise<void> {
+  const results = await run.request.handle(taken.map(({ message }) => message));
+  const removed: DeadLetter[] = [];
+  for (const [index, { deadLetter }] of taken.entries()) {
+    const result = results[index];
+    if (result === undefined) throw new TypeError(`no outcome for the dead letter ${deadLetter.id}`);
+    if (result.kind === 'refused') count(run.skipped, result.reason);
+    else removed.push(deadLetter);
+    if (result.kind === 'settled') count(run.settled, result.reason);
+  }
+  if (removed.length > 0 && run.request.keep !== true) {
+    await run.ports.deadLetters.remove(removed);
+    for (const { id } of removed) run.held.delete(id);
+  }
+  run.handled += results.filter(({ kind }) => kind === 'redriven').length;
+}
+
+function count(reasons: Map<string, number>, reason: string): void {
+  reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+}
+
+function tallyOf<Message>({ request, handled, skipped, settled, held }: Run<Message>): Tally {
+  const kept = request.keep === true ? handled + sumOf(settled) : 0;
+  return {
+    handled,
+    skipped: Object.fromEntries(skipped),
+    ...(settled.size > 0 && { settled: Object.fromEntries(settled) }),
+    left: held.size - sumOf(skipped) - kept,
+  };
+}
+
+function sumOf(reasons: ReadonlyMap<string, number>): number {
+  return [...reasons.values()].reduce((sum, count) => sum + count, 0);
+}

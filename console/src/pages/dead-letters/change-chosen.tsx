@@ -1,0 +1,117 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { RedrivenQueue } from '../../../../shared/domain/vocabulary.ts';
+import type { DeadLetterResult } from '../../../../shared/wire/views/console.ts';
+import { changeDeadLetters, type DeadLetterChange } from '../../api/dead-letters.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { type Action, useAction } from '../../live/use-action.ts';
+import { counted } from '../../parts/counted.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Failure, Notice } from '../../parts/notice.tsx';
+import { WorkButton } from '../../parts/work-button.tsx';
+
+const CHANGES = {
+  redrive: {
+    verb: 'Redrive',
+    past: 'redriven',
+    effect: 'They are sent back to their queue. Undeliverable deliveries get another round of attempts.',
+  },
+  delete: { verb: 'Delete', past: 'deleted', effect: 'They cannot be restored.' },
+} as const;
+
+/** Redrives or deletes the chosen dead letters, after a question. */
+export function ChangeChosen({
+  which,
+  chosen,
+  onDone,
+}: {
+  which: RedrivenQueue;
+  chosen: ReadonlySet<string>;
+  onDone: () => void;
+}): JSX.Element {
+  const { api } = useConsole();
+  const [asked, setAsked] = useState<DeadLetterChange>();
+  const work = useAction((change: DeadLetterChange) => changeDeadLetters(api, which, change, [...chosen]));
+  return (
+    <div class="actions">
+      {(['redrive', 'delete'] as const).map((change) => (
+        <button
+          key={change}
+          type="button"
+          class={change === 'delete' ? 'button button-danger' : 'button button-primary'}
+          disabled={chosen.size === 0}
+          onClick={() => {
+            work.reset();
+            setAsked(change);
+          }}
+        >
+          {CHANGES[change].verb} {counted(chosen.size, 'dead letter', 'dead letters')}
+        </button>
+      ))}
+      {asked === undefined ? null : (
+        <Dialog
+          title={`${CHANGES[asked].verb} ${counted(chosen.size, 'dead letter', 'dead letters')}`}
+          onClose={() => {
+            setAsked(undefined);
+            if (work.action.state === 'done') onDone();
+          }}
+        >
+          <Question change={asked} {...work} />
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+function Question({
+  change,
+  action,
+  run,
+}: {
+  change: DeadLetterChange;
+  action: Action<DeadLetterResult>;
+  run: (change: DeadLetterChange) => void;
+}): JSX.Element {
+  const { verb, past, effect } = CHANGES[change];
+  const isDone = action.state === 'done';
+  return (
+    <div class="stack">
+      {isDone ? <Notice tone="success" title={resultText(action.result, past)} /> : <p>{effect}</p>}
+      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      <form method="dialog" class="actions">
+        {isDone ? null : (
+          <WorkButton
+            action={action}
+            kind={change === 'delete' ? 'danger' : 'primary'}
+            onClick={() => {
+              run(change);
+            }}
+          >
+            {verb}
+          </WorkButton>
+        )}
+        <button type="submit" class="button">
+          {isDone ? 'Done' : 'Cancel'}
+        </button>
+      </form>
+    </div>
+  );
+}
+
+/** `2 redriven, 1 settled (delivered 1), 1 skipped (not_json 1).` */
+function resultText({ handled, settled, skipped, missing }: DeadLetterResult, past: string): string {
+  const parts = [
+    `${handled} ${past}`,
+    ...countedBy('settled', settled),
+    ...countedBy('skipped', skipped),
+    ...(missing === 0 ? [] : [`${missing} not found: another program removed or holds them`]),
+  ];
+  return `${parts.join(', ')}.`;
+}
+
+function countedBy(word: string, counts: Readonly<Record<string, number>>): string[] {
+  const entries = Object.entries(counts);
+  if (entries.length === 0) return [];
+  const sum = entries.reduce((total, [, count]) => total + count, 0);
+  return [`${sum} ${word} (${entries.map(([reason, count]) => `${reason} ${count}`).join(', ')})`];
+}

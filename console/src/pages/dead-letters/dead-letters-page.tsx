@@ -1,0 +1,126 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../../shared/domain/vocabulary.ts';
+import type { DeadLetterCounts, DeadLetterLook } from '../../../../shared/wire/views/console.ts';
+import { countDeadLetters, lookAtDeadLetters } from '../../api/dead-letters.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/use-action.ts';
+import { counted } from '../../parts/counted.ts';
+import { Loaded } from '../../parts/loaded.tsx';
+import { Empty } from '../../parts/notice.tsx';
+import { PageHeading } from '../../parts/page-heading.tsx';
+import { WorkButton } from '../../parts/work-button.tsx';
+import { hrefTo, type Query } from '../../route.ts';
+import { ChangeChosen } from './change-chosen.tsx';
+import { DeadLetterTable } from './dead-letter-table.tsx';
+import { FilterForm } from './filter-form.tsx';
+
+/** Texts of the queues. */
+const NAMES: Record<RedrivenQueue, string> = {
+  ingress: 'Ingress',
+  delivery: 'Delivery',
+  operation: 'Operation',
+  undeliverable: 'Undeliverable',
+};
+
+const MEANINGS: Record<RedrivenQueue, string> = {
+  ingress: 'Messages of producers that dispatch could not accept.',
+  delivery: 'Jobs and wake-ups that deliver gave up on.',
+  operation: 'Recoveries and cancellations that operate gave up on.',
+  undeliverable: 'Notices of deliveries that were rejected, or that ran out of retries.',
+};
+
+/** The dead letters of one queue. It looks only when asked to: a look hides the messages from other programs. */
+export function DeadLettersPage({ query }: { query: Query }): JSX.Element {
+  const { api } = useConsole();
+  const which = REDRIVEN_QUEUES.find((queue) => queue === query['which']) ?? 'ingress';
+  const { queue, subscription, reason } = query;
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const counts = useAction(() => countDeadLetters(api));
+  const look = useAction(() => lookAtDeadLetters(api, which, { queue, subscription, reason }));
+  const lookAgain = (): void => {
+    setChosen(new Set());
+    counts.run();
+    look.run();
+  };
+  // The page is mounted anew for another queue or filter.
+  useEffect(lookAgain, []);
+  const live = {
+    value: look.action.state === 'done' ? look.action.result : undefined,
+    failure: look.action.state === 'failed' ? look.action.failure : undefined,
+  };
+  return (
+    <>
+      <PageHeading title="Dead letters">
+        <WorkButton action={look.action} onClick={lookAgain}>
+          Look again
+        </WorkButton>
+      </PageHeading>
+      <nav class="choices-bar" aria-label="Queue of the dead letters">
+        {REDRIVEN_QUEUES.map((one) => (
+          <a
+            key={one}
+            href={hrefTo({ page: 'dead-letters', query: { which: one } })}
+            aria-current={one === which ? 'true' : undefined}
+          >
+            {NAMES[one]} {counts.action.state === 'done' ? countText(counts.action.result, one) : ''}
+          </a>
+        ))}
+      </nav>
+      <p class="muted">
+        {MEANINGS[which]} A look receives the messages, so that other programs do not see them for a moment.
+      </p>
+      <FilterForm which={which} query={query} />
+      <div class="section">
+        <Loaded live={live} lines={8}>
+          {(found) =>
+            found.deadLetters.length === 0 ? (
+              <Empty title={found.hidden > 0 ? 'No dead letter is visible' : 'No dead letters'}>
+                <Unseen look={found} />
+              </Empty>
+            ) : (
+              <>
+                <Unseen look={found} />
+                <DeadLetterTable
+                  which={which}
+                  deadLetters={found.deadLetters}
+                  chosen={chosen}
+                  onChosen={setChosen}
+                />
+                <ChangeChosen which={which} chosen={chosen} onDone={lookAgain} />
+              </>
+            )
+          }
+        </Loaded>
+      </div>
+    </>
+  );
+}
+
+function countText({ queues }: DeadLetterCounts, which: RedrivenQueue): string {
+  const { visible, hidden } = queues.find((one) => one.which === which) ?? { visible: 0, hidden: 0 };
+  return (visible + hidden).toLocaleString('en');
+}
+
+/** What a look does not show. */
+function Unseen({ look }: { look: DeadLetterLook }): JSX.Element {
+  const { deadLetters, total, complete, hidden, hiddenUntil, statesProblem } = look;
+  return (
+    <>
+      {complete ? null : (
+        <p>
+          Showing {deadLetters.length} of about {counted(total, 'message', 'messages')}.
+        </p>
+      )}
+      {hiddenUntil === undefined ? null : (
+        <p>
+          About {counted(hidden, 'message is', 'messages are')} hidden by another look until{' '}
+          {new Date(hiddenUntil).toLocaleTimeString('en-GB')} at the latest. Look again then.
+        </p>
+      )}
+      {statesProblem === undefined ? null : (
+        <p>What became of the deliveries could not be read: {statesProblem}</p>
+      )}
+    </>
+  );
+}

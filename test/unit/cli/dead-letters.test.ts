@@ -1,0 +1,212 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { deadLetterDetailSchema, deadLetterViewSchema } from '../../../shared/wire/views/console.ts';
+import { jsonLines, posthaste, type RunOptions } from './run-command.ts';
+import { json, refusal } from './stub-api.ts';
+import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';
+
+const AN_HOUR = 3_600_000;
+
+const stubs: StubbedDeployment[] = [];
+afterAll(async () => {
+  await Promise.all(stubs.map((stub) => stub.close()));
+});
+
+const BODIES = [
+  '{"queue":"orders","id":"m1","data":1}',
+  '{"queue":"orders","id":"m2","data":2}',
+  'gar\u001bbage',
+];
+const ATTRIBUTES = {
+  [BODIES[0] ?? '']: { reason: 'unknown_queue' },
+  [BODIES[2] ?? '']: { reason: 'not_json', 'x-api-key': 'geheim' },
+};
+
+const deployed = async (options: Partial<Parameters<typeof stubbedDeployment>[0]> = {}) => {
+  const stub = await stubbedDeployment({
+    bodies: BODIES,
+    sentAt: Date.now() - AN_HOUR,
+    attributes: ATTRIBUTES,
+    ...options,
+  });
+  stubs.push(stub);
+  const run = (args: string[], more: RunOptions = {}) =>
+    posthaste(['deadletters', ...args, '--deployment', 'Posthaste'], { env: stub.environment, ...more });
+  return { ...stub, run };
+};
+
+/** Types an answer on a terminal once the question is there. */
+const answering = (answer: string): RunOptions => ({
+  onStart: ({ stdin, stderr }) => {
+    Object.assign(stdin, { isTTY: true });
+    stderr.on('data', (text: Buffer) => {
+      if (text.toString().includes('[y/N]')) stdin.write(`${answer}\n`);
+    });
+  },
+});
+
+describe('posthaste deadletters list', () => {
+  it('prints one dead letter per line with its reason, changes nothing and releases all', async () => {
+    const { run, deadLetters, held, sent } = await deployed();
+    const { status, stdout, stderr } = await run(['list', 'ingress', '--json']);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const listed = jsonLines(stdout).map((line) => deadLetterViewSchema.parse(line));
+    expect(listed).toMatchObject([
+      { id: 'letter-0', reason: 'unknown_queue', queue: 'orders', messageId: 'm1', receives: 3 },
+      { id: 'letter-1', queue: 'orders', messageId: 'm2' },
+      { id: 'letter-2', reason: 'not_json', excerpt: 'gar\\u001bbage' },
+    ]);
+    expect(listed[1]?.reason).toBeUndefined();
+    expect({ left: deadLetters.size, held: held.size, sent }).toEqual({ left: 3, held: 0, sent: [] });
+  });
+
+  it('prints a table, in which a message that SQS moved has the reason none', async () => {
+    const { run } = await deployed();
+    const { stdout } = await run(['list', 'ingress']);
+    expect(stdout.split('\n').slice(0, 3)).toEqual([
+      expect.stringMatching(
+        /^Of +Id +Age +Reason +Queue +Message +Subscription +State +Received +Excerpt$/,
+      ) as unknown,
+      expect.stringMatching(/^ingress +letter-0 +1 h +unknown_queue +orders +m1 +3 +\{"queue"/) as unknown,
+      expect.stringMatching(/^ingress +letter-1 +1 h +none +orders +m2/) as unknown,
+    ]);
+  });
+
+  it('says how many it does not show', async () => {
+    const { run, held } = await deployed();
+    const { status, stdout, stderr } = await run(['list', 'ingress', '--limit', '2', '--json']);
+    expect(jsonLines(stdout)).toHaveLength(2);
+    expect({ status, stderr }).toEqual({
+      status: 0,
+      stderr: 'ingress: showing 2 of about 3 messages; for more, use --limit.\n',
+    });
+    expect(held.size).toBe(0);
+  });
+
+  it('says with status 1 that another look hides messages', async () => {
+    const { run, held } = await deployed();
+    held.add('letter-1');
+    const { status, stdout, stderr } = await run(['list', 'ingress', '--reason', 'none']);
+    expect(status).toBe(1);
+    expect(stdout).toBe('No matching dead letter is visible.\n');
+    expect(stderr).toMatch(
+      /^ingress: About 1 message is hidden by another look until \d\d:\d\d:\d\d at the latest; repeat then\.\n$/,
+    );
+  });
+
+  it('says what became of the deliveries of notices, and why it could not be read', async () => {
+    const notice = (messageId: string) =>
+      JSON.stringify({ queue: 'orders', messageId, subscriptionId: 's1', attempts: [] });
+    const { run } = await deployed({
+      bodies: [notice('m1'), notice('m2')],
+      onApi: () => refusal(404, 'not_found', 'there is no such delivery'),
+    });
+    const { stdout } = await run(['list', 'undeliverable', '--json']);
+    expect(jsonLines(stdout)).toMatchObject([{ state: 'not_on_record' }, { state: 'not_on_record' }]);
+
+    const denied = await deployed({
+      bodies: [notice('m1')],
+      onApi: () => json({ message: 'Forbidden' }, 403),
+    });
+    const { status, stdout: shown, stderr } = await denied.run(['list', 'undeliverable']);
+    expect(status).toBe(0);
+    expect(shown).toContain('m1');
+    expect(stderr).toContain('undeliverable: what became of the deliveries could not be read: Forbidden');
+  });
+
+  it('releases what it holds on Ctrl-C, and exits with status 130', async () => {
+    let interrupt = (): void => undefined;
+    const notice = JSON.stringify({ queue: 'q', messageId: 'm', subscriptionId: 's', attempts: [] });
+    const { run, held } = await deployed({
+      bodies: [notice],
+      onApi: () => {
+        interrupt();
+        return refusal(404, 'not_found', 'gone');
+      },
+    });
+    const { status } = await run(['list', 'undeliverable', '--json'], {
+      onStart: (command) => {
+        ({ interrupt } = command);
+      },
+    });
+    expect({ status, held: held.size }).toEqual({ status: 130, held: 0 });
+  });
+});
+
+describe('posthaste deadletters show', () => {
+  it('prints the whole body and the attributes, without credentials and control characters', async () => {
+    const { run, held } = await deployed();
+    const { status, stdout } = await run(['show', 'ingress', 'letter-2']);
+    expect(status).toBe(0);
+    expect(stdout).toContain('Attribute x-api-key  ***');
+    expect(stdout).toMatch(/\n\ngar\\u001bbage\n$/);
+    expect(held.size).toBe(0);
+    const { stdout: asJson } = await run(['show', 'ingress', 'letter-0', '--json']);
+    expect(deadLetterDetailSchema.parse(JSON.parse(asJson))).toMatchObject({ body: BODIES[0] });
+  });
+
+  it.each([
+    [
+      'nowhere',
+      /^posthaste: None of the dead letters of the ingress queue has an id that starts with nowhere\.\n$/,
+    ],
+    ['letter', /^posthaste: Several dead letters of the ingress queue .* such as letter-0 and letter-1\./],
+  ])('says that an id has no dead letter, or several: %s', async (id, sentence) => {
+    const { run } = await deployed();
+    const { status, stderr } = await run(['show', 'ingress', id]);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(sentence);
+  });
+});
+
+describe('posthaste deadletters delete', () => {
+  it('deletes the wanted ones after a yes, which names their number', async () => {
+    const { run, deadLetters } = await deployed();
+    const { status, stdout, stderr } = await run(['delete', 'ingress', '--queue', 'orders'], answering('y'));
+    expect(stderr).toContain('Delete 2 messages from the dead letters of the ingress queue in Posthaste?');
+    expect({ status, stdout }).toEqual({
+      status: 0,
+      stdout: 'Dead letters of the ingress queue in Posthaste: 2 deleted, 0 skipped, about 1 left.\n',
+    });
+    expect([...deadLetters.keys()]).toEqual(['letter-2']);
+  });
+
+  it('deletes nothing after a no, and without a terminal to ask', async () => {
+    const { run, deadLetters, held } = await deployed();
+    expect(await run(['delete', 'ingress', '--all'], answering('n'))).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('Nothing was deleted.') as unknown,
+    });
+    expect(await run(['delete', 'ingress', '--all'])).toMatchObject({
+      status: 1,
+      stderr: 'posthaste: Deleting dead letters needs --yes where no terminal can be asked.\n',
+    });
+    expect({ left: deadLetters.size, held: held.size }).toEqual({ left: 3, held: 0 });
+  });
+
+  it('only counts with --dry-run', async () => {
+    const { run, deadLetters } = await deployed();
+    const { stdout } = await run(['delete', 'ingress', '--reason', 'not_json', '--dry-run']);
+    expect(stdout).toBe(
+      'Dead letters of the ingress queue in Posthaste: 1 would be deleted, 0 skipped, 2 left. Nothing was changed.\n',
+    );
+    expect(deadLetters.size).toBe(3);
+  });
+
+  it('reports chosen messages that are not there', async () => {
+    const { run, deadLetters } = await deployed();
+    const gone = '0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c10';
+    const { status, stdout } = await run(['delete', 'ingress', '--id', gone, '--yes', '--json']);
+    expect(status).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ which: 'ingress', deleted: 0, missing: 1, hidden: 0 });
+    expect(deadLetters.size).toBe(3);
+  });
+
+  it.each([
+    ['nothing to choose by', ['delete', 'ingress', '--yes']],
+    ['all and a filter', ['delete', 'ingress', '--all', '--queue', 'orders']],
+    ['settled dead letters of another queue', ['delete', 'ingress', '--settled']],
+  ])('refuses %s', async (_, args) => {
+    const { run } = await deployed();
+    expect(await run(args)).toMatchObject({ status: 2, stdout: '' });
+  });
+});
