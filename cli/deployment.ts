@@ -1,4 +1,6 @@
-import type { CloudFormation, Output } from '@aws-sdk/client-cloudformation';
+import type { CloudFormation, Output, Stack } from '@aws-sdk/client-cloudformation';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import * as z from 'zod';
 import { failureText } from './failure-text.ts';
 import { clientOf, endpointsFile, readEndpoints, resourcesOf, type Resources } from '../local/endpoints.ts';
@@ -11,6 +13,8 @@ export type DeploymentChoice = { local?: true; deployment?: string };
 export type Deployment = Resources & {
   /** Display name. */
   name: string;
+  /** The name with account and region, where these are known. */
+  place?: string;
   client: {
     endpoint?: string;
     region?: string;
@@ -22,20 +26,36 @@ const DEFAULT_DEPLOYMENT = 'Posthaste';
 
 /**
  * Finds a deployment: a local one by the endpoints file of `npm start`, one in AWS by its stack outputs in the account
- * and region of the environment.
+ * and region of the environment. After a command has used the local deployment, the first one in AWS must be named.
  * @throws Problem with advice when there is none.
  */
 export async function findDeployment(
   { local, deployment }: DeploymentChoice,
   localFile = endpointsFile,
 ): Promise<Deployment> {
+  const usedLocal = path.join(path.dirname(localFile), 'used-by-last-command');
   if (deployment === undefined) {
     const found = localDeployment(localFile);
-    if (found !== undefined) return found;
+    if (found !== undefined) {
+      if (!existsSync(usedLocal)) remember(usedLocal);
+      return found;
+    }
     if (local === true)
       throw new Problem('No local deployment is running. Run npm start in another terminal, then try again.');
+    if (existsSync(usedLocal)) throw new Problem(LOCAL_IS_GONE);
   }
-  return deployedInAws(deployment);
+  const found = await deployedInAws(deployment);
+  rmSync(usedLocal, { force: true });
+  return found;
+}
+
+const LOCAL_IS_GONE =
+  'The last command used the local deployment, which is not running. ' +
+  `Run npm start in another terminal, or name the deployment in AWS once: --deployment ${DEFAULT_DEPLOYMENT}.`;
+
+function remember(file: string): void {
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, '');
 }
 
 function localDeployment(file: string): Deployment | undefined {
@@ -62,9 +82,11 @@ async function deployedInAws(chosen: string | undefined): Promise<Deployment> {
     throw new Problem(noRegionText(chosen), { cause });
   });
   const stacks = [`${name}Pipeline`, `${name}State`];
-  const outputs = await Promise.all(stacks.map((stack) => outputsOf(cloudFormation, stack, chosen)));
+  const found = await Promise.all(stacks.map((stack) => lookUp(cloudFormation, stack, chosen)));
+  const outputs = found.flatMap(({ Outputs = [] }) => Outputs).flatMap(namedValue);
   try {
-    return { ...resourcesOf(Object.fromEntries(outputs.flat())), name, client: {} };
+    const place = placeOf(name, found[0]?.StackId);
+    return { ...resourcesOf(Object.fromEntries(outputs)), name, place, client: {} };
   } catch (cause) {
     if (!(cause instanceof z.ZodError)) throw cause;
     const missing = cause.issues.map(({ path }) => path.join('.')).join(', ');
@@ -81,14 +103,20 @@ function noRegionText(chosen: string | undefined): string {
     : `No AWS region is set, so the deployment ${chosen} cannot be looked up. Set AWS_REGION or AWS_PROFILE.`;
 }
 
-async function outputsOf(
+/** The id of a stack is an ARN, which names region and account. */
+function placeOf(name: string, stackId = ''): string {
+  const [, , , region, account] = stackId.split(':');
+  return region === undefined || account === undefined ? name : `${name}, account ${account}, ${region}`;
+}
+
+async function lookUp(
   cloudFormation: CloudFormation,
   stack: string,
   chosen: string | undefined,
-): Promise<(readonly [string, string])[]> {
+): Promise<Pick<Stack, 'StackId' | 'Outputs'>> {
   try {
-    const { Stacks = [] } = await cloudFormation.describeStacks({ StackName: stack });
-    return Stacks.flatMap(({ Outputs = [] }) => Outputs).flatMap(namedValue);
+    const { Stacks: [found = {}] = [] } = await cloudFormation.describeStacks({ StackName: stack });
+    return found;
   } catch (cause) {
     throw new Problem(lookupFailure(stack, chosen, cause), { cause });
   }

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { untilInterrupted, type Signals } from './interruption.ts';
@@ -33,6 +34,8 @@ export type Terminal = Pick<ProcessLike, 'env' | 'stdin' | 'stdout' | 'stderr'> 
   printJson: (value: unknown) => void;
   /** Prints a line on stderr. */
   printError: (line: string) => void;
+  /** Asks on stderr, and returns the typed line; undefined without a terminal. */
+  ask: (question: string) => Promise<string | undefined>;
   /** Runs the work with a signal that is aborted by Ctrl-C, or when stdout is closed. */
   untilInterrupted: <Result>(work: (signal: AbortSignal) => Promise<Result>) => Promise<Result>;
   /** Waits until all output is written; false if some could not be, which is also reported on stderr. */
@@ -78,6 +81,12 @@ export function terminalIn(host: ProcessLike, sleep = systemSleep): Terminal {
       print(printableJson(JSON.stringify(value)));
     },
     printError,
+    ask: async (question) => {
+      if (stderr.isTTY !== true || host.stdin.isTTY !== true) return undefined;
+      stderr.write(question);
+      for await (const line of createInterface({ input: host.stdin })) return line;
+      return '';
+    },
     untilInterrupted: (work) =>
       untilInterrupted((interrupted) => work(AbortSignal.any([interrupted, readerLeft])), host),
     allWritten: async () => {

@@ -16,6 +16,8 @@ export type ApiCall = {
 export type ApiAccess = {
   /** Display name. */
   name: string;
+  /** The name with account and region, where these are known. */
+  place?: string;
   /** Without a trailing slash. */
   apiUrl: string;
   /** Region of the signature; absent with a bearer token. */
@@ -50,10 +52,10 @@ export async function findApi(choice: DeploymentChoice, env: NodeJS.ProcessEnv):
 }
 
 /** The API of a known deployment. */
-export function apiOf({ name, apiUrl, client }: Deployment, env: NodeJS.ProcessEnv): Promise<ApiAccess> {
-  const given = client.endpoint === undefined ? env['POSTHASTE_API_URL'] : undefined;
+export function apiOf(deployment: Deployment, env: NodeJS.ProcessEnv): Promise<ApiAccess> {
+  const given = deployment.client.endpoint === undefined ? env['POSTHASTE_API_URL'] : undefined;
   return accessTo(
-    { name, apiUrl: given === undefined || given === '' ? apiUrl : checkedUrl(given), client },
+    given === undefined || given === '' ? deployment : { ...deployment, apiUrl: checkedUrl(given) },
     env,
   );
 }
@@ -67,11 +69,12 @@ function checkedUrl(text: string): string {
 }
 
 async function accessTo(
-  { name, apiUrl, client }: Pick<Deployment, 'name' | 'apiUrl' | 'client'>,
+  { name, place, apiUrl, client }: Pick<Deployment, 'name' | 'place' | 'apiUrl' | 'client'>,
   env: NodeJS.ProcessEnv,
 ): Promise<ApiAccess> {
   return {
     name,
+    ...(place !== undefined && { place }),
     apiUrl: apiUrl.replace(/\/+$/, ''),
     isLocal: client.endpoint !== undefined,
     ...(await authorizationFor(client, env)),

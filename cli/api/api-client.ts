@@ -1,10 +1,12 @@
 import { pollInterval, type PollInterval } from '../../shared/domain/retry/poll-interval.ts';
 import type { DeploymentChoice } from '../deployment.ts';
 import { failureText } from '../failure-text.ts';
+import { printable } from '../output/printable.ts';
 import { systemSleep, type Terminal } from '../terminal.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { findApi, type ApiAccess, type ApiCall } from './api-access.ts';
 import { ApiRefusal, isAnswer } from './api-refusal.ts';
+import { namingMissingQueues } from './missing-queue.ts';
 import { searchOf, type ApiAnswer, type ApiClient, type ApiRequest } from './api-request.ts';
 import { parsedAnswer } from './parsed-answer.ts';
 
@@ -21,11 +23,22 @@ const THROTTLED = 429;
 /** API Gateway's statuses when the function failed or did not answer. */
 const TRANSIENT: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 
+/** The API for a command that reads. */
 export async function openApi(
   choice: DeploymentChoice,
   { env, sleep }: Pick<Terminal, 'env' | 'sleep'>,
 ): Promise<ApiClient> {
-  return apiClient(await findApi(choice, env), sleep);
+  return namingMissingQueues(apiClient(await findApi(choice, env), sleep));
+}
+
+/** The API for a command that writes: says on stderr where. With `--json`, stderr is for a failure only. */
+export async function openApiToWrite(
+  { json, ...choice }: DeploymentChoice & { json?: true },
+  { env, sleep, printError }: Pick<Terminal, 'env' | 'sleep' | 'printError'>,
+): Promise<ApiClient> {
+  const access = await findApi(choice, env);
+  if (json !== true) printError(`→ ${printable(access.place ?? access.name)}`);
+  return namingMissingQueues(apiClient(access, sleep));
 }
 
 export function apiClient(access: ApiAccess, sleep = systemSleep): ApiClient {
@@ -108,7 +121,12 @@ function outcomeOf(request: ApiRequest, answer: ApiAnswer): Outcome {
 }
 
 /** fetch throws a generic TypeError; the reason is in its cause. */
-function noAnswerProblem({ name, apiUrl }: ApiAccess, cause: unknown): Problem {
+function noAnswerProblem({ name, apiUrl, isLocal }: ApiAccess, cause: unknown): Problem {
   const reason = cause instanceof TypeError && cause.cause !== undefined ? cause.cause : cause;
-  return new Problem(`The API of ${name} does not respond at ${apiUrl}: ${failureText(reason)}.`, { cause });
+  const advice = isLocal
+    ? ' If npm start is not running, start it again: its last run did not end cleanly.'
+    : '';
+  return new Problem(`The API of ${name} does not respond at ${apiUrl}: ${failureText(reason)}.${advice}`, {
+    cause,
+  });
 }

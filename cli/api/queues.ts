@@ -21,6 +21,15 @@ export function listQueues(api: ApiClient, most?: number): AsyncGenerator<Listed
   });
 }
 
+const namesPage = z
+  .object({ queues: z.array(z.object({ name: z.string() })), links: linksSchema })
+  .transform(({ queues, links }) => ({ items: queues.map(({ name }) => name), links }));
+
+/** Names of queues, without their metadata. */
+export function queueNames(api: ApiClient, most: number): AsyncGenerator<string> {
+  return listing(api, { path: '/v2/queues', schema: namesPage, most });
+}
+
 /** The queue's metadata; undefined if there is no such queue. */
 export async function findQueue(api: ApiClient, queue: string): Promise<Record<string, unknown> | undefined> {
   try {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { openApi } from '../../api/api-client.ts';
+import { openApiToWrite } from '../../api/api-client.ts';
 import { cancelDelivery } from '../../api/deliveries.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -16,7 +16,7 @@ export function addCancel(command: Command, terminal: Terminal): void {
   addDeliveryAddress(command).action(
     async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
       const delivery = await cancelDelivery(
-        await openApi(options, terminal),
+        await openApiToWrite(options, terminal),
         addressOf(queue, message, subscription),
       );
       if (options.json === true) terminal.printJson(delivery);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { openApi } from '../../api/api-client.ts';
+import { openApiToWrite } from '../../api/api-client.ts';
 import { retryDelivery } from '../../api/deliveries.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -18,7 +18,7 @@ export function addRetry(command: Command, terminal: Terminal): void {
   addDeliveryAddress(command).action(
     async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
       const delivery = await retryDelivery(
-        await openApi(options, terminal),
+        await openApiToWrite(options, terminal),
         addressOf(queue, message, subscription),
       );
       if (options.json === true) terminal.printJson(delivery);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { openApi } from '../../api/api-client.ts';
+import { openApiToWrite } from '../../api/api-client.ts';
 import type { ApiClient } from '../../api/api-request.ts';
+import { findQueue } from '../../api/queues.ts';
 import { createSubscription, deleteSubscription } from '../../api/subscriptions.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { readInput } from '../../options/input.ts';
@@ -87,11 +88,13 @@ async function subscribe(
 ): Promise<TemporarySubscription | undefined> {
   const { subscribe: queue, policy } = options;
   if (queue === undefined) return undefined;
-  const api: ApiClient = await openApi(options, terminal);
+  const api: ApiClient = await openApiToWrite(options, terminal);
   const body = objectText([
     ['subscriber', textOf(url)],
     ['options', policy === undefined ? undefined : objectText([['_retry_policy', policy]])],
   ]);
+  if ((await findQueue(api, queue)) === undefined)
+    terminal.printError(`There was no queue ${queue}: it is created.`);
   const created = await createSubscription(api, queue, body);
   return {
     queue,

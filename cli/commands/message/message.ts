@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { Problem } from '../../../local/install/problem.mjs';
 import { parseJson, propertySource } from '../../../shared/wire/json-slice.ts';
-import { openApi } from '../../api/api-client.ts';
+import { openApi, openApiToWrite } from '../../api/api-client.ts';
 import { eraseBody, type MessageView, showMessage } from '../../api/messages.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
@@ -91,7 +91,7 @@ function addMessageErase(message: Command, terminal: Terminal): void {
     .argument('<queue>', 'name of the queue', queueOf)
     .argument('<message>', 'id of the message', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
-      await eraseBody(await openApi(options, terminal), queue, id);
+      await eraseBody(await openApiToWrite(options, terminal), queue, id);
       if (options.json === true) terminal.printJson({ queue, messageId: id });
       else terminal.print(`Erased the data of message ${printable(id)}.`);
     });

@@ -1,11 +1,15 @@
 import { Option, type Command } from 'commander';
-import { openApi } from '../../api/api-client.ts';
-import { postMessages } from '../../api/messages.ts';
+import { openApiToWrite } from '../../api/api-client.ts';
+import type { ApiClient } from '../../api/api-request.ts';
+import { ApiRefusal } from '../../api/api-refusal.ts';
+import { postMessages, showMessage } from '../../api/messages.ts';
+import { isQueue, noSuchQueue } from '../../api/missing-queue.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import { jsonOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { textOf } from '../../options/json-text.ts';
 import { printable } from '../../output/printable.ts';
+import { clockTime } from '../../output/time-text.ts';
 import type { Terminal } from '../../terminal.ts';
 import { outgoingMessage, type MessageDefaults } from './message-line.ts';
 import { publishLines } from './publish-lines.ts';
@@ -19,6 +23,7 @@ type Options = DeploymentOptions & {
   type?: string;
   ttl?: number;
   delay?: number;
+  create?: true;
 };
 
 const MORE = `
@@ -29,7 +34,8 @@ apply to lines without the field.
 
 A refused line does not stop the others. A message without an id gets a new
 one, so that a request can be repeated without duplicates. To publish a whole
-file again safely, put ids in the file.
+file again safely, put ids in the file. For a message whose --id was accepted
+before, the command says when: the copy makes no request.
 
 Exit status: 0 if all were published, 1 if any was not, 130 if interrupted.
 `;
@@ -51,6 +57,7 @@ export function addPublish(command: Command, terminal: Terminal): void {
       wholeNumberOf(1),
     )
     .option('--delay <SECONDS>', 'seconds to wait before the first attempt', wholeNumberOf(0, 900))
+    .option('--create', 'create the queue if there is none')
     .action(async (queue: string, options: Options) => {
       const { data, id, file } = options;
       const defaults = defaultsOf(options);
@@ -65,7 +72,7 @@ export function addPublish(command: Command, terminal: Terminal): void {
       terminal.exitStatus = await publishMany(queue, options, defaults, terminal);
     });
   onDeployment(command, {
-    json: 'one message per line: line, and id or error; with --data only id',
+    json: 'one message per line: line, and id or error; with --data id, and acceptedAt of an earlier copy',
     more: MORE,
     examples: [
       `publish orders --type order.created --data '{"total": 1250}'`,
@@ -91,9 +98,41 @@ async function publishOne(
   terminal: Terminal,
 ): Promise<void> {
   const body = `{"messages":[${outgoingMessage(1, message).text}]}`;
-  const [id = ''] = await postMessages(await openApi(options, terminal), queue, { body });
-  if (options.json === true) terminal.printJson({ id });
-  else terminal.print(`Published message ${printable(id)} to ${queue}.`);
+  const { api, isNew } = await openQueue(queue, options, terminal);
+  const earlier = options.id === undefined || isNew ? undefined : await findMessage(api, queue, options.id);
+  const [id = ''] = await postMessages(api, queue, { body });
+  if (options.json === true) terminal.printJson({ id, ...earlier });
+  else if (earlier === undefined) terminal.print(`Published message ${printable(id)} to ${queue}.`);
+  else {
+    const at = clockTime(earlier.acceptedAt);
+    terminal.print(`${printable(id)} was accepted at ${at} already: this copy makes no request.`);
+  }
+}
+
+async function openQueue(
+  queue: string,
+  options: Options,
+  terminal: Terminal,
+): Promise<{ api: ApiClient; isNew: boolean }> {
+  const api = await openApiToWrite(options, terminal);
+  const isNew = !(await isQueue(api, queue));
+  if (isNew && options.create !== true) throw await noSuchQueue(api, queue);
+  return { api, isNew };
+}
+
+/** When the message was accepted; undefined if it was not, or the caller may only publish. */
+async function findMessage(
+  api: ApiClient,
+  queue: string,
+  id: string,
+): Promise<{ acceptedAt: string } | undefined> {
+  try {
+    const { acceptedAt } = (await showMessage(api, queue, id)).view;
+    return { acceptedAt };
+  } catch (error) {
+    if (error instanceof ApiRefusal && (error.status === 404 || error.status === 403)) return undefined;
+    throw error;
+  }
 }
 
 async function publishMany(
@@ -102,7 +141,7 @@ async function publishMany(
   defaults: MessageDefaults,
   terminal: Terminal,
 ): Promise<number> {
-  const api = await openApi(options, terminal);
+  const { api } = await openQueue(queue, options, terminal);
   const report = publishReport(queue, options.json === true, terminal);
   const { end, isInterrupted } = await terminal.untilInterrupted(async (signal) => ({
     end: await publishLines(

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { openApi } from '../../api/api-client.ts';
+import { openApiToWrite } from '../../api/api-client.ts';
 import { findQueue, putQueue } from '../../api/queues.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { jsonObjectOf, queueOf } from '../../options/arguments.ts';
@@ -17,14 +17,14 @@ export function addQueueCreate(queue: Command, terminal: Terminal): void {
     .argument('<queue>', 'name of the queue', queueOf)
     .option('--metadata <JSON>', 'metadata, as a JSON object', jsonObjectOf)
     .option('--policy <JSON>', 'retry policy (_retry_policy in the metadata)', jsonObjectOf)
-    .action(async (name: string, { json, metadata = '{}', policy, ...choice }: Options) => {
-      const api = await openApi(choice, terminal);
+    .action(async (name: string, { metadata = '{}', policy, ...options }: Options) => {
+      const api = await openApiToWrite(options, terminal);
       // PUT would replace the metadata of an existing queue.
       if ((await findQueue(api, name)) !== undefined) {
         throw new Problem(`Queue ${name} already exists. To change it, use posthaste queue set.`);
       }
       await putQueue(api, name, withMembers(metadata, [['_retry_policy', policy]]));
-      if (json === true) terminal.printJson({ queue: name });
+      if (options.json === true) terminal.printJson({ queue: name });
       else terminal.print(`Created queue ${name}.`);
     });
   onDeployment(command, {

@@ -1,22 +1,51 @@
 import type { Command } from 'commander';
-import { openApi } from '../../api/api-client.ts';
-import { deleteQueue } from '../../api/queues.ts';
+import { Problem } from '../../../local/install/problem.mjs';
+import { openApiToWrite } from '../../api/api-client.ts';
+import type { ApiClient } from '../../api/api-request.ts';
+import { noSuchQueue } from '../../api/missing-queue.ts';
+import { deleteQueue, findQueue } from '../../api/queues.ts';
+import { listSubscriptions } from '../../api/subscriptions.ts';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
+
+type Options = DeploymentOptions & { yes?: true };
+
+const MORE = `
+If the queue has subscriptions, the command asks for its name. Without a
+terminal to ask on, it requires --yes.
+`;
 
 /** `posthaste queue delete` */
 export function addQueueDelete(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('delete')
-    .description(
-      'Delete a queue and its subscriptions, and cancel their open deliveries. Succeeds if there is no such queue.',
-    )
+    .description('Delete a queue and its subscriptions, and cancel their open deliveries.')
     .argument('<queue>', 'name of the queue', queueOf)
-    .action(async (name: string, { json, ...choice }: DeploymentOptions) => {
-      await deleteQueue(await openApi(choice, terminal), name);
-      if (json === true) terminal.printJson({ queue: name });
+    .option('--yes', 'delete the queue even if it has subscriptions, without a question')
+    .action(async (name: string, options: Options) => {
+      const api = await openApiToWrite(options, terminal);
+      if ((await findQueue(api, name)) === undefined) throw await noSuchQueue(api, name);
+      const count = options.yes === true ? 'none' : await countedSubscriptions(api, name);
+      if (count !== 'none') {
+        const answer = await terminal.ask(`Queue ${name} has ${count}. Type its name to delete them too: `);
+        if (answer === undefined)
+          return command.error(`error: queue ${name} has ${count}; add --yes to delete them too`);
+        if (answer.trim() !== name) throw new Problem('That is not its name: nothing was deleted.');
+      }
+      await deleteQueue(api, name);
+      if (options.json === true) terminal.printJson({ queue: name });
       else terminal.print(`Deleted queue ${name}.`);
     });
-  onDeployment(command, { json: 'queue', examples: ['queue delete orders'] });
+  onDeployment(command, { json: 'queue', more: MORE, examples: ['queue delete orders'] });
+}
+
+/** Counting stops here, at one page. */
+const MOST_COUNTED = 100;
+
+async function countedSubscriptions(api: ApiClient, queue: string): Promise<string> {
+  const found: unknown[] = [];
+  for await (const one of listSubscriptions(api, queue, MOST_COUNTED)) found.push(one);
+  if (found.length < 2) return found.length === 0 ? 'none' : '1 subscription';
+  return `${found.length}${found.length === MOST_COUNTED ? ' or more' : ''} subscriptions`;
 }

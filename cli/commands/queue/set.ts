@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { openApi } from '../../api/api-client.ts';
+import { openApiToWrite } from '../../api/api-client.ts';
 import { patchQueue } from '../../api/queues.ts';
 import { collect, jsonObjectOf, jsonOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -30,12 +30,16 @@ export function addQueueSet(queue: Command, terminal: Terminal): void {
     .option('--policy <JSON>', 'retry policy', jsonObjectOf)
     .option('--set <KEY=JSON>', 'set a metadata key; repeatable', collect(memberOf))
     .option('--unset <KEY>', 'remove a metadata key; repeatable', collect(String))
-    .action(async (name: string, { json, ...options }: Options) => {
+    .action(async (name: string, options: Options) => {
       const changes = changesOf(options);
       if (changes.length === 0)
         command.error('error: there is nothing to change; add --policy, --set or --unset');
-      const metadata = await patchQueue(await openApi(options, terminal), name, `[${changes.join(',')}]`);
-      if (json === true) terminal.printJson(metadata);
+      const metadata = await patchQueue(
+        await openApiToWrite(options, terminal),
+        name,
+        `[${changes.join(',')}]`,
+      );
+      if (options.json === true) terminal.printJson(metadata);
       else terminal.print(printableJson(JSON.stringify(metadata, undefined, 2)));
     });
   onDeployment(command, {

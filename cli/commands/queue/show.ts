@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { openApi } from '../../api/api-client.ts';
+import { noSuchQueue } from '../../api/missing-queue.ts';
 import { findQueue } from '../../api/queues.ts';
-import { Problem } from '../../../local/install/problem.mjs';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printableJson } from '../../output/printable.ts';
@@ -14,9 +14,9 @@ export function addQueueShow(queue: Command, terminal: Terminal): void {
     .description('Show the metadata of a queue, including its retry policy.')
     .argument('<queue>', 'name of the queue', queueOf)
     .action(async (name: string, options: DeploymentOptions) => {
-      const metadata = await findQueue(await openApi(options, terminal), name);
-      if (metadata === undefined)
-        throw new Problem(`There is no queue ${name}. To see all queues, run posthaste queue list.`);
+      const api = await openApi(options, terminal);
+      const metadata = await findQueue(api, name);
+      if (metadata === undefined) throw await noSuchQueue(api, name);
       if (options.json === true) terminal.printJson(metadata);
       else terminal.print(printableJson(JSON.stringify(metadata, undefined, 2)));
     });

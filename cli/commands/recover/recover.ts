@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { openApi } from '../../api/api-client.ts';
+import { openApi, openApiToWrite } from '../../api/api-client.ts';
 import { readOutcomes, showRecovery, stopRecovery } from '../../api/recoveries.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
@@ -58,7 +58,7 @@ function addRecoverStop(recover: Command, terminal: Terminal): void {
     .argument('<queue>', 'name of the queue', queueOf)
     .argument('<recovery>', 'id of the recovery', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
-      await stopRecovery(await openApi(options, terminal), queue, id);
+      await stopRecovery(await openApiToWrite(options, terminal), queue, id);
       if (options.json === true) terminal.printJson({ queue, recovery: id });
       else terminal.print(`Stopped recovery ${printable(id)}.`);
     });

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { RECOVERABLE_STATUSES } from '../../../shared/domain/vocabulary.ts';
-import { openApi } from '../../api/api-client.ts';
+import { openApiToWrite } from '../../api/api-client.ts';
 import { startRecovery } from '../../api/recoveries.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -45,7 +45,7 @@ export function addRecoverStart(recover: Command, terminal: Terminal): void {
     .action(async (queue: string, options: Options) => {
       const { since, until = Date.now(), subscription, status, wait, json } = options;
       if (until <= since) command.error('error: --until must be after --since');
-      const api = await openApi(options, terminal);
+      const api = await openApiToWrite(options, terminal);
       const started = await startRecovery(api, queue, {
         since: timeText(since),
         until: timeText(until),

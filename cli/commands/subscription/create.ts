@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { openApi } from '../../api/api-client.ts';
+import { openApiToWrite } from '../../api/api-client.ts';
+import { requireQueue } from '../../api/missing-queue.ts';
 import { createSubscription } from '../../api/subscriptions.ts';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -8,15 +9,13 @@ import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addCallOptions, optionsText, ttlOf, type CallOptions } from './call-options.ts';
 
-type Options = DeploymentOptions & CallOptions & { ttl?: number };
+type Options = DeploymentOptions & CallOptions & { ttl?: number; create?: true };
 
 /** `posthaste subscription create` */
 export function addSubscriptionCreate(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('create')
-    .description(
-      'Subscribe a URL to a queue. Creates the queue if needed, and prints the signing secret once.',
-    )
+    .description('Subscribe a URL to a queue, and print the signing secret once.')
     .argument('<queue>', 'name of the queue', queueOf)
     .argument('<URL>', 'http or https URL of the subscriber')
     .option(
@@ -24,13 +23,16 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
       'the subscription expires after this long: seconds, or 30m, 1h, 2d (default: never)',
       ttlOf,
     )
-    .action(async (queue: string, subscriber: string, { ttl, ...options }: Options) => {
+    .option('--create', 'create the queue if there is none')
+    .action(async (queue: string, subscriber: string, { ttl, create, ...options }: Options) => {
       const body = objectText([
         ['subscriber', textOf(subscriber)],
         ['ttl', textOf(ttl)],
         ['options', optionsText(options)],
       ]);
-      const created = await createSubscription(await openApi(options, terminal), queue, body);
+      const api = await openApiToWrite(options, terminal);
+      if (create !== true) await requireQueue(api, queue);
+      const created = await createSubscription(api, queue, body);
       if (options.json === true) {
         terminal.printJson(created);
         return;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { openApi } from '../../api/api-client.ts';
+import { openApiToWrite } from '../../api/api-client.ts';
 import { deleteSubscription } from '../../api/subscriptions.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -16,7 +16,7 @@ export function addSubscriptionDelete(subscription: Command, terminal: Terminal)
     .argument('<queue>', 'name of the queue', queueOf)
     .argument('<subscription>', 'id of the subscription', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
-      await deleteSubscription(await openApi(options, terminal), queue, id);
+      await deleteSubscription(await openApiToWrite(options, terminal), queue, id);
       if (options.json === true) terminal.printJson({ queue, subscriptionId: id });
       else terminal.print(`Deleted subscription ${printable(id)}.`);
     });

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { SIGNING_SCHEMES } from '../../../shared/domain/vocabulary.ts';
-import { openApi } from '../../api/api-client.ts';
+import { openApiToWrite } from '../../api/api-client.ts';
 import { rotateSecret } from '../../api/subscriptions.ts';
 import { idOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -35,7 +35,7 @@ export function addRotateSecret(subscription: Command, terminal: Terminal): void
       wholeNumberOf(0),
     )
     .action(async (queue: string, id: string, { type, secretFile, grace, ...options }: Options) => {
-      const rotated = await rotateSecret(await openApi(options, terminal), queue, id, {
+      const rotated = await rotateSecret(await openApiToWrite(options, terminal), queue, id, {
         ...(type !== undefined && { type }),
         ...(secretFile !== undefined && {
           secret: (await readInput(secretFile, MOST_BYTES, terminal)).trim(),

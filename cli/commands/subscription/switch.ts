@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { openApi } from '../../api/api-client.ts';
+import { openApiToWrite } from '../../api/api-client.ts';
 import { switchSubscription } from '../../api/subscriptions.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -21,7 +21,7 @@ export function addSubscriptionSwitches(subscription: Command, terminal: Termina
       .argument('<queue>', 'name of the queue', queueOf)
       .argument('<subscription>', 'id of the subscription', idOf)
       .action(async (queue: string, id: string, options: DeploymentOptions) => {
-        const view = await switchSubscription(await openApi(options, terminal), queue, id, to);
+        const view = await switchSubscription(await openApiToWrite(options, terminal), queue, id, to);
         if (options.json === true) terminal.printJson(view);
         else
           terminal.print(`${to === 'enable' ? 'Enabled' : 'Disabled'} subscription ${printable(view.id)}.`);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { openApi } from '../../api/api-client.ts';
+import { openApiToWrite } from '../../api/api-client.ts';
 import { testSubscription } from '../../api/subscriptions.ts';
 import { idOf, jsonOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -27,7 +27,7 @@ export function addSubscriptionTest(subscription: Command, terminal: Terminal): 
         ['type', textOf(type)],
         ['data', data],
       ]);
-      const delivery = await testSubscription(await openApi(options, terminal), queue, id, body);
+      const delivery = await testSubscription(await openApiToWrite(options, terminal), queue, id, body);
       if (options.json === true) terminal.printJson(delivery);
       else terminal.print(describeDelivery(delivery));
       if (delivery.status !== 'delivered') terminal.exitStatus = 1;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { openApi } from '../../api/api-client.ts';
+import { openApiToWrite } from '../../api/api-client.ts';
 import { showSubscription, updateSubscription } from '../../api/subscriptions.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -38,7 +38,7 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
       if (url === undefined && ttl === undefined && options.options === undefined && !isAnyGiven(options)) {
         command.error('error: there is nothing to change; add one of the options');
       }
-      const api = await openApi(options, terminal);
+      const api = await openApiToWrite(options, terminal);
       const before = (): Promise<SubscriptionView> => showSubscription(api, queue, id);
       const body = objectText([
         ['subscriber', textOf(url)],

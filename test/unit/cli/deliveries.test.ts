@@ -135,7 +135,7 @@ describe('posthaste deliveries', () => {
     expect(await api.run(['retry', 'orders', 'm1', 's1'])).toEqual({
       status: 1,
       stdout: '',
-      stderr: `posthaste: POST ${ONE}/retry was refused (409 conflict): the body is gone\n`,
+      stderr: `→ ${api.url}\nposthaste: POST ${ONE}/retry was refused (409 conflict): the body is gone\n`,
     });
     const failing = await stubApi({ [`POST ${ONE}/retry`]: () => json({ message: 'busy' }, 503) });
     expect((await failing.run(['retry', 'orders', 'm1', 's1'])).status).toBe(1);

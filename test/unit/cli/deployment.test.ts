@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { findDeployment } from '../../../cli/deployment.ts';
-import { withSdkVariables } from './run-command.ts';
-import { writeEndpoints, type Endpoints } from '../../../local/endpoints.ts';
+import { findDeployment, type DeploymentChoice } from '../../../cli/deployment.ts';
+import { removeEndpoints, writeEndpoints, type Endpoints } from '../../../local/endpoints.ts';
+import { replaceSdkVariables, withSdkVariables } from './run-command.ts';
+import { stubbedDeployment } from './stubbed-deployment.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'deployment-'));
 afterAll(() => {
@@ -52,6 +53,27 @@ describe('finding the deployment for a command', () => {
       });
     },
   );
+
+  it('does not change from a local deployment that has stopped to AWS, until AWS is named', async () => {
+    const stub = await stubbedDeployment({ bodies: [], sentAt: 0 });
+    const file = path.join(folder, 'stopped', 'endpoints.json');
+    writeEndpoints(file, endpoints);
+    const find = async (choice: DeploymentChoice) => (await findDeployment(choice, file)).name;
+    const restore = replaceSdkVariables(stub.environment);
+    try {
+      expect(await find({})).toBe('the local deployment');
+      removeEndpoints(file);
+      for (const _ of ['the first', 'the second time'])
+        await expect(find({})).rejects.toMatchObject({
+          message: expect.stringMatching(/used the local deployment.* --deployment Posthaste/) as unknown,
+        });
+      expect(await find({ deployment: 'Posthaste' })).toBe('Posthaste');
+      expect(await find({})).toBe('Posthaste');
+    } finally {
+      restore();
+      await stub.close();
+    }
+  });
 
   it('fails for --local if no local deployment is running', async () => {
     const found = findDeployment({ local: true }, path.join(folder, 'nowhere.json'));

@@ -14,6 +14,8 @@ const messagesIn = ({ body }: StubRequest) => posted.parse(JSON.parse(body)).mes
 const taking = (): Promise<StubApi> =>
   stubApi({ [MESSAGES]: (request) => json({ ids: messagesIn(request).map(({ id }) => id) }, 201) });
 
+const postsTo = ({ requests }: StubApi): StubRequest[] => requests.filter(({ method }) => method === 'POST');
+
 /** Spaces, escapes, a line separator, key order, and numbers that no double holds. */
 const DATA = '{ "b":1.0,"a" : 12345678901234567890.10,"e":1E400, "t":"\\u00e9\u2028ü", "b": 2 }';
 
@@ -33,9 +35,56 @@ describe('posthaste publish', () => {
       '60',
     ];
     expect(await api.run([...args, '--json'])).toEqual({ status: 0, stdout: '{"id":"o-1"}\n', stderr: '' });
-    expect(api.requests[0]?.body).toBe(
+    expect(postsTo(api)[0]?.body).toBe(
       `{"messages":[{"id":"o-1","type":"order.created","ttl":60,"body":${DATA}}]}`,
     );
+  });
+
+  it('says when a message was accepted before, and leaves the decision to the API', async () => {
+    const accepted = {
+      queue: 'orders',
+      id: 'o-1',
+      acceptedAt: '2026-01-01T00:00:00.000Z',
+      duplicates: 0,
+      matched: 1,
+      filtered: 0,
+      bodyKept: false,
+      deliveries: { pending: 0, retrying: 0, delivered: 1, rejected: 0, exhausted: 0, cancelled: 0 },
+    };
+    const api = await stubApi({
+      'GET /v2/queues/orders/messages/o-1': () => json(accepted),
+      [MESSAGES]: () => json({ ids: ['o-1'] }, 201),
+    });
+    const args = ['publish', 'orders', '--data', '1', '--id', 'o-1'];
+    expect((await api.run(args)).stdout).toMatch(
+      /^o-1 was accepted at 20\d\d-\d\d-\d\d [\d:]{8} already: this copy makes no request\.\n$/,
+    );
+    const { stdout } = await api.run([...args, '--json']);
+    expect(jsonLines(stdout)).toEqual([{ id: 'o-1', acceptedAt: accepted.acceptedAt }]);
+    expect(postsTo(api)).toHaveLength(2);
+  });
+
+  it('creates a missing queue with --create', async () => {
+    const api = await stubApi({
+      'GET /v2/queues/orders': () => refusal(404, 'not_found', 'there is no such queue'),
+      [MESSAGES]: () => json({ ids: ['o-1'] }, 201),
+    });
+    const args = ['publish', 'orders', '--data', '1', '--id', 'o-1', '--create'];
+    expect(await api.run(args)).toEqual({
+      status: 0,
+      stdout: 'Published message o-1 to orders.\n',
+      stderr: `→ ${api.url}\n`,
+    });
+  });
+
+  it('works for a caller who may only publish', async () => {
+    const forbidden = () => json({ message: 'Forbidden' }, 403);
+    const api = await stubApi({
+      'GET /v2/queues/orders': forbidden,
+      'GET /v2/queues/orders/messages/o-1': forbidden,
+      [MESSAGES]: () => json({ ids: ['o-1'] }, 201),
+    });
+    expect((await api.run(['publish', 'orders', '--data', '1', '--id', 'o-1'])).status).toBe(0);
   });
 
   it('publishes lines from stdin byte for byte, with any line ending, and skips empty ones', async () => {
@@ -50,7 +99,7 @@ describe('posthaste publish', () => {
       input: lines.join('\n'),
     });
     expect(run.status).toBe(0);
-    const { body = '' } = api.requests[0] ?? {};
+    const { body = '' } = postsTo(api)[0] ?? {};
     expect(body).toContain(
       `{"messages":[{"id":"a","type":"given","delay":5,"body":${DATA}},{"id":"b","type":"own","body":${DATA}},{"id":"`,
     );
@@ -64,8 +113,8 @@ describe('posthaste publish', () => {
   it('takes lines that are only data with --bare', async () => {
     const api = await taking();
     await api.run(['publish', 'orders', '--bare', '--file', '-'], { input: ` ${DATA}\t\n7` });
-    expect(api.requests[0]?.body).toMatch(/"body":7}]}$/);
-    expect(api.requests[0]?.body).toContain(`"body":${DATA}}`);
+    expect(postsTo(api)[0]?.body).toMatch(/"body":7}]}$/);
+    expect(postsTo(api)[0]?.body).toContain(`"body":${DATA}}`);
   });
 
   it('sends up to a hundred messages per request, each once', async () => {
@@ -73,17 +122,23 @@ describe('posthaste publish', () => {
     const input = Array.from({ length: 1_050 }, (_, n) => `{"id":"m${n}","data":${n}}`).join('\n');
     const { status, stdout } = await api.run(['publish', 'orders'], { input });
     expect({ status, stdout }).toEqual({ status: 0, stdout: 'Queue orders: 1050 published, 0 refused.\n' });
-    const ids = api.requests.flatMap(messagesIn).map(({ id }) => id);
+    const ids = postsTo(api)
+      .flatMap(messagesIn)
+      .map(({ id }) => id);
     expect(new Set(ids).size).toBe(1_050);
     expect(ids).toHaveLength(1_050);
-    expect(Math.max(...api.requests.map((request) => messagesIn(request).length))).toBe(100);
+    expect(Math.max(...postsTo(api).map((request) => messagesIn(request).length))).toBe(100);
   });
 
   it('sends at most 1 MiB per request', async () => {
     const api = await taking();
     const input = Array.from({ length: 5 }, () => `{"data":"${'x'.repeat(400_000)}"}`).join('\n');
     expect((await api.run(['publish', 'orders'], { input })).status).toBe(0);
-    expect(api.requests.map((request) => messagesIn(request).length).toSorted()).toEqual([1, 2, 2]);
+    expect(
+      postsTo(api)
+        .map((request) => messagesIn(request).length)
+        .toSorted(),
+    ).toEqual([1, 2, 2]);
   });
 
   it('repeats a batch whose response was lost, with the same ids', async () => {
@@ -92,8 +147,8 @@ describe('posthaste publish', () => {
         index === 0 ? 'hang_up' : json({ ids: messagesIn(request).map(({ id }) => id) }, 201),
     });
     expect((await api.run(['publish', 'orders', '--data', '1'])).status).toBe(0);
-    expect(api.requests).toHaveLength(2);
-    expect(api.requests[1]?.body).toBe(api.requests[0]?.body);
+    expect(postsTo(api)).toHaveLength(2);
+    expect(postsTo(api)[1]?.body).toBe(postsTo(api)[0]?.body);
   });
 
   it('publishes the remaining lines if some are refused by the command or the API, and shows the reasons', async () => {
@@ -159,6 +214,6 @@ describe('posthaste publish', () => {
   it('reports in one sentence that a file cannot be read', async () => {
     const { status, stderr } = await (await taking()).run(['publish', 'orders', '--file', '/nowhere/at/all']);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/^posthaste: \/nowhere\/at\/all cannot be read: ENOENT.*\n$/);
+    expect(stderr).toMatch(/\nposthaste: \/nowhere\/at\/all cannot be read: ENOENT.*\n$/);
   });
 });

@@ -74,7 +74,7 @@ export const captured = (env: NodeJS.ProcessEnv = {}) =>
   });
 
 /** The AWS SDK reads its variables from `process.env`, so only one run at a time is possible. */
-const replaceSdkVariables = (env: NodeJS.ProcessEnv): (() => void) => {
+export const replaceSdkVariables = (env: NodeJS.ProcessEnv): (() => void) => {
   const before = sdkVariables(process.env);
   for (const name of Object.keys(before)) Reflect.deleteProperty(process.env, name);
   Object.assign(process.env, sdkVariables(env));

@@ -8,7 +8,7 @@ export type StubApi = {
   run: (args: readonly string[], options?: RunOptions) => Promise<Run>;
 };
 
-/** Answers by method and path without the query, such as `GET /v2/queues`. */
+/** Answers by method and path without the query, such as `GET /v2/queues`. `index`: of the request among those. */
 export type StubRoutes = Record<string, (request: StubRequest, index: number) => StubAnswer>;
 
 const closing: (() => Promise<void>)[] = [];
@@ -17,11 +17,19 @@ export const closeStubs = async (): Promise<void> => {
   await Promise.all(closing.splice(0).map((close) => close()));
 };
 
-/** An administration API on loopback, and a function that runs the command against it. Unknown routes answer 404. */
-export const stubApi = async (routes: StubRoutes): Promise<StubApi> => {
-  const stub = await awsStub((request, index) => {
+/**
+ * An administration API on loopback, and a function that runs the command against it. There is a queue `orders`;
+ * unknown routes answer 404.
+ */
+export const stubApi = async (given: StubRoutes): Promise<StubApi> => {
+  const routes: StubRoutes = { 'GET /v2/queues/orders': () => json({}), ...given };
+  const counts = new Map<string, number>();
+  const stub = await awsStub((request) => {
     const [path] = request.path.split('?');
-    return routes[`${request.method} ${path ?? ''}`]?.(request, index) ?? notFound;
+    const route = `${request.method} ${path ?? ''}`;
+    const index = counts.get(route) ?? 0;
+    counts.set(route, index + 1);
+    return routes[route]?.(request, index) ?? notFound;
   });
   closing.push(stub.close);
   const url = stub.config.endpoint;

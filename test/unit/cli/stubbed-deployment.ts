@@ -154,7 +154,8 @@ const describeStacks = (stack: string, endpoint: string): StubAnswer => {
     const value = name.endsWith('Url') ? `${endpoint}/000000000000/${name}` : name;
     return `<member><OutputKey>${name}</OutputKey><OutputValue>${value}</OutputValue></member>`;
   });
-  const described = `<StackName>${stack}</StackName><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${members.join('')}</Outputs>`;
+  const id = `arn:aws:cloudformation:us-east-1:111122223333:stack/${stack}/1`;
+  const described = `<StackId>${id}</StackId><StackName>${stack}</StackName><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${members.join('')}</Outputs>`;
   const body = `<DescribeStacksResponse><DescribeStacksResult><Stacks><member>${described}</member></Stacks></DescribeStacksResult></DescribeStacksResponse>`;
   return { headers, body };
 };

@@ -52,7 +52,7 @@ describe('posthaste subscription import', () => {
     const { status, stdout } = await api.run([...IMPORT, '--json'], { input: inputOf(700) });
     expect(status).toBe(1);
     expect(jsonLines(stdout)).toEqual(LINES);
-    expect(api.requests.map(({ body }) => body.split('\n').length)).toEqual([500, 200]);
+    expect(api.requests.slice(1).map(({ body }) => body.split('\n').length)).toEqual([500, 200]);
   });
 
   it('prints the secrets, the refused lines and the counts as text', async () => {
@@ -64,7 +64,9 @@ describe('posthaste subscription import', () => {
         'Line 501: subscription new-1, secret whsec_1\n' +
         'Queue orders: 2 imported, 0 replaced, 2 unchanged, 2 refused.\n',
     );
-    expect(stderr).toBe('Line 2 was refused: is there already\nLine 502 was refused: is there already\n');
+    expect(stderr).toBe(
+      `→ ${api.url}\n` + 'Line 2 was refused: is there already\nLine 502 was refused: is there already\n',
+    );
   });
 
   it('writes the results to a file that only its owner can read, and then prints no secret', async () => {
@@ -98,7 +100,7 @@ describe('posthaste subscription import', () => {
     expect(jsonLines(readFileSync(output, 'utf8'))).toEqual(LINES.slice(0, 3));
     expect(stderr).toContain('The import stopped at line 501');
     expect(stderr).toContain('is being deleted');
-    expect(api.requests).toHaveLength(2);
+    expect(api.requests.filter(({ method }) => method === 'POST')).toHaveLength(2);
   });
 
   it('leaves no empty output file if nothing was imported', async () => {

@@ -45,7 +45,7 @@ describe('posthaste subscription', () => {
     expect(run.stdout).toBe(
       'Created subscription s1.\nSigning secret (save it now, it is not shown again): whsec_abc\n',
     );
-    expect(api.requests[0]?.body).toBe(
+    expect(api.requests.at(-1)?.body).toBe(
       '{"subscriber":"https://example.com/hook","ttl":3600,"options":{"_retry_policy":{"maximum_delay": 60},' +
         '"post_headers":{"X-Team":"a:b"},"raw_delivery":true,"attempt_timeout":5,"max_per_second":0.5,"event_types":["a","b"],"filter":{"n": [1.0]}}}',
     );

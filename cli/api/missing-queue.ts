@@ -1,0 +1,78 @@
+import { closestMatch } from 'leven';
+import { Problem } from '../../local/install/problem.mjs';
+import { ApiRefusal } from './api-refusal.ts';
+import type { ApiAnswer, ApiClient, ApiRequest } from './api-request.ts';
+import { parsedAnswer } from './parsed-answer.ts';
+import { findQueue, queueNames } from './queues.ts';
+
+/** The client, with one more question where the API finds nothing: is it the queue that is missing? */
+export function namingMissingQueues(api: ApiClient): ApiClient {
+  const send = async (request: ApiRequest): Promise<ApiAnswer> => {
+    try {
+      return await api.send(request);
+    } catch (error) {
+      const queue = error instanceof ApiRefusal && error.code === 'not_found' ? queueIn(request) : undefined;
+      if (queue !== undefined) await requireQueue(api, queue);
+      throw error;
+    }
+  };
+  return {
+    ...api,
+    send,
+    call: async (request, schema) => parsedAnswer(await send(request), request, schema),
+  };
+}
+
+/** The queue that the request needs; undefined if the request itself asks for the queue. */
+function queueIn({ method, path }: ApiRequest): string | undefined {
+  const [, queue, rest] = /^\/v2\/(?:queues|credentials)\/([^/]+)(\/.*)?$/.exec(path) ?? [];
+  return queue === undefined || (method === 'GET' && rest === undefined)
+    ? undefined
+    : decodeURIComponent(queue);
+}
+
+/**
+ * Checks that there is such a queue: publishing and subscribing would create a mistyped one.
+ * @throws Problem with a suggestion.
+ */
+export async function requireQueue(api: ApiClient, queue: string): Promise<void> {
+  if (!(await isQueue(api, queue))) throw await noSuchQueue(api, queue);
+}
+
+/** Whether there is such a queue. True as well for a caller that may publish but not read. */
+export async function isQueue(api: ApiClient, queue: string): Promise<boolean> {
+  try {
+    return (await findQueue(api, queue)) !== undefined;
+  } catch (error) {
+    if (error instanceof ApiRefusal && error.status === 403) return true;
+    throw error;
+  }
+}
+
+/** The error that there is no such queue, with the name that was probably meant. */
+export async function noSuchQueue(api: ApiClient, queue: string): Promise<Problem> {
+  const near = await nearestName(api, queue);
+  const advice =
+    near === undefined ? 'To see all queues, run posthaste queue list.' : `Did you mean ${near}?`;
+  return new Problem(`There is no queue ${queue}. ${advice}`);
+}
+
+/** Names to compare, to bound the requests. */
+const MOST_NAMES = 1_000;
+
+async function nearestName(api: ApiClient, queue: string): Promise<string | undefined> {
+  const names: string[] = [];
+  try {
+    for await (const name of queueNames(api, MOST_NAMES)) names.push(name);
+  } catch (error) {
+    // A caller of one queue may not list all of them.
+    if (!(error instanceof ApiRefusal)) throw error;
+  }
+  const maxDistance = Math.min(3, Math.ceil(queue.length / 3));
+  return (
+    closestMatch(queue, names, { maxDistance }) ??
+    names
+      .filter((name) => name.includes(queue) || queue.includes(name))
+      .toSorted((one, other) => one.length - other.length)[0]
+  );
+}
