@@ -13,11 +13,20 @@ export function queueOf(text: string): string {
   return text;
 }
 
-/** The id of a message, a subscription or a recovery. */
+/** The id of a message or a recovery. */
 export function idOf(text: string): string {
   if (text === '' || text.length > 1024 || isDotSegment(text)) {
     throw new InvalidArgumentError('An id is 1 to 1024 characters, except . and .. alone.');
   }
+  return text;
+}
+
+export const SUBSCRIPTION = 'its id, 4 or more characters of its start, its name or its URL';
+
+/** What identifies a subscription, for `resolveSubscription`. */
+export function subscriptionOf(text: string): string {
+  if (text === '' || text.length > 2048)
+    throw new InvalidArgumentError(`A subscription is given by ${SUBSCRIPTION}.`);
   return text;
 }
 

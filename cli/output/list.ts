@@ -4,6 +4,8 @@ import { tableLines, type Column } from './table.ts';
 export type ListForm<Item> = {
   json?: true;
   columns: readonly Column[];
+  /** Called with the items of the next rows, to look up what their cells need. */
+  prepare?: (items: readonly Item[]) => Promise<void>;
   /** Cells must already be printable. */
   rowOf: (item: Item) => readonly string[];
   /** Printed in place of an empty table. */
@@ -17,23 +19,25 @@ const ROWS_TOGETHER = 100;
 export async function printList<Item>(
   { print, printJson, readerLeft }: Terminal,
   items: AsyncIterable<Item> | Iterable<Item>,
-  { json, columns, rowOf, none }: ListForm<Item>,
+  { json, columns, prepare, rowOf, none }: ListForm<Item>,
 ): Promise<void> {
-  let rows: (readonly string[])[] = [];
+  let together: Item[] = [];
   let printed = 0;
-  const flush = (): void => {
+  const flush = async (): Promise<void> => {
+    await prepare?.(together);
+    const rows = together.map(rowOf);
     const [head, ...lines] = tableLines(columns, rows);
     for (const line of printed === 0 && head !== undefined ? [head, ...lines] : lines) print(line);
     printed += rows.length;
-    rows = [];
+    together = [];
   };
   for await (const item of items) {
     if (readerLeft.aborted) return;
     if (json === true) printJson(item);
-    else rows.push(rowOf(item));
-    if (rows.length === ROWS_TOGETHER) flush();
+    else together.push(item);
+    if (together.length === ROWS_TOGETHER) await flush();
   }
   if (json === true) return;
-  if (rows.length > 0) flush();
+  if (together.length > 0) await flush();
   else if (printed === 0) print(none);
 }

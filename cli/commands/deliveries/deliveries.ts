@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { openApi } from '../../api/api-client.ts';
 import { showDelivery } from '../../api/deliveries.ts';
+import { subscriptionLabels } from '../../api/subscription-labels.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
-import { addDeliveryAddress, addressOf, EXAMPLE_ADDRESS } from './delivery-options.ts';
+import { addDeliveryAddress, findAddress, EXAMPLE_ADDRESS } from './delivery-options.ts';
 import { describeDelivery } from './delivery-text.ts';
 import { addDeliveriesList } from './list.ts';
 import { addDeliveriesWatch } from './watch.ts';
@@ -19,12 +20,15 @@ function addDeliveriesShow(deliveries: Command, terminal: Terminal): void {
   const command = addDeliveryAddress(
     deliveries.command('show').description('Show a delivery with its attempts and planned retries.'),
   ).action(async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
-    const delivery = await showDelivery(
-      await openApi(options, terminal),
-      addressOf(queue, message, subscription),
-    );
-    if (options.json === true) terminal.printJson(delivery);
-    else terminal.print(describeDelivery(delivery));
+    const api = await openApi(options, terminal);
+    const delivery = await showDelivery(api, await findAddress(api, queue, message, subscription));
+    if (options.json === true) {
+      terminal.printJson(delivery);
+      return;
+    }
+    const labels = subscriptionLabels(api, queue);
+    await labels.load([delivery.subscriptionId]);
+    terminal.print(describeDelivery(delivery, labels.of(delivery.subscriptionId)));
   });
   onDeployment(command, {
     json: 'the delivery, as in the API',

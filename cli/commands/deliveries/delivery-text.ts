@@ -7,14 +7,15 @@ import { fieldLines, tableLines, type Column } from '../../output/table.ts';
 type Shown = DeliveryView & Partial<Pick<DeliveryDetail, 'planned'>>;
 type Attempt = Shown['attempts'][number];
 
-/** A delivery as text: its fields, its attempts and its planned retries. */
-export function describeDelivery(delivery: Shown): string {
+/** A delivery as text: its fields, its attempts and its planned retries. `subscriber`: name or URL. */
+export function describeDelivery(delivery: Shown, subscriber?: string): string {
   const { queue, messageId, subscriptionId, attempts, nextAttempt, planned = [] } = delivery;
   return [
     ...fieldLines([
       ['Message', printable(messageId)],
       ['Queue', printable(queue)],
       ['Subscription', printable(subscriptionId)],
+      ['Subscriber', subscriber && printable(subscriber)],
       ['Status', statusText(delivery)],
       ['Next attempt', nextAttempt && nextText(nextAttempt)],
     ]),

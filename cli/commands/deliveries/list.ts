@@ -1,7 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import { openApi } from '../../api/api-client.ts';
-import type { ApiClient } from '../../api/api-request.ts';
 import {
   deliveriesOfMessage,
   deliveriesOfSubscription,
@@ -9,6 +8,9 @@ import {
   type DeliveryFilter,
   type ListedDelivery,
 } from '../../api/deliveries.ts';
+import type { ApiClient } from '../../api/api-request.ts';
+import { resolveSubscription, shortId } from '../../api/find-subscription.ts';
+import { subscriptionLabels, type SubscriptionLabels } from '../../api/subscription-labels.ts';
 import { idOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { clockTime } from '../../output/time-text.ts';
@@ -47,16 +49,27 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
       const { status, subscription, since, until, deleted } = options;
       if (all === true && subscription === undefined) command.error('error: --all needs --subscription');
       const api = await openApi(options, terminal);
-      const form = { ...(json && { json }), columns: COLUMNS, none: 'No matching deliveries.' };
+      const labels = subscriptionLabels(api, queue);
+      const form = {
+        ...(json && { json }),
+        columns: COLUMNS,
+        prepare: async (items: readonly { subscriptionId: string }[]) => {
+          if (options.deleted !== true) await labels.load(items.map(({ subscriptionId }) => subscriptionId));
+        },
+        none: 'No matching deliveries.',
+      };
       if (message !== undefined) {
         const most = limit === undefined ? {} : { most: limit };
         const found = deliveriesOfMessage(api, { queue, messageId: message }, most);
-        await printList(terminal, found, { ...form, rowOf: rowOfView });
+        await printList(terminal, found, { ...form, rowOf: (view) => rowOf(summaryOf(view), labels) });
         return;
       }
-      const filter = givenFilter({ status, subscription, since, until, deleted });
+      const filter = await filterFrom(api, queue, { status, subscription, since, until, deleted });
       const list = all === true ? listAll : listDeliveries;
-      await printList(terminal, list(api, queue, filter, { most: limit ?? 100 }), { ...form, rowOf });
+      await printList(terminal, list(api, queue, filter, { most: limit ?? 100 }), {
+        ...form,
+        rowOf: (delivery) => rowOf(delivery, labels),
+      });
     });
   onDeployment(addDeliveryFilter(command), {
     json: 'one delivery per line, as in the API',
@@ -77,17 +90,23 @@ function listAll(
   return deliveriesOfSubscription(api, { queue, subscriptionId }, filter, most);
 }
 
-/** The filter without options that were not given. */
-export function givenFilter({
-  status,
-  subscription,
-  since,
-  until,
-  deleted,
-}: { [Name in keyof DeliveryFilter]: DeliveryFilter[Name] | undefined }): DeliveryFilter {
+/** The filter without options that were not given, and with the id of the subscription. */
+export async function filterFrom(
+  api: ApiClient,
+  queue: string,
+  {
+    status,
+    subscription,
+    since,
+    until,
+    deleted,
+  }: { [Name in keyof DeliveryFilter]: DeliveryFilter[Name] | undefined },
+): Promise<DeliveryFilter> {
   return {
     ...(status !== undefined && { status }),
-    ...(subscription !== undefined && { subscription }),
+    ...(subscription !== undefined && {
+      subscription: await resolveSubscription(api, queue, subscription),
+    }),
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
     ...(deleted !== undefined && { deleted }),
@@ -97,17 +116,23 @@ export function givenFilter({
 const COLUMNS = [
   { head: 'Message' },
   { head: 'Subscription' },
+  { head: 'Subscriber' },
   { head: 'Status' },
   { head: 'Attempts', align: 'right' as const },
   { head: 'Last response' },
   { head: 'Next attempt' },
 ];
 
-function rowOf(delivery: ListedDelivery): string[] {
+/** Enough of a URL to tell subscribers apart, so that rows stay on one line. */
+const LABEL_LENGTH = 40;
+
+function rowOf(delivery: ListedDelivery, labels: SubscriptionLabels): string[] {
   const { messageId, subscriptionId, attemptCount, lastAttempt, nextAttemptAt } = delivery;
+  const label = labels.of(subscriptionId);
   return [
     printable(messageId),
-    printable(subscriptionId),
+    printable(shortId(subscriptionId)),
+    printable(label.length > LABEL_LENGTH ? `${label.slice(0, LABEL_LENGTH)}…` : label),
     statusText(delivery),
     String(attemptCount),
     printable(String(lastAttempt?.statusCode ?? lastAttempt?.error ?? '')),
@@ -115,12 +140,12 @@ function rowOf(delivery: ListedDelivery): string[] {
   ];
 }
 
-function rowOfView({ attempts, ...view }: DeliveryView): string[] {
+function summaryOf({ attempts, ...view }: DeliveryView): ListedDelivery {
   const lastAttempt = attempts.at(-1);
-  return rowOf({
+  return {
     ...view,
     acceptedAt: '',
     attemptCount: attempts.length,
     ...(lastAttempt && { lastAttempt }),
-  });
+  };
 }

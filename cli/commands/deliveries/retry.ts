@@ -3,7 +3,7 @@ import { openApiToWrite } from '../../api/api-client.ts';
 import { retryDelivery } from '../../api/deliveries.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
-import { addDeliveryAddress, addressOf, EXAMPLE_ADDRESS } from './delivery-options.ts';
+import { addDeliveryAddress, findAddress, EXAMPLE_ADDRESS } from './delivery-options.ts';
 import { describeDelivery } from './delivery-text.ts';
 
 const MORE = `
@@ -17,10 +17,8 @@ longer kept.
 export function addRetry(command: Command, terminal: Terminal): void {
   addDeliveryAddress(command).action(
     async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
-      const delivery = await retryDelivery(
-        await openApiToWrite(options, terminal),
-        addressOf(queue, message, subscription),
-      );
+      const api = await openApiToWrite(options, terminal);
+      const delivery = await retryDelivery(api, await findAddress(api, queue, message, subscription));
       if (options.json === true) terminal.printJson(delivery);
       else terminal.print(describeDelivery(delivery));
     },

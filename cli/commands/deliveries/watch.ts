@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { openApi } from '../../api/api-client.ts';
 import type { DeliveryFilter } from '../../api/deliveries.ts';
+import { shortId } from '../../api/find-subscription.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { durationOf } from '../../options/time.ts';
@@ -9,7 +10,7 @@ import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addDeliveryFilter } from './delivery-options.ts';
 import { statusText } from './delivery-text.ts';
-import { givenFilter } from './list.ts';
+import { filterFrom } from './list.ts';
 import { watchDeliveries, type Change } from './watch-deliveries.ts';
 
 type Options = DeploymentOptions & DeliveryFilter & { message?: string; for?: number };
@@ -34,12 +35,13 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
     .option('--for <DURATION>', 'stop after this long: seconds, or 30m, 1h', durationOf)
     .action(async (queue: string, options: Options) => {
       const api = await openApi(options, terminal);
-      const { status, subscription, since, until, message } = options;
+      const { message } = options;
+      const filter = await filterFrom(api, queue, options);
       await terminal.untilInterrupted((interrupted) =>
         watchDeliveries(api, {
           queue,
           ...(message !== undefined && { message }),
-          filter: givenFilter({ status, subscription, since, until, deleted: undefined }),
+          filter,
           signal: endOf(options, interrupted),
           sleep: terminal.sleep,
           onChange: (change) => {
@@ -67,7 +69,7 @@ function changeText(change: Change): string {
   const next = nextAttemptAt === undefined ? '' : `, next ${clockTime(nextAttemptAt)}`;
   const answer = last === undefined ? '' : `, ${printable(last)}`;
   return (
-    `${clockTime(at)}  ${printable(messageId)}  ${printable(subscriptionId)}  ` +
+    `${clockTime(at)}  ${printable(messageId)}  ${printable(shortId(subscriptionId))}  ` +
     `${statusText(change)}  #${attemptCount}${answer}${next}`
   );
 }

@@ -1,8 +1,9 @@
 import { Option, type Command } from 'commander';
 import { RECOVERABLE_STATUSES } from '../../../shared/domain/vocabulary.ts';
 import { openApiToWrite } from '../../api/api-client.ts';
+import { resolveSubscription } from '../../api/find-subscription.ts';
 import { startRecovery } from '../../api/recoveries.ts';
-import { idOf, queueOf } from '../../options/arguments.ts';
+import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { TIME_FORMS, timeOf, timeText } from '../../options/time.ts';
 import { printable } from '../../output/printable.ts';
@@ -37,7 +38,7 @@ export function addRecoverStart(recover: Command, terminal: Terminal): void {
     .argument('<queue>', 'name of the queue', queueOf)
     .requiredOption('--since <TIME>', `messages accepted since this time (required): ${TIME_FORMS}`, timeOf)
     .option('--until <TIME>', 'messages accepted before this time (default: now)', timeOf)
-    .option('--subscription <ID>', 'only deliveries to this subscription', idOf)
+    .option('--subscription <ID>', `only deliveries to this subscription: ${SUBSCRIPTION}`, subscriptionOf)
     .addOption(
       new Option('--status <STATUS>', 'only deliveries with this status').choices(RECOVERABLE_STATUSES),
     )
@@ -49,7 +50,9 @@ export function addRecoverStart(recover: Command, terminal: Terminal): void {
       const started = await startRecovery(api, queue, {
         since: timeText(since),
         until: timeText(until),
-        ...(subscription !== undefined && { subscription }),
+        ...(subscription !== undefined && {
+          subscription: await resolveSubscription(api, queue, subscription),
+        }),
         ...(status !== undefined && { status }),
       });
       if (wait === true) terminal.exitStatus = await followRecovery(api, started, json === true, terminal);

@@ -9,7 +9,7 @@ import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addCallOptions, optionsText, ttlOf, type CallOptions } from './call-options.ts';
 
-type Options = DeploymentOptions & CallOptions & { ttl?: number; create?: true };
+type Options = DeploymentOptions & CallOptions & { name?: string; ttl?: number; create?: true };
 
 /** `posthaste subscription create` */
 export function addSubscriptionCreate(subscription: Command, terminal: Terminal): void {
@@ -18,15 +18,17 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
     .description('Subscribe a URL to a queue, and print the signing secret once.')
     .argument('<queue>', 'name of the queue', queueOf)
     .argument('<URL>', 'http or https URL of the subscriber')
+    .option('--name <NAME>', 'a name for people, such as that of the customer')
     .option(
       '--ttl <DURATION>',
       'the subscription expires after this long: seconds, or 30m, 1h, 2d (default: never)',
       ttlOf,
     )
     .option('--create', 'create the queue if there is none')
-    .action(async (queue: string, subscriber: string, { ttl, create, ...options }: Options) => {
+    .action(async (queue: string, subscriber: string, { name, ttl, create, ...options }: Options) => {
       const body = objectText([
         ['subscriber', textOf(subscriber)],
+        ['name', textOf(name)],
         ['ttl', textOf(ttl)],
         ['options', optionsText(options)],
       ]);
@@ -48,6 +50,7 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
   onDeployment(addCallOptions(command), {
     json: 'subscription_id, secret, confirmation',
     examples: [
+      'subscription create orders https://example.com/hook --name "ACME, production"',
       'subscription create orders https://example.com/hook',
       `subscription create orders https://example.com/hook --event-type order.created --policy '{"maximum_delay": 60}'`,
     ],

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { openApi } from '../../api/api-client.ts';
+import { shortId } from '../../api/find-subscription.ts';
 import { listSubscriptions } from '../../api/subscriptions.ts';
 import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -33,8 +34,8 @@ export function addSubscriptionList(subscription: Command, terminal: Terminal): 
   });
 }
 
-const COLUMNS = [{ head: 'Subscription' }, { head: 'State' }, { head: 'Subscriber' }];
+const COLUMNS = [{ head: 'Subscription' }, { head: 'Name' }, { head: 'State' }, { head: 'Subscriber' }];
 
 function rowOf(view: SubscriptionView): string[] {
-  return [printable(view.id), stateOf(view), printable(view.subscriber)];
+  return [shortId(view.id), view.name ?? '', stateOf(view), view.subscriber].map(printable);
 }

@@ -1,8 +1,9 @@
 import { Option, type Command } from 'commander';
 import { SIGNING_SCHEMES } from '../../../shared/domain/vocabulary.ts';
 import { openApiToWrite } from '../../api/api-client.ts';
+import { resolveSubscription } from '../../api/find-subscription.ts';
 import { rotateSecret } from '../../api/subscriptions.ts';
-import { idOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
+import { queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { readInput } from '../../options/input.ts';
 import { printable } from '../../output/printable.ts';
@@ -22,7 +23,7 @@ export function addRotateSecret(subscription: Command, terminal: Terminal): void
     .command('rotate-secret')
     .description('Replace the signing secret of a subscription. The new secret or public key is shown once.')
     .argument('<queue>', 'name of the queue', queueOf)
-    .argument('<subscription>', 'id of the subscription', idOf)
+    .argument('<subscription>', SUBSCRIPTION, subscriptionOf)
     .addOption(
       new Option('--type <TYPE>', 'v1: shared secret (HMAC, the default); v1a: key pair (Ed25519)').choices(
         SIGNING_SCHEMES,
@@ -34,8 +35,9 @@ export function addRotateSecret(subscription: Command, terminal: Terminal): void
       'seconds for which the old secret stays valid (default: 86400)',
       wholeNumberOf(0),
     )
-    .action(async (queue: string, id: string, { type, secretFile, grace, ...options }: Options) => {
-      const rotated = await rotateSecret(await openApiToWrite(options, terminal), queue, id, {
+    .action(async (queue: string, reference: string, { type, secretFile, grace, ...options }: Options) => {
+      const api = await openApiToWrite(options, terminal);
+      const rotated = await rotateSecret(api, queue, await resolveSubscription(api, queue, reference), {
         ...(type !== undefined && { type }),
         ...(secretFile !== undefined && {
           secret: (await readInput(secretFile, MOST_BYTES, terminal)).trim(),
@@ -57,7 +59,7 @@ export function addRotateSecret(subscription: Command, terminal: Terminal): void
   onDeployment(command, {
     json: 'secret or publicKey, previousExpiresAt',
     more: MORE,
-    examples: ['subscription rotate-secret orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11 --grace 3600'],
+    examples: ['subscription rotate-secret orders 5b0c0f1e --grace 3600'],
   });
 }
 

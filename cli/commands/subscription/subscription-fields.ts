@@ -12,10 +12,11 @@ export function stateOf({ disabled, failing, confirmed, confirmation }: Subscrip
 
 /** A subscription as text, one field per line. */
 export function describeSubscription(view: SubscriptionView): string {
-  const { id, source, subscriber, ttl, age, options, disabled, failing } = view;
+  const { id, source, name, subscriber, ttl, age, options, disabled, failing } = view;
   return fieldLines([
     ['Subscription', printable(id)],
     ['Queue', printable(source)],
+    ['Name', name && printable(name)],
     ['Subscriber', printable(subscriber)],
     ['State', stateOf(view)],
     ['Disabled at', disabled && printable(disabled.at)],

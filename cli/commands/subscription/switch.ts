@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { openApiToWrite } from '../../api/api-client.ts';
+import { labelOf, resolveSubscription } from '../../api/find-subscription.ts';
 import { switchSubscription } from '../../api/subscriptions.ts';
-import { idOf, queueOf } from '../../options/arguments.ts';
+import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -19,16 +20,20 @@ export function addSubscriptionSwitches(subscription: Command, terminal: Termina
       .command(to)
       .description(DESCRIPTIONS[to])
       .argument('<queue>', 'name of the queue', queueOf)
-      .argument('<subscription>', 'id of the subscription', idOf)
-      .action(async (queue: string, id: string, options: DeploymentOptions) => {
-        const view = await switchSubscription(await openApiToWrite(options, terminal), queue, id, to);
+      .argument('<subscription>', SUBSCRIPTION, subscriptionOf)
+      .action(async (queue: string, reference: string, options: DeploymentOptions) => {
+        const api = await openApiToWrite(options, terminal);
+        const id = await resolveSubscription(api, queue, reference);
+        const view = await switchSubscription(api, queue, id, to);
         if (options.json === true) terminal.printJson(view);
         else
-          terminal.print(`${to === 'enable' ? 'Enabled' : 'Disabled'} subscription ${printable(view.id)}.`);
+          terminal.print(
+            `${to === 'enable' ? 'Enabled' : 'Disabled'} subscription ${printable(view.id)}, ${printable(labelOf(view))}.`,
+          );
       });
     onDeployment(command, {
       json: 'the subscription after the change',
-      examples: [`subscription ${to} orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11`],
+      examples: [`subscription ${to} orders 5b0c0f1e`],
     });
   }
 }

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { openApiToWrite } from '../../api/api-client.ts';
+import { resolveSubscription } from '../../api/find-subscription.ts';
 import { showSubscription, updateSubscription } from '../../api/subscriptions.ts';
-import { idOf, queueOf } from '../../options/arguments.ts';
+import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -10,7 +11,8 @@ import { printable } from '../../output/printable.ts';
 import { addCallOptions, isAnyGiven, optionsText, ttlOf, type CallOptions } from './call-options.ts';
 import { describeSubscription } from './subscription-fields.ts';
 
-type Options = DeploymentOptions & CallOptions & { url?: string; keepSecret?: true; ttl?: number };
+type Options = DeploymentOptions &
+  CallOptions & { name?: string; url?: string; keepSecret?: true; ttl?: number };
 
 const MORE = `
 Only the given settings change; --options replaces all options.
@@ -26,7 +28,8 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
     .command('update')
     .description('Change a subscription.')
     .argument('<queue>', 'name of the queue', queueOf)
-    .argument('<subscription>', 'id of the subscription', idOf)
+    .argument('<subscription>', SUBSCRIPTION, subscriptionOf)
+    .option('--name <NAME>', 'new name; "" removes the name')
     .option('--url <URL>', 'new URL of the subscriber')
     .option('--keep-secret', 'keep the signing secret, even if --url is on another host')
     .option(
@@ -34,13 +37,17 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
       'the subscription expires this long after the change: seconds, or 30m, 1h, 2d',
       ttlOf,
     )
-    .action(async (queue: string, id: string, { json, url, keepSecret, ttl, ...options }: Options) => {
-      if (url === undefined && ttl === undefined && options.options === undefined && !isAnyGiven(options)) {
+    .action(async (queue: string, reference: string, options: Options) => {
+      const { json, name, url, keepSecret, ttl } = options;
+      const isGiven = [name, url, ttl, options.options].some((value) => value !== undefined);
+      if (!isGiven && !isAnyGiven(options)) {
         command.error('error: there is nothing to change; add one of the options');
       }
       const api = await openApiToWrite(options, terminal);
+      const id = await resolveSubscription(api, queue, reference);
       const before = (): Promise<SubscriptionView> => showSubscription(api, queue, id);
       const body = objectText([
+        ['name', name === '' ? 'null' : textOf(name)],
         ['subscriber', textOf(url)],
         ['ttl', textOf(ttl)],
         ['options', await changedOptions(options, before)],
@@ -60,8 +67,8 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
     json: 'the subscription after the change',
     more: MORE,
     examples: [
-      `subscription update orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11 --policy '{"maximum_delay": 60}'`,
-      'subscription update orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11 --url https://example.com/other',
+      `subscription update orders 5b0c0f1e --policy '{"maximum_delay": 60}'`,
+      'subscription update orders 5b0c0f1e --url https://example.com/other',
     ],
   });
 }

@@ -1,6 +1,6 @@
 import { type DeliveryDetail, plannedAttempts } from '../../../shared/domain/retry/planned-attempts.ts';
 import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
-import { bucketIn, chunkOf, partWith } from '../../../shared/domain/delivery/fan-out.ts';
+import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import { policyInForce, type RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import type { Deliveries, DeliveryListings, DeliverySelection } from '../../../shared/ports/deliveries.ts';

@@ -1,9 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { jsonLines } from './run-command.ts';
-import { closeStubs, json, refusal, stubApi } from './stub-api.ts';
+import { closeStubs, json, refusal, stubApi, type StubRoutes } from './stub-api.ts';
 
 afterAll(closeStubs);
 
+const ID = '5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11';
 const AT = '2026-01-01T00:00:00.000Z';
 const attempt = {
   number: 1,
@@ -30,7 +31,7 @@ const policy = {
 const retrying = {
   queue: 'orders',
   messageId: 'm1',
-  subscriptionId: 's1',
+  subscriptionId: ID,
   status: 'retrying',
   attempts: [attempt],
   nextAttemptAt: AT,
@@ -40,7 +41,7 @@ const retrying = {
 const delivered = {
   queue: 'orders',
   messageId: 'm1',
-  subscriptionId: 's1',
+  subscriptionId: ID,
   status: 'delivered',
   attempts: [attempt, { ...attempt, number: 2, outcome: 'delivered', statusCode: 200 }],
   policy,
@@ -49,7 +50,7 @@ const detail = (view: object) => json({ ...view, policy, policySource: 'delivery
 const listed = {
   queue: 'orders',
   messageId: 'm1',
-  subscriptionId: 's1',
+  subscriptionId: ID,
   status: 'retrying',
   acceptedAt: AT,
   attemptCount: 1,
@@ -58,29 +59,86 @@ const listed = {
 };
 const page = (...deliveries: unknown[]) => json({ deliveries, links: [] });
 
+const subscription = {
+  id: ID,
+  source: 'orders',
+  name: 'ACME',
+  subscriber: 'https://example.com/hook',
+  ttl: null,
+  age: 1,
+  options: {},
+  confirmed: true,
+};
+const SUBSCRIPTIONS: StubRoutes = {
+  'GET /v2/queues/orders/subscriptions': () => json({ subscriptions: [subscription], links: [] }),
+  [`GET /v2/queues/orders/subscriptions/${ID}`]: () => json(subscription),
+};
+
 const OF_QUEUE = 'GET /v2/queues/orders/deliveries';
 const OF_MESSAGE = 'GET /v2/queues/orders/messages/m1/deliveries';
-const ONE = '/v2/queues/orders/messages/m1/deliveries/s1';
+const ONE = `/v2/queues/orders/messages/m1/deliveries/${ID}`;
 
 describe('posthaste deliveries', () => {
   it('lists the deliveries of a queue with all filters of the API', async () => {
     const api = await stubApi({ [OF_QUEUE]: () => page(listed) });
-    const args = '--status retrying --subscription s1 --since 2026-01-01T00:00:00Z --limit 3'.split(' ');
+    const args = `--status retrying --subscription ${ID} --since 2026-01-01T00:00:00Z --limit 3`.split(' ');
     const { stdout } = await api.run(['deliveries', 'list', 'orders', ...args, '--json']);
     expect(jsonLines(stdout)).toEqual([listed]);
     expect(Object.fromEntries(new URL(api.requests[0]?.path ?? '', api.url).searchParams)).toEqual({
       status: 'retrying',
-      subscription: 's1',
+      subscription: ID,
       since: AT,
       limit: '3',
     });
   });
 
   it('lists all deliveries of a message as a table', async () => {
-    const api = await stubApi({ [OF_MESSAGE]: () => page(delivered) });
+    const api = await stubApi({ [OF_MESSAGE]: () => page(delivered), ...SUBSCRIPTIONS });
     const { stdout } = await api.run(['deliveries', 'list', 'orders', '--message', 'm1']);
     expect(stdout).toBe(
-      'Message  Subscription  Status     Attempts  Last response  Next attempt\nm1       s1            delivered         2  200\n',
+      'Message  Subscription  Subscriber  Status     Attempts  Last response  Next attempt\n' +
+        'm1       5b0c0f1e      ACME        delivered         2  200\n',
+    );
+  });
+
+  it('lists the name or a short form of the URL of each subscription, and which one is deleted', async () => {
+    const others = ['one', 'two'].map((id) => ({ ...listed, subscriptionId: id }));
+    const { name: _, ...unnamed } = subscription;
+    const subscriber = `https://example.com/${'x'.repeat(60)}`;
+    const api = await stubApi({
+      [OF_QUEUE]: () => page(listed, ...others),
+      ...SUBSCRIPTIONS,
+      'GET /v2/queues/orders/subscriptions/one': () => json({ ...unnamed, id: 'one', subscriber }),
+    });
+    const { stdout } = await api.run(['deliveries', 'list', 'orders']);
+    const rows = stdout.split('\n').slice(1, -1);
+    expect(rows.map((row) => row.split(/ {2,}/)[2])).toEqual([
+      'ACME',
+      `https://example.com/${'x'.repeat(20)}…`,
+      '(deleted)',
+    ]);
+  });
+
+  it('lists deliveries for a caller who may not read subscriptions', async () => {
+    const forbidden = () => json({ message: 'Forbidden' }, 403);
+    const api = await stubApi({
+      [OF_QUEUE]: () => page(listed),
+      [`GET /v2/queues/orders/subscriptions/${ID}`]: forbidden,
+    });
+    expect(await api.run(['deliveries', 'list', 'orders'])).toMatchObject({ status: 0, stderr: '' });
+  });
+
+  it('finds a delivery of a deleted subscription by the short id that lists show', async () => {
+    const api = await stubApi({
+      'GET /v2/queues/orders/subscriptions': () => json({ subscriptions: [], links: [] }),
+      [OF_MESSAGE]: () => page({ ...delivered, subscriptionId: 'other' }, delivered),
+      [`GET ${ONE}`]: () => detail(delivered),
+    });
+    const { status, stdout } = await api.run(['deliveries', 'show', 'orders', 'm1', '5b0c0f1e']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/Subscriber +\(deleted\)\n/);
+    expect((await api.run(['deliveries', 'show', 'orders', 'm1', 'ACME'])).stderr).toContain(
+      'There is no subscription ACME on queue orders.',
     );
   });
 
@@ -105,13 +163,13 @@ describe('posthaste deliveries', () => {
     const planned = [{ number: 2, phase: 'pre_backoff', dueAt: AT }];
     const view = { ...retrying, policySource: 'queue', planned };
     const api = await stubApi({ [`GET ${ONE}`]: () => json(view) });
-    const { stdout } = await api.run(['deliveries', 'show', 'orders', 'm1', 's1']);
+    const { stdout } = await api.run(['deliveries', 'show', 'orders', 'm1', ID]);
     expect(stdout).toMatch(/Status +retrying\nNext attempt +#2 pre_backoff/);
     expect(stdout).toMatch(/1 {2}initial .* 5 ms {2}failed +503\n/);
     expect(stdout).toContain('Planned attempts, if each one fails immediately:');
-    expect(jsonLines((await api.run(['deliveries', 'show', 'orders', 'm1', 's1', '--json'])).stdout)).toEqual(
-      [view],
-    );
+    expect(jsonLines((await api.run(['deliveries', 'show', 'orders', 'm1', ID, '--json'])).stdout)).toEqual([
+      view,
+    ]);
   });
 
   it('shows that a delivery is delayed by max_per_second', async () => {
@@ -120,25 +178,25 @@ describe('posthaste deliveries', () => {
     const api = await stubApi({
       [`GET ${ONE}`]: () => json({ ...view, policySource: 'queue', planned: [] }),
     });
-    const { stdout } = await api.run(['deliveries', 'show', 'orders', 'm1', 's1']);
+    const { stdout } = await api.run(['deliveries', 'show', 'orders', 'm1', ID]);
     expect(stdout).toMatch(/Next attempt +#1 initial, .*, delayed by max_per_second\n/);
   });
 
   it.each(['retry', 'cancel'])('can %s a delivery', async (what) => {
     const api = await stubApi({ [`POST ${ONE}/${what}`]: () => json(retrying, 202) });
-    const { status, stdout } = await api.run([what, 'orders', 'm1', 's1', '--json']);
+    const { status, stdout } = await api.run([what, 'orders', 'm1', ID, '--json']);
     expect({ status, lines: jsonLines(stdout) }).toEqual({ status: 0, lines: [retrying] });
   });
 
   it('shows why a retry was refused, and sends the request only once', async () => {
     const api = await stubApi({ [`POST ${ONE}/retry`]: () => refusal(409, 'conflict', 'the body is gone') });
-    expect(await api.run(['retry', 'orders', 'm1', 's1'])).toEqual({
+    expect(await api.run(['retry', 'orders', 'm1', ID])).toEqual({
       status: 1,
       stdout: '',
       stderr: `→ ${api.url}\nposthaste: POST ${ONE}/retry was refused (409 conflict): the body is gone\n`,
     });
     const failing = await stubApi({ [`POST ${ONE}/retry`]: () => json({ message: 'busy' }, 503) });
-    expect((await failing.run(['retry', 'orders', 'm1', 's1'])).status).toBe(1);
+    expect((await failing.run(['retry', 'orders', 'm1', ID])).status).toBe(1);
     expect(failing.requests).toHaveLength(1);
   });
 
@@ -149,10 +207,10 @@ describe('posthaste deliveries', () => {
           ? json({ message: 'Too Many Requests' }, 429)
           : refusal(409, 'conflict', 'the body is gone'),
     });
-    expect((await api.run(['retry', 'orders', 'm1', 's1'])).stderr).toContain('the body is gone');
+    expect((await api.run(['retry', 'orders', 'm1', ID])).stderr).toContain('the body is gone');
     expect(api.requests).toHaveLength(3);
     const busy = await stubApi({ [`POST ${ONE}/retry`]: () => json({ message: 'Too Many Requests' }, 429) });
-    expect((await busy.run(['retry', 'orders', 'm1', 's1'])).stderr).toContain('429');
+    expect((await busy.run(['retry', 'orders', 'm1', ID])).stderr).toContain('429');
     expect(busy.requests).toHaveLength(4);
   });
 });
@@ -199,7 +257,7 @@ describe('posthaste deliveries watch', () => {
     });
     const { status, stdout } = await api.run(['deliveries', 'watch', 'orders', '--message', 'm1']);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^\S+ \S+ {2}m1 {2}s1 {2}delivered {2}#2, 200\n$/);
+    expect(stdout).toMatch(/^\S+ \S+ {2}m1 {2}5b0c0f1e {2}delivered {2}#2, 200\n$/);
     expect(looks).toBe(4);
   });
 
@@ -210,35 +268,5 @@ describe('posthaste deliveries watch', () => {
       stdout: '',
       stderr: '',
     });
-  });
-});
-
-describe('posthaste message', () => {
-  const body = '{ "big": 12345678901234567890.10, "u": "\u0085" }';
-  const text =
-    '{"queue":"orders","id":"m1","acceptedAt":"2026-01-01T00:00:00.000Z","duplicates":1,"matched":2,"filtered":0,' +
-    '"deliveries":{"pending":0,"retrying":1,"delivered":1,"rejected":0,"exhausted":0,"cancelled":0},"bodyKept":true,' +
-    `"body":${body}}`;
-  const routes = { 'GET /v2/queues/orders/messages/m1': () => ({ body: text }) };
-
-  it('shows the deliveries of a message by status', async () => {
-    const { stdout } = await (await stubApi(routes)).run(['message', 'show', 'orders', 'm1']);
-    expect(stdout).toContain('Deliveries  1 retrying, 1 delivered\n');
-    expect(stdout).toContain('"big": 12345678901234567890.10, "u": "\\u0085"');
-  });
-
-  it('prints the data byte for byte, and the message as JSON without losing digits', async () => {
-    const api = await stubApi(routes);
-    expect((await api.run(['message', 'show', 'orders', 'm1', '--body'])).stdout).toBe(body);
-    const shown = (await api.run(['message', 'show', 'orders', 'm1', '--json'])).stdout;
-    expect(shown).toBe(`${text.replace('\u0085', '\\u0085')}\n`);
-  });
-
-  it('erases the data of a message', async () => {
-    const api = await stubApi({
-      'DELETE /v2/queues/orders/messages/m1/body': () => ({ status: 204, body: '' }),
-    });
-    const { stdout } = await api.run(['message', 'erase', 'orders', 'm1', '--json']);
-    expect(stdout).toBe('{"queue":"orders","messageId":"m1"}\n');
   });
 });

@@ -65,7 +65,7 @@ describe('posthaste subscription import', () => {
         'Queue orders: 2 imported, 0 replaced, 2 unchanged, 2 refused.\n',
     );
     expect(stderr).toBe(
-      `→ ${api.url}\n` + 'Line 2 was refused: is there already\nLine 502 was refused: is there already\n',
+      `→ ${api.url}\nLine 2 was refused: is there already\nLine 502 was refused: is there already\n`,
     );
   });
 

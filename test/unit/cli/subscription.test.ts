@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { jsonLines } from './run-command.ts';
 import { closeStubs, json, stubApi } from './stub-api.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 
 afterAll(closeStubs);
 
+const ID = '5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11';
 const view = {
-  id: 's1',
+  id: ID,
   source: 'orders',
   subscriber: 'https://example.com/hook',
   ttl: null,
@@ -14,14 +14,24 @@ const view = {
   options: { post_headers: { authorization: '***' }, raw_delivery: true },
   confirmed: true,
 };
-const ONE = '/v2/queues/orders/subscriptions/s1';
+const ONE = `/v2/queues/orders/subscriptions/${ID}`;
 const LIST = '/v2/queues/orders/subscriptions';
 
 describe('posthaste subscription', () => {
   it('subscribes with all given options, and prints the signing secret once', async () => {
-    const created = { subscription_id: 's1', secret: 'whsec_abc' };
+    const created = { subscription_id: 'created', secret: 'whsec_abc' };
     const api = await stubApi({ [`POST ${LIST}`]: () => json(created, 201) });
-    const args = ['--ttl', '1h', '--policy', '{"maximum_delay": 60}', '--header', 'X-Team: a:b', '--raw'];
+    const args = [
+      '--name',
+      'ACME',
+      '--ttl',
+      '1h',
+      '--policy',
+      '{"maximum_delay": 60}',
+      '--header',
+      'X-Team: a:b',
+      '--raw',
+    ];
     const more = [
       '--event-type',
       'a',
@@ -43,16 +53,16 @@ describe('posthaste subscription', () => {
       ...more,
     ]);
     expect(run.stdout).toBe(
-      'Created subscription s1.\nSigning secret (save it now, it is not shown again): whsec_abc\n',
+      'Created subscription created.\nSigning secret (save it now, it is not shown again): whsec_abc\n',
     );
     expect(api.requests.at(-1)?.body).toBe(
-      '{"subscriber":"https://example.com/hook","ttl":3600,"options":{"_retry_policy":{"maximum_delay": 60},' +
+      '{"subscriber":"https://example.com/hook","name":"ACME","ttl":3600,"options":{"_retry_policy":{"maximum_delay": 60},' +
         '"post_headers":{"X-Team":"a:b"},"raw_delivery":true,"attempt_timeout":5,"max_per_second":0.5,"event_types":["a","b"],"filter":{"n": [1.0]}}}',
     );
   });
 
   it('reports a confirmation request that could not be sent, after creation and in the list', async () => {
-    const created = { subscription_id: 's1', secret: 'whsec_abc', confirmation: 'owed' };
+    const created = { subscription_id: 'created', secret: 'whsec_abc', confirmation: 'owed' };
     const waiting = { ...view, confirmed: false, confirmation: 'asked' };
     const owed = { ...waiting, confirmation: 'owed' };
     const api = await stubApi({
@@ -67,14 +77,19 @@ describe('posthaste subscription', () => {
   });
 
   it('lists subscriptions with their state', async () => {
-    const disabled = { ...view, id: 's2', disabled: { reason: 'gone', at: '2026-01-01T00:00:00.000Z' } };
+    const disabled = {
+      ...view,
+      id: 's2',
+      name: 'ACME',
+      disabled: { reason: 'gone', at: '2026-01-01T00:00:00.000Z' },
+    };
     const api = await stubApi({
       [`GET ${LIST}`]: () => json({ subscriptions: [view, disabled], links: [] }),
     });
     expect((await api.run(['subscription', 'list', 'orders'])).stdout).toBe(
-      'Subscription  State            Subscriber\n' +
-        's1            enabled          https://example.com/hook\n' +
-        's2            disabled (gone)  https://example.com/hook\n',
+      'Subscription  Name  State            Subscriber\n' +
+        '5b0c0f1e            enabled          https://example.com/hook\n' +
+        's2            ACME  disabled (gone)  https://example.com/hook\n',
     );
     expect(jsonLines((await api.run(['subscription', 'list', 'orders', '--json'])).stdout)).toEqual([
       view,
@@ -84,11 +99,21 @@ describe('posthaste subscription', () => {
 
   it('changes one option and sends the other options unchanged', async () => {
     const api = await stubApi({ [`GET ${ONE}`]: () => json(view), [`PATCH ${ONE}`]: () => json(view) });
-    const run = await api.run(['subscription', 'update', 'orders', 's1', '--policy', '{}', '--json']);
+    const run = await api.run(['subscription', 'update', 'orders', ID, '--policy', '{}', '--json']);
     expect(jsonLines(run.stdout)).toEqual([view]);
     expect(JSON.parse(api.requests.at(-1)?.body ?? '')).toEqual({
       options: { ...view.options, _retry_policy: {} },
     });
+  });
+
+  it.each([
+    ['sets', 'ACME', '{"name":"ACME"}'],
+    ['removes', '', '{"name":null}'],
+  ])('%s a name', async (_, name, body) => {
+    const api = await stubApi({ [`PATCH ${ONE}`]: () => json({ ...view, ...(name && { name }) }) });
+    const { stdout } = await api.run(['subscription', 'update', 'orders', ID, '--name', name]);
+    expect(/^Name +ACME$/m.test(stdout)).toBe(name === 'ACME');
+    expect(api.requests.map((request) => request.body)).toEqual([body]);
   });
 
   it('replaces all options without reading the current ones', async () => {
@@ -97,7 +122,7 @@ describe('posthaste subscription', () => {
       'subscription',
       'update',
       'orders',
-      's1',
+      ID,
       '--options',
       '{}',
       '--url',
@@ -118,7 +143,7 @@ describe('posthaste subscription', () => {
     ],
   ])('moves a subscription to another host with %s', async (_name, options, body, secret) => {
     const api = await stubApi({ [`PATCH ${ONE}`]: () => json({ ...view, ...(secret && { secret }) }) });
-    const args = ['subscription', 'update', 'orders', 's1', '--url', 'https://other.example/', ...options];
+    const args = ['subscription', 'update', 'orders', ID, '--url', 'https://other.example/', ...options];
     const { stdout } = await api.run(args);
     expect(stdout.includes('New signing secret (save it now, it is not shown again): whsec_new\n')).toBe(
       secret !== undefined,
@@ -128,8 +153,8 @@ describe('posthaste subscription', () => {
 
   it.each(['enable', 'disable'])('can %s a subscription', async (to) => {
     const api = await stubApi({ [`POST ${ONE}/${to}`]: () => json(view) });
-    expect((await api.run(['subscription', to, 'orders', 's1'])).stdout).toBe(
-      `${to === 'enable' ? 'Enabled' : 'Disabled'} subscription s1.\n`,
+    expect((await api.run(['subscription', to, 'orders', ID])).stdout).toBe(
+      `${to === 'enable' ? 'Enabled' : 'Disabled'} subscription ${ID}, https://example.com/hook.\n`,
     );
   });
 
@@ -139,7 +164,7 @@ describe('posthaste subscription', () => {
       'subscription',
       'rotate-secret',
       'orders',
-      's1',
+      ID,
       '--secret-file',
       '-',
       '--grace',
@@ -148,76 +173,6 @@ describe('posthaste subscription', () => {
     ];
     expect((await api.run(args, { input: 'whsec_new\n' })).stdout).toBe('{"secret":"whsec_new"}\n');
     expect(api.requests[0]?.body).toBe('{"secret":"whsec_new","graceSeconds":60}');
-  });
-
-  it('fails if the subscriber rejects the test message, and shows its response', async () => {
-    const delivery = {
-      queue: 'orders',
-      messageId: 'm1',
-      subscriptionId: 's1',
-      status: 'rejected',
-      reason: 'http_400',
-      attempts: [
-        {
-          number: 1,
-          round: 1,
-          phase: 'initial',
-          startedAt: '2026-01-01T00:00:00.000Z',
-          durationMs: 12,
-          outcome: 'rejected',
-          statusCode: 400,
-          snippet: 'go \u001b[2J away',
-        },
-      ],
-      policy: null,
-    };
-    const api = await stubApi({ [`POST ${ONE}/test`]: () => json({ delivery }) });
-    const args = ['subscription', 'test', 'orders', 's1', '--data', '{"n": 1.0}'];
-    const { status, stdout } = await api.run(args);
-    expect(status).toBe(1);
-    expect(stdout).toContain('Status        rejected (http_400)\n');
-    expect(stdout).toContain('400 "go \\u001b[2J away"');
-    expect(api.requests[0]?.body).toBe('{"data":{"n": 1.0}}');
-  });
-
-  it('polls for the first attempt of a test if the API does not wait for it', async () => {
-    const pending = {
-      queue: 'orders',
-      messageId: 'm1',
-      subscriptionId: 's1',
-      status: 'pending',
-      attempts: [],
-      policy: null,
-    };
-    const attempt = {
-      number: 1,
-      round: 1,
-      phase: 'initial',
-      startedAt: '2026-01-01T00:00:00.000Z',
-      durationMs: 12,
-      outcome: 'delivered',
-      statusCode: 200,
-    };
-    let looks = 0;
-    const api = await stubApi({
-      [`POST ${ONE}/test`]: () => json({ delivery: pending }, 202),
-      'GET /v2/queues/orders/messages/m1/deliveries/s1': () => {
-        looks += 1;
-        if (looks === 1)
-          return json({ error: { code: 'not_found', message: 'there is no such delivery' } }, 404);
-        return json({
-          ...pending,
-          status: 'delivered',
-          attempts: [attempt],
-          policy: DEFAULT_RETRY_POLICY,
-          policySource: 'defaults',
-          planned: [],
-        });
-      },
-    });
-    const { status, stdout } = await api.run(['subscription', 'test', 'orders', 's1', '--json']);
-    expect(JSON.parse(stdout)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
-    expect(status).toBe(0);
   });
 
   it.each([
@@ -238,8 +193,11 @@ describe('posthaste subscription', () => {
   });
 
   it('deletes a subscription', async () => {
-    const api = await stubApi({ [`DELETE ${ONE}`]: () => ({ status: 204, body: '' }) });
-    const { stdout } = await api.run(['subscription', 'delete', 'orders', 's1', '--json']);
-    expect(stdout).toBe('{"queue":"orders","subscriptionId":"s1"}\n');
+    const api = await stubApi({
+      [`GET ${ONE}`]: () => json(view),
+      [`DELETE ${ONE}`]: () => ({ status: 204, body: '' }),
+    });
+    const { stdout } = await api.run(['subscription', 'delete', 'orders', ID, '--json']);
+    expect(stdout).toBe(`{"queue":"orders","subscriptionId":"${ID}"}\n`);
   });
 });

@@ -1,0 +1,75 @@
+import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
+import { Problem } from '../../local/install/problem.mjs';
+import type { ApiClient } from './api-request.ts';
+import { listSubscriptions } from './subscriptions.ts';
+
+const WHOLE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Shorter texts fit too many ids. */
+const LEAST_PREFIX = 4;
+
+/** Subscriptions that an error names. */
+const MOST_NAMED = 3;
+
+type Named = Pick<SubscriptionView, 'id' | 'name' | 'subscriber'>;
+
+/**
+ * The id of the subscription that a user means: by its id, the start of its id, its name or its URL. A whole id is taken
+ * as it is, so that deliveries of a deleted subscription stay in reach.
+ * @throws NoSuchSubscription; Problem if several fit
+ */
+export async function resolveSubscription(api: ApiClient, queue: string, reference: string): Promise<string> {
+  if (WHOLE_ID.test(reference)) return reference;
+  const fitting: Named[] = [];
+  const near: Named[] = [];
+  for await (const found of listSubscriptions(api, queue, undefined, reference)) {
+    // Both are unique on the queue.
+    if (found.id === reference || found.subscriber === reference) return found.id;
+    (isMeant(found, reference) ? fitting : near).push(found);
+  }
+  return theOnly(fitting, { queue, reference, near });
+}
+
+function isMeant({ id, name }: Named, reference: string): boolean {
+  return name === reference || (reference.length >= LEAST_PREFIX && id.startsWith(reference));
+}
+
+type Search = { queue: string; reference: string; near: readonly Named[] };
+
+function theOnly([first, ...others]: readonly Named[], { queue, reference, near }: Search): string {
+  if (first === undefined) throw new NoSuchSubscription(queue, reference, near);
+  if (others.length === 0) return first.id;
+  throw new Problem(
+    `${reference} fits ${others.length + 1} subscriptions of queue ${queue}: ` +
+      `${namesOf([first, ...others], ', ')}. Give more of the id.`,
+  );
+}
+
+/** No subscription has this id, start of an id, name or URL. */
+export class NoSuchSubscription extends Problem {
+  constructor(queue: string, reference: string, near: readonly Named[]) {
+    super(
+      `There is no subscription ${reference} on queue ${queue}. ` +
+        (near.length === 0
+          ? `To see all, run posthaste subscription list ${queue}.`
+          : `Did you mean ${namesOf(near, ' or ')}?`),
+    );
+  }
+}
+
+function namesOf(subscriptions: readonly Named[], separator: string): string {
+  return subscriptions
+    .slice(0, MOST_NAMED)
+    .map((one) => `${shortId(one.id)} (${labelOf(one)})`)
+    .join(separator);
+}
+
+/** The id as people read and type it: its first eight characters. */
+export function shortId(id: string): string {
+  return WHOLE_ID.test(id) ? id.slice(0, 8) : id;
+}
+
+/** What people know the subscription by. */
+export function labelOf({ name, subscriber }: Pick<Named, 'name' | 'subscriber'>): string {
+  return name ?? subscriber;
+}

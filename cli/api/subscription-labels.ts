@@ -1,0 +1,46 @@
+import { ApiRefusal } from './api-refusal.ts';
+import type { ApiClient } from './api-request.ts';
+import { labelOf } from './find-subscription.ts';
+import { listSubscriptions, showSubscription } from './subscriptions.ts';
+
+export type SubscriptionLabels = {
+  /** Looks up the subscriptions that are not known yet. */
+  load: (ids: readonly string[]) => Promise<void>;
+  /** The name or URL of a loaded subscription; empty if it could not be read. */
+  of: (id: string) => string;
+};
+
+/** One page. Queues with more subscriptions need a request for each further one. */
+const MOST_LISTED = 100;
+const SIDE_BY_SIDE = 8;
+
+/** Names or URLs of a queue's subscriptions, for tables. */
+export function subscriptionLabels(api: ApiClient, queue: string): SubscriptionLabels {
+  const labels = new Map<string, string>();
+  const list = async (): Promise<void> => {
+    try {
+      for await (const one of listSubscriptions(api, queue, MOST_LISTED)) labels.set(one.id, labelOf(one));
+    } catch (error) {
+      // A caller that may see deliveries need not see subscriptions.
+      if (!(error instanceof ApiRefusal)) throw error;
+    }
+  };
+  const look = async (id: string): Promise<void> => {
+    try {
+      labels.set(id, labelOf(await showSubscription(api, queue, id)));
+    } catch (error) {
+      if (!(error instanceof ApiRefusal)) throw error;
+      labels.set(id, error.status === 404 ? '(deleted)' : '');
+    }
+  };
+  let listed: Promise<void> | undefined;
+  return {
+    load: async (ids) => {
+      if (ids.length > 1) await (listed ??= list());
+      const unknown = [...new Set(ids)].filter((id) => !labels.has(id));
+      for (let start = 0; start < unknown.length; start += SIDE_BY_SIDE)
+        await Promise.all(unknown.slice(start, start + SIDE_BY_SIDE).map(look));
+    },
+    of: (id) => labels.get(id) ?? '',
+  };
+}
