@@ -38,7 +38,7 @@ export type Change =
   | { change: 'subscription_tested'; queue: string; subscriptionId: string; messageId: string }
   | { change: 'messages_posted'; queue: string; messageIds: readonly string[] }
   | {
-      change: 'delivery_retried';
+      change: 'delivery_retried' | 'delivery_sent';
       queue: string;
       messageId: string;
       subscriptionId: string;

@@ -3,7 +3,7 @@ import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Amount } from '../../shared/domain/subscription/room.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
-import type { Deliveries, DeliveryListings, Recoveries } from '../../shared/ports/deliveries.ts';
+import type { DeliveryListings, NamedDeliveries, Recoveries } from '../../shared/ports/deliveries.ts';
 import type { DeliveryQueue, Ingress, Operations, QueueDepths } from '../../shared/ports/queues.ts';
 import type { MessageListings, MessageRecords } from '../../shared/ports/messages.ts';
 import type { Journal, OperatorEvents } from '../../shared/ports/journal.ts';
@@ -22,7 +22,7 @@ export type ApiPorts = {
   messageListings: MessageListings;
   statistics: Pick<QueueStatistics, 'minutes'>;
   payloads: Payloads;
-  deliveries: Deliveries;
+  deliveries: NamedDeliveries;
   deliveryListings: DeliveryListings;
   /** For cancelled deliveries, which return their slots. */
   rateLimits: RateLimits;

@@ -1,6 +1,6 @@
 import './jitless.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { dynamoChunks, dynamoDeliveries, dynamoTakeOut } from '../../shared/adapters/dynamodb/deliveries.ts';
+import { dynamoChunks, dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-listings.ts';
@@ -8,6 +8,7 @@ import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-rec
 import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
+import { dynamoSeparateRecords } from '../../shared/adapters/dynamodb/separate-records.ts';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { subscriberUrlFault } from '../../shared/adapters/http/address-guard.ts';
 import { kmsClient, kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
@@ -69,7 +70,7 @@ function apiPorts(): ApiPorts {
       deliveries: dynamoDeliveries(dynamo, deliveriesTable),
       chunks: {
         ...dynamoChunks(dynamo, deliveriesTable),
-        ...dynamoTakeOut(dynamo, deliveriesTable, pacing),
+        ...dynamoSeparateRecords(dynamo, deliveriesTable, pacing),
       },
     }),
     deliveryListings: dynamoDeliveryListings(dynamo, deliveriesTable, pacing),

@@ -170,14 +170,15 @@ function noteAccepted(
 async function draftRecord(
   { ports, settings }: DispatchContext,
   { message, body, version, isFetched }: ReceivedCopy,
-  { acceptedAt, listedAt, matching, filtered, retained }: AcceptanceTimes & MatchResult & { retained: RetainedMessages },
+  {
+    acceptedAt,
+    listedAt,
+    matching,
+    filtered,
+    retained,
+  }: AcceptanceTimes & MatchResult & { retained: RetainedMessages },
 ): Promise<MessageRecord> {
-  const kept = await bodyForRecord(
-    isFetched ? 'all' : retained,
-    ports.payloads,
-    message,
-    body,
-  );
+  const kept = await bodyForRecord(isFetched ? 'all' : retained, ports.payloads, message, body);
   const buckets = bucketsFor(matching.length);
   return {
     key: { queue: message.queue, messageId: message.id },

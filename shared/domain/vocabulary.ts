@@ -42,7 +42,8 @@ export type TransitionName =
   | 'settle'
   | 'postpone'
   | 'retry_now'
-  | 'reopen';
+  | 'reopen'
+  | 'send';
 
 // --- attempts
 
@@ -110,6 +111,13 @@ export type RetryRefusal =
   | 'recovered_already'
   /** Concurrent writes kept changing it. */
   | 'contended';
+
+/** Why a message is not sent to a subscription by hand. */
+export type SendRefusal =
+  | RetryRefusal
+  | 'no_such_message'
+  /** First attempts are still to come, and one of them may be for this subscription. */
+  | 'unfinished';
 
 /** Why a delivery cannot be cancelled manually. */
 export type CancelRefusal =

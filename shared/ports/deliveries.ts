@@ -24,6 +24,16 @@ export interface Deliveries {
   overdue(before: number, limit: number): Promise<readonly OverdueDelivery[]>;
 }
 
+/** Deliveries as callers name them, by message and subscription, wherever they are recorded. */
+export interface NamedDeliveries extends Deliveries {
+  /**
+   * Creates the record of a delivery that did not match at its message's acceptance. The message's `matched` grows by
+   * one in the same transaction. Refused: the delivery exists.
+   * @throws ContendedError, also while the message is being sent to its subscriptions
+   */
+  add(delivery: Delivery): Promise<WriteResult>;
+}
+
 /** `refused`: the condition did not hold; `current` is the existing chunk, if any. */
 export type ChunkResult = { kind: 'written'; chunk: Chunk } | { kind: 'refused'; current: Chunk | undefined };
 
@@ -37,6 +47,12 @@ export interface Chunks {
    * changed in the meantime.
    */
   takeOut(transition: ChunkTransition, delivery: Delivery): Promise<'taken_out' | 'refused'>;
+  /**
+   * Creates the record of a delivery that no chunk has and counts it in its message's `matched`, in one transaction.
+   * `exclusion`: keeps it out of its chunk, which is not claimed yet. Refused: one of them changed in the meantime,
+   * or the message is not sent to all subscriptions yet.
+   */
+  add(delivery: Delivery, exclusion: ChunkTransition | undefined): Promise<'added' | 'refused'>;
 }
 
 /** Selects deliveries of a queue. Times are milliseconds since the epoch and refer to the message's acceptance. */

@@ -121,8 +121,8 @@ async function wasActive(
 }
 
 /** Whether fewer deliveries are recorded than matched, so that more will follow. */
-async function hasUnrecordedDeliveries(
-  { ports }: InterventionContext,
+export async function hasUnrecordedDeliveries(
+  { ports }: Pick<InterventionContext, 'ports'>,
   record: MessageRecord,
 ): Promise<boolean> {
   const counts = await ports.deliveryListings.tally(record);

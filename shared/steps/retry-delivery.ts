@@ -59,12 +59,12 @@ export function reopenDelivery(
 }
 
 /** A decision based on the read record; `again`: it changed in the meantime. */
-type Decision = RetryResult | 'again';
+export type RetryDecision = RetryResult | 'again';
 
 async function decide(
   { ports }: InterventionContext,
   key: DeliveryKey,
-  decision: (current: Delivery) => Promise<Decision>,
+  decision: (current: Delivery) => Promise<RetryDecision>,
 ): Promise<RetryResult> {
   const result = await withRetriedWrites<RetryResult>(async () => {
     const current = await ports.deliveries.find(key);
@@ -77,7 +77,7 @@ function refused(why: RetryRefusal, delivery: Delivery): RetryResult {
   return { kind: 'refused', why, delivery };
 }
 
-async function retryPending(context: InterventionContext, current: Delivery): Promise<Decision> {
+async function retryPending(context: InterventionContext, current: Delivery): Promise<RetryDecision> {
   const { lease } = current;
   if (isLeased(context, current)) return refused('in_flight', current);
   // Until then, only its job contains the message of a first attempt.
@@ -99,11 +99,12 @@ function roundRefusal(context: InterventionContext, current: Delivery): RetryRef
   return hasRoomForRound(current) ? undefined : 'too_many_attempts';
 }
 
-async function openRound(
+/** Another round of an ended delivery. `recovery`: the id of the recovery that asks for it. */
+export async function openRound(
   context: InterventionContext,
   current: Delivery,
   recovery: string | undefined,
-): Promise<Decision> {
+): Promise<RetryDecision> {
   const { ports, settings } = context;
   const { status } = current;
   if (isOpen(status)) return 'again';
@@ -118,7 +119,7 @@ async function openRound(
 }
 
 /** Resends the wake-up that a crash may have prevented; otherwise the delivery would wait for reconcile. */
-async function wakeAgain(context: InterventionContext, current: Delivery): Promise<Decision> {
+async function wakeAgain(context: InterventionContext, current: Delivery): Promise<RetryDecision> {
   const isWaiting = current.next?.phase === 'manual' && current.lease === undefined;
   if (isWaiting) await wake(context, current);
   return refused('recovered_already', current);
@@ -128,7 +129,7 @@ async function writeAndWake(
   context: InterventionContext,
   transition: Transition,
   before: Delivery,
-): Promise<Decision> {
+): Promise<RetryDecision> {
   const result = await context.ports.deliveries.write(transition);
   if (result.kind === 'refused') return 'again';
   // A delivery that waits for a slot keeps its place and its schedule: a new schedule would have the same name.
@@ -136,7 +137,8 @@ async function writeAndWake(
   return wake(context, result.delivery);
 }
 
-async function wake({ ports }: InterventionContext, delivery: Delivery): Promise<RetryResult> {
+/** Sends the wake-up of the recorded next attempt. */
+export async function wake({ ports }: InterventionContext, delivery: Delivery): Promise<RetryResult> {
   const attempt = delivery.attempts.length + 1;
   const dueAt = delivery.next?.dueAt ?? ports.clock.now();
   await ports.wakeUps.sendDelayed({ kind: 'wake_up', key: delivery.key, attempt, dueAt }, 0);

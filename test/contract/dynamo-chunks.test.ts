@@ -1,7 +1,9 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chunkItemKeyOf, itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
-import { dynamoChunks, dynamoDeliveries, dynamoTakeOut } from '../../shared/adapters/dynamodb/deliveries.ts';
+import { dynamoChunks, dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
+import { dynamoSeparateRecords } from '../../shared/adapters/dynamodb/separate-records.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { ttlAttribute } from '../../shared/config/tables.ts';
 import {
@@ -17,6 +19,7 @@ import { aDelivery, aDeliveryKey, SOME_TIME } from '../support/delivery-builders
 import { deployment } from '../support/deployment.ts';
 import { countingClient, clientLosingAResponse } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
+import { describeAddedDeliveriesContract } from './added-deliveries.contract.ts';
 import { describeChunkListingsContract } from './chunk-listings.contract.ts';
 import { describeChunksContract } from './chunks.contract.ts';
 
@@ -31,12 +34,14 @@ beforeAll(async () => {
 afterAll(tables.deleteAll);
 
 const make = (client = documents) => ({
-  chunks: { ...dynamoChunks(client, table), ...dynamoTakeOut(client, table, pacing) },
+  chunks: { ...dynamoChunks(client, table), ...dynamoSeparateRecords(client, table, pacing) },
   deliveries: dynamoDeliveries(client, table),
+  messageRecords: dynamoMessageRecords(client, table),
   listings: dynamoDeliveryListings(client, table, { ...pacing, random: Math.random }),
 });
 
 describeChunksContract('in DynamoDB', make);
+describeAddedDeliveriesContract('in DynamoDB', make);
 describeChunkListingsContract('in DynamoDB', make);
 
 const at = { now: SOME_TIME, retentionMs: RETENTION_MS };

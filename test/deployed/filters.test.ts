@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { deliveryViewSchema } from '../../shared/wire/views/delivery.ts';
 import { callApi, finishedDeliveries, putQueue, subscribe } from '../support/api-client.ts';
+import { explanationSchema } from '../../functions/api/messages/explain-route.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { publish } from '../support/sqs-messages.ts';
 
@@ -42,6 +43,34 @@ describe('subscriptions of one queue', () => {
     expect(idsAt(`/${queue}/large`)).toEqual(['large']);
     const message = await callApi('GET', `/v2/queues/${queue}/messages/trial`);
     expect(await message.json()).toMatchObject({ matched: 1, filtered: 2 });
+  });
+
+  it('are explained by the filter, and get the message by hand where the queue keeps its body', async () => {
+    const queue = `sent-${randomUUID()}`;
+    const message = `/v2/queues/${queue}/messages/small`;
+    expect((await callApi('PUT', `/v2/queues/${queue}`, { _retain_messages: 'all' })).status).toBe(201);
+    const all = await subscribe(queue, receiver.url(`/${queue}/all`));
+    const large = await subscribe(queue, receiver.url(`/${queue}/large`), {
+      filter: { order: { total: [{ numeric: ['>', 100] }] } },
+    });
+    await publish({ queue, id: 'small', data: { order: { total: 99 } } });
+    await finishedDeliveries(queue, 'small', 1);
+
+    const { subscriptions } = explanationSchema.parse(
+      await (await callApi('GET', `${message}/explain`)).json(),
+    );
+    expect(Object.fromEntries(subscriptions.map((one) => [one.subscriptionId, one]))).toMatchObject({
+      [all]: { verdict: 'delivered', certain: true },
+      [large]: { verdict: 'filtered', certain: true, rule: { by: 'filter', path: 'order.total' } },
+    });
+
+    for (const id of [all, large])
+      expect((await callApi('POST', `${message}/deliveries/${id}/send`)).status).toBe(202);
+    await receiver.waitFor(`/${queue}/all`, 2, 30_000);
+    await finishedDeliveries(queue, 'small', 2);
+    expect(idsAt(`/${queue}/large`)).toEqual(['small']);
+    const books = await callApi('GET', `/v2/queues/${queue}/books`);
+    expect(await books.json()).toMatchObject({ matched: 2, filtered: 1, delivered: 2, balances: true });
   });
 });
 

@@ -27,6 +27,7 @@ export const chunkObserver = () => {
             return result;
           },
           find: (key) => chunks.find(key),
+          add: (delivery, exclusion) => chunks.add(delivery, exclusion),
           takeOut: async (transition, delivery) => {
             const result = await chunks.takeOut(transition, delivery);
             count(`${transition.expect.kind === 'member' ? 'taken out' : 'taken out early'}: ${result}`);

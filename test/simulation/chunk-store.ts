@@ -15,7 +15,9 @@ import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 /** The access of the chunk store to separate delivery records. */
 export type SeparateRecords = {
   has(delivery: Delivery): boolean;
-  create(actor: Actor, delivery: Delivery): void;
+  create(actor: Actor, delivery: Delivery, by: 'cancel' | 'send'): void;
+  /** Counts one more match of the delivery's message, if that is possible. */
+  countMatch(delivery: Delivery): boolean;
   /** Stores the state of a member without a separate record. */
   setMember(delivery: Delivery): void;
   /** Logs a chunk write for such a member as if it had been written to a separate record. */
@@ -59,8 +61,16 @@ export const chunkStore = (time: VirtualClock, records: SeparateRecords): ((acto
     find: (key) => Promise.resolve(find(key)),
     takeOut: (transition, delivery) => {
       if (records.has(delivery) || write(actor, transition) === undefined) return Promise.resolve('refused');
-      records.create(actor, delivery);
+      records.create(actor, delivery, 'cancel');
       return Promise.resolve('taken_out');
+    },
+    add: (delivery, exclusion) => {
+      const isFree = exclusion === undefined || chunkHolds(exclusion.expect, find(exclusion.key));
+      if (records.has(delivery) || !isFree || !records.countMatch(delivery))
+        return Promise.resolve('refused');
+      if (exclusion !== undefined) write(actor, exclusion);
+      records.create(actor, delivery, 'send');
+      return Promise.resolve('added');
     },
   });
 };

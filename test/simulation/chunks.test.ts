@@ -18,6 +18,7 @@ const withChunks = (ports: StepPorts, { write, takeOut }: Partial<Chunks>): Step
     chunks: {
       write: write ?? ((transition) => chunks.write(transition)),
       takeOut: takeOut ?? ((transition, delivery) => chunks.takeOut(transition, delivery)),
+      add: (delivery, exclusion) => chunks.add(delivery, exclusion),
       find: (key) => chunks.find(key),
     },
   };

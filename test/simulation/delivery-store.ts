@@ -46,6 +46,8 @@ export const deliveryStore = (world: {
   time: VirtualClock;
   faults: Faults;
   history: History;
+  /** Counts one more match of a delivery's message. */
+  countMatch: (delivery: Delivery) => boolean;
 }): DeliveryStore => {
   const { time, faults, history } = world;
   const records = new Map<string, Delivery>();
@@ -99,18 +101,15 @@ export const deliveryStore = (world: {
     has: ({ key }) => find(deliveryName(key)) !== undefined,
     setMember: (delivery) => void inChunks.set(deliveryName(delivery.key), delivery),
     note,
-    create: (actor, delivery) => {
+    countMatch: world.countMatch,
+    create: (actor, delivery, by) => {
       const { key } = delivery;
       const name = deliveryName(key);
       records.set(name, delivery);
-      // Deliveries unknown so far were ended before they began.
+      if (delivery.overdueAt !== undefined) reindex(name, delivery);
+      // Deliveries unknown so far were ended before they began, or sent by hand.
       if (!inChunks.delete(name))
-        note(
-          actor,
-          { name: 'cancel', key, expect: { kind: 'absent' }, create: delivery },
-          undefined,
-          delivery,
-        );
+        note(actor, { name: by, key, expect: { kind: 'absent' }, create: delivery }, undefined, delivery);
     },
   });
 

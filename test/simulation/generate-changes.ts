@@ -131,7 +131,7 @@ function generateIntervention(chance: Chance, { subscriptions, messages, calmAt 
   if (dice < 0.3)
     return { at, kind: 'recover', subscriptionId: chance.happens(0.5) ? subscriptionId : undefined };
   if (dice < 0.4) return { at, kind: 'erase', messageId };
-  return { at, kind: chance.pick(['retry', 'retry', 'cancel'] as const), messageId, subscriptionId };
+  return { at, kind: chance.pick(['retry', 'send', 'cancel'] as const), messageId, subscriptionId };
 }
 
 export function generateStandstill(chance: Chance, calmAt: number): Standstill {

@@ -1,4 +1,5 @@
 import { deliveryKeyFor } from '../../functions/api/deliveries/deliveries.ts';
+import { sendDelivery } from '../../functions/api/deliveries/send-delivery.ts';
 import { eraseBody } from '../../functions/api/messages/messages.ts';
 import { startRecovery } from '../../functions/api/recoveries/recoveries.ts';
 import { retryDelivery } from '../../shared/steps/retry-delivery.ts';
@@ -10,6 +11,7 @@ import type { ApiContext, SimulatedApi } from './simulated-api.ts';
 export function intervene(api: SimulatedApi, intervention: Intervention): void {
   switch (intervention.kind) {
     case 'retry':
+    case 'send':
     case 'cancel': {
       const { kind, messageId, subscriptionId } = intervention;
       api.requestOnce(`${kind} ${messageId}/${subscriptionId}`, (context) => act(context, intervention));
@@ -29,9 +31,14 @@ export function intervene(api: SimulatedApi, intervention: Intervention): void {
 
 async function act(
   context: ApiContext,
-  { kind, messageId, subscriptionId }: Extract<Intervention, { kind: 'retry' | 'cancel' }>,
+  { kind, messageId, subscriptionId }: Extract<Intervention, { kind: 'retry' | 'send' | 'cancel' }>,
 ): Promise<void> {
-  const key = await deliveryKeyFor(context, { queue: QUEUE, messageId }, subscriptionId);
+  const message = { queue: QUEUE, messageId };
+  if (kind === 'send') {
+    await sendDelivery(context, message, subscriptionId);
+    return;
+  }
+  const key = await deliveryKeyFor(context, message, subscriptionId);
   if (key === undefined) return;
   await (kind === 'retry' ? retryDelivery(context, key) : cancelDelivery(context, key, 'manual'));
 }

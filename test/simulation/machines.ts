@@ -62,7 +62,9 @@ export const portsOf = (
   acknowledge: () => void,
 ): StepPorts => {
   const ports = stepPorts(world, actor, machine.subscriptions);
-  return world.sabotage.ports?.(ports, { actor, acknowledge, deliveries: world.deliveries }) ?? ports;
+  const { deliveries, messages, sabotage } = world;
+  const context = { actor, acknowledge, deliveries, countMatch: messages.countMatch };
+  return sabotage.ports?.(ports, context) ?? ports;
 };
 
 /** Secrets are stored as plain text; only failures of opening them are simulated. */

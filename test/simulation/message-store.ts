@@ -1,7 +1,7 @@
 import { payloadPrefixOf } from '../../shared/domain/message/body.ts';
 import { replacementFor, isFromEarlierLife } from '../../shared/domain/message/life.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
-import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
+import type { AcceptedMessage, MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import { withPart } from '../support/in-memory/with-part.ts';
 import type { Actor, History } from './history.ts';
@@ -12,6 +12,8 @@ export type MessageStore = {
   payloads: Payloads;
   /** The current record. */
   find(messageId: string): MessageRecord | undefined;
+  /** Counts one more match, unless the message is still being sent. */
+  countMatch: (message: AcceptedMessage) => boolean;
   /** The objects in the bucket, by key. */
   objects: ReadonlyMap<string, Message>;
 };
@@ -44,6 +46,12 @@ export const messageStore = (time: VirtualClock, history: History): MessageStore
 
   return {
     find,
+    countMatch: ({ key: { messageId }, acceptedAt }) => {
+      const known = find(messageId);
+      if (known?.acceptedAt !== acceptedAt || known.until !== undefined) return false;
+      records.set(messageId, { ...known, matched: known.matched + 1 });
+      return true;
+    },
     objects,
     recordsFor: (actor) => ({
       accept: (record, sentAt) => Promise.resolve(accept(actor, record, sentAt)),

@@ -15,6 +15,9 @@ export function reachedBy(world: SimulatedWorld): ReadonlySet<string> {
         transition.name === 'cancel' ? [`cancelled: ${after.reason}`] : [],
       ),
     ),
+    ...cases.flatMap(({ writes }) =>
+      writes.some(({ transition }) => transition.name === 'send') ? ['sent to one that did not match'] : [],
+    ),
     ...world.faults.injected.flatMap(({ partition }) =>
       partition === undefined ? [] : ['partition throttled'],
     ),

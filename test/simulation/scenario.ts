@@ -116,7 +116,7 @@ export type PlannedChange = { at: number } & (
  * message.
  */
 export type Intervention = { at: number } & (
-  | { kind: 'retry' | 'cancel'; messageId: string; subscriptionId: string }
+  | { kind: 'retry' | 'send' | 'cancel'; messageId: string; subscriptionId: string }
   | { kind: 'recover'; subscriptionId: string | undefined }
   | { kind: 'erase'; messageId: string }
 );

@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto';
 import { chunkedDeliveries } from '../../functions/api/deliveries/chunked-deliveries.ts';
 import type { RoomContext } from '../../functions/api/subscriptions/room.ts';
+import type { NamedDeliveries } from '../../shared/ports/deliveries.ts';
 import type { Invocation } from './history.ts';
 import { actorOf, machinesOf, portsOf } from './machines.ts';
 import type { StepPorts } from './ports.ts';
 import { SECOND, type SimulatedSettings } from './scenario.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
 
+type ApiPorts = StepPorts & { deliveries: NamedDeliveries };
+
 /** The context of the API's steps. */
-export type ApiContext = StepPorts & {
-  ports: StepPorts;
+export type ApiContext = ApiPorts & {
+  ports: ApiPorts;
   settings: SimulatedSettings & RoomContext['settings'] & { subscriptionConfirmation: boolean };
   newId: () => string;
   randomBytes: (bytes: number) => Uint8Array;

@@ -27,7 +27,12 @@ export type Sabotage = {
   /** Replaces the ports of a step. */
   ports?: (
     ports: StepPorts,
-    context: { actor: Actor; acknowledge: () => void; deliveries: DeliveryStore },
+    context: {
+      actor: Actor;
+      acknowledge: () => void;
+      deliveries: DeliveryStore;
+      countMatch: MessageStore['countMatch'];
+    },
   ) => StepPorts;
   /** Replaces the content of a received wake-up. */
   work?: (work: Work, deliveries: DeliveryStore) => Work;
@@ -84,7 +89,8 @@ export const simulatedWorld = (
   const time = virtualClock(START);
   const faults = injectFaults(scenario, time, options.excluded ?? new Set());
   const history = emptyHistory(options.traced ?? false);
-  const deliveries = deliveryStore({ time, faults, history });
+  const messages = messageStore(time, history);
+  const deliveries = deliveryStore({ time, faults, history, countMatch: messages.countMatch });
   const subscriptions = subscriptionStore(time, scenario.pageSize);
   const queue = <T>(
     name: QueueName,
@@ -110,7 +116,7 @@ export const simulatedWorld = (
     history,
     deliveries,
     sabotage: options.sabotage ?? {},
-    messages: messageStore(time, history),
+    messages,
     subscriptions,
     registry: simulatedRegistry(subscriptions),
     recoveries: new Map(),

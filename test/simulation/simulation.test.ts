@@ -45,6 +45,7 @@ const EXPECTED_EVENTS = [
   'large message repeated',
   'erased',
   'cancelled: body_erased',
+  'sent to one that did not match',
 ];
 
 const failureOf = async (seed: number): Promise<string> =>

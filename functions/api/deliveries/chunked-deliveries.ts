@@ -1,5 +1,5 @@
 import { contendedDelivery, withRetriedWrites } from '../../../shared/domain/contention.ts';
-import { isSuccess, type Chunk } from '../../../shared/domain/delivery/chunk.ts';
+import { isSuccess, type Chunk, type ChunkTransition } from '../../../shared/domain/delivery/chunk.ts';
 import { removeMember, removeMemberBeforeClaim } from '../../../shared/domain/delivery/chunk-changes.ts';
 import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
 import type {
@@ -8,7 +8,7 @@ import type {
   DeliveryKey,
   Transition,
 } from '../../../shared/domain/delivery/delivery.ts';
-import type { Chunks, Deliveries, WriteResult } from '../../../shared/ports/deliveries.ts';
+import type { Chunks, Deliveries, NamedDeliveries, WriteResult } from '../../../shared/ports/deliveries.ts';
 
 type Records = { deliveries: Deliveries; chunks: Chunks };
 
@@ -18,7 +18,7 @@ type Creation = Extract<Transition, { create: Delivery }>;
  * The deliveries port for callers that name a delivery: finds it in a separate record or in its chunk. Before a change,
  * it moves a delivery in a chunk to a separate record in one transaction, so that none is stored twice.
  */
-export function chunkedDeliveries(records: Records): Deliveries {
+export function chunkedDeliveries(records: Records): NamedDeliveries {
   const { deliveries } = records;
   return {
     find: async (key) => (await deliveries.find(key)) ?? (await findInChunk(records, key)),
@@ -26,6 +26,7 @@ export function chunkedDeliveries(records: Records): Deliveries {
       transition.key.chunk === undefined
         ? deliveries.write(transition)
         : writeTransition(records, transition),
+    add: (delivery) => addDelivery(records, delivery),
     overdue: (before, limit) => deliveries.overdue(before, limit),
   };
 }
@@ -56,20 +57,46 @@ async function takeOutOfChunk({ chunks }: Records, chunk: Chunk, delivery: Deliv
   );
 }
 
-/** If the chunk is not claimed yet, marks in it that this delivery has a separate record; the claim then skips it. */
-async function createRecord(records: Records, transition: Creation): Promise<WriteResult | 'again'> {
+function createRecord(records: Records, transition: Creation): Promise<WriteResult | 'again'> {
   const { deliveries, chunks } = records;
-  const { key, create } = transition;
-  const current = await deliveries.find(key);
+  const { create } = transition;
+  return createOnce(records, create, async (exclusion) => {
+    if (exclusion === undefined) return deliveries.write(transition);
+    const isWritten = (await chunks.takeOut(exclusion, create)) === 'taken_out';
+    return isWritten ? { kind: 'written', delivery: create } : 'again';
+  });
+}
+
+async function addDelivery(records: Records, delivery: Delivery): Promise<WriteResult> {
+  const result = await withRetriedWrites(() =>
+    createOnce(records, delivery, async (exclusion) =>
+      (await records.chunks.add(delivery, exclusion)) === 'added' ? { kind: 'written', delivery } : 'again',
+    ),
+  );
+  if (result === 'again') throw contendedDelivery(delivery.key);
+  return result;
+}
+
+/**
+ * Creates a separate record unless the delivery exists. `exclusion`: marks that in its chunk if the chunk is not
+ * claimed yet; the claim then skips it.
+ */
+async function createOnce(
+  records: Records,
+  delivery: Delivery,
+  create: (exclusion: ChunkTransition | undefined) => Promise<WriteResult | 'again'>,
+): Promise<WriteResult | 'again'> {
+  const { key } = delivery;
+  const current = await records.deliveries.find(key);
   if (current !== undefined) return { kind: 'refused', current };
   const found = await readChunk(records, key);
   if (found?.delivery !== undefined) return { kind: 'refused', current: found.delivery };
   const place = chunkKeyOf(key);
-  if (place === undefined || found?.chunk.members !== undefined) return deliveries.write(transition);
-  const early = removeMemberBeforeClaim(place, key.subscriptionId, create);
-  return (await chunks.takeOut(early, create)) === 'taken_out'
-    ? { kind: 'written', delivery: create }
-    : 'again';
+  return create(
+    place === undefined || found?.chunk.members !== undefined
+      ? undefined
+      : removeMemberBeforeClaim(place, key.subscriptionId, delivery),
+  );
 }
 
 /** Reads the separate record again, because the delivery may have left its chunk since the first read. */

@@ -1,9 +1,10 @@
 import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import { deliveryKeyFor } from './deliveries.ts';
-import type { RetryRefusal, CancelRefusal } from '../../../shared/domain/vocabulary.ts';
-import { retryDelivery, type InterventionContext } from '../../../shared/steps/retry-delivery.ts';
+import type { CancelRefusal, SendRefusal } from '../../../shared/domain/vocabulary.ts';
+import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
+import { type SendContext, sendDelivery } from './send-delivery.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json } from '../route.ts';
 import { noSuchMessage, notFound, RefusedRequest } from '../errors.ts';
@@ -42,6 +43,30 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
   addRoute(
     {
       method: 'POST',
+      path: `${DELIVERY}/send`,
+      id: 'sendDelivery',
+      tag: 'deliveries',
+      summary: 'Sends a message to one subscription now, whether or not it matched',
+      description:
+        'Gives an ended delivery another round of attempts, also a delivered one. Makes a delivery where the message was ' +
+        'filtered or is older than the subscription. Needs the body of the message.',
+      answers: { 202: json('The delivery.', deliveryViewSchema) },
+      refuses: [400, 404, 409],
+    },
+    async (context) => {
+      const path = context.req.param();
+      const { subscriptionId } = subscriptionName(path);
+      const result = await sendDelivery(byHand, messageKey(path), subscriptionId);
+      if (result.kind === 'refused') throw sendRefused(dependencies, result.why);
+      const { key, round } = result.delivery;
+      audit(context.env.caller, { change: 'delivery_sent', ...idsOf(key), round });
+      return context.json(deliveryView(result.delivery), 202);
+    },
+  );
+
+  addRoute(
+    {
+      method: 'POST',
       path: `${DELIVERY}/cancel`,
       id: 'cancelDelivery',
       tag: 'deliveries',
@@ -59,7 +84,7 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
   );
 }
 
-function interventionContextOf(dependencies: ApiDependencies): InterventionContext {
+function interventionContextOf(dependencies: ApiDependencies): SendContext {
   const { deliveries, deliveryListings, messageRecords, registry } = dependencies;
   const { clock, payloads, rateLimits, wakeUps, journal, settings } = dependencies;
   return {
@@ -98,13 +123,17 @@ function idsOf({ queue, messageId, subscriptionId }: DeliveryKey) {
   return { queue, messageId, subscriptionId };
 }
 
-function retryRefused(why: RetryRefusal): RefusedRequest {
+function sendRefused({ settings }: ApiDependencies, why: SendRefusal): RefusedRequest {
+  return why === 'no_such_message' ? noSuchMessage(settings) : retryRefused(why);
+}
+
+function retryRefused(why: Exclude<SendRefusal, 'no_such_message'>): RefusedRequest {
   return why === 'no_such_delivery'
     ? notFound('such delivery')
     : new RefusedRequest('conflict', RETRY_REFUSALS[why]);
 }
 
-const RETRY_REFUSALS: Record<Exclude<RetryRefusal, 'no_such_delivery'>, string> = {
+const RETRY_REFUSALS: Record<Exclude<SendRefusal, 'no_such_delivery' | 'no_such_message'>, string> = {
   in_flight: 'an attempt of this delivery is in flight',
   not_begun: 'the first attempt of this delivery has not begun; it starts without a retry',
   being_closed: 'this delivery has just ended and is being completed; try again in a few seconds',
@@ -118,6 +147,8 @@ const RETRY_REFUSALS: Record<Exclude<RetryRefusal, 'no_such_delivery'>, string> 
   delivered: 'this delivery has already succeeded',
   recovered_already: 'this recovery has already replayed this delivery',
   contended: 'this delivery keeps changing; try again',
+  unfinished:
+    'first attempts of this message are still to come, perhaps also for this subscription; try again later',
 };
 
 function cancellationRefused(why: CancelRefusal): RefusedRequest {

@@ -24,7 +24,7 @@ import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts'
 
 const MESSAGE_DELIVERIES = '/v2/queues/:queue/messages/:message/deliveries';
 
-const DELIVERY_OPERATIONS = ['getDelivery', 'retryDelivery', 'cancelDelivery'];
+const DELIVERY_OPERATIONS = ['getDelivery', 'retryDelivery', 'sendDelivery', 'cancelDelivery'];
 
 export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(

@@ -3,12 +3,11 @@ import { deliveryIndexes, primaryKey, ttlAttribute } from '../../config/tables.t
 import type { ChunkTransition } from '../../domain/delivery/chunk.ts';
 import { type Delivery, holds, type Transition } from '../../domain/delivery/delivery.ts';
 import type { Chunks, Deliveries, OverdueDelivery, WriteResult } from '../../ports/deliveries.ts';
-import type { Pacing } from '../lambda/invocation-deadline.ts';
 import { chunkOfItem, chunkUpdateOf } from './chunk-item.ts';
 import { deliveryItemKeySchema, deliveryItemOf, deliveryOf } from './delivery-item.ts';
 import { chunkItemKeyOf, itemKeyOf, overduePartition, shards } from './delivery-keys.ts';
 import { conditionOf, updateOf } from './delivery-write.ts';
-import { conditional, expression, transactWrite } from './writes.ts';
+import { conditional, expression } from './writes.ts';
 import { decode, ttlOf } from './record.ts';
 import type { DynamoDBDocument, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 import { randomBytes } from 'node:crypto';
@@ -206,29 +205,6 @@ export function dynamoChunks(client: DynamoDBDocument, tableName: string): Pick<
         ConsistentRead: true,
       });
       return Item === undefined ? undefined : chunkOfItem(Item);
-    },
-  };
-}
-
-/** Moves a delivery from its chunk to a separate record, in one transaction. */
-export function dynamoTakeOut(
-  client: DynamoDBDocument,
-  tableName: string,
-  pacing: Pacing,
-): Pick<Chunks, 'takeOut'> {
-  return {
-    takeOut: async (transition, delivery) => {
-      const result = await transactWrite(client, pacing, [
-        { Update: { TableName: tableName, ...chunkUpdateOf(transition) } },
-        {
-          Put: {
-            TableName: tableName,
-            Item: deliveryItemOf(delivery),
-            ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
-          },
-        },
-      ]);
-      return result.kind === 'written' ? 'taken_out' : 'refused';
     },
   };
 }

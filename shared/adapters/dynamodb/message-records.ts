@@ -116,6 +116,21 @@ function countDuplicate(tableName: string, key: MessageKey) {
   };
 }
 
+/**
+ * Counts one more match of a message that was sent to all subscriptions. Until then, `matched` decides where the
+ * deliveries of its next part are stored.
+ */
+export function matchCounted(tableName: string, { key, acceptedAt }: AcceptedMessage) {
+  return {
+    TableName: tableName,
+    Key: messageItemKeyOf(key),
+    UpdateExpression: 'ADD matched :one',
+    ConditionExpression: 'acceptedAt = :acceptedAt AND attribute_not_exists(#until)',
+    ExpressionAttributeNames: { '#until': 'until' },
+    ExpressionAttributeValues: { ':one': 1, ':acceptedAt': acceptedAt },
+  };
+}
+
 function addPart(
   tableName: string,
   { key, acceptedAt, parts }: MessageRecord,

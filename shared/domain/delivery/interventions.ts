@@ -24,6 +24,18 @@ export function retryNow(delivery: Delivery, at: WriteTime): Transition {
 }
 
 /**
+ * The delivery of a message that did not match at its acceptance. Its first attempt is due now; it is in the overdue
+ * index, because only its wake-up starts it.
+ */
+export function deliveryByHand(of: { key: DeliveryKey; acceptedAt: number }, at: WriteTime): Delivery {
+  return {
+    ...newDelivery(of, at),
+    next: { number: 1, phase: 'manual', dueAt: at.now, by: 'sqs_delay' },
+    overdueAt: at.now,
+  };
+}
+
+/**
  * Opens another round: attempt numbers continue, the policy and its budget start over. `lost` is kept, because a
  * request may have been made under the next attempt number.
  */

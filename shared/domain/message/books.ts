@@ -21,7 +21,7 @@ export type Books = Readonly<Record<TerminalStatus, number>> & {
   accepted: number;
   /** Repeated sends of accepted messages. */
   duplicates: number;
-  /** Matched subscriptions when the messages were accepted, summed over the messages. */
+  /** Subscriptions that matched at the acceptance, or got the message by hand, summed over the messages. */
   matched: number;
   /** Messages without a matching subscription. */
   unmatched: number;

@@ -8,7 +8,10 @@ type MessageFacts = {
   acceptedAt: number;
   /** Repeated sends of the message. */
   duplicates: number;
-  /** Subscriptions that matched when it was accepted, and those excluded by their options. */
+  /**
+   * `matched`: subscriptions that matched at the acceptance or got it by hand. `filtered`: those excluded by their
+   * options at the acceptance.
+   */
   matched: number;
   filtered: number;
   erasedAt?: number;

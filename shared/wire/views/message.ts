@@ -14,7 +14,7 @@ export const messageViewSchema = z.object({
   acceptedAt: timeView,
   /** Repeated sends of the message. */
   duplicates: count,
-  /** Subscriptions that matched when it was accepted. */
+  /** Subscriptions that matched when it was accepted, or that it was sent to by hand. */
   matched: count,
   filtered: count,
   /** Dispatch has not yet sent it to all subscriptions: `matched` and `filtered` still grow. */

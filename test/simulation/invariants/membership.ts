@@ -24,27 +24,36 @@ export const checkMembership = (
     // The same id in another life of the queue has separate deliveries.
     const isOfThis = byName.get(name)?.record?.acceptedAt === acceptedAt;
     if (was === 'member' && !isOfThis) return [hasNoRecord(name)];
-    if (was === 'stranger' && isOfThis)
+    if (was === 'stranger' && isOfThis && !isSentByHand(byName.get(name), acceptedAt))
       return [violation('only_matches_get_a_message', { name }, 'has a delivery')];
     return [];
   });
   const all = listed.map(({ was }) => was);
-  return [...checkMatchedCount(world, acceptance, all), ...wrong];
+  const sent = listed.filter(({ name }) => isSentByHand(byName.get(name), acceptedAt)).length;
+  return [...checkMatchedCount(world, acceptance, all, sent), ...wrong];
 };
 
-/** The record counts the matches up to the last page. */
+/** Whether dispatch did not make this delivery, but an operator. */
+const isSentByHand = (one: DeliveryCase | undefined, acceptedAt: number): boolean =>
+  one?.writes.some(
+    ({ transition, after }) => transition.name === 'send' && after.acceptedAt === acceptedAt,
+  ) === true;
+
+/** The record counts the matches up to the last page, and the deliveries sent by hand. */
 const checkMatchedCount = (
   { messages }: SimulatedWorld,
   { record }: Acceptance,
   all: readonly Membership[],
+  sent: number,
 ): Finding[] => {
   const { messageId } = record.key;
   const last = messages.find(messageId);
   if (last?.acceptedAt !== record.acceptedAt || last.until !== undefined) return [];
   const least = all.filter((was) => was === 'member').length;
   const most = all.filter((was) => was !== 'stranger').length;
-  const isRight = last.matched >= least && last.matched <= most;
-  const detail = `${last.matched} of ${least} to ${most}`;
+  const matched = last.matched - sent;
+  const isRight = matched >= least && matched <= most;
+  const detail = `${matched} of ${least} to ${most}, and ${sent} by hand`;
   return isRight ? [] : [violation('matched_count_is_right', { name: messageId }, detail)];
 };
 

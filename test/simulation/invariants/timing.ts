@@ -95,11 +95,13 @@ const delayedFirst = (one: DeliveryCase): Finding[] => {
   if (acceptance === undefined || delaySeconds === undefined) return [];
   const dueAt = acceptance.record.acceptedAt + delaySeconds * SECOND;
   // Another round is due at once, regardless of the message's delay.
-  const reopenedAt = one.writes.find(({ transition }) => transition.name === 'reopen')?.at ?? Infinity;
+  const reopenedAt = one.writes.find(({ transition }) => BY_HAND.has(transition.name))?.at ?? Infinity;
   return one.requests
     .filter(({ at, actor }) => at < reopenedAt && at + actor.clockOffset < dueAt)
     .map(({ at }) => violation('nothing_early', one, `a delayed message was sent at ${at}`));
 };
+
+const BY_HAND: ReadonlySet<Write['transition']['name']> = new Set(['reopen', 'send']);
 
 /** SQS delays by whole seconds; the rest is for calls. */
 const USUAL_LATENESS_MS = 2 * SECOND;

@@ -8,12 +8,16 @@ import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
 import type { ChunkKey, Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { Chunks } from '../../../shared/ports/deliveries.ts';
 import type { InMemoryDeliveries } from './in-memory-deliveries.ts';
+import { inMemoryMessageRecords, type InMemoryMessageRecords } from './in-memory-message-records.ts';
 
 /** `deliveries`: those that have no separate record. */
 export type InMemoryChunks = Chunks & { readonly deliveries: () => Delivery[] };
 
 /** Chunk records in a Map, checked by the domain's `chunkHolds` and `applyToChunk`. */
-export const inMemoryChunks = (own: InMemoryDeliveries): InMemoryChunks => {
+export const inMemoryChunks = (
+  own: InMemoryDeliveries,
+  messages: Pick<InMemoryMessageRecords, 'countMatch'> = inMemoryMessageRecords(),
+): InMemoryChunks => {
   const chunks = new Map<string, Chunk>();
 
   const write: Chunks['write'] = (transition) => {
@@ -38,9 +42,21 @@ export const inMemoryChunks = (own: InMemoryDeliveries): InMemoryChunks => {
     return 'taken_out';
   };
 
+  const add: Chunks['add'] = async (delivery, exclusion) => {
+    const { key } = delivery;
+    if (own.records.has(own.identityOf(key))) return 'refused';
+    const current = exclusion && chunks.get(nameOf(exclusion.key));
+    if (exclusion !== undefined && !chunkHolds(exclusion.expect, current)) return 'refused';
+    if (!messages.countMatch(delivery)) return 'refused';
+    if (exclusion !== undefined) kept(exclusion, current);
+    await own.write({ name: 'send', key, expect: { kind: 'absent' }, create: delivery });
+    return 'added';
+  };
+
   return {
     write,
     takeOut,
+    add,
     find: (key) => Promise.resolve(chunks.get(nameOf(key))),
     deliveries: () =>
       [...chunks.values()]

@@ -1,11 +1,13 @@
 import { replacementFor, isFromEarlierLife } from '../../../shared/domain/message/life.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
-import type { MessageRecord, MessageRecords } from '../../../shared/ports/messages.ts';
+import type { AcceptedMessage, MessageRecord, MessageRecords } from '../../../shared/ports/messages.ts';
 import { withPart } from './with-part.ts';
 
 /** `records` is for the listings, which read the same store. */
 export type InMemoryMessageRecords = MessageRecords & {
   readonly records: ReadonlyMap<string, MessageRecord>;
+  /** Counts one more match, unless the message is still being sent. */
+  readonly countMatch: (message: AcceptedMessage) => boolean;
 };
 
 /** Message records in a Map. */
@@ -33,6 +35,12 @@ export const inMemoryMessageRecords = (): InMemoryMessageRecords => {
       const result = withPart(records.get(identityOf(record.key)), record, next);
       if (result.kind === 'added') keep(result.record);
       return Promise.resolve(structuredClone(result));
+    },
+    countMatch: ({ key, acceptedAt }) => {
+      const known = records.get(identityOf(key));
+      if (known?.acceptedAt !== acceptedAt || known.until !== undefined) return false;
+      keep({ ...known, matched: known.matched + 1 });
+      return true;
     },
     find: (key) => Promise.resolve(structuredClone(records.get(identityOf(key)))),
     keepBody: ({ key, acceptedAt }, body, expiresAt) => {

@@ -47,12 +47,13 @@ const withVersion = (reading: Published): IngressResult => {
 export const pipelineWorld = (clock = virtualClock()) => {
   const journal = inMemoryJournal();
   const deliveries = inMemoryDeliveries();
+  const messageRecords = inMemoryMessageRecords();
   const ports = {
     clock,
     journal,
     deliveries,
-    chunks: inMemoryChunks(deliveries),
-    messageRecords: inMemoryMessageRecords(),
+    chunks: inMemoryChunks(deliveries, messageRecords),
+    messageRecords,
     payloads: inMemoryPayloads(),
     subscriptions: inMemorySubscriptions(clock, () => settings.pageSize),
     rateLimits: inMemoryRateLimits(clock),

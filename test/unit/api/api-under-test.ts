@@ -6,8 +6,10 @@ import { parseJson } from '../../../shared/wire/json-slice.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import type { Caller, Change } from '../../../functions/api/audit.ts';
 import { createApi } from '../../../functions/api/app.ts';
+import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
 import { apiDescription } from '../../support/api-description.ts';
 import type { ApiDependencies } from '../../../functions/api/dependencies.ts';
+import { inMemoryChunks } from '../../support/in-memory/in-memory-chunks.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
 import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
 import { inMemoryMessageListings } from '../../support/in-memory/in-memory-message-listings.ts';
@@ -59,7 +61,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
     messageListings: inMemoryMessageListings(messageRecords),
     statistics,
     payloads,
-    deliveries,
+    deliveries: chunkedDeliveries({ deliveries, chunks: inMemoryChunks(deliveries, messageRecords) }),
     deliveryListings: inMemoryDeliveryListings(deliveries),
     rateLimits: inMemoryRateLimits(clock),
     ingress: {

@@ -97,6 +97,64 @@ describe('POST …/retry', () => {
   });
 });
 
+describe('POST …/send', () => {
+  const SEND = '/v2/queues/orders/messages/message-1/deliveries';
+
+  it('gives a delivered message another round, and names the caller in the audit trail', async () => {
+    await recorded({ status: 'delivered', attempts: [anAttempt({ outcome: 'delivered' })] });
+
+    expect(await api.call('POST', `${PATH}/send`)).toMatchObject({
+      status: 202,
+      body: { status: 'retrying', nextAttempt: { number: 2, phase: 'manual' } },
+    });
+    expect(api.changes).toMatchObject([{ ...CALLER, change: 'delivery_sent', round: 2 }]);
+  });
+
+  it('makes a delivery for a subscription that has none', async () => {
+    await recorded({ status: 'delivered' });
+    await api.registry.addSubscription(
+      aSubscription({ id: 'newer', subscriber: 'https://newer.test/', createdAt: NOON }),
+    );
+
+    expect(await api.call('POST', `${SEND}/newer/send`)).toMatchObject({
+      status: 202,
+      body: { messageId: 'message-1', subscriptionId: 'newer', status: 'pending', attempts: [] },
+    });
+    expect(api.wakeUps).toMatchObject([{ key: { subscriptionId: 'newer' }, attempt: 1, dueAt: NOON }]);
+    expect(api.changes).toMatchObject([{ change: 'delivery_sent', subscriptionId: 'newer', round: 1 }]);
+  });
+
+  it('names the setting where the body is not kept', async () => {
+    await api.call('DELETE', '/v2/queues/orders/messages/message-1/body');
+    await recorded({ status: 'delivered' });
+
+    const { status, body } = await api.call('POST', `${PATH}/send`);
+    expect(status).toBe(409);
+    expect(JSON.stringify(body)).toMatch(/_retain_messages.*retainMessages/);
+  });
+
+  it('answers 409 while the delivery is open, and for an unknown subscription', async () => {
+    await recorded({ status: 'retrying', attempts: [anAttempt()], next });
+
+    for (const id of ['subscription-1', 'other'])
+      expect(await api.call('POST', `${SEND}/${id}/send`)).toMatchObject({
+        status: 409,
+        body: faultOf('conflict'),
+      });
+    expect(api.wakeUps).toEqual([]);
+  });
+
+  it.each([
+    ['/v2/queues/no%20queue/messages/m/deliveries/s', 400],
+    ['/v2/queues/orders/messages/nothing/deliveries/subscription-1', 404],
+    ['/v2/queues/orders/messages/message-1/deliveries/a%20b', 404],
+  ])('changes nothing for %s', async (path, status) => {
+    expect((await api.call('POST', `${path}/send`)).status).toBe(status);
+    expect(api.changes).toEqual([]);
+    expect(api.wakeUps).toEqual([]);
+  });
+});
+
 describe('POST …/cancel', () => {
   it('ends the delivery, and names the caller in the audit trail', async () => {
     await recorded({ status: 'retrying', attempts: [anAttempt()], next, overdueAt: next.dueAt });

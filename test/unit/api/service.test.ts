@@ -40,7 +40,7 @@ describe('GET /v2/health', () => {
   });
 
   it('counts retries as overdue after the time that reconcile waits', async () => {
-    const { deliveries, time } = apiUnderTest();
+    const { dependencies, time } = apiUnderTest();
     const asked: [number, number][] = [];
     const overdue = {
       key: { queue: 'orders', messageId: 'm', subscriptionId: 's', bucket: 0 },
@@ -48,7 +48,7 @@ describe('GET /v2/health', () => {
     };
     const { call } = apiUnderTest({
       deliveries: {
-        ...deliveries,
+        ...dependencies.deliveries,
         overdue: (...given) => {
           asked.push(given);
           return Promise.resolve([overdue, overdue]);
@@ -75,7 +75,9 @@ describe('GET /v2/health', () => {
     ],
     [
       'deliveriesTable',
-      (api: ReturnType<typeof apiUnderTest>) => ({ deliveries: { ...api.deliveries, overdue: fails } }),
+      (api: ReturnType<typeof apiUnderTest>) => ({
+        deliveries: { ...api.dependencies.deliveries, overdue: fails },
+      }),
       ['overdue'],
     ],
     ['queues', () => ({ queueDepths: { approximate: fails } }), ['queues']],

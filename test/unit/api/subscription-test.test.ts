@@ -50,7 +50,7 @@ const apiWithDelivery = async (
       return Promise.resolve();
     },
   };
-  const { deliveries } = apiUnderTest();
+  const { deliveries } = apiUnderTest().dependencies;
   const api = apiUnderTest({
     clock,
     deliveries: {

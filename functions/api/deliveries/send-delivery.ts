@@ -1,0 +1,97 @@
+import { withRetriedWrites } from '../../../shared/domain/contention.ts';
+import { isOpen, type Delivery, type DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
+import { partWith } from '../../../shared/domain/delivery/fan-out.ts';
+import { deliveryByHand } from '../../../shared/domain/delivery/interventions.ts';
+import type { MessageKey } from '../../../shared/domain/message/message.ts';
+import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
+import { absenceOf, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import type { SendRefusal } from '../../../shared/domain/vocabulary.ts';
+import type { NamedDeliveries } from '../../../shared/ports/deliveries.ts';
+import type { MessageRecord } from '../../../shared/ports/messages.ts';
+import { hasUnrecordedDeliveries } from '../../../shared/steps/cancel-delivery.ts';
+import { keepForNextRound } from '../../../shared/steps/keep-message.ts';
+import { keptUntil, writeTime } from '../../../shared/steps/retention.ts';
+import { type InterventionContext, openRound, wake } from '../../../shared/steps/retry-delivery.ts';
+import { deliveryKeyIn } from './deliveries.ts';
+
+export type SendContext = {
+  ports: InterventionContext['ports'] & { deliveries: Pick<NamedDeliveries, 'find' | 'write' | 'add'> };
+  settings: InterventionContext['settings'];
+};
+
+export type SendResult =
+  { kind: 'retried'; delivery: Delivery } | { kind: 'refused'; why: SendRefusal; delivery?: Delivery };
+
+/**
+ * Sends a message to one subscription by hand: another round for an ended delivery, a new delivery where it was
+ * filtered or the subscription is newer. An open delivery is left alone, so that a repeat makes no second request.
+ * @throws when a service fails. Safe to repeat: the record is written before its wake-up, and reconcile finds a
+ * delivery whose wake-up is missing.
+ */
+export async function sendDelivery(
+  context: SendContext,
+  message: MessageKey,
+  subscriptionId: string,
+): Promise<SendResult> {
+  const { messageRecords, deliveries } = context.ports;
+  const result = await withRetriedWrites<SendResult>(async () => {
+    const record = await messageRecords.find(message);
+    if (record === undefined) return refused('no_such_message');
+    const key = deliveryKeyIn(record, subscriptionId);
+    const current = await deliveries.find(key);
+    if (current === undefined) return sendFirst(context, record, key);
+    return isOpen(current.status) ? refused('open') : openRound(context, current, undefined);
+  });
+  return result === 'again' ? refused('contended') : result;
+}
+
+/** Makes the delivery that dispatch did not make. */
+async function sendFirst(
+  context: SendContext,
+  record: MessageRecord,
+  key: DeliveryKey,
+): Promise<SendResult | 'again'> {
+  const { ports, settings } = context;
+  const why = await firstRefusal(context, record, key);
+  if (why !== undefined) return refused(why);
+  const now = ports.clock.now();
+  const of = { key, acceptedAt: record.acceptedAt };
+  const message = await keepForNextRound(ports, of, keptUntil(now, settings));
+  if (message === undefined) return refused('body_gone');
+  if (message.expiresAt !== undefined && message.expiresAt <= now) return refused('message_expired');
+  const added = await ports.deliveries.add(deliveryByHand(of, writeTime(context)));
+  return added.kind === 'refused' ? 'again' : wake(context, added.delivery);
+}
+
+async function firstRefusal(
+  context: SendContext,
+  record: MessageRecord,
+  { queue, messageId, subscriptionId }: DeliveryKey,
+): Promise<SendRefusal | undefined> {
+  const { subscriptions, clock } = context.ports;
+  // It has the link of another subscription, which must not see it.
+  if (isConfirmationId(messageId)) return 'no_such_delivery';
+  const { subscription } = await subscriptions.find(queue, subscriptionId, 'fresh');
+  if (subscription === undefined || absenceOf(subscription, clock.now()) !== undefined)
+    return 'subscription_absent';
+  return (await mayStillBeSent(context, record, subscription)) ? 'unfinished' : undefined;
+}
+
+/**
+ * Whether a first attempt for this subscription may still come from dispatch. Then `matched` counts it already. The
+ * records of deliveries expire with the retention, and no job is that old.
+ */
+async function mayStillBeSent(
+  context: SendContext,
+  record: MessageRecord,
+  { id, createdAt }: Subscription,
+): Promise<boolean> {
+  if (record.until !== undefined) return true;
+  const isNewer = createdAt > partWith(record, id).listedAt;
+  const isOld = context.ports.clock.now() >= record.acceptedAt + context.settings.retentionMs;
+  return !isNewer && !isOld && (await hasUnrecordedDeliveries(context, record));
+}
+
+function refused(why: SendRefusal): SendResult {
+  return { kind: 'refused', why };
+}
