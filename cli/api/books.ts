@@ -8,13 +8,16 @@ const pageSchema = booksViewSchema.extend({ links: linksSchema });
 /** RFC 3339. */
 export type BooksWindow = { since: string; until: string; deleted?: boolean; subscription?: string };
 
+/** `countedUntil`: the acceptance time that the pages so far have reached, unless they are all. RFC 3339. */
+export type BooksPage = Books & { countedUntil?: string };
+
 /** The reconciliation counts of a window, page by page. Each page has separate sums, to be added up. */
 export const booksPages = async function* (
   api: ApiClient,
   queue: string,
   window: BooksWindow,
   signal: AbortSignal,
-): AsyncGenerator<Books> {
+): AsyncGenerator<BooksPage> {
   let marker: string | undefined;
   do {
     const request = {
@@ -28,8 +31,8 @@ export const booksPages = async function* (
       },
       signal,
     };
-    const page = await api.call({ method: 'GET', ...request }, pageSchema);
-    yield page.books;
-    marker = markerIn(page.links);
+    const { books, countedUntil, links } = await api.call({ method: 'GET', ...request }, pageSchema);
+    yield { ...books, ...(countedUntil !== undefined && { countedUntil }) };
+    marker = markerIn(links);
   } while (marker !== undefined);
 };

@@ -3,11 +3,11 @@ import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { TERMINAL_STATUSES } from '../../../shared/domain/vocabulary.ts';
 import { EMPTY_BOOKS, isBalanced, type Books, sumOfBooks } from '../../../shared/domain/message/books.ts';
 import { openApi } from '../../api/api-client.ts';
-import { booksPages } from '../../api/books.ts';
+import { booksPages, type BooksPage } from '../../api/books.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { TIME_FORMS, timeOf, timeText } from '../../options/time.ts';
-import { progressLine } from '../../output/progress-line.ts';
+import { progressBar, progressLine } from '../../output/progress-line.ts';
 import { tableLines } from '../../output/table.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -59,7 +59,7 @@ export function addBooks(command: Command, terminal: Terminal): void {
           let sum = EMPTY_BOOKS;
           for await (const page of booksPages(api, queue, { ...window, deleted: deleted === true }, signal)) {
             sum = sumOfBooks(sum, page);
-            progress.show(runningTotals(sum));
+            progress.show(runningTotals(sum, page, { since, until }));
           }
           return sum;
         })
@@ -80,13 +80,19 @@ export function addBooks(command: Command, terminal: Terminal): void {
   });
 }
 
-/** The counts so far that are not zero. */
-function runningTotals(books: Books): string {
+/** How much of the window is counted, and the counts so far that are not zero. */
+function runningTotals(
+  books: Books,
+  { countedUntil }: BooksPage,
+  { since, until }: { since: number; until: number },
+): string {
+  const part = countedUntil === undefined ? undefined : (Date.parse(countedUntil) - since) / (until - since);
   const ends = [...TERMINAL_STATUSES, 'pending'] as const;
   const counts = ends
     .filter((name) => books[name] > 0)
     .map((name) => `${books[name].toLocaleString('en')} ${name}`);
-  return [`${books.accepted.toLocaleString('en')} messages counted`, ...counts].join(', ');
+  const bar = part === undefined ? '' : `${progressBar(part)}  `;
+  return bar + [`${books.accepted.toLocaleString('en')} messages counted`, ...counts].join(', ');
 }
 
 const MEANINGS: Record<keyof Books, string> = {

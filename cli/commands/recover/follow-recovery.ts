@@ -3,6 +3,7 @@ import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { readOutcomes, showRecovery } from '../../api/recoveries.ts';
 import { INTERRUPTED } from '../../interruption.ts';
+import { printable } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
 import { isOver, progressText, totalOf, type Look } from './progress.ts';
@@ -26,7 +27,7 @@ export async function followRecovery(
 ): Promise<number> {
   const progress = progressLine(terminal.stderr, () => Date.now());
   terminal.printError(
-    'Waiting until every reopened delivery has ended, as long as its retry policy allows. Ctrl-C stops only the waiting.',
+    `Recovery ${printable(started.id)}: waiting until every reopened delivery has ended, as long as its retry policy allows. Ctrl-C stops only the waiting.`,
   );
   let last: RecoveryReport = { recovery: started, outcomes: [] };
   const isInterrupted = await terminal
@@ -57,8 +58,10 @@ export async function followRecovery(
     .finally(progress.clear);
   printReport(last, json, terminal);
   if (!isInterrupted) return exitStatusOf(last);
-  const { open } = totalOf(last.outcomes ?? []);
-  terminal.printError(`Stopped waiting: ${open.toLocaleString('en')} deliveries are open and continue.`);
+  const open = totalOf(last.outcomes ?? []).open.toLocaleString('en');
+  terminal.printError(
+    `Stopped waiting: the recovery is ${last.recovery.state}, deliveries still open: ${open}.`,
+  );
   return INTERRUPTED;
 }
 

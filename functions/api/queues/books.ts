@@ -47,16 +47,16 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         subscriptionId === undefined
           ? undefined
           : await existingSubscription(dependencies, { queue, subscriptionId }, { deleted });
-      const { books, marker: next } = await countBooks(
+      const { books, next } = await countBooks(
         dependencies,
         window,
         marker,
         subscription && countFor(dependencies, subscription),
       );
-      const view = booksView(window, books);
+      const view = booksView(window, books, next?.countedUntil);
       const links = nextLinks(
         `${queuePath(queue)}/books`,
-        { ...(next === undefined ? {} : { marker: next }) },
+        { ...(next && { marker: next.marker }) },
         {
           since: view.since,
           until: view.until,
@@ -100,7 +100,8 @@ const PAGE_SIZE = 40;
 
 /**
  * The number of messages accepted in a window, and of their deliveries by state, counted from the records. Out of time,
- * it returns the counts of a part and a `marker` for the next part; the parts add up. `count`: the report of a message.
+ * it returns the counts of a part, and how to get the next; the parts add up. `countedUntil`: acceptance time of the last
+ * message counted, if any. `count`: the report of a message.
  * @throws InvalidMarkerError
  */
 export async function countBooks(
@@ -109,7 +110,7 @@ export async function countBooks(
   from: string | undefined,
   count: (message: MessageRecord) => Promise<Books> = async (message) =>
     booksOfMessage(message, await context.deliveryListings.tally(message)),
-): Promise<{ books: Books; marker?: string }> {
+): Promise<{ books: Books; next?: { marker: string; countedUntil?: number } }> {
   const { clock, messageListings, messageRecords, settings } = context;
   const startedAt = clock.now();
   // Some of the delivery records of older messages may have expired.
@@ -122,6 +123,7 @@ export async function countBooks(
   };
   let books = EMPTY_BOOKS;
   let marker = from;
+  let countedUntil: number | undefined;
   do {
     const page = await messageListings.accepted(window, {
       limit: PAGE_SIZE,
@@ -130,6 +132,8 @@ export async function countBooks(
     const counted = await Promise.all(page.items.map(({ key }) => countOne(key)));
     books = counted.reduce(sumOfBooks, books);
     ({ marker } = page);
+    countedUntil = page.items.at(-1)?.acceptedAt ?? countedUntil;
   } while (marker !== undefined && clock.now() - startedAt < COUNTING_MS);
-  return marker === undefined ? { books } : { books, marker };
+  if (marker === undefined) return { books };
+  return { books, next: { marker, ...(countedUntil !== undefined && { countedUntil }) } };
 }

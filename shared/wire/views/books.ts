@@ -24,11 +24,14 @@ export const booksViewSchema = z.object({
   } satisfies Record<keyof Books, z.ZodType>),
   /** Whether every expected delivery is recorded. */
   balances: z.boolean(),
+  /** Of one page of several: the acceptance time of the last message that it counted. */
+  countedUntil: timeView.exactOptional(),
 });
 
 export function booksView(
   { queue, since, until }: { queue: string; since: number; until: number },
   books: Books,
+  countedUntil?: number,
 ): z.infer<typeof booksViewSchema> {
   return {
     queue,
@@ -36,5 +39,6 @@ export function booksView(
     until: timeText(until),
     books,
     balances: isBalanced(books),
+    ...(countedUntil !== undefined && { countedUntil: timeText(countedUntil) }),
   };
 }

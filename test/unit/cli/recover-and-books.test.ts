@@ -138,7 +138,7 @@ describe('posthaste recover', () => {
       status: 130,
       lines: [{ ...recovery('completed', 9), outcomes: [outcome(2, 0, 3)] }],
     });
-    expect(run.stderr).toContain('3 deliveries are open and continue');
+    expect(run.stderr).toContain('the recovery is completed, deliveries still open: 3.');
     expect(api.requests.every(({ method }) => method === 'GET')).toBe(true);
   });
 
@@ -180,6 +180,7 @@ describe('posthaste books', () => {
           ...window,
           books: books(delivered[index] ?? 0),
           balances: true,
+          ...(links.length > 0 && { countedUntil: '2026-01-01T12:00:00.000Z' }),
           links,
         });
       },
@@ -209,7 +210,7 @@ describe('posthaste books', () => {
       },
     });
     expect(stderr).toContain(
-      '10 messages counted, 8 delivered, 1 rejected, 1 exhausted, 1 cancelled, 1 pending',
+      '[###############---------------]  50%  10 messages counted, 8 delivered, 1 rejected, 1 exhausted, 1 cancelled, 1 pending',
     );
     expect(stderr).toContain('20 messages counted, 16 delivered');
   });
