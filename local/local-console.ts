@@ -1,8 +1,9 @@
-import { findApi } from '../cli/api/api-access.ts';
+import { deploymentTarget } from '../cli/commands/console/console-info.ts';
 import { startConsole } from '../cli/commands/console/console-server.ts';
 import { builtPage } from '../cli/commands/console/page-build.ts';
 import { readPage, type PageFiles } from '../cli/commands/console/page-files.ts';
 import { failureText } from '../cli/failure-text.ts';
+import { systemSleep } from '../cli/terminal.ts';
 import type { LoopbackServer } from '../cli/loopback/loopback-server.ts';
 import { Problem } from './install/problem.mjs';
 import { step } from './install/progress.mjs';
@@ -32,11 +33,8 @@ export async function withConsole(
     console.error(`The console is not available: ${page.reason}`);
     return Math.max(await work(undefined), 1);
   }
-  const access = await findApi({ local: true }, process.env);
-  const served = await startConsole({
-    page: page.files,
-    target: { kind: 'deployment', access },
-  });
+  const target = await deploymentTarget({ local: true }, { env: process.env, sleep: systemSleep });
+  const served = await startConsole({ page: page.files, target });
   try {
     return await serveDuring(served, work);
   } finally {

@@ -13,7 +13,8 @@ import {
 } from '../../shared/wire/jobs/dead-letter.ts';
 import type { DeadLetterAccess } from './dead-letter-access.ts';
 import { type DeadLetterFilter, matcherOf } from './filter.ts';
-import { type DeadLetterRequest, processDeadLetters, type RunResult } from './process-dead-letters.ts';
+import { type DeadLetterRequest, processDeadLetters } from './process-dead-letters.ts';
+import type { RunResult } from './run-result.ts';
 import { retryUndeliverable, settledOnly } from './undeliverable.ts';
 
 /** `dryRun`: only says what a run would do. */

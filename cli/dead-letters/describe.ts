@@ -64,21 +64,19 @@ function shown(name: string, attribute: DeadLetterAttribute): string {
 }
 
 function namesIn(which: RedrivenQueue, deadLetter: DeadLetter): Names {
-  const { queue, messageId, subscriptionId, subscriptionIds, reason } = namesSchema.parse(
-    parseJson(deadLetter.body)?.value,
-  );
-  if (which === 'undeliverable')
-    return {
-      queue,
-      messageId,
-      reason,
-      subscriptionIds: subscriptionId === undefined ? [] : [subscriptionId],
-    };
-  const attribute = deadLetter.attributes[REASON_ATTRIBUTE];
-  const given = attribute !== undefined && 'text' in attribute ? attribute.text : undefined;
-  if (which === 'ingress') return { ...ingressNames(deadLetter), reason: given, subscriptionIds: [] };
-  const to = subscriptionIds ?? (subscriptionId === undefined ? [] : [subscriptionId]);
-  return { queue, messageId, reason: given, subscriptionIds: to };
+  const names = namesSchema.parse(parseJson(deadLetter.body)?.value);
+  const { queue, messageId, reason, subscriptionId } = names;
+  const { subscriptionIds = subscriptionId === undefined ? [] : [subscriptionId] } = names;
+  if (which === 'undeliverable') return { queue, messageId, reason, subscriptionIds };
+  const given = reasonAttribute(deadLetter);
+  return which === 'ingress'
+    ? { ...ingressNames(deadLetter), reason: given, subscriptionIds: [] }
+    : { queue, messageId, reason: given, subscriptionIds };
+}
+
+function reasonAttribute({ attributes }: DeadLetter): string | undefined {
+  const attribute = attributes[REASON_ATTRIBUTE];
+  return attribute !== undefined && 'text' in attribute ? attribute.text : undefined;
 }
 
 /** The names as dispatch reads them. The command does not know `ingressRoutes`, which may name the queue instead. */

@@ -1,5 +1,6 @@
 import type { DeadLetter } from '../../shared/domain/delivery/dead-letter.ts';
 import type { RedrivenQueue } from '../../shared/domain/vocabulary.ts';
+import type { DeadLetterView } from '../../shared/wire/views/console.ts';
 import { describeDeadLetter } from './describe.ts';
 
 /** Which dead letters to show or to change. Ids and subscriptions may be given by the beginning of their id. */
@@ -20,22 +21,33 @@ export const WHOLE_ID = 36;
 /** Whether a dead letter passes; undefined if all do. */
 export function matcherOf(
   which: RedrivenQueue,
-  { queue, subscription, reason, id }: DeadLetterFilter,
+  filter: DeadLetterFilter,
 ): ((deadLetter: DeadLetter) => boolean) | undefined {
-  if ([queue, subscription, reason, id].every((given) => given === undefined)) return undefined;
-  const [ids, starts] = [new Set(id), (id ?? []).filter(({ length }) => length < WHOLE_ID)];
-  const isChosen = (given: string): boolean =>
-    id === undefined || ids.has(given) || starts.some((start) => given.startsWith(start));
-  return (deadLetter) => {
-    if (!isChosen(deadLetter.id)) return false;
-    if ([queue, subscription, reason].every((given) => given === undefined)) return true;
-    const view = describeDeadLetter(which, deadLetter);
-    return (
-      (queue === undefined || view.queue === queue) &&
-      (reason === undefined || isReason(view.reason ?? NO_REASON, reason)) &&
-      (subscription === undefined || view.subscriptionIds.some((one) => one.startsWith(subscription)))
-    );
-  };
+  const { id, ...others } = filter;
+  const isChosen = id === undefined ? undefined : idMatcher(id);
+  const saysMore = Object.values(others).some((given) => given !== undefined);
+  if (!saysMore && isChosen === undefined) return undefined;
+  return (deadLetter) =>
+    isChosen?.(deadLetter.id) !== false &&
+    (!saysMore || passes(describeDeadLetter(which, deadLetter), others));
+}
+
+/** There may be many whole ids. */
+function idMatcher(given: readonly string[]): (id: string) => boolean {
+  const whole = new Set(given);
+  const starts = given.filter(({ length }) => length < WHOLE_ID);
+  return (id) => whole.has(id) || starts.some((start) => id.startsWith(start));
+}
+
+function passes(
+  view: DeadLetterView,
+  { queue, subscription, reason }: Omit<DeadLetterFilter, 'id'>,
+): boolean {
+  return (
+    (queue === undefined || view.queue === queue) &&
+    (reason === undefined || isReason(view.reason ?? NO_REASON, reason)) &&
+    (subscription === undefined || view.subscriptionIds.some((one) => one.startsWith(subscription)))
+  );
 }
 
 function isReason(actual: string, given: string): boolean {

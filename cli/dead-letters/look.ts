@@ -5,7 +5,8 @@ import type { ApiClient } from '../api/api-request.ts';
 import { failureText } from '../failure-text.ts';
 import { describeDeadLetter } from './describe.ts';
 import { type DeadLetterFilter, matcherOf } from './filter.ts';
-import { type DeadLetterPorts, processDeadLetters, type RunResult } from './process-dead-letters.ts';
+import { type DeadLetterPorts, processDeadLetters } from './process-dead-letters.ts';
+import type { RunResult } from './run-result.ts';
 import { statesSince } from './undeliverable.ts';
 
 /** A crash of a look hides what it held for so long. */

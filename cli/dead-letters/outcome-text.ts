@@ -2,7 +2,7 @@ import type { RedrivenQueue } from '../../shared/domain/vocabulary.ts';
 import { INTERRUPTED } from '../interruption.ts';
 import { countsText, sumOf } from '../output/counted.ts';
 import { DEAD_LETTERS_OF } from './dead-letter-access.ts';
-import type { RunEnd, Tally } from './process-dead-letters.ts';
+import type { RunEnd, Tally } from './run-result.ts';
 import { hiddenSentence, missingSentence, type RunOutcome } from './run-text.ts';
 
 /** The exit status of a run: 1 also where messages were not seen, so that a script repeats it. */

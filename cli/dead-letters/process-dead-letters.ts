@@ -7,6 +7,7 @@ import type {
 import { pollInterval } from '../../shared/domain/retry/poll-interval.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeadLetterCounts, DeadLetterQueue } from '../../shared/ports/queues.ts';
+import { type RunEnd, RunFailedError, type RunResult, type Tally } from './run-result.ts';
 
 export type DeadLetterPorts = { deadLetters: DeadLetterQueue; clock: Pick<Clock, 'sleep'> };
 
@@ -30,40 +31,6 @@ export type DeadLetterRequest<Message> = {
   signal: AbortSignal;
   onProgress: (tally: Tally) => void;
 };
-
-export type Tally = {
-  handled: number;
-  /** Left in the queue because it would not help to handle them: counts by reason. */
-  skipped: Readonly<Record<string, number>>;
-  /** Removed because nothing remains to be done: counts by reason. Absent if there are none. */
-  settled?: Readonly<Record<string, number>>;
-  /** Left in the queue for other reasons, among those received. */
-  left: number;
-};
-
-/** `crowded`: this run holds so many dead letters that SQS would return no further ones. */
-export type RunEnd = 'emptied' | 'limit_reached' | 'interrupted' | 'crowded';
-
-/**
- * `left`: messages that remain besides the skipped ones. Exact if `end` is `emptied`, otherwise an estimate of SQS.
- * `hidden`: about how many of the messages another program held, so that this run could not see them. `total`: about
- * how many the queue had.
- */
-export type RunResult = Tally & { end: RunEnd; hidden: number; total: number };
-
-/** The run stopped with an error. Handled messages stay handled; another run continues with the rest. */
-export class RunFailedError extends Error {
-  override readonly name = 'RunFailedError';
-  readonly handled: number;
-  /** The error that stopped the run, and an error of releasing the held dead letters, if any. */
-  readonly causes: readonly unknown[];
-
-  constructor(handled: number, causes: readonly unknown[]) {
-    super('The run over the dead letters stopped.', { cause: causes[0] });
-    this.handled = handled;
-    this.causes = causes;
-  }
-}
 
 /** Far above the time to send 50 dead letters with every request retried. */
 export const HIDDEN_SECONDS = 300;
@@ -144,15 +111,12 @@ function resultOf<Message>(run: Run<Message>, end: RunEnd, after: DeadLetterCoun
 }
 
 async function drainQueue<Message>(run: Run<Message>): Promise<RunEnd> {
-  const { ports, request } = run;
-  const { limit = Infinity, hiddenSeconds = HIDDEN_SECONDS } = request;
+  const { ports } = run;
   let interval = pollInterval(POLLING);
   for (let empty = 0; empty < EMPTY_POLLS;) {
-    if (request.signal.aborted) return 'interrupted';
-    if (run.handled >= limit) return 'limit_reached';
-    if (run.held.size >= MOST_HELD) return 'crowded';
-    const most = request.wants === undefined ? Math.min(AT_ONCE, limit - run.handled) : AT_ONCE;
-    if (await processBatch(run, await ports.deadLetters.receive(most, hiddenSeconds))) {
+    const end = earlyEnd(run);
+    if (end !== undefined) return end;
+    if (await processBatch(run, await receiveSome(run))) {
       empty = 0;
       interval = interval.afterMessage();
       continue;
@@ -163,6 +127,20 @@ async function drainQueue<Message>(run: Run<Message>): Promise<RunEnd> {
     interval = interval.afterEmpty();
   }
   return 'emptied';
+}
+
+/** Why a run ends before its queue is empty; undefined if it goes on. */
+function earlyEnd<Message>({ request, handled, held }: Run<Message>): RunEnd | undefined {
+  if (request.signal.aborted) return 'interrupted';
+  if (handled >= (request.limit ?? Infinity)) return 'limit_reached';
+  return held.size >= MOST_HELD ? 'crowded' : undefined;
+}
+
+/** With a filter the limit says nothing about how many to receive. */
+function receiveSome<Message>({ ports, request, handled }: Run<Message>): Promise<readonly DeadLetter[]> {
+  const { limit = Infinity, hiddenSeconds = HIDDEN_SECONDS, wants } = request;
+  const most = wants === undefined ? Math.min(AT_ONCE, limit - handled) : AT_ONCE;
+  return ports.deadLetters.receive(most, hiddenSeconds);
 }
 
 /** Spares the further receives of a queue that SQS counted as empty before and after a receive that found nothing. */

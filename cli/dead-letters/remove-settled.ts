@@ -2,6 +2,7 @@ import type { RecoveryView } from '../../shared/wire/views/recovery.ts';
 import { commandText } from '../command-name.ts';
 import type { DeploymentChoice } from '../deployment.ts';
 import { failureText } from '../failure-text.ts';
+import { INTERRUPTED } from '../interruption.ts';
 import { counted } from '../output/counted.ts';
 import { printable } from '../output/printable.ts';
 import type { Terminal } from '../terminal.ts';
@@ -10,14 +11,15 @@ const MOST_MS = 40_000;
 
 /**
  * Removes the undeliverable notices that a recovery has settled: those of its queue and subscription that need nothing
- * more. Best effort: prints one line on stderr if it removed some, or could not.
+ * more. Best effort: prints one line on stderr if it removed some, or could not. Returns the given exit status.
  */
 export async function removeSettledNotices(
-  { queue, subscription, state }: Pick<RecoveryView, 'queue' | 'subscription' | 'state'>,
+  exitStatus: number,
+  { queue, subscription }: Pick<RecoveryView, 'queue' | 'subscription'>,
   choice: DeploymentChoice,
   terminal: Terminal,
-): Promise<void> {
-  if (state !== 'completed') return;
+): Promise<number> {
+  if (exitStatus === INTERRUPTED) return exitStatus;
   try {
     const removed = await terminal.untilInterrupted((signal) =>
       removeNow({ queue, subscription }, choice, terminal, signal),
@@ -32,6 +34,7 @@ export async function removeSettledNotices(
         `To remove them: ${commandText('deadletters delete undeliverable --settled')}`,
     );
   }
+  return exitStatus;
 }
 
 async function removeNow(

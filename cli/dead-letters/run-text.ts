@@ -4,7 +4,8 @@ import { timeText } from '../options/time.ts';
 import { counted, sumOf } from '../output/counted.ts';
 import { clockTime } from '../output/time-text.ts';
 import type { DeadLetterFilter } from './filter.ts';
-import { HIDDEN_SECONDS, RunFailedError, type RunResult } from './process-dead-letters.ts';
+import { HIDDEN_SECONDS } from './process-dead-letters.ts';
+import { RunFailedError, type RunResult } from './run-result.ts';
 
 type Hidden = { hidden: number; hiddenUntil?: string };
 

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { commandText } from '../command-name.ts';
 import type { DeploymentChoice } from '../deployment.ts';
 
 /** Options of every command that works on a deployment. */
@@ -32,7 +33,7 @@ export function examplesText(examples: readonly string[]): string {
     '',
     '',
     `Example${examples.length === 1 ? '' : 's'}:`,
-    ...examples.map((args) => `  $ npm run -s posthaste -- ${args}`),
+    ...examples.map((args) => `  $ ${commandText(args)}`),
   ].join('\n');
 }
 

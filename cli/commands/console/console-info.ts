@@ -1,11 +1,13 @@
 import * as z from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { ConsoleInfo } from '../../../shared/wire/views/console.ts';
-import { type ApiAccess, CredentialsProblem } from '../../api/api-access.ts';
+import { type ApiAccess, CredentialsProblem, findApi } from '../../api/api-access.ts';
 import { apiClient } from '../../api/api-client.ts';
 import { adviceFor, ApiRefusal } from '../../api/api-refusal.ts';
 import type { DeadLetterAccess } from '../../dead-letters/dead-letter-access.ts';
+import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';
+import type { Terminal } from '../../terminal.ts';
 
 /** The deployment that the console shows, or the reason for its absence. */
 export type ConsoleTarget =
@@ -16,6 +18,20 @@ export type ConsoleTarget =
       deadLetters: () => Promise<DeadLetterAccess>;
     }
   | { kind: 'none'; reason: string };
+
+/** @throws Problem with advice when there is no deployment */
+export async function deploymentTarget(
+  choice: DeploymentChoice,
+  terminal: Pick<Terminal, 'env' | 'sleep'>,
+): Promise<ConsoleTarget> {
+  const access = await findApi(choice, terminal.env);
+  const deadLetters = async (): Promise<DeadLetterAccess> => {
+    // Loaded only here: few sessions look at dead letters.
+    const { openDeadLetters } = await import('../../dead-letters/dead-letter-access.ts');
+    return openDeadLetters(choice, terminal);
+  };
+  return { kind: 'deployment', access, deadLetters };
+}
 
 /** The same poll interval as in `deliveries watch`. */
 const POLLING = { floorSeconds: 1, ceilingSeconds: 10, exponent: 2 };

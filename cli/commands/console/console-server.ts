@@ -1,3 +1,4 @@
+import type { Hono } from 'hono';
 import type { ServerResponse } from 'node:http';
 import type { ConsoleFailureCode } from '../../../shared/wire/views/console.ts';
 import { forward, relay } from '../../loopback/forward.ts';
@@ -34,8 +35,7 @@ export async function startConsole({ page, target, port: wanted }: ConsoleOption
     const { request, response, port } = exchange;
     for (const [name, value] of Object.entries(STRICT_HEADERS)) response.setHeader(name, value);
     const { url = '/' } = request;
-    const isOnDeadLetters = url.startsWith(DEAD_LETTERS);
-    if (url !== INFO && !isOnDeadLetters && !url.startsWith(`${API}/`)) {
+    if (isOfPage(url)) {
       servePage(page, exchange);
       return;
     }
@@ -43,9 +43,7 @@ export async function startConsole({ page, target, port: wanted }: ConsoleOption
     const refusal = pageRefusalOf(exchange, port, token);
     if (refusal !== undefined) refuse(response, refusal);
     else if (url === INFO) await sendInfo(response, target);
-    else if (isOnDeadLetters && deadLetters !== undefined)
-      await relay(await answerBy(deadLetters, request), response);
-    else await relay(await answerOf(exchange, target), response);
+    else await relay(await answerOf(exchange, target, deadLetters), response);
   }, wanted);
   return {
     ...server,
@@ -55,6 +53,10 @@ export async function startConsole({ page, target, port: wanted }: ConsoleOption
       return server.close();
     },
   };
+}
+
+function isOfPage(url: string): boolean {
+  return url !== INFO && !url.startsWith(DEAD_LETTERS) && !url.startsWith(`${API}/`);
 }
 
 /**
@@ -89,9 +91,14 @@ async function sendInfo(response: ServerResponse, target: ConsoleTarget): Promis
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(info));
 }
 
-async function answerOf({ request }: Exchange, target: ConsoleTarget): Promise<Response | Refusal> {
+async function answerOf(
+  { request }: Exchange,
+  target: ConsoleTarget,
+  deadLetters: Hono | undefined,
+): Promise<Response | Refusal> {
   if (target.kind === 'none') return consoleRefusal(503, 'no_deployment', target.reason);
   const { method = '', url = '' } = request;
+  if (deadLetters !== undefined && url.startsWith(DEAD_LETTERS)) return answerBy(deadLetters, request);
   const path = url.slice(API.length);
   const answer = await forward(target.access, request, path);
   return answer instanceof Response ? explainRefusal(`${method} ${path}`, answer) : answer;

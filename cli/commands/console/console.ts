@@ -1,14 +1,12 @@
 import type { Command } from 'commander';
 import { once } from 'node:events';
-import { findApi } from '../../api/api-access.ts';
-import type { DeadLetterAccess } from '../../dead-letters/dead-letter-access.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
-import type { ConsoleTarget } from './console-info.ts';
+import { deploymentTarget, type ConsoleTarget } from './console-info.ts';
 import { startConsole } from './console-server.ts';
 import { openBrowser, type BrowserLaunch } from './open-browser.ts';
 import { builtPage } from './page-build.ts';
@@ -71,8 +69,7 @@ async function runConsole(
 /** Fails if a deployment was chosen and is missing; without a choice, the console still offers the policy designer. */
 async function targetOf(choice: DeploymentChoice, terminal: Terminal): Promise<ConsoleTarget> {
   try {
-    const access = await findApi(choice, terminal.env);
-    return { kind: 'deployment', access, deadLetters: () => openedDeadLetters(choice, terminal) };
+    return await deploymentTarget(choice, terminal);
   } catch (failure) {
     const isNamed = choice.local === true || choice.deployment !== undefined;
     if (isNamed || !(failure instanceof Problem)) throw failure;
@@ -81,12 +78,6 @@ async function targetOf(choice: DeploymentChoice, terminal: Terminal): Promise<C
     );
     return { kind: 'none', reason: failureText(failure) };
   }
-}
-
-async function openedDeadLetters(choice: DeploymentChoice, terminal: Terminal): Promise<DeadLetterAccess> {
-  // Loaded only here: few sessions look at dead letters.
-  const { openDeadLetters } = await import('../../dead-letters/dead-letter-access.ts');
-  return openDeadLetters(choice, terminal);
 }
 
 function announcement(url: string, target: ConsoleTarget): string {

@@ -14,7 +14,7 @@ import { boundedBody } from '../../bounded-body.ts';
 import { type ChangeRequest, deleteDeadLetters, redriveDeadLetters } from '../../dead-letters/change.ts';
 import type { DeadLetterAccess } from '../../dead-letters/dead-letter-access.ts';
 import { lookAtDeadLetters } from '../../dead-letters/look.ts';
-import { type RunResult, RunFailedError } from '../../dead-letters/process-dead-letters.ts';
+import { type RunResult, RunFailedError } from '../../dead-letters/run-result.ts';
 import { hiddenFields, outcomeOf } from '../../dead-letters/run-text.ts';
 import { findDeadLetter, NoSuchDeadLetter } from '../../dead-letters/whole-ids.ts';
 import { failureText } from '../../failure-text.ts';
@@ -53,7 +53,15 @@ export function deadLetterRoutes(open: () => Promise<DeadLetterAccess>, signal: 
   const change = (path: string, work: Change) => {
     routes.post(`/:which/${path}`, async (context) => {
       const { ids } = deadLetterChoiceSchema.parse(await context.req.json());
-      return context.json(await changed(work, await open(), whichIn(context), { id: ids }, signal));
+      const filter = { id: ids };
+      const request = {
+        filter,
+        limit: ids.length,
+        startedAt: Date.now(),
+        signal,
+        onProgress: () => undefined,
+      };
+      return context.json(resultOf(await work(await open(), whichIn(context), request), filter));
     });
   };
   change('redrive', redriveDeadLetters);
@@ -101,47 +109,25 @@ async function look(
   };
 }
 
-async function changed(
-  work: Change,
-  access: DeadLetterAccess,
-  which: RedrivenQueue,
-  filter: { id: readonly string[] },
-  signal: AbortSignal,
-): Promise<DeadLetterResult> {
-  const request = {
-    filter,
-    limit: filter.id.length,
-    startedAt: Date.now(),
-    signal,
-    onProgress: () => undefined,
-  };
-  const {
-    handled,
-    settled = {},
-    skipped,
-    hidden,
-    hiddenUntil,
-    missing,
-  } = outcomeOf(await work(access, which, request), filter);
+function resultOf(result: RunResult, filter: { id: readonly string[] }): DeadLetterResult {
+  const { handled, settled = {}, skipped, hidden, hiddenUntil, missing } = outcomeOf(result, filter);
   return { handled, settled, skipped, missing, hidden, ...(hiddenUntil !== undefined && { hiddenUntil }) };
 }
 
 function answerToFailure(error: Error): Response {
-  if (error instanceof z.ZodError || error instanceof SyntaxError)
-    return refusalOf(
-      400,
-      'invalid_request',
-      error instanceof z.ZodError ? z.prettifyError(error) : error.message,
-    );
+  if (error instanceof z.ZodError) return refusalOf(400, 'invalid_request', z.prettifyError(error));
+  if (error instanceof SyntaxError) return refusalOf(400, 'invalid_request', error.message);
   const cause = error instanceof RunFailedError ? error.causes[0] : error;
-  const message = failureText(cause);
-  if (cause instanceof Error && /access.?denied/i.test(cause.name))
-    return refusalOf(403, 'sqs_forbidden', message);
-  if (cause instanceof NoSuchDeadLetter) return refusalOf(404, 'not_found', message);
-  if (cause instanceof CredentialsProblem) return refusalOf(502, cause.code, message);
-  return cause instanceof Problem
-    ? refusalOf(503, 'no_deployment', message)
-    : refusalOf(502, 'unavailable', message);
+  const [status, code] = meaningOf(cause);
+  return refusalOf(status, code, failureText(cause));
+}
+
+function meaningOf(cause: unknown): [status: number, code: Parameters<typeof refusalOf>[1]] {
+  if (cause instanceof NoSuchDeadLetter) return [404, 'not_found'];
+  if (cause instanceof CredentialsProblem) return [502, cause.code];
+  if (cause instanceof Problem) return [503, 'no_deployment'];
+  const isDenied = cause instanceof Error && /access.?denied/i.test(cause.name);
+  return isDenied ? [403, 'sqs_forbidden'] : [502, 'unavailable'];
 }
 
 function refusalOf(

@@ -6,12 +6,13 @@ import {
   openDeadLetters,
 } from '../../dead-letters/dead-letter-access.ts';
 import { asJson, progressText, sentenceOf, statusOf } from '../../dead-letters/outcome-text.ts';
-import type { Tally } from '../../dead-letters/process-dead-letters.ts';
+import type { Tally } from '../../dead-letters/run-result.ts';
 import { outcomeOf, runProblem } from '../../dead-letters/run-text.ts';
 import { withWholeIds } from '../../dead-letters/whole-ids.ts';
 import { checkTerminal, isConfirmed } from '../../options/confirm.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { counted } from '../../output/counted.ts';
+import { printable } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type FilterOptions, filterOf } from './filter-options.ts';
@@ -31,6 +32,7 @@ export async function runDelete(
   const asks = !dryRun && !yes;
   if (asks) checkTerminal(terminal, 'Deleting dead letters');
   const access = await openDeadLetters(options, terminal);
+  if (json !== true && !dryRun) terminal.printError(`→ ${printable(access.name)}`);
   const progress = progressLine(terminal.stderr, () => Date.now());
   progress.show(`Looking for ${DEAD_LETTERS_OF[which]} …`);
   const outcome = await terminal

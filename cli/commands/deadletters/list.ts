@@ -7,9 +7,9 @@ import { hiddenFields, hiddenSentence, runProblem } from '../../dead-letters/run
 import { INTERRUPTED } from '../../interruption.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { counted } from '../../output/counted.ts';
-import { printList } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
+import { tableLines } from '../../output/table.ts';
 import { inWords } from '../../output/time-text.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type FilterOptions, filterOf } from './filter-options.ts';
@@ -43,22 +43,21 @@ export async function runList(
     )
     .catch(runProblem('The look', 'a minute'))
     .finally(progress.clear);
-  await printList(
-    terminal,
-    looks.flatMap(([, { items }]) => items),
-    {
-      ...(json && { json }),
-      columns: COLUMNS,
-      rowOf,
-      none: looks.every(([, { result }]) => result.total === 0)
-        ? 'No dead letters.'
-        : 'No matching dead letter is visible.',
-    },
-  );
+  printItems(looks, json === true, terminal);
   const notes = looks.flatMap(([queue, look]) => notesOn(queue, look));
   for (const note of notes) terminal.printError(note);
   if (looks.some(([, { isInterrupted }]) => isInterrupted)) return INTERRUPTED;
   return looks.some(([, { result }]) => result.hidden > 0) ? 1 : 0;
+}
+
+type Looks = readonly (readonly [RedrivenQueue, Look])[];
+
+function printItems(looks: Looks, json: boolean, { print, printJson }: Terminal): void {
+  const items = looks.flatMap(([, look]) => look.items);
+  const isEmpty = looks.every(([, { result }]) => result.total === 0);
+  if (json) items.forEach(printJson);
+  else if (items.length > 0) tableLines(COLUMNS, items.map(rowOf)).forEach(print);
+  else print(isEmpty ? 'No dead letters.' : 'No matching dead letter is visible.');
 }
 
 /** What a list does not show. */

@@ -108,26 +108,29 @@ export function workFindings({ queues = {} }: Health): Finding[] {
 }
 
 /** Never a failure: the cause is with the subscribers, not with the deployment. */
-export function undeliverableFindings(
-  { queues = {} }: Health,
-  { undeliverable: look }: Reasons = {},
-): Finding[] {
+export function undeliverableFindings({ queues = {} }: Health, reasons: Reasons = {}): Finding[] {
   const count = queues['undeliverable'];
   const check = 'undeliverable queue';
   if (count === undefined) return [];
   if (count === 0) return [{ check, ok: true, detail: 'empty' }];
+  const look = reasons.undeliverable;
   const settled = look?.settled ?? 0;
   const states = settled === 0 ? '' : `; ${settled} settled since`;
-  const isDone = look?.isComplete === true && settled > 0 && settled === look.read;
-  const removal = `Remove the settled ones: ${commandText('deadletters delete undeliverable --settled')}`;
-  const advice = [
-    ...(isDone ? [] : [`See them: ${commandText('deadletters list undeliverable')}`]),
-    ...(settled === 0 ? [] : [removal]),
-    ...(isDone
+  const detail = `about ${count}${reasonsText(look)}${states}`;
+  return [{ check, ok: true, detail, advice: undeliverableAdvice(look, settled).join('. ') }];
+}
+
+function undeliverableAdvice(look: ReasonCounts | undefined, settled: number): string[] {
+  const removal =
+    settled === 0
       ? []
-      : [`Retry the others once their subscribers work: ${commandText('redrive undeliverable')}`]),
-  ].join('. ');
-  return [{ check, ok: true, detail: `about ${count}${reasonsText(look)}${states}`, advice }];
+      : [`Remove the settled ones: ${commandText('deadletters delete undeliverable --settled')}`];
+  if (settled > 0 && look?.isComplete === true && settled === look.read) return removal;
+  return [
+    `See them: ${commandText('deadletters list undeliverable')}`,
+    ...removal,
+    `Retry the others once their subscribers work: ${commandText('redrive undeliverable')}`,
+  ];
 }
 
 export function overdueFinding({ overdue }: Health): Finding {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { openApiToWrite } from '../../api/api-client.ts';
 import { findQueue, putQueue } from '../../api/queues.ts';
+import { commandText } from '../../command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { jsonObjectOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -21,7 +22,7 @@ export function addQueueCreate(queue: Command, terminal: Terminal): void {
       const api = await openApiToWrite(options, terminal);
       // PUT would replace the metadata of an existing queue.
       if ((await findQueue(api, name)) !== undefined) {
-        throw new Problem(`Queue ${name} already exists. To change it, use posthaste queue set.`);
+        throw new Problem(`Queue ${name} already exists. To change it, use ${commandText('queue set')}`);
       }
       await putQueue(api, name, withMembers(metadata, [['_retry_policy', policy]]));
       if (options.json === true) terminal.printJson({ queue: name });

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { openApi } from '../../api/api-client.ts';
 import { listQueues, type ListedQueue } from '../../api/queues.ts';
+import { commandText } from '../../command-name.ts';
 import { wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printList } from '../../output/list.ts';
@@ -20,7 +21,7 @@ export function addQueueList(queue: Command, terminal: Terminal): void {
         ...options,
         columns: COLUMNS,
         rowOf,
-        none: 'No queue yet. Create one with posthaste queue create <queue>.',
+        none: `No queue yet. Create one with ${commandText('queue create <queue>')}`,
       });
     });
   onDeployment(command, {

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import { openApi } from '../../api/api-client.ts';
 import { listRecoveries } from '../../api/recoveries.ts';
+import { commandText } from '../../command-name.ts';
 import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { clockTime } from '../../output/time-text.ts';
@@ -25,7 +26,7 @@ export function addRecoverList(recover: Command, terminal: Terminal): void {
         ...options,
         columns: COLUMNS,
         rowOf,
-        none: 'No recovery yet. Start one with posthaste recover start.',
+        none: `No recovery yet. Start one with ${commandText('recover start')}`,
       });
     });
   onDeployment(command, {

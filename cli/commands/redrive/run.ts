@@ -6,6 +6,7 @@ import { outcomeOf, runProblem } from '../../dead-letters/run-text.ts';
 import { withWholeIds } from '../../dead-letters/whole-ids.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { sumOf } from '../../output/counted.ts';
+import { printable } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type FilterOptions, filterOf } from '../deadletters/filter-options.ts';
@@ -23,6 +24,7 @@ export async function runRedrive(
   const startedAt = Date.now();
   const { since, limit, dryRun = false, json } = options;
   const access = await openDeadLetters(options, terminal);
+  if (json !== true && !dryRun) terminal.printError(`→ ${printable(access.name)}`);
   const progress = progressLine(terminal.stderr, () => Date.now());
   progress.show(`Looking for ${DEAD_LETTERS_OF[which]} …`);
   const outcome = await terminal

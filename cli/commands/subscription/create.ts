@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { openApiToWrite } from '../../api/api-client.ts';
 import { requireQueue } from '../../api/missing-queue.ts';
 import { createSubscription } from '../../api/subscriptions.ts';
+import { commandText } from '../../command-name.ts';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
@@ -44,7 +45,7 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
         terminal.print(`Signing secret (save it now, it is not shown again): ${printable(created.secret)}`);
       if (created.confirmation === 'owed')
         terminal.print(
-          'The confirmation request could not be sent. To send it again, run posthaste subscription update with the same --url.',
+          `The confirmation request could not be sent. To send it again, run ${commandText('subscription update')} with the same --url.`,
         );
     });
   onDeployment(addCallOptions(command), {

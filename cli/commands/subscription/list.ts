@@ -3,6 +3,7 @@ import type { SubscriptionView } from '../../../shared/wire/views/subscription.t
 import { openApi } from '../../api/api-client.ts';
 import { shortId } from '../../api/find-subscription.ts';
 import { listSubscriptions } from '../../api/subscriptions.ts';
+import { commandText } from '../../command-name.ts';
 import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printList } from '../../output/list.ts';
@@ -25,7 +26,7 @@ export function addSubscriptionList(subscription: Command, terminal: Terminal): 
         ...options,
         columns: COLUMNS,
         rowOf,
-        none: `No subscription yet. Create one with posthaste subscription create ${queue} <URL>.`,
+        none: `No subscription yet. Create one with ${commandText(`subscription create ${queue} <URL>`)}`,
       });
     });
   onDeployment(command, {

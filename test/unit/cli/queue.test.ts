@@ -60,7 +60,7 @@ describe('posthaste queue list', () => {
   it('sends a token instead of a signature if POSTHASTE_TOKEN is set', async () => {
     const api = await stubApi({ 'GET /v2/queues': () => queues([]) });
     const { stdout } = await api.run(['queue', 'list'], { env: { POSTHASTE_TOKEN: 'a.b.c' } });
-    expect(stdout).toBe('No queue yet. Create one with posthaste queue create <queue>.\n');
+    expect(stdout).toBe('No queue yet. Create one with npm run -s posthaste -- queue create <queue>\n');
     expect(api.requests[0]?.headers.authorization).toBe('Bearer a.b.c');
   });
 
@@ -105,7 +105,9 @@ describe('posthaste queue', () => {
     const { status, stderr } = await api.run(['queue', 'create', 'orders']);
     expect({ status, stderr }).toEqual({
       status: 1,
-      stderr: `→ ${api.url}\nposthaste: Queue orders already exists. To change it, use posthaste queue set.\n`,
+      stderr: `→ ${api.url}
+posthaste: Queue orders already exists. To change it, use npm run -s posthaste -- queue set
+`,
     });
     expect(api.requests.map(({ method }) => method)).toEqual(['GET']);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-letter.ts';
-import { RunFailedError } from '../../../cli/dead-letters/process-dead-letters.ts';
+import { RunFailedError } from '../../../cli/dead-letters/run-result.ts';
 import { aLetter, letters, redriveWorld, START } from '../../support/in-memory/redrive-world.ts';
 
 describe('an interrupted redrive', () => {

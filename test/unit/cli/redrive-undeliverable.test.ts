@@ -216,9 +216,7 @@ describe('a recovery that was awaited', () => {
     const { environment, deadLetters } = await deployed(STANDINGS);
     const { terminal, said } = captureErrors(environment);
     const run = (queue: string) =>
-      withSdkVariables(environment, () =>
-        removeSettledNotices({ queue, state: 'completed' }, choice, terminal),
-      );
+      withSdkVariables(environment, () => removeSettledNotices(0, { queue }, choice, terminal));
     await run('others');
     expect(deadLetters.size).toBe(5);
     await run('orders');
@@ -230,7 +228,7 @@ describe('a recovery that was awaited', () => {
     const { environment } = await deployed(STANDINGS);
     const { terminal, said } = captureErrors(environment);
     await withSdkVariables(environment, () =>
-      removeSettledNotices({ queue: 'orders', state: 'completed' }, { deployment: 'Nowhere' }, terminal),
+      removeSettledNotices(1, { queue: 'orders' }, { deployment: 'Nowhere' }, terminal),
     );
     expect(said()).toMatch(
       /^Settled notices stay in the undeliverable queue \(There is no stack Nowhere.*deadletters delete undeliverable --settled\n$/,

@@ -97,7 +97,9 @@ describe('posthaste redrive', () => {
     });
     const { status, stdout, stderr } = await redrive(ON_AWS, environment);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toMatch(/^posthaste: The redrive stopped after 0 messages: .*AccessDenied.*\n$/);
+    expect(stderr).toMatch(
+      /^→ Posthaste\nposthaste: The redrive stopped after 0 messages: .*AccessDenied.*\n$/,
+    );
     expect(deadLetters.size).toBe(1);
   });
 

@@ -102,7 +102,10 @@ export const stubbedDeployment = async ({
       return json({ Successful, Failed: [] });
     },
     DeleteMessageBatch: ({ Entries }) => {
-      for (const { ReceiptHandle } of Entries) deadLetters.delete(ReceiptHandle);
+      for (const { ReceiptHandle } of Entries) {
+        deadLetters.delete(ReceiptHandle);
+        held.delete(ReceiptHandle);
+      }
       return json({ Successful: Entries.map(({ Id }) => ({ Id })), Failed: [] });
     },
     ChangeMessageVisibilityBatch: ({ Entries }) => {
