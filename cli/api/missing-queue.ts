@@ -1,5 +1,6 @@
 import { closestMatch } from 'leven';
 import { Problem } from '../../local/install/problem.mjs';
+import { commandText } from '../command-name.ts';
 import { ApiRefusal } from './api-refusal.ts';
 import type { ApiAnswer, ApiClient, ApiRequest } from './api-request.ts';
 import { parsedAnswer } from './parsed-answer.ts';
@@ -53,7 +54,7 @@ export async function isQueue(api: ApiClient, queue: string): Promise<boolean> {
 export async function noSuchQueue(api: ApiClient, queue: string): Promise<Problem> {
   const near = await nearestName(api, queue);
   const advice =
-    near === undefined ? 'To see all queues, run posthaste queue list.' : `Did you mean ${near}?`;
+    near === undefined ? `To see all queues, run ${commandText('queue list')}` : `Did you mean ${near}?`;
   return new Problem(`There is no queue ${queue}. ${advice}`);
 }
 

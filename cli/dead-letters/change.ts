@@ -23,6 +23,9 @@ export type ChangeRequest = Pick<
   'startedAt' | 'since' | 'limit' | 'signal' | 'onProgress'
 > & { filter?: DeadLetterFilter; dryRun?: boolean };
 
+/** `settled`: only notices that need nothing more. */
+export type DeleteRequest = ChangeRequest & { settled?: boolean };
+
 /** How to read a dead letter that goes back to a queue. */
 export const READERS = {
   ingress: readIngressDeadLetter,
@@ -76,7 +79,7 @@ function accepted(messages: readonly unknown[]): Promise<RedriveOutcome[]> {
 export async function deleteDeadLetters(
   access: DeadLetterAccess,
   which: RedrivenQueue,
-  { filter = {}, dryRun = false, settled = false, ...request }: ChangeRequest & { settled?: boolean },
+  { filter = {}, dryRun = false, settled = false, ...request }: DeleteRequest,
 ): Promise<RunResult & { ids: string[] }> {
   const ids: string[] = [];
   const api = settled ? await access.api() : undefined;

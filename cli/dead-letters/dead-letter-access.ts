@@ -14,6 +14,8 @@ import type { DeadLetterPorts } from './process-dead-letters.ts';
 export type DeadLetterAccess = {
   /** Display name of the deployment. */
   name: string;
+  /** The name with account and region, where these are known. */
+  place: string;
   portsOf: (which: RedrivenQueue) => DeadLetterPorts;
   workQueues: WorkQueues;
   /** The API, which only undeliverable notices need. */
@@ -56,6 +58,7 @@ function deadLettersOf(
   };
   return {
     name: deployment.name,
+    place: deployment.place ?? deployment.name,
     portsOf: (which) => ({
       deadLetters: sqsDeadLetterQueue({ sqs, queueUrl: deployment[URLS[which]], sleep }),
       clock: { sleep },

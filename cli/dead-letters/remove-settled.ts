@@ -19,7 +19,9 @@ export async function removeSettledNotices(
   choice: DeploymentChoice,
   terminal: Terminal,
 ): Promise<number> {
-  if (exitStatus === INTERRUPTED) return exitStatus;
+  // An API that was given by its address may be that of another deployment than the one that would be found.
+  const isUnknown = choice.local !== true && choice.deployment === undefined && hasApiUrl(terminal.env);
+  if (exitStatus === INTERRUPTED || isUnknown) return exitStatus;
   try {
     const removed = await terminal.untilInterrupted((signal) =>
       removeNow({ queue, subscription }, choice, terminal, signal),
@@ -35,6 +37,10 @@ export async function removeSettledNotices(
     );
   }
   return exitStatus;
+}
+
+function hasApiUrl(env: NodeJS.ProcessEnv): boolean {
+  return (env['POSTHASTE_API_URL'] ?? '') !== '';
 }
 
 async function removeNow(

@@ -1,15 +1,15 @@
+import { Problem } from '../../../local/install/problem.mjs';
 import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
-import { deleteDeadLetters } from '../../dead-letters/change.ts';
+import { deleteDeadLetters, type DeleteRequest } from '../../dead-letters/change.ts';
 import {
   DEAD_LETTERS_OF,
   type DeadLetterAccess,
   openDeadLetters,
 } from '../../dead-letters/dead-letter-access.ts';
 import { asJson, progressText, sentenceOf, statusOf } from '../../dead-letters/outcome-text.ts';
-import type { Tally } from '../../dead-letters/run-result.ts';
-import { outcomeOf, runProblem } from '../../dead-letters/run-text.ts';
+import type { DeadLetterFilter } from '../../dead-letters/filter.ts';
+import { outcomeOf, type RunOutcome, runProblem } from '../../dead-letters/run-text.ts';
 import { withWholeIds } from '../../dead-letters/whole-ids.ts';
-import { checkTerminal, isConfirmed } from '../../options/confirm.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { counted } from '../../output/counted.ts';
 import { printable } from '../../output/printable.ts';
@@ -30,47 +30,60 @@ export async function runDelete(
   const startedAt = Date.now();
   const { dryRun = false, yes = false, settled = false, since, json } = options;
   const asks = !dryRun && !yes;
-  if (asks) checkTerminal(terminal, 'Deleting dead letters');
   const access = await openDeadLetters(options, terminal);
-  if (json !== true && !dryRun) terminal.printError(`→ ${printable(access.name)}`);
-  const progress = progressLine(terminal.stderr, () => Date.now());
-  progress.show(`Looking for ${DEAD_LETTERS_OF[which]} …`);
-  const outcome = await terminal
-    .untilInterrupted(async (signal) => {
-      const filter = await withWholeIds(access.portsOf(which), which, filterOf(options), signal);
-      const request = {
+  if (json !== true && !dryRun) terminal.printError(`→ ${printable(access.place)}`);
+  const run = (
+    given: DeadLetterFilter,
+    request: Pick<DeleteRequest, 'dryRun' | 'settled' | 'limit'>,
+  ): Promise<Deleted> => {
+    const progress = progressLine(terminal.stderr, () => Date.now());
+    progress.show(`Looking for ${DEAD_LETTERS_OF[which]} …`);
+    const work = async (signal: AbortSignal): Promise<Deleted> => {
+      const filter = await withWholeIds(access.portsOf(which), which, given, signal);
+      const deleted = await deleteDeadLetters(access, which, {
+        ...request,
         startedAt,
         filter,
-        settled,
         signal,
         ...(since !== undefined && { since }),
-        onProgress: (tally: Tally) => {
-          progress.show(progressText(which, tally, asks || dryRun ? 'found' : 'deleted'));
+        onProgress: (tally) => {
+          progress.show(progressText(which, tally, request.dryRun === true ? 'found' : 'deleted'));
         },
-      };
-      if (!asks) return outcomeOf(await deleteDeadLetters(access, which, { ...request, dryRun }), filter);
-      const found = await deleteDeadLetters(access, which, { ...request, dryRun: true });
-      progress.clear();
-      if (found.ids.length === 0 || found.end === 'interrupted')
-        return outcomeOf({ ...found, handled: 0 }, filter);
-      if (!(await isConfirmed(questionOn(which, access, found.ids.length), terminal, signal)))
-        return undefined;
-      // Exactly the counted ones: others may have come since.
-      const chosen = { startedAt, filter: { id: found.ids }, limit: found.ids.length, signal };
-      const deleted = await deleteDeadLetters(access, which, { ...chosen, onProgress: request.onProgress });
-      return outcomeOf(deleted, chosen.filter);
-    })
-    .catch(runProblem('The command', 'five minutes'))
-    .finally(progress.clear);
-  if (outcome === undefined) {
-    terminal.printError('Nothing was deleted.');
-    return 1;
-  }
+      });
+      return { ids: deleted.ids, outcome: outcomeOf(deleted, filter) };
+    };
+    return terminal
+      .untilInterrupted(work)
+      .catch(runProblem('The command', 'five minutes'))
+      .finally(progress.clear);
+  };
+
+  let { ids, outcome } = await run(filterOf(options), { dryRun: dryRun || asks, settled });
+  if (asks && ids.length > 0 && outcome.end !== 'interrupted') {
+    if (!(await isConfirmed(which, access, ids.length, terminal))) {
+      terminal.printError('Nothing was deleted.');
+      return 1;
+    }
+    // Exactly the counted ones: others may have come since.
+    ({ outcome } = await run({ id: ids }, { limit: ids.length }));
+  } else if (asks) outcome = { ...outcome, handled: 0 };
   if (json === true) terminal.printJson({ which, deleted: outcome.handled, ...asJson(outcome, dryRun) });
   else terminal.print(sentenceOf(which, outcome, { done: 'deleted', deployment: access.name, dryRun }));
   return statusOf(outcome);
 }
 
-function questionOn(which: RedrivenQueue, { name }: DeadLetterAccess, count: number): string {
-  return `Delete ${counted(count, 'message', 'messages')} from the ${DEAD_LETTERS_OF[which]} in ${name}? They cannot be restored.`;
+type Deleted = { ids: readonly string[]; outcome: RunOutcome };
+
+/** @throws Problem where no terminal can be asked */
+async function isConfirmed(
+  which: RedrivenQueue,
+  { name }: DeadLetterAccess,
+  count: number,
+  { ask }: Terminal,
+): Promise<boolean> {
+  const what = `${counted(count, 'message', 'messages')} from the ${DEAD_LETTERS_OF[which]} in ${printable(name)}`;
+  const answer = await ask(`Delete ${what}? They cannot be restored. [y/N] `);
+  if (answer === undefined)
+    throw new Problem(`To delete ${what}, add --yes: there is no terminal to ask on.`);
+  return /^y(?:es)?$/i.test(answer.trim());
 }

@@ -3,6 +3,8 @@ import { RECOVERABLE_STATUSES } from '../../../shared/domain/vocabulary.ts';
 import { openApiToWrite } from '../../api/api-client.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { startRecovery } from '../../api/recoveries.ts';
+import { commandText } from '../../command-name.ts';
+import { removeSettledNotices } from '../../dead-letters/remove-settled.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { TIME_FORMS, timeOf, timeText } from '../../options/time.ts';
@@ -26,8 +28,9 @@ those that were cancelled manually. The recovery runs in the deployment and
 continues when this command ends, also after Ctrl-C during --wait. To stop it,
 use posthaste recover stop.
 
---wait ends with what became of the deliveries. Exit status: 1 if one failed
-again or the recovery was stopped, else 0.
+--wait ends with what became of the deliveries, and removes their settled
+undeliverable notices, if you may. Exit status: 1 if one failed again or the
+recovery was stopped, else 0.
 `;
 
 /** `posthaste recover start` */
@@ -55,10 +58,12 @@ export function addRecoverStart(recover: Command, terminal: Terminal): void {
         }),
         ...(status !== undefined && { status }),
       });
-      if (wait === true) terminal.exitStatus = await followRecovery(api, started, json === true, terminal);
-      else if (json === true) terminal.printJson(started);
+      if (wait === true) {
+        const exitStatus = await followRecovery(api, started, json === true, terminal);
+        terminal.exitStatus = await removeSettledNotices(exitStatus, started, options, terminal);
+      } else if (json === true) terminal.printJson(started);
       else {
-        const next = `To follow its progress: posthaste recover status ${queue} ${printable(started.id)} --wait`;
+        const next = `To follow its progress: ${commandText(`recover status ${queue} ${printable(started.id)} --wait`)}`;
         terminal.print([...recoveryLines(started), next].join('\n'));
       }
     });

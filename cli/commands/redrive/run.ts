@@ -24,7 +24,7 @@ export async function runRedrive(
   const startedAt = Date.now();
   const { since, limit, dryRun = false, json } = options;
   const access = await openDeadLetters(options, terminal);
-  if (json !== true && !dryRun) terminal.printError(`→ ${printable(access.name)}`);
+  if (json !== true && !dryRun) terminal.printError(`→ ${printable(access.place)}`);
   const progress = progressLine(terminal.stderr, () => Date.now());
   progress.show(`Looking for ${DEAD_LETTERS_OF[which]} …`);
   const outcome = await terminal

@@ -29,6 +29,7 @@ const served = async (over: Partial<DeadLetterQueue> = {}, open?: () => Promise<
   const workQueues = inMemoryWorkQueues();
   const access: DeadLetterAccess = {
     name: 'Posthaste',
+    place: 'Posthaste',
     portsOf: (which) => ({
       clock,
       deadLetters: which === 'ingress' ? { ...ingress, ...over } : inMemoryDeadLetterQueue(clock),

@@ -38,6 +38,7 @@ const deployed = async (options: Partial<Parameters<typeof stubbedDeployment>[0]
 const answering = (answer: string): RunOptions => ({
   onStart: ({ stdin, stderr }) => {
     Object.assign(stdin, { isTTY: true });
+    Object.assign(stderr, { isTTY: true });
     stderr.on('data', (text: Buffer) => {
       if (text.toString().includes('[y/N]')) stdin.write(`${answer}\n`);
     });
@@ -178,7 +179,8 @@ describe('posthaste deadletters delete', () => {
     });
     expect(await run(['delete', 'ingress', '--all'])).toMatchObject({
       status: 1,
-      stderr: 'posthaste: Deleting dead letters needs --yes where no terminal can be asked.\n',
+      stderr:
+        '→ Posthaste\nposthaste: To delete 3 messages from the dead letters of the ingress queue in Posthaste, add --yes: there is no terminal to ask on.\n',
     });
     expect({ left: deadLetters.size, held: held.size }).toEqual({ left: 3, held: 0 });
   });

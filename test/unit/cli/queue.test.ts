@@ -84,7 +84,8 @@ describe('posthaste queue', () => {
     expect(await api.run(['queue', 'show', 'others'])).toEqual({
       status: 1,
       stdout: '',
-      stderr: 'posthaste: There is no queue others. To see all queues, run posthaste queue list.\n',
+      stderr:
+        'posthaste: There is no queue others. To see all queues, run npm run -s posthaste -- queue list\n',
     });
   });
 
@@ -105,9 +106,7 @@ describe('posthaste queue', () => {
     const { status, stderr } = await api.run(['queue', 'create', 'orders']);
     expect({ status, stderr }).toEqual({
       status: 1,
-      stderr: `→ ${api.url}
-posthaste: Queue orders already exists. To change it, use npm run -s posthaste -- queue set
-`,
+      stderr: `→ ${api.url}\nposthaste: Queue orders already exists. To change it, use npm run -s posthaste -- queue set\n`,
     });
     expect(api.requests.map(({ method }) => method)).toEqual(['GET']);
   });
