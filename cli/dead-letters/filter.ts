@@ -25,7 +25,7 @@ export function matcherOf(
 ): ((deadLetter: DeadLetter) => boolean) | undefined {
   const { id, ...others } = filter;
   const isChosen = id === undefined ? undefined : idMatcher(id);
-  const saysMore = Object.values(others).some((given) => given !== undefined);
+  const saysMore = Object.keys(others).length > 0;
   if (!saysMore && isChosen === undefined) return undefined;
   return (deadLetter) =>
     isChosen?.(deadLetter.id) !== false &&

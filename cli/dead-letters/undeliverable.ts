@@ -1,7 +1,7 @@
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
 import type { DeadLetter, RedriveOutcome } from '../../shared/domain/delivery/dead-letter.ts';
 import { isOpen } from '../../shared/domain/delivery/delivery.ts';
-import { type NoticeState, SETTLED_NOTICE_STATES } from '../../shared/domain/vocabulary.ts';
+import type { NoticeState } from '../../shared/domain/vocabulary.ts';
 import { type EndedDelivery, readUndeliverableNotice } from '../../shared/wire/jobs/dead-letter.ts';
 import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
 import type { ApiClient } from '../api/api-request.ts';
@@ -86,7 +86,7 @@ function stateOf(
 
 /** Whether a notice needs nothing more. An open delivery ends with a success or with a newer notice. */
 export function isSettled(state: NoticeState): boolean {
-  return SETTLED_NOTICE_STATES.some((settled) => settled === state);
+  return state === 'delivered' || state === 'cancelled' || state === 'ended_again';
 }
 
 /** Counts settled notices as handled, and refuses the others, so that they stay. */

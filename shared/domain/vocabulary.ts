@@ -251,15 +251,6 @@ export type WorkQueueName = 'ingress' | 'delivery' | 'retry' | 'operation';
 export const REDRIVEN_QUEUES = ['ingress', 'delivery', 'operation', 'undeliverable'] as const;
 export type RedrivenQueue = (typeof REDRIVEN_QUEUES)[number];
 
-/** Undeliverable notices that need nothing more: what the delivery did after its notice. */
-export const SETTLED_NOTICE_STATES = ['delivered', 'cancelled', 'ended_again'] as const;
-
 /** What became of a delivery since its undeliverable notice. `ended_again`: it has a newer notice. */
-export const NOTICE_STATES = [
-  ...SETTLED_NOTICE_STATES,
-  'open',
-  'rejected',
-  'exhausted',
-  'not_on_record',
-] as const;
+export const NOTICE_STATES = [...TERMINAL_STATUSES, 'open', 'ended_again', 'not_on_record'] as const;
 export type NoticeState = (typeof NOTICE_STATES)[number];
