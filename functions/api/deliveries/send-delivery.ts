@@ -1,6 +1,6 @@
 import { withRetriedWrites } from '../../../shared/domain/contention.ts';
 import { isOpen, type Delivery, type DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
-import { partWith } from '../../../shared/domain/delivery/fan-out.ts';
+import { deliveryKeyIn, partWith } from '../../../shared/domain/delivery/fan-out.ts';
 import { deliveryByHand } from '../../../shared/domain/delivery/interventions.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
@@ -12,7 +12,6 @@ import { hasUnrecordedDeliveries } from '../../../shared/steps/cancel-delivery.t
 import { keepForNextRound } from '../../../shared/steps/keep-message.ts';
 import { keptUntil, writeTime } from '../../../shared/steps/retention.ts';
 import { type InterventionContext, openRound, wake } from '../../../shared/steps/retry-delivery.ts';
-import { deliveryKeyIn } from './deliveries.ts';
 
 export type SendContext = {
   ports: InterventionContext['ports'] & { deliveries: Pick<NamedDeliveries, 'find' | 'write' | 'add'> };
