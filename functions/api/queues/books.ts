@@ -110,7 +110,7 @@ export async function countBooks(
   from: string | undefined,
   count: (message: MessageRecord) => Promise<Books> = async (message) =>
     booksOfMessage(message, await context.deliveryListings.tally(message)),
-): Promise<{ books: Books; next?: { marker: string; countedUntil?: number } }> {
+): Promise<{ books: Books; next?: { marker: string; countedUntil: number | undefined } }> {
   const { clock, messageListings, messageRecords, settings } = context;
   const startedAt = clock.now();
   // Some of the delivery records of older messages may have expired.
@@ -135,5 +135,5 @@ export async function countBooks(
     countedUntil = page.items.at(-1)?.acceptedAt ?? countedUntil;
   } while (marker !== undefined && clock.now() - startedAt < COUNTING_MS);
   if (marker === undefined) return { books };
-  return { books, next: { marker, ...(countedUntil !== undefined && { countedUntil }) } };
+  return { books, next: { marker, countedUntil } };
 }
