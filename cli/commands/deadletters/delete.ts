@@ -28,13 +28,13 @@ export async function runDelete(
   options: DeleteOptions,
   terminal: Terminal,
 ): Promise<number> {
-  const { dryRun = false, yes = false, settled = false, since, json } = options;
+  const { dryRun = false, yes, json } = options;
   const access = await openDeadLetters(options, terminal);
   if (json !== true && !dryRun) terminal.printError(`→ ${printable(access.place)}`);
-  const chosen = { filter: filterOf(options), settled, ...(since !== undefined && { since }) };
+  const chosen = chosenBy(options);
   const deletion = { which, access, startedAt: Date.now(), terminal };
   const outcome =
-    dryRun || yes
+    dryRun || yes === true
       ? (await deleteNow(deletion, { ...chosen, dryRun })).outcome
       : await deleteAfterQuestion(deletion, chosen);
   if (outcome === undefined) {
@@ -49,6 +49,10 @@ export async function runDelete(
 type Deletion = { which: RedrivenQueue; access: DeadLetterAccess; startedAt: number; terminal: Terminal };
 
 type Chosen = Pick<DeleteRequest, 'settled' | 'since' | 'limit' | 'dryRun'> & { filter: DeadLetterFilter };
+
+function chosenBy({ settled = false, since, ...options }: DeleteOptions): Chosen {
+  return { filter: filterOf(options), settled, ...(since !== undefined && { since }) };
+}
 
 /** Undefined if the answer is no. */
 async function deleteAfterQuestion(deletion: Deletion, chosen: Chosen): Promise<RunOutcome | undefined> {

@@ -180,7 +180,7 @@ describe('posthaste deadletters delete', () => {
     expect(await run(['delete', 'ingress', '--all'])).toMatchObject({
       status: 1,
       stderr:
-        '→ Posthaste\nposthaste: To delete 3 messages from the dead letters of the ingress queue in Posthaste, add --yes: there is no terminal to ask on.\n',
+        '→ Posthaste, account 111122223333, us-east-1\nposthaste: To delete 3 messages from the dead letters of the ingress queue in Posthaste, add --yes: there is no terminal to ask on.\n',
     });
     expect({ left: deadLetters.size, held: held.size }).toEqual({ left: 3, held: 0 });
   });

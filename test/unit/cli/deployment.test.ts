@@ -91,7 +91,7 @@ describe('finding the deployment for a command', () => {
     [{ deployment: 'Posthaste' }, /^No AWS region is set, so the deployment Posthaste cannot be looked up\./],
   ])('fails with advice if nothing says where to look, for the choice %j', async (choice, sentence) => {
     const found = withSdkVariables({ HOME: folder }, () =>
-      findDeployment(choice, path.join(folder, 'nowhere.json')),
+      findDeployment(choice, path.join(folder, 'never-used', 'nowhere.json')),
     );
     await expect(found).rejects.toMatchObject({
       name: 'Problem',

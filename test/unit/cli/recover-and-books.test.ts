@@ -76,7 +76,7 @@ describe('posthaste recover', () => {
     const { status, stdout } = await api.run(['recover', 'start', 'orders', ...since]);
     expect(status).toBe(0);
     expect(stdout).toMatch(/^Recovery +r1\n/);
-    expect(stdout).toContain('posthaste recover status orders r1 --wait');
+    expect(stdout).toContain('posthaste -- recover status orders r1 --wait');
     expect(api.requests).toHaveLength(1);
   });
 

@@ -224,6 +224,17 @@ describe('a recovery that was awaited', () => {
     expect(said()).toBe('Removed 3 settled notices from the undeliverable queue.\n');
   });
 
+  it('removes nothing where only the address of the API is given: the queues found may not belong to it', async () => {
+    const { environment, deadLetters } = await deployed(STANDINGS);
+    const { terminal, said } = captureErrors({
+      ...environment,
+      POSTHASTE_API_URL: 'https://api.example.com',
+    });
+    const run = () => removeSettledNotices(0, { queue: 'orders' }, {}, terminal);
+    expect(await withSdkVariables(environment, run)).toBe(0);
+    expect({ left: deadLetters.size, said: said() }).toEqual({ left: 5, said: '' });
+  });
+
   it('says how to remove them if it cannot', async () => {
     const { environment } = await deployed(STANDINGS);
     const { terminal, said } = captureErrors(environment);

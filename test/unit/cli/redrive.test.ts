@@ -98,7 +98,7 @@ describe('posthaste redrive', () => {
     const { status, stdout, stderr } = await redrive(ON_AWS, environment);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(
-      /^→ Posthaste\nposthaste: The redrive stopped after 0 messages: .*AccessDenied.*\n$/,
+      /^→ Posthaste, account 111122223333, us-east-1\nposthaste: The redrive stopped after 0 messages: .*AccessDenied.*\n$/,
     );
     expect(deadLetters.size).toBe(1);
   });
