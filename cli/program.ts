@@ -47,7 +47,7 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   },
   {
     name: 'recover',
-    description: 'Replay failed deliveries of a time window: start, show, list and stop recoveries.',
+    description: 'Recover the failed deliveries of a time window: start, show, list and stop recoveries.',
     load: async () => (await import('./commands/recover/recover.ts')).addRecoverCommands,
   },
   {
@@ -101,15 +101,21 @@ const SUBCOMMANDS: readonly Subcommand[] = [
 export async function programFor(words: readonly string[], terminal: Terminal): Promise<Command> {
   const program = emptyProgram(terminal)
     .description('Operate a Posthaste deployment: queues, subscriptions, deliveries and recovery.')
-    .version(packageJson.version, '--version', 'print the version')
-    .showHelpAfterError();
+    .version(packageJson.version, '--version', 'print the version');
   program.addHelpText('beforeAll', missingCommandText);
   const requested = requestedSubcommand(words);
   for (const { name, description, load } of SUBCOMMANDS) {
     const command = program.command(name).description(description);
     if (requested === name) (await load())(command, terminal);
   }
+  pointToHelp(program, 'posthaste');
   return program;
+}
+
+/** A usage error leads with its sentence, and the help that would push it off the screen is one command away. */
+function pointToHelp(command: Command, words: string): void {
+  command.showHelpAfterError(`See ${words} --help`);
+  for (const inner of command.commands) pointToHelp(inner, `${words} ${inner.name()}`);
 }
 
 /** commander prints only the help for a command without its subcommand, so the error is added here. */

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
+import { styleText } from 'node:util';
 import { untilInterrupted, type Signals } from './interruption.ts';
 import { printableJson } from './output/printable.ts';
 
@@ -13,7 +14,12 @@ export type ProcessLike = Signals & {
   stderr: Output;
 };
 
-export type Output = Writable & { isTTY?: boolean; columns?: number };
+export type Output = Writable & {
+  isTTY?: boolean;
+  columns?: number;
+  /** Bits per pixel, by the kind of terminal and the variables NO_COLOR and FORCE_COLOR. */
+  getColorDepth?: (env: NodeJS.ProcessEnv) => number;
+};
 
 /** Milliseconds. @throws AbortError once the signal is aborted */
 export type Sleep = (milliseconds: number, signal?: AbortSignal) => Promise<void>;
@@ -34,6 +40,8 @@ export type Terminal = Pick<ProcessLike, 'env' | 'stdin' | 'stdout' | 'stderr'> 
   printJson: (value: unknown) => void;
   /** Prints a line on stderr. */
   printError: (line: string) => void;
+  /** Text for stdout in a colour, if stdout is a terminal that has colours or FORCE_COLOR is set. */
+  styled: (colour: 'green' | 'yellow' | 'red' | 'gray', text: string) => string;
   /** Asks on stderr, and returns the typed line; undefined without a terminal. */
   ask: (question: string) => Promise<string | undefined>;
   /** Runs the work with a signal that is aborted by Ctrl-C, or when stdout is closed. */
@@ -81,6 +89,8 @@ export function terminalIn(host: ProcessLike, sleep = systemSleep): Terminal {
       print(printableJson(JSON.stringify(value)));
     },
     printError,
+    styled: (colour, text) =>
+      hasColours(stdout, env) ? styleText(colour, text, { validateStream: false }) : text,
     ask: async (question) => {
       if (stderr.isTTY !== true || host.stdin.isTTY !== true) return undefined;
       stderr.write(question);
@@ -95,6 +105,11 @@ export function terminalIn(host: ProcessLike, sleep = systemSleep): Terminal {
       return !isLost;
     },
   };
+}
+
+function hasColours({ isTTY, getColorDepth }: Output, env: NodeJS.ProcessEnv): boolean {
+  if (isTTY === true) return getColorDepth !== undefined && getColorDepth(env) > 1;
+  return (env['FORCE_COLOR'] ?? '0') !== '0';
 }
 
 /** Resolves after earlier writes; errors are handled by the stream's error event. */

@@ -38,7 +38,7 @@ export function listDeliveries(
   queue: string,
   { since, until, deleted, ...filter }: DeliveryFilter,
   { most, signal }: Most = {},
-): AsyncGenerator<ListedDelivery> {
+): AsyncGenerator<ListedDelivery, boolean> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/deliveries`,
     query: {
@@ -86,7 +86,7 @@ export function deliveriesOfMessage(
   api: ApiClient,
   { queue, messageId }: { queue: string; messageId: string },
   { most, signal }: Most = {},
-): AsyncGenerator<DeliveryView> {
+): AsyncGenerator<DeliveryView, boolean> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/messages/${messageId}/deliveries`,
     schema: ofMessagePage,

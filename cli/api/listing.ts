@@ -15,11 +15,11 @@ export type ListingRequest<Item> = Pick<ApiRequest, 'path' | 'query' | 'signal'>
   most?: number;
 };
 
-/** All items of a listing; fetches page after page as they are read. */
+/** All items of a listing; fetches page after page as they are read. Returns whether it ended at `most`, with more to come. */
 export const listing = async function* <Item>(
   api: ApiClient,
   { path, query, signal, schema, most = Infinity }: ListingRequest<Item>,
-): AsyncGenerator<Item> {
+): AsyncGenerator<Item, boolean> {
   let room = most;
   let marker: string | undefined;
   do {
@@ -30,6 +30,7 @@ export const listing = async function* <Item>(
     room -= items.length;
     marker = markerIn(links);
   } while (marker !== undefined && room > 0);
+  return marker !== undefined;
 };
 
 /** The marker in the link to the next page; undefined on the last page. */

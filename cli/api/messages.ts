@@ -28,7 +28,7 @@ export function listMessages(
   api: ApiClient,
   queue: string,
   { most, signal, ...window }: { since?: string; until?: string; most?: number; signal?: AbortSignal } = {},
-): AsyncGenerator<ListedMessage> {
+): AsyncGenerator<ListedMessage, boolean> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/messages`,
     query: window,

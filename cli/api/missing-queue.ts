@@ -50,12 +50,18 @@ export async function isQueue(api: ApiClient, queue: string): Promise<boolean> {
   }
 }
 
+/** There is no such queue. */
+export class NoSuchQueue extends Problem {
+  constructor(queue: string, near: string | undefined) {
+    const advice =
+      near === undefined ? `To see all queues, run ${commandText('queue list')}` : `Did you mean ${near}?`;
+    super(`There is no queue ${queue}. ${advice}`);
+  }
+}
+
 /** The error that there is no such queue, with the name that was probably meant. */
-export async function noSuchQueue(api: ApiClient, queue: string): Promise<Problem> {
-  const near = await nearestName(api, queue);
-  const advice =
-    near === undefined ? `To see all queues, run ${commandText('queue list')}` : `Did you mean ${near}?`;
-  return new Problem(`There is no queue ${queue}. ${advice}`);
+export async function noSuchQueue(api: ApiClient, queue: string): Promise<NoSuchQueue> {
+  return new NoSuchQueue(queue, await nearestName(api, queue));
 }
 
 /** Names to compare, to bound the requests. */

@@ -12,7 +12,7 @@ const pageSchema = z
   .object({ queues: z.array(queueSchema), links: linksSchema })
   .transform(({ queues, links }) => ({ items: queues, links }));
 
-export function listQueues(api: ApiClient, most?: number): AsyncGenerator<ListedQueue> {
+export function listQueues(api: ApiClient, most?: number): AsyncGenerator<ListedQueue, boolean> {
   return listing(api, {
     path: '/v2/queues',
     query: { detailed: 'true' },
@@ -26,8 +26,14 @@ const namesPage = z
   .transform(({ queues, links }) => ({ items: queues.map(({ name }) => name), links }));
 
 /** Names of queues, without their metadata. */
-export function queueNames(api: ApiClient, most: number): AsyncGenerator<string> {
+export function queueNames(api: ApiClient, most: number): AsyncGenerator<string, boolean> {
   return listing(api, { path: '/v2/queues', schema: namesPage, most });
+}
+
+/** How many queues there are. */
+export async function countQueues(api: ApiClient): Promise<number | undefined> {
+  const request = { method: 'GET', path: '/v2/queues', query: { limit: 1, with_count: 'true' } } as const;
+  return (await api.call(request, z.object({ count: z.int().exactOptional() }))).count;
 }
 
 /** The queue's metadata; undefined if there is no such queue. */

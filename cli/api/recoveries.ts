@@ -23,7 +23,11 @@ export function startRecovery(
 }
 
 /** The recoveries of a queue, newest first. */
-export function listRecoveries(api: ApiClient, queue: string, most?: number): AsyncGenerator<RecoveryView> {
+export function listRecoveries(
+  api: ApiClient,
+  queue: string,
+  most?: number,
+): AsyncGenerator<RecoveryView, boolean> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/recoveries`,
     schema: pageSchema,

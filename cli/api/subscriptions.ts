@@ -29,7 +29,7 @@ export function listSubscriptions(
   queue: string,
   most?: number,
   match?: string,
-): AsyncGenerator<SubscriptionView> {
+): AsyncGenerator<SubscriptionView, boolean> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/subscriptions`,
     query: { match },

@@ -5,6 +5,9 @@ import type { DeploymentChoice } from '../deployment.ts';
 /** Options of every command that works on a deployment. */
 export type DeploymentOptions = DeploymentChoice & { json?: true };
 
+/** Describes the option --verbose of commands that poll. */
+export const VERBOSE = 'say on stderr how long the pauses between polls are';
+
 const WHICH = `
 Without --local or --deployment, the command uses the local deployment if npm
 start is running, and Posthaste in AWS otherwise. If POSTHASTE_API_URL is set,

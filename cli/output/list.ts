@@ -10,6 +10,8 @@ export type ListForm<Item> = {
   rowOf: (item: Item) => readonly string[];
   /** Printed in place of an empty table. */
   none: string;
+  /** How many items there are in all, asked if `--limit` cuts the list short. */
+  total?: () => Promise<number | undefined>;
 };
 
 /** Column widths are computed for this many rows, so that a long listing appears while it loads. */
@@ -17,27 +19,57 @@ const ROWS_TOGETHER = 100;
 
 /** Prints a listing as a table, or with `json` as one JSON line per item. */
 export async function printList<Item>(
-  { print, printJson, readerLeft }: Terminal,
-  items: AsyncIterable<Item> | Iterable<Item>,
-  { json, columns, prepare, rowOf, none }: ListForm<Item>,
+  terminal: Terminal,
+  items: AsyncGenerator<Item, boolean>,
+  form: ListForm<Item>,
 ): Promise<void> {
-  let together: Item[] = [];
-  let printed = 0;
-  const flush = async (): Promise<void> => {
-    await prepare?.(together);
-    const rows = together.map(rowOf);
-    const [head, ...lines] = tableLines(columns, rows);
-    for (const line of printed === 0 && head !== undefined ? [head, ...lines] : lines) print(line);
-    printed += rows.length;
-    together = [];
-  };
+  if (form.json === true) await printLines(terminal, items);
+  else await printTable(terminal, items, form);
+}
+
+async function printLines(
+  { printJson, readerLeft }: Terminal,
+  items: AsyncGenerator<unknown, boolean>,
+): Promise<void> {
   for await (const item of items) {
     if (readerLeft.aborted) return;
-    if (json === true) printJson(item);
-    else together.push(item);
-    if (together.length === ROWS_TOGETHER) await flush();
+    printJson(item);
   }
-  if (json === true) return;
-  if (together.length > 0) await flush();
-  else if (printed === 0) print(none);
+}
+
+async function printTable<Item>(
+  { print, printError, readerLeft }: Terminal,
+  items: AsyncGenerator<Item, boolean>,
+  { columns, prepare, rowOf, none, total }: ListForm<Item>,
+): Promise<void> {
+  let printed = 0;
+  for (;;) {
+    const { together, end } = await nextRows(items);
+    await prepare?.(together);
+    if (readerLeft.aborted) return;
+    const [head, ...lines] = tableLines(columns, together.map(rowOf));
+    if (printed === 0 && head !== undefined && together.length > 0) print(head);
+    lines.forEach(print);
+    printed += together.length;
+    if (end === undefined) continue;
+    if (printed === 0) print(none);
+    if (end.isCut)
+      printError(
+        `${printed} of ${(await total?.()) ?? `more than ${printed}`} shown: raise --limit for more.`,
+      );
+    return;
+  }
+}
+
+/** `end`: set after the last item. `isCut`: the listing ended at its limit, with more to come. */
+async function nextRows<Item>(
+  items: AsyncGenerator<Item, boolean>,
+): Promise<{ together: Item[]; end?: { isCut: boolean } }> {
+  const together: Item[] = [];
+  while (together.length < ROWS_TOGETHER) {
+    const next = await items.next();
+    if (next.done === true) return { together, end: { isCut: next.value } };
+    together.push(next.value);
+  }
+  return { together };
 }

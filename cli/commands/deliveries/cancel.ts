@@ -18,7 +18,7 @@ export function addCancel(command: Command, terminal: Terminal): void {
       const api = await openApiToWrite(options, terminal);
       const delivery = await cancelDelivery(api, await findAddress(api, queue, message, subscription));
       if (options.json === true) terminal.printJson(delivery);
-      else terminal.print(describeDelivery(delivery));
+      else terminal.print(describeDelivery(delivery, terminal));
     },
   );
   onDeployment(command, {

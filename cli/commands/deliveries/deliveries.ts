@@ -28,7 +28,7 @@ function addDeliveriesShow(deliveries: Command, terminal: Terminal): void {
     }
     const labels = subscriptionLabels(api, queue);
     await labels.load([delivery.subscriptionId]);
-    terminal.print(describeDelivery(delivery, labels.of(delivery.subscriptionId)));
+    terminal.print(describeDelivery(delivery, terminal, labels.of(delivery.subscriptionId)));
   });
   onDeployment(command, {
     json: 'the delivery, as in the API',

@@ -1,14 +1,20 @@
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import type { DeliveryDetail } from '../../api/deliveries.ts';
 import { clockTime } from '../../output/time-text.ts';
+import { colouredStatus } from '../../output/status-colour.ts';
 import { printable } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
 import { fieldLines, tableLines, type Column } from '../../output/table.ts';
 
 type Shown = DeliveryView & Partial<Pick<DeliveryDetail, 'planned'>>;
 type Attempt = Shown['attempts'][number];
 
 /** A delivery as text: its fields, its attempts and its planned retries. `subscriber`: name or URL. */
-export function describeDelivery(delivery: Shown, subscriber?: string): string {
+export function describeDelivery(
+  delivery: Shown,
+  terminal: Pick<Terminal, 'styled'>,
+  subscriber?: string,
+): string {
   const { queue, messageId, subscriptionId, attempts, nextAttempt, planned = [] } = delivery;
   return [
     ...fieldLines([
@@ -16,7 +22,7 @@ export function describeDelivery(delivery: Shown, subscriber?: string): string {
       ['Queue', printable(queue)],
       ['Subscription', printable(subscriptionId)],
       ['Subscriber', subscriber && printable(subscriber)],
-      ['Status', statusText(delivery)],
+      ['Status', colouredStatus(statusText(delivery), terminal)],
       ['Next attempt', nextAttempt && nextText(nextAttempt)],
     ]),
     ...(attempts.length === 0 ? [] : ['', ...tableLines(ATTEMPTS, attempts.map(attemptRow))]),

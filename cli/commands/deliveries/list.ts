@@ -15,6 +15,7 @@ import { idOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { clockTime } from '../../output/time-text.ts';
 import { printList } from '../../output/list.ts';
+import { colouredStatus } from '../../output/status-colour.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addDeliveryFilter } from './delivery-options.ts';
@@ -61,14 +62,17 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
       if (message !== undefined) {
         const most = limit === undefined ? {} : { most: limit };
         const found = deliveriesOfMessage(api, { queue, messageId: message }, most);
-        await printList(terminal, found, { ...form, rowOf: (view) => rowOf(summaryOf(view), labels) });
+        await printList(terminal, found, {
+          ...form,
+          rowOf: (view) => rowOf(summaryOf(view), labels, terminal),
+        });
         return;
       }
       const filter = await filterFrom(api, queue, { status, subscription, since, until, deleted });
       const list = all === true ? listAll : listDeliveries;
       await printList(terminal, list(api, queue, filter, { most: limit ?? 100 }), {
         ...form,
-        rowOf: (delivery) => rowOf(delivery, labels),
+        rowOf: (delivery) => rowOf(delivery, labels, terminal),
       });
     });
   onDeployment(addDeliveryFilter(command), {
@@ -126,14 +130,14 @@ const COLUMNS = [
 /** Enough of a URL to tell subscribers apart, so that rows stay on one line. */
 const LABEL_LENGTH = 40;
 
-function rowOf(delivery: ListedDelivery, labels: SubscriptionLabels): string[] {
+function rowOf(delivery: ListedDelivery, labels: SubscriptionLabels, terminal: Terminal): string[] {
   const { messageId, subscriptionId, attemptCount, lastAttempt, nextAttemptAt } = delivery;
   const label = labels.of(subscriptionId);
   return [
     printable(messageId),
     printable(shortId(subscriptionId)),
     printable(label.length > LABEL_LENGTH ? `${label.slice(0, LABEL_LENGTH)}…` : label),
-    statusText(delivery),
+    colouredStatus(statusText(delivery), terminal),
     String(attemptCount),
     printable(String(lastAttempt?.statusCode ?? lastAttempt?.error ?? '')),
     clockTime(nextAttemptAt),

@@ -1,5 +1,4 @@
 import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
-import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { showMessage } from '../../api/messages.ts';
@@ -11,7 +10,7 @@ import {
   type DeliveryFilter,
   type ListedDelivery,
 } from '../../api/deliveries.ts';
-import type { Sleep } from '../../terminal.ts';
+import { pollUntilDone, type Polling } from '../../polling.ts';
 
 /**
  * The state of a delivery when a poll found it changed. `at`: time of the poll; `last`: status or error of the last
@@ -29,13 +28,12 @@ export type Change = {
   nextAttemptAt?: string;
 };
 
-export type WatchOptions = {
+export type WatchOptions = Pick<Polling, 'terminal' | 'verbose'> & {
   queue: string;
   message?: string;
   filter: DeliveryFilter;
   /** Ends the watch without an error. */
   signal: AbortSignal;
-  sleep: Sleep;
   onChange: (change: Change) => void;
 };
 
@@ -50,17 +48,15 @@ type Snapshot = Omit<Change, 'at'>;
 
 /** Polls, and reports each change once. With `message`, it returns when all deliveries of the message have ended. */
 export async function watchDeliveries(api: ApiClient, options: WatchOptions): Promise<void> {
-  const { signal, sleep } = options;
+  const { signal } = options;
   const known = new Map<string, Snapshot>();
-  let interval = pollInterval(POLLING);
   try {
-    while (!signal.aborted) {
+    await pollUntilDone({ ...options, limits: POLLING }, async () => {
       const found = await poll(api, options, known);
       const changes = reportChanges(found, known, options);
-      if (await isFinished(api, options, found)) return;
-      interval = changes > 0 ? interval.afterMessage() : interval.afterEmpty();
-      await sleep(interval.wait * 1000, signal);
-    }
+      if (await isFinished(api, options, found)) return 'done';
+      return changes > 0 ? 'changed' : 'empty';
+    });
   } catch (error) {
     if (!signal.aborted) throw error;
   }

@@ -3,9 +3,10 @@ import { openApi } from '../../api/api-client.ts';
 import type { DeliveryFilter } from '../../api/deliveries.ts';
 import { shortId } from '../../api/find-subscription.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
-import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { onDeployment, VERBOSE, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { durationOf } from '../../options/time.ts';
 import { clockTime } from '../../output/time-text.ts';
+import { colouredStatus } from '../../output/status-colour.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addDeliveryFilter } from './delivery-options.ts';
@@ -13,7 +14,7 @@ import { statusText } from './delivery-text.ts';
 import { filterFrom } from './list.ts';
 import { watchDeliveries, type Change } from './watch-deliveries.ts';
 
-type Options = DeploymentOptions & DeliveryFilter & { message?: string; for?: number };
+type Options = DeploymentOptions & DeliveryFilter & { message?: string; for?: number; verbose?: true };
 
 const MORE = `
 Prints the current deliveries, then each change. It polls every second while
@@ -32,6 +33,7 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
     .description('Print deliveries as they change.')
     .argument('<queue>', 'name of the queue', queueOf)
     .option('--message <ID>', 'only deliveries of this message', idOf)
+    .option('--verbose', VERBOSE)
     .option('--for <DURATION>', 'stop after this long: seconds, or 30m, 1h', durationOf)
     .action(async (queue: string, options: Options) => {
       const api = await openApi(options, terminal);
@@ -43,10 +45,11 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
           ...(message !== undefined && { message }),
           filter,
           signal: endOf(options, interrupted),
-          sleep: terminal.sleep,
+          terminal,
+          verbose: options.verbose === true,
           onChange: (change) => {
             if (options.json === true) terminal.printJson(change);
-            else terminal.print(changeText(change));
+            else terminal.print(changeText(change, terminal));
           },
         }),
       );
@@ -64,12 +67,12 @@ function endOf(options: Options, interrupted: AbortSignal): AbortSignal {
     : AbortSignal.any([interrupted, AbortSignal.timeout(options.for * 1000)]);
 }
 
-function changeText(change: Change): string {
+function changeText(change: Change, terminal: Terminal): string {
   const { at, messageId, subscriptionId, attemptCount, last, nextAttemptAt } = change;
   const next = nextAttemptAt === undefined ? '' : `, next ${clockTime(nextAttemptAt)}`;
   const answer = last === undefined ? '' : `, ${printable(last)}`;
   return (
     `${clockTime(at)}  ${printable(messageId)}  ${printable(shortId(subscriptionId))}  ` +
-    `${statusText(change)}  #${attemptCount}${answer}${next}`
+    `${colouredStatus(statusText(change), terminal)}  #${attemptCount}${answer}${next}`
   );
 }

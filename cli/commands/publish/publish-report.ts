@@ -5,8 +5,8 @@ import type { Terminal } from '../../terminal.ts';
 import type { PublishLinesResult, PublishLinesOptions } from './publish-lines.ts';
 
 export type PublishReport = Pick<PublishLinesOptions, 'onPublished' | 'onRefused' | 'onProgress'> & {
-  /** Prints the summary. True if every line was published. */
-  finish: (end: PublishLinesResult) => boolean;
+  /** Prints the summary. True if every line that was read is published. */
+  finish: (end: PublishLinesResult, isInterrupted: boolean) => boolean;
 };
 
 /** Refused lines to show, so that a wrong file does not fill the screen. */
@@ -34,21 +34,23 @@ export function publishReport(queue: string, json: boolean, terminal: Terminal):
       const bar = part === undefined ? '' : `${progressBar(part)}  `;
       progress.show(`${bar}${published} published${refused === 0 ? '' : `, ${refused} refused`}`);
     },
-    finish: ({ read, unpublished, failure }) => {
+    finish: (end, isInterrupted) => {
       progress.clear();
+      const { failure, unpublished } = end;
       if (failure !== undefined) reportFailure(failure, json, terminal);
       if (!json) {
         if (refused > MOST_SHOWN) terminal.printError(`${refused - MOST_SHOWN} more lines were refused.`);
         terminal.print(`Queue ${queue}: ${published} published, ${refused} refused.`);
-      }
-      if (unpublished.length > 0 && !json) {
-        terminal.printError(
-          `Not published: lines ${rangesOf(unpublished)}, and all lines after line ${read}.`,
-        );
+        if (isInterrupted || unpublished.length > 0) terminal.printError(leftText(end));
       }
       return failure === undefined && refused === 0 && unpublished.length === 0;
     },
   };
+}
+
+function leftText({ read, unpublished }: PublishLinesResult): string {
+  const lines = unpublished.length === 0 ? '' : `lines ${rangesOf(unpublished)}, and `;
+  return `Not published: ${lines}all lines after line ${read}.`;
 }
 
 /** Line numbers as ranges, such as `3-5, 9`. */

@@ -151,7 +151,7 @@ async function publishMany(
     ),
     isInterrupted: signal.aborted,
   }));
-  const isWhole = report.finish(end);
+  const isWhole = report.finish(end, isInterrupted);
   if (isInterrupted) return INTERRUPTED;
   return isWhole ? 0 : 1;
 }

@@ -37,7 +37,7 @@ recovery was stopped, else 0.
 export function addRecoverStart(recover: Command, terminal: Terminal): void {
   const command = recover
     .command('start')
-    .description('Replay the failed deliveries of a time window.')
+    .description('Recover the failed deliveries of a time window.')
     .argument('<queue>', 'name of the queue', queueOf)
     .requiredOption('--since <TIME>', `messages accepted since this time (required): ${TIME_FORMS}`, timeOf)
     .option('--until <TIME>', 'messages accepted before this time (default: now)', timeOf)

@@ -9,6 +9,7 @@ import { INTERRUPTED } from '../../interruption.ts';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { readInput } from '../../options/input.ts';
+import { progressLine } from '../../output/progress-line.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { Problem } from '../../../local/install/problem.mjs';
@@ -65,6 +66,9 @@ export function addSubscriptionImport(subscription: Command, terminal: Terminal)
   });
 }
 
+/** Subscriptions that were imported before are left unchanged. */
+const REPEAT = 'Repeat the command for the rest.';
+
 type Import = { queue: string; text: string; replace?: boolean; json?: boolean };
 
 /**
@@ -79,30 +83,40 @@ async function importText(
 ): Promise<void> {
   const counts = { imported: 0, replaced: 0, unchanged: 0, failed: 0 };
   const write = (result: LineResult): void => {
+    progress.clear();
     counts['error' in result ? 'failed' : result.result] += 1;
     if (results !== undefined) results.write(result);
     else if (json) terminal.printJson(result);
     else if ('secret' in result) terminal.print(secretText(result));
     if (!json && 'error' in result) terminal.printError(refusalText(result));
   };
-  const isWhole = await terminal.untilInterrupted(async (signal) => {
-    for (const { firstLine, lines } of requestsOf(text)) {
-      if (signal.aborted) return false;
-      const { subscriptions, failed } = await importSubscriptions(api, queue, {
-        lines: lines.join('\n'),
-        replace,
-      }).catch((error: unknown) => {
-        if (!json)
-          terminal.printError(
-            `The import stopped at line ${firstLine}: that line and later ones have no result.`,
-          );
-        throw error;
-      });
-      const byLine = [...subscriptions, ...failed].toSorted((one, other) => one.line - other.line);
-      for (const result of byLine) write({ ...result, line: result.line + firstLine - 1 });
-    }
-    return true;
-  });
+  const requests = requestsOf(text);
+  const linesInAll = text.trimEnd().split('\n').length;
+  const progress = progressLine(terminal.stderr, () => Date.now());
+  const isWhole = await terminal
+    .untilInterrupted(async (signal) => {
+      for (const { firstLine, lines } of requests) {
+        if (signal.aborted) {
+          if (!json) terminal.printError(`Interrupted at line ${firstLine} of ${linesInAll}. ${REPEAT}`);
+          return false;
+        }
+        progress.show(`Line ${firstLine} of ${linesInAll}`);
+        const { subscriptions, failed } = await importSubscriptions(api, queue, {
+          lines: lines.join('\n'),
+          replace,
+        }).catch((error: unknown) => {
+          if (!json)
+            terminal.printError(
+              `The import stopped at line ${firstLine} of ${linesInAll}: that line and later ones have no result. ${REPEAT}`,
+            );
+          throw error;
+        });
+        const byLine = [...subscriptions, ...failed].toSorted((one, other) => one.line - other.line);
+        for (const result of byLine) write({ ...result, line: result.line + firstLine - 1 });
+      }
+      return true;
+    })
+    .finally(progress.clear);
   if (json && results !== undefined) terminal.printJson(counts);
   if (!json) terminal.print(countsText(queue, counts));
   if (counts.failed > 0) terminal.exitStatus = 1;

@@ -7,6 +7,7 @@ import { commandText } from '../../command-name.ts';
 import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printList } from '../../output/list.ts';
+import { colouredStatus } from '../../output/status-colour.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { stateOf } from './subscription-fields.ts';
@@ -25,7 +26,7 @@ export function addSubscriptionList(subscription: Command, terminal: Terminal): 
       await printList(terminal, subscriptions, {
         ...options,
         columns: COLUMNS,
-        rowOf,
+        rowOf: (view) => rowOf(view, terminal),
         none: `No subscription yet. Create one with ${commandText(`subscription create ${queue} <URL>`)}`,
       });
     });
@@ -37,6 +38,7 @@ export function addSubscriptionList(subscription: Command, terminal: Terminal): 
 
 const COLUMNS = [{ head: 'Subscription' }, { head: 'Name' }, { head: 'State' }, { head: 'Subscriber' }];
 
-function rowOf(view: SubscriptionView): string[] {
-  return [shortId(view.id), view.name ?? '', stateOf(view), view.subscriber].map(printable);
+function rowOf(view: SubscriptionView, terminal: Terminal): string[] {
+  const state = colouredStatus(stateOf(view), terminal);
+  return [printable(shortId(view.id)), printable(view.name ?? ''), state, printable(view.subscriber)];
 }

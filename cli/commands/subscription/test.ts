@@ -32,7 +32,7 @@ export function addSubscriptionTest(subscription: Command, terminal: Terminal): 
       const id = await resolveSubscription(api, queue, reference);
       const delivery = await testSubscription(api, queue, id, body);
       if (options.json === true) terminal.printJson(delivery);
-      else terminal.print(describeDelivery(delivery));
+      else terminal.print(describeDelivery(delivery, terminal));
       if (delivery.status !== 'delivered') terminal.exitStatus = 1;
     });
   onDeployment(command, {

@@ -40,7 +40,7 @@ describe('the command as a process', () => {
   it('exits with status 2 for a usage error', async () => {
     const { status, stdout, stderr } = await run(process.execPath, [COMMAND, 'queue', 'show', 'a b']);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toContain('Usage: posthaste queue show');
+    expect(stderr).toContain('See posthaste queue show --help');
   });
 
   it('reads stdin, and exits with status 130 on Ctrl-C', async () => {

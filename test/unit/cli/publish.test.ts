@@ -209,6 +209,7 @@ describe('posthaste publish', () => {
       },
     });
     expect(run.status).toBe(130);
+    expect(run.stderr).toMatch(/^Not published: all lines after line \d+\.$/m);
   });
 
   it('reports in one sentence that a file cannot be read', async () => {

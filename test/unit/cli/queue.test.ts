@@ -25,6 +25,8 @@ const isSigned = async (url: string, { method, path, headers, body }: StubReques
   return (await signer.sign()).headers.get('authorization') === headers.authorization;
 };
 
+const AT = '2026-01-01T00:00:00.000Z';
+
 const noQueue = { 'GET /v2/queues/orders': () => refusal(404, 'not_found', 'there is no such queue') };
 
 const queues = (page: string[], next?: string) =>
@@ -48,13 +50,45 @@ describe('posthaste queue list', () => {
     for (const request of api.requests) expect(await isSigned(api.url, request)).toBe(true);
   });
 
-  it('prints a table, limited by --limit', async () => {
-    const api = await stubApi({ 'GET /v2/queues': () => queues(['a', 'b'], 'm1') });
-    expect((await api.run(['queue', 'list', '--limit', '1'])).stdout).toBe(
-      'Queue  Metadata\na      {"of":"a"}\n',
-    );
-    expect(api.requests).toHaveLength(1);
-    expect(api.requests[0]?.path).toContain('limit=1');
+  it('prints a table with counts, and how many queues it leaves out', async () => {
+    const subscription = {
+      id: 's',
+      source: 'a',
+      subscriber: 'b',
+      ttl: null,
+      age: 1,
+      options: {},
+      confirmed: true,
+    };
+    const delivery = {
+      queue: 'a',
+      messageId: 'm',
+      subscriptionId: 's',
+      status: 'exhausted',
+      acceptedAt: AT,
+      attemptCount: 1,
+    };
+    const deliveries = Array.from({ length: 100 }, () => delivery);
+    const statistics = (enabled: boolean) => () => json({ enabled, total: { messages: enabled ? 1234 : 0 } });
+    const api = await stubApi({
+      'GET /v2/queues': ({ path }) =>
+        path.includes('with_count') ? json({ queues: [], count: 57 }) : queues(['a', 'b'], 'm1'),
+      'GET /v2/queues/a/subscriptions': () => json({ subscriptions: [subscription], links: [] }),
+      'GET /v2/queues/a/deliveries': () => json({ deliveries, links: [{ rel: 'next', href: '?marker=2' }] }),
+      'GET /v2/queues/a/statistics': statistics(true),
+      'GET /v2/queues/b': () => json({}),
+      'GET /v2/queues/b/subscriptions': () => json({ message: 'Forbidden' }, 403),
+      'GET /v2/queues/b/deliveries': () => json({ deliveries: [], links: [] }),
+      'GET /v2/queues/b/statistics': statistics(false),
+    });
+    expect(await api.run(['queue', 'list', '--limit', '2'])).toEqual({
+      status: 0,
+      stdout:
+        'Queue  Subscriptions  Undelivered  Messages (24 h)  Metadata\n' +
+        'a                  1         100+             1234  {"of":"a"}\n' +
+        'b                               0                   {"of":"b"}\n',
+      stderr: '2 of 57 shown: raise --limit for more.\n',
+    });
   });
 
   it('sends a token instead of a signature if POSTHASTE_TOKEN is set', async () => {

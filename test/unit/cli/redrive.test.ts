@@ -144,7 +144,7 @@ describe('posthaste redrive', () => {
   ])('answers %s with the usage and status 2', async (_, args) => {
     const { status, stdout, stderr } = await redrive(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toContain('Usage: posthaste redrive');
+    expect(stderr).toContain('See posthaste redrive --help');
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 

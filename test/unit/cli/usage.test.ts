@@ -88,7 +88,6 @@ describe('a usage error', () => {
   it.each([
     ['an unknown command', ['que']],
     ['an unknown subcommand', ['queue', 'lst']],
-    ['a missing subcommand', ['queue']],
     ['an unknown option', ['queue', 'list', '--jsn']],
     ['an invalid queue name', ['queue', 'show', 'a b']],
     ['a queue name that is a dot segment', ['queue', 'delete', '..']],
@@ -114,16 +113,16 @@ describe('a usage error', () => {
     ['a policy without --subscribe', ['listen', '--policy', '{}']],
     ['an invalid port', ['proxy', '--port', '65536']],
     ['two deployments', ['doctor', '--local', '--deployment', 'Posthaste']],
-  ])('is reported with the usage, before any request: %s', async (_, args) => {
+  ])('is one sentence that leads to the help, before any request: %s', async (_, args) => {
     const { status, stdout, stderr } = await posthaste(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toContain('Usage: posthaste');
+    expect(stderr).toMatch(/^error: .+\n(\(Did you mean .+\?\)\n)?See posthaste( \w[\w-]+){0,2} --help\n$/);
   });
 
   it('exits with status 2, and prints nothing on stdout and no stack trace', async () => {
     const { status, stdout, stderr } = await posthaste(['queue', 'show', 'a b']);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toMatch(/^error: .* A queue name is 1 to 64 .*\n\nUsage: posthaste queue show/);
+    expect(stderr).toMatch(/^error: .* A queue name is 1 to 64 .*\nSee posthaste queue show --help\n$/);
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 

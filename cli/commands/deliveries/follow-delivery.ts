@@ -1,0 +1,81 @@
+import type { Command } from 'commander';
+import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
+import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
+import type { ApiClient } from '../../api/api-request.ts';
+import { showDelivery } from '../../api/deliveries.ts';
+import { INTERRUPTED } from '../../interruption.ts';
+import { VERBOSE } from '../../options/deployment-options.ts';
+import { printable } from '../../output/printable.ts';
+import { progressLine } from '../../output/progress-line.ts';
+import { clockTime } from '../../output/time-text.ts';
+import { pollUntilDone } from '../../polling.ts';
+import type { Terminal } from '../../terminal.ts';
+import { describeDelivery } from './delivery-text.ts';
+
+export type FollowOptions = { json?: true; wait?: true; verbose?: true };
+
+/** Adds the options of `printStarted`. */
+export function addWaiting(command: Command): Command {
+  return command
+    .option('--wait', 'wait until the delivery has ended; exit status 1 if it was not delivered')
+    .option('--verbose', VERBOSE);
+}
+
+/** Seconds. */
+const POLLING = { floor: 0.5, ceiling: 5 };
+
+/** Prints a delivery that was started just now; with `wait`, once it has ended. */
+export async function printStarted(
+  api: ApiClient,
+  started: DeliveryView,
+  { json, wait, verbose }: FollowOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const delivery = wait === true ? await ended(api, started, verbose === true, terminal) : started;
+  if (json === true) terminal.printJson(delivery);
+  else terminal.print(describeDelivery(delivery, terminal));
+  if (wait !== true) return;
+  if (isOpen(delivery.status)) {
+    const { queue, messageId, subscriptionId } = delivery;
+    terminal.exitStatus = INTERRUPTED;
+    if (json !== true)
+      terminal.printError(
+        `The delivery continues. To see it: posthaste deliveries show ${queue} ${printable(messageId)} ${printable(subscriptionId)}`,
+      );
+  } else if (delivery.status !== 'delivered') terminal.exitStatus = 1;
+}
+
+/** The delivery when it has ended, or when the user interrupts. */
+async function ended(
+  api: ApiClient,
+  started: DeliveryView,
+  verbose: boolean,
+  terminal: Terminal,
+): Promise<DeliveryView> {
+  const progress = progressLine(terminal.stderr, () => Date.now());
+  let last = started;
+  const look = async (signal: AbortSignal): Promise<'done' | 'changed' | 'empty'> => {
+    if (!isOpen(last.status)) return 'done';
+    progress.show(progressText(last));
+    const now = await showDelivery(api, started, signal);
+    const isChanged = now.status !== last.status || now.attempts.length !== last.attempts.length;
+    last = now;
+    if (!isOpen(now.status)) return 'done';
+    return isChanged ? 'changed' : 'empty';
+  };
+  await terminal
+    .untilInterrupted(async (signal) => {
+      try {
+        await pollUntilDone({ limits: POLLING, signal, terminal, verbose }, () => look(signal));
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
+    })
+    .finally(progress.clear);
+  return last;
+}
+
+function progressText({ status, attempts, nextAttemptAt }: DeliveryView): string {
+  const next = nextAttemptAt === undefined ? '' : `, next ${clockTime(nextAttemptAt)}`;
+  return `${status}, ${attempts.length} ${attempts.length === 1 ? 'attempt' : 'attempts'}${next}`;
+}
