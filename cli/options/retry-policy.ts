@@ -1,13 +1,16 @@
+import { InvalidArgumentError } from 'commander';
 import type { FieldError } from '../../shared/domain/errors.ts';
 import { WHOLE_POLICY } from '../../shared/domain/retry/policy-limits.ts';
 import { parseRetryPolicy } from '../../shared/domain/retry/policy-schema.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
+import { isPresetName, unknownPreset } from '../../shared/domain/retry/presets.ts';
+import { jsonObjectOf } from './arguments.ts';
 
 export type PolicyRefusal = { code: 'invalid_json' | 'invalid_retry_policy'; fields: FieldError[] };
 
 export type GivenPolicy = { policy?: PartialRetryPolicy; refusal?: PolicyRefusal };
 
-/** Parses a policy given as JSON. `prefix` is put before field names in errors. */
+/** Parses a policy given as JSON or by the name of a preset. `prefix` is put before field names in errors. */
 export function givenPolicy(text: string | undefined, prefix: string): GivenPolicy {
   if (text === undefined) return {};
   const json = parseJson(text);
@@ -22,7 +25,17 @@ export function givenPolicy(text: string | undefined, prefix: string): GivenPoli
   return { refusal: { code: 'invalid_retry_policy', fields } };
 }
 
+/** The source text of a policy for the API, which checks it: a JSON object, or the name of a preset as JSON text. */
+export function policyOf(text: string): string {
+  if (isPresetName(text)) return JSON.stringify(text);
+  if (WORD.test(text)) throw new InvalidArgumentError(`${unknownPreset(text)}.`);
+  return jsonObjectOf(text);
+}
+
+const WORD = /^[A-Za-z][\w-]*$/;
+
 function parseJson(text: string): { ok: true; value: unknown } | { ok: false; message: string } {
+  if (WORD.test(text)) return { ok: true, value: text };
   try {
     return { ok: true, value: JSON.parse(text) };
   } catch (error) {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS, OVERDUE_AFTER_SECONDS } from '../domain/delivery/lease.ts';
+import { WHOLE_POLICY } from '../domain/retry/policy-limits.ts';
 import { completePolicySchema } from '../domain/retry/policy.ts';
 import { parseDefaultRetryPolicy } from '../domain/retry/policy-schema.ts';
 import { parsePortRange } from '../domain/subscription/subscriber-url.ts';
@@ -25,16 +26,18 @@ import {
 
 const jsonObject = z.preprocess(valueOf, z.record(z.string(), z.unknown(), 'must be a JSON object'));
 
-const partialPolicy = jsonObject
+const policyOrPreset = z
+  .preprocess(valueOf, z.unknown())
   .transform((given, context) => {
     const parsed = parseDefaultRetryPolicy(given);
     if (parsed.ok) return parsed.policy;
     for (const { field, message } of parsed.fields) {
-      context.issues.push({ code: 'custom', path: [field], message, input: given });
+      const path = field === WHOLE_POLICY ? [] : [field];
+      context.issues.push({ code: 'custom', path, message, input: given });
     }
     return z.NEVER;
   })
-  .describe('a [retry policy](retry-policy.md), JSON; missing fields take their defaults');
+  .describe('a [retry policy](retry-policy.md), JSON, or a [preset](retry-policy.md#presets)');
 
 /** A single port may be a number. */
 function portsOf(given: unknown): unknown {
@@ -87,7 +90,7 @@ export const functionSettings = {
     functions: ['dispatch', 'deliver'],
   },
   defaultRetryPolicy: {
-    rule: partialPolicy,
+    rule: policyOrPreset,
     default: {},
     unset: 'as in [retry-policy.md](retry-policy.md)',
     description: 'Retry policy for subscriptions and queues without one; also completes partial policies.',

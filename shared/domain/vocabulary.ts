@@ -167,6 +167,10 @@ export type BackoffFunction = (typeof BACKOFF_FUNCTIONS)[number];
 export const JITTERS = ['none', 'full', 'equal'] as const;
 export type Jitter = (typeof JITTERS)[number];
 
+/** Names of complete policies (retry/presets.ts). */
+export const POLICY_PRESETS = ['quick', 'default', 'standard-webhooks', 'patient'] as const;
+export type PresetName = (typeof POLICY_PRESETS)[number];
+
 /** Source of the policy in force. */
 export const POLICY_SOURCES = ['subscription', 'queue', 'defaults'] as const;
 export type PolicySource = (typeof POLICY_SOURCES)[number];

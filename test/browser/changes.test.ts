@@ -114,6 +114,11 @@ inBrowser('an operator in the console', () => {
     expect(await axeViolations(page)).toEqual([]);
     await wrong.fill('300');
     await page.getByText('"maximum_delay": 300').waitFor();
+    const preset = page.getByLabel('Preset');
+    expect(await preset.inputValue()).toBe('');
+    await preset.selectOption('patient');
+    expect(await page.locator('[data-sum="requests"]').textContent()).toBe('37');
+    expect(await preset.inputValue()).toBe('patient');
     await close();
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { RETRY_POLICY_PRESETS } from '../../shared/domain/retry/presets.ts';
 import { parseSettings, SettingsError } from '../../infra/settings.ts';
 
 const problemsWith = (given: Record<string, unknown>): readonly string[] => {
@@ -170,6 +171,16 @@ describe('settings', () => {
     ['logLevel', 'error'],
   ])('%s can be %j', (key, value) => {
     expect(parseSettings({ [key]: value })).toMatchObject({ [key]: value });
+  });
+
+  it('can name a preset as the default retry policy', () => {
+    expect(parseSettings({ defaultRetryPolicy: 'patient' }).defaultRetryPolicy).toEqual(
+      RETRY_POLICY_PRESETS.patient,
+    );
+    expect(problemsWith({ defaultRetryPolicy: 'patiant' })).toEqual([
+      'defaultRetryPolicy must be an object or the name of a preset. There is no preset patiant. ' +
+        'Presets: quick, default, standard-webhooks, patient',
+    ]);
   });
 
   it('name the invalid field of a default retry policy', () => {

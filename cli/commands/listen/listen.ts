@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { jsonObjectOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
+import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment } from '../../options/deployment-options.ts';
+import { policyOf } from '../../options/retry-policy.ts';
 import { durationOf } from '../../options/time.ts';
 import type { Terminal } from '../../terminal.ts';
 import { answerScriptOf, SCRIPT_FORM } from './answer-script.ts';
@@ -37,7 +38,7 @@ export function addListen(command: Command, terminal: Terminal): void {
     )
     .option('--subscribe <QUEUE>', 'subscribe to this queue while running', queueOf)
     .option('--url <URL>', 'public URL of this receiver, for --subscribe')
-    .option('--policy <JSON>', 'retry policy, for --subscribe', jsonObjectOf)
+    .option('--policy <POLICY>', 'retry policy, as JSON or a preset; for --subscribe', policyOf)
     .option('--count <N>', 'stop after this number of requests', wholeNumberOf(1))
     .option('--for <DURATION>', 'stop after this long: seconds, or 30m, 1h', durationOf)
     .action(async (options: ListenOptions) => {

@@ -49,7 +49,7 @@ export function addPlanOptions(command: Command): Command {
       durationOf,
       60,
     )
-    .option('--policy <JSON>', 'retry policy; missing fields come from the defaults')
+    .option('--policy <POLICY>', 'retry policy, as JSON or a preset; missing fields come from the defaults')
     .option('--scheduler-threshold <SECONDS>', 'the setting schedulerThreshold', wholeNumberOf(0, 900), 90)
     .option('--payload-bytes <B>', 'size of a message in bytes', wholeNumberOf(1, MEBIBYTE), 1024)
     .option(

@@ -4,21 +4,43 @@ import {
   policyInForce,
   type PolicyInForce,
 } from '../../../shared/domain/retry/policy.ts';
-import { retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
+import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
+import { meanSeconds, retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
+import { POLICY_PRESETS, type PresetName } from '../../../shared/domain/vocabulary.ts';
 import { givenPolicy, type GivenPolicy, type PolicyRefusal } from '../../options/retry-policy.ts';
+import { type Column, tableLines } from '../../output/table.ts';
+import { inWords } from '../../output/time-text.ts';
 import type { Terminal } from '../../terminal.ts';
 import { describeSchedule } from './schedule-table.ts';
 
 type PreviewOptions = { policy?: string; queuePolicy?: string; json?: true };
 
-const HELP = `
-Both options take JSON. Missing fields come from the defaults; {} is a valid
-policy.
+const COLUMNS: readonly Column[] = [
+  { head: 'Preset' },
+  { head: 'Attempts', align: 'right' },
+  { head: 'At most', align: 'right' },
+  { head: 'On average', align: 'right' },
+];
 
-Example:
+const HELP = `
+Both options take JSON or the name of a preset. Missing fields come from the
+defaults; {} is a valid policy.
+
+${tableLines(COLUMNS, POLICY_PRESETS.map(presetRow)).join('\n')}
+
+Without the time of the attempts. Jitter shortens the average.
+
+Examples:
+  $ npm run -s posthaste -- policy preview --policy patient
   $ npm run -s posthaste -- policy preview --policy '{"maximum_delay": 60, "backoff_retries": 12}'
 
 Exit status: 0, or 2 if a policy is invalid.`;
+
+function presetRow(name: PresetName): string[] {
+  const policy = RETRY_POLICY_PRESETS[name];
+  const attempts = retrySchedule(policy).length + 1;
+  return [name, String(attempts), inWords(totalSeconds(policy)), inWords(meanSeconds(policy))];
+}
 
 export function addPolicyCommands(policy: Command, terminal: Terminal): void {
   addPolicyPreview(policy, terminal);
@@ -29,8 +51,8 @@ function addPolicyPreview(policy: Command, terminal: Terminal): void {
   policy
     .command('preview')
     .description('Show the retry schedule of a policy.')
-    .option('--policy <JSON>', '_retry_policy of the subscription')
-    .option('--queue-policy <JSON>', '_retry_policy of the queue')
+    .option('--policy <POLICY>', '_retry_policy of the subscription')
+    .option('--queue-policy <POLICY>', '_retry_policy of the queue')
     .option('--json', 'print JSON: source, policy, retries, totalSeconds')
     .addHelpText('after', HELP)
     .action((options: PreviewOptions) => {

@@ -1,6 +1,11 @@
 import type { Mechanism, Jitter } from '../../../shared/domain/vocabulary.ts';
 import type { PolicyInForce } from '../../../shared/domain/retry/policy.ts';
-import { type Retry, retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
+import {
+  meanSeconds,
+  type Retry,
+  retrySchedule,
+  totalSeconds,
+} from '../../../shared/domain/retry/schedule.ts';
 import { planWakeUp } from '../../../shared/domain/retry/wake-up-plan.ts';
 import { inWords } from '../../output/time-text.ts';
 import { tableLines, type Column } from '../../output/table.ts';
@@ -39,7 +44,9 @@ export function describeSchedule({ source, policy }: PolicyInForce, overridden: 
     ...(retries.length === 0 ? [] : [MECHANISMS_NOTE]),
     ...(policy.jitter === 'none'
       ? []
-      : [`Jitter (${policy.jitter}): a retry waits ${JITTERS[policy.jitter]}.`]),
+      : [
+          `Jitter (${policy.jitter}): a retry waits ${JITTERS[policy.jitter]}; in total ${inWords(meanSeconds(policy))} on average.`,
+        ]),
     ...(policy.retry_on_status.length === 0
       ? []
       : [`Also retried, besides 5xx, timeouts and connection errors: ${policy.retry_on_status.join(', ')}.`]),

@@ -6,6 +6,7 @@ import { Problem } from '../../../local/install/problem.mjs';
 import { jsonObjectOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { withMembers } from '../../options/json-text.ts';
+import { policyOf } from '../../options/retry-policy.ts';
 import type { Terminal } from '../../terminal.ts';
 
 type Options = DeploymentOptions & { metadata?: string; policy?: string };
@@ -17,7 +18,11 @@ export function addQueueCreate(queue: Command, terminal: Terminal): void {
     .description('Create a queue. Fails if it exists.')
     .argument('<queue>', 'name of the queue', queueOf)
     .option('--metadata <JSON>', 'metadata, as a JSON object', jsonObjectOf)
-    .option('--policy <JSON>', 'retry policy (_retry_policy in the metadata)', jsonObjectOf)
+    .option(
+      '--policy <POLICY>',
+      'retry policy, as JSON or a preset (_retry_policy in the metadata)',
+      policyOf,
+    )
     .action(async (name: string, { metadata = '{}', policy, ...options }: Options) => {
       const api = await openApiToWrite(options, terminal);
       // PUT would replace the metadata of an existing queue.
@@ -32,6 +37,7 @@ export function addQueueCreate(queue: Command, terminal: Terminal): void {
     json: 'queue',
     examples: [
       'queue create orders',
+      'queue create orders --policy patient',
       `queue create orders --policy '{"maximum_delay": 60, "backoff_retries": 12}'`,
     ],
   });

@@ -1,9 +1,10 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { openApiToWrite } from '../../api/api-client.ts';
 import { patchQueue } from '../../api/queues.ts';
-import { collect, jsonObjectOf, jsonOf, queueOf } from '../../options/arguments.ts';
+import { collect, jsonOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
+import { policyOf } from '../../options/retry-policy.ts';
 import { printableJson } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -27,7 +28,7 @@ export function addQueueSet(queue: Command, terminal: Terminal): void {
     .command('set')
     .description('Change the given metadata of a queue, and keep the rest.')
     .argument('<queue>', 'name of the queue', queueOf)
-    .option('--policy <JSON>', 'retry policy', jsonObjectOf)
+    .option('--policy <POLICY>', 'retry policy, as JSON or a preset', policyOf)
     .option('--set <KEY=JSON>', 'set a metadata key; repeatable', collect(memberOf))
     .option('--unset <KEY>', 'remove a metadata key; repeatable', collect(String))
     .action(async (name: string, options: Options) => {

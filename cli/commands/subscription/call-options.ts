@@ -1,6 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { MIN_PER_SECOND, MAX_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import { collect, jsonObjectOf, wholeNumberOf } from '../../options/arguments.ts';
+import { policyOf } from '../../options/retry-policy.ts';
 import { durationOf } from '../../options/time.ts';
 import { textOf, withMembers } from '../../options/json-text.ts';
 
@@ -19,7 +20,7 @@ export type CallOptions = {
 
 export function addCallOptions(command: Command): Command {
   return command
-    .option('--policy <JSON>', 'retry policy (_retry_policy)', jsonObjectOf)
+    .option('--policy <POLICY>', 'retry policy, as JSON or a preset (_retry_policy)', policyOf)
     .option('--header <NAME: VALUE>', 'add this header to each request; repeatable', collect(headerOf))
     .option('--post-data <TEXT>', 'request body; "$zaqar_message$" in it is replaced by the message')
     .option('--raw', 'send only the data, without the envelope')

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import jsonPatch from 'fast-json-patch';
 import type { FieldError } from '../../../shared/domain/errors.ts';
 import { RETAIN_MESSAGES } from '../../../shared/domain/message/body.ts';
-import { retryPolicySchema } from '../../../shared/domain/retry/policy-schema.ts';
+import { policyOrPresetSchema, retryPolicySchema } from '../../../shared/domain/retry/policy-schema.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { CONFIRM_SUBSCRIPTIONS } from '../../../shared/domain/subscription/confirmation.ts';
 import { RETAINED_MESSAGES } from '../../../shared/domain/vocabulary.ts';
@@ -60,6 +60,11 @@ export const queueMetadataSchema = z.looseObject({
   ...ruledMembersSchema.shape,
 });
 
+/** For the OpenAPI document: metadata as given, in which a preset may name the policy. */
+export const describedMetadata = queueMetadataSchema.extend({
+  _retry_policy: policyOrPresetSchema.exactOptional(),
+});
+
 /**
  * Parses a queue's metadata and the members that have a meaning.
  * @throws RefusedRequest naming the member
@@ -75,7 +80,9 @@ export function parseQueueFields(
   }
   parseWith(ruledMembersSchema, metadata);
   if (given === undefined) return { metadata };
-  return { metadata, retryPolicy: retryPolicyAt('_retry_policy', given, defaults) };
+  const retryPolicy = retryPolicyAt('_retry_policy', given, defaults);
+  const isPreset = typeof given === 'string';
+  return { metadata: isPreset ? { ...metadata, _retry_policy: retryPolicy } : metadata, retryPolicy };
 }
 
 /**

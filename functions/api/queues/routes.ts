@@ -13,6 +13,7 @@ import {
   applyPatch,
   parseQueueFields,
   checkMetadata,
+  describedMetadata,
   queueMetadataSchema,
   parseQueuePatch,
   queuePatchSchema,
@@ -73,7 +74,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       id: 'putQueue',
       tag: 'queues',
       summary: 'Creates a queue, or replaces its metadata',
-      body: optionalJsonBody(queueMetadataSchema),
+      body: optionalJsonBody(describedMetadata),
       answers: {
         201: withLocation(noBody('The queue is created.')),
         204: withLocation(noBody('The queue existed; its metadata is replaced.')),

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS } from '../../../shared/domain/delivery/lease.ts';
 import { RESERVED_HEADERS, ZAQAR_MESSAGE } from '../../../shared/domain/delivery/webhook-request.ts';
-import { retryPolicySchema } from '../../../shared/domain/retry/policy-schema.ts';
+import { policyOrPresetSchema } from '../../../shared/domain/retry/policy-schema.ts';
 import { comparisons, scalar } from '../../../shared/domain/subscription/content-filter-comparisons.ts';
 import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
 import { MIN_PER_SECOND, MAX_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
@@ -119,7 +119,7 @@ export const contentFilterSchema: z.ZodType = z
 
 /** For the OpenAPI document: the options including the parts that the routes validate separately. */
 export const describedOptions = optionsSchema.extend({
-  _retry_policy: retryPolicySchema.exactOptional(),
+  _retry_policy: policyOrPresetSchema.exactOptional(),
   post_headers: postHeaderRecord.exactOptional(),
   filter: contentFilterSchema.exactOptional(),
 });

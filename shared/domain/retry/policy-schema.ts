@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { JITTERS, BACKOFF_FUNCTIONS } from '../vocabulary.ts';
+import { JITTERS, BACKOFF_FUNCTIONS, POLICY_PRESETS } from '../vocabulary.ts';
 import type { FieldError } from '../errors.ts';
 import { limitErrors, MAXIMUM_DELAY_LIMIT_SECONDS, WHOLE_POLICY } from './policy-limits.ts';
 import {
@@ -8,6 +8,7 @@ import {
   type PartialRetryPolicy,
   type RetryPolicy,
 } from './policy.ts';
+import { isPresetName, RETRY_POLICY_PRESETS, unknownPreset } from './presets.ts';
 
 /** Not `z.int`, which rejects unsafe integers: those are reported as exceeding the limits of the whole policy. */
 function integer(rule: string, minimum: number) {
@@ -50,13 +51,21 @@ const RULES = {
     .exactOptional(),
 } satisfies Record<keyof RetryPolicy, z.ZodType>;
 
+const POLICY_RULE = 'must be an object or the name of a preset';
+
 /** A user's policy, checked field by field; `parseRetryPolicy` also checks it as a whole. */
-export const retryPolicySchema = z.strictObject(RULES, 'must be an object');
+export const retryPolicySchema = z.strictObject(RULES, POLICY_RULE);
+
+/** For the OpenAPI document: what `parseRetryPolicy` accepts. */
+export const policyOrPresetSchema = z.union([
+  z.enum(POLICY_PRESETS).meta({ description: 'A preset, stored as the full policy.' }),
+  retryPolicySchema,
+]);
 
 type Refused = { ok: false; fields: FieldError[] };
 
 /**
- * Checks a user's policy field by field, then as a whole after completing it from the defaults
+ * Checks a user's policy, or expands the name of a preset. A policy is checked field by field, then as a whole after completing it from the defaults
  * (docs/retry-policy.md#which-policy-is-in-force). Reports each wrong field once, in field order; errors about the whole
  * policy come last, as `_retry_policy`.
  */
@@ -64,12 +73,18 @@ export function parseRetryPolicy(
   input: unknown,
   defaults: RetryPolicy = DEFAULT_RETRY_POLICY,
 ): { ok: true; policy: PartialRetryPolicy } | Refused {
+  if (typeof input === 'string') return parsePreset(input);
   const parsed = retryPolicySchema.safeParse(input);
   const wrong = parsed.success ? [] : fieldErrorsOf(parsed.error);
   const names = new Set(wrong.map(({ field }) => field));
   const right = parsed.success ? parsed.data : rightFieldsOf(input, names);
   const fields = [...wrong, ...limitErrors(right, defaults, names)];
   return fields.length === 0 ? { ok: true, policy: right } : { ok: false, fields };
+}
+
+function parsePreset(name: string): { ok: true; policy: RetryPolicy } | Refused {
+  if (isPresetName(name)) return { ok: true, policy: RETRY_POLICY_PRESETS[name] };
+  return { ok: false, fields: [{ field: WHOLE_POLICY, message: `${POLICY_RULE}. ${unknownPreset(name)}` }] };
 }
 
 /** Parses the deployment's default policy; missing fields come from `DEFAULT_RETRY_POLICY`. */

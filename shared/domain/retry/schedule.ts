@@ -1,4 +1,4 @@
-import type { Phase, BackoffFunction } from '../vocabulary.ts';
+import type { Phase, BackoffFunction, Jitter } from '../vocabulary.ts';
 import type { RetryPolicy } from './policy.ts';
 
 /** One retry of a round, numbered from 1; starts `delaySeconds` after the previous attempt ended. */
@@ -33,6 +33,14 @@ function backoffOf(policy: RetryPolicy): number[] {
 /** Sum of the delays of a round in seconds, without the attempts' durations. */
 export function totalSeconds(policy: RetryPolicy): number {
   return retrySchedule(policy).reduce((total, { delaySeconds }) => total + delaySeconds, 0);
+}
+
+/** The share of a delay that a retry waits on average (`jitteredDelay`). */
+const MEAN_SHARES: Record<Jitter, number> = { none: 1, full: 0.5, equal: 0.75 };
+
+/** The mean of `totalSeconds` with the policy's jitter. */
+export function meanSeconds(policy: RetryPolicy): number {
+  return totalSeconds(policy) * MEAN_SHARES[policy.jitter];
 }
 
 /**

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
 import { apiUnderTest, faultOf } from './api-under-test.ts';
 
 const PATH = '/v2/queues/orders';
@@ -98,6 +99,11 @@ describe('PATCH /v2/queues/{queue}', () => {
     const { call, registry } = await withQueue();
     await call('PATCH', PATH, [{ op: 'add', path: '/metadata/_retry_policy', value: { minimum_delay: 7 } }]);
     expect((await registry.findQueue('orders'))?.retryPolicy).toEqual({ minimum_delay: 7 });
+    const { body } = await call('PATCH', PATH, [
+      { op: 'replace', path: '/metadata/_retry_policy', value: 'quick' },
+    ]);
+    expect(body).toMatchObject({ _retry_policy: RETRY_POLICY_PRESETS.quick });
+    expect((await registry.findQueue('orders'))?.retryPolicy).toEqual(RETRY_POLICY_PRESETS.quick);
     await call('PATCH', PATH, [{ op: 'remove', path: '/metadata/_retry_policy' }]);
     expect(await registry.findQueue('orders')).not.toHaveProperty('retryPolicy');
   });

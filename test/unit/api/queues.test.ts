@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { QueueBeingDeletedError } from '../../../shared/ports/subscriptions.ts';
 import { createApi } from '../../../functions/api/app.ts';
+import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
 import { apiUnderTest, CALLER, faultOf, NOON, PUBLIC_URL } from './api-under-test.ts';
 
 const POLICY = { minimum_delay: 10, maximum_delay: 60 };
@@ -65,6 +66,15 @@ describe('PUT /v2/queues/{queue}', () => {
     });
   });
 
+  it('stores and shows the full policy in place of the name of a preset', async () => {
+    const { call, registry } = apiUnderTest();
+    const { patient } = RETRY_POLICY_PRESETS;
+    const metadata = { team: 'red', _retry_policy: patient };
+    await call('PUT', '/v2/queues/orders', { team: 'red', _retry_policy: 'patient' });
+    expect(await registry.findQueue('orders')).toMatchObject({ metadata, retryPolicy: patient });
+    expect((await call('GET', '/v2/queues/orders')).body).toEqual(metadata);
+  });
+
   it('accepts an empty policy, which means all defaults', async () => {
     const { call, registry } = apiUnderTest();
     await call('PUT', '/v2/queues/orders', { _retry_policy: {} });
@@ -112,7 +122,7 @@ describe('PUT /v2/queues/{queue} refuses', () => {
   });
 
   it.each([
-    ['text', 'often', '_retry_policy'],
+    ['a preset that does not exist', 'often', '_retry_policy'],
     ['null', null, '_retry_policy'],
     ['a list', [], '_retry_policy'],
     ['an unknown key', { retries: 3 }, '_retry_policy.retries'],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
 import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
 
 const HOOK = 'https://hooks.example/orders';
@@ -56,6 +57,18 @@ describe('POST /v2/queues/{queue}/subscriptions', () => {
       options: {},
       createdAt: NOON,
       secrets: [{ sealed: 'sealed-1' }],
+    });
+  });
+
+  it('stores and shows the full policy in place of the name of a preset', async () => {
+    const { call, registry } = apiUnderTest();
+    const options = { _retry_policy: RETRY_POLICY_PRESETS['standard-webhooks'] };
+    await call('POST', PATH, { subscriber: HOOK, options: { _retry_policy: 'standard-webhooks' } });
+    expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({ options });
+    expect((await call('GET', `${PATH}/id-1`)).body).toMatchObject({ options });
+    expect(await call('PATCH', `${PATH}/id-1`, { options: { _retry_policy: 'patiant' } })).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_retry_policy', 'options._retry_policy'),
     });
   });
 

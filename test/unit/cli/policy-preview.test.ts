@@ -4,6 +4,8 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
+import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
+import { POLICY_PRESETS } from '../../../shared/domain/vocabulary.ts';
 import { posthaste } from './run-command.ts';
 
 const PROJECT = path.resolve(import.meta.dirname, '../../..');
@@ -99,6 +101,34 @@ describe('posthaste policy preview', () => {
     expect(stdout).toContain("the queue's, from --queue-policy, which overrides the subscription's");
     expect(stdout).toContain('Jitter (equal)');
     expect(stdout).toContain('408, 429');
+  });
+
+  it('takes the name of a preset, and says which presets there are', async () => {
+    const { stdout } = await preview('--json', '--policy', 'patient', '--queue-policy', 'quick');
+    expect(JSON.parse(stdout)).toMatchObject({
+      source: 'subscription',
+      policy: RETRY_POLICY_PRESETS.patient,
+    });
+    const refused = await preview('--policy', 'patiant');
+    expect({ status: refused.status, stderr: refused.stderr }).toEqual({
+      status: 2,
+      stderr:
+        'The retry policy is invalid:\n  _retry_policy must be an object or the name of a preset. ' +
+        'There is no preset patiant. Presets: quick, default, standard-webhooks, patient\n',
+    });
+  });
+
+  it('lists the presets in its help as docs/retry-policy.md does, and as they preview', async () => {
+    const docs = await readFile(path.join(PROJECT, 'docs/retry-policy.md'), 'utf8');
+    const { stdout: help } = await preview('--help');
+    for (const name of POLICY_PRESETS) {
+      const row = new RegExp(`^\\| \`${name}\` +\\|(.+)$`, 'm').exec(docs)?.[1] ?? '';
+      const [attempts = '', most = '', mean = ''] = row.split('|').map((cell) => cell.trim());
+      expect(help.replaceAll(/ +/g, ' ')).toContain(`${name} ${attempts} ${most} ${mean}\n`);
+      const { stdout } = await preview('--policy', name);
+      expect(stdout).toContain(`${Number(attempts) - 1} retries over ${most}.`);
+      expect(stdout.includes(`${mean} on average`)).toBe(mean !== most);
+    }
   });
 
   it('prints no table if there is no retry', async () => {

@@ -135,6 +135,17 @@ describe('posthaste queue', () => {
     });
   });
 
+  it('sends the name of a preset, which the API expands', async () => {
+    const api = await stubApi({ 'PUT /v2/queues/orders': () => ({ status: 201, body: '' }) });
+    await api.run(['queue', 'create', 'orders', '--policy', 'patient']);
+    expect(api.requests.at(-1)?.body).toBe('{"_retry_policy":"patient"}');
+    const { status, stderr } = await api.run(['queue', 'create', 'orders', '--policy', 'patiant']);
+    expect(status).toBe(2);
+    expect(stderr).toContain(
+      'There is no preset patiant. Presets: quick, default, standard-webhooks, patient.',
+    );
+  });
+
   it('does not replace an existing queue', async () => {
     const api = await stubApi({ 'GET /v2/queues/orders': () => json({}) });
     const { status, stderr } = await api.run(['queue', 'create', 'orders']);

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { BACKOFF_FUNCTIONS } from '../../../shared/domain/vocabulary.ts';
+import { BACKOFF_FUNCTIONS, POLICY_PRESETS } from '../../../shared/domain/vocabulary.ts';
 import {
   draftOf,
   EMPTY_DRAFT,
   faultsOf,
+  presetOf,
   validateDraft,
   SNS_EXAMPLE,
   type Draft,
@@ -11,6 +12,7 @@ import {
 import { delaysOf, runningTotal } from '../../../console/src/pages/designer/schedule-series.ts';
 import { backoffDelays } from '../../../shared/domain/retry/schedule.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
+import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
 
 const validated = (fields: Partial<Draft>) => validateDraft({ ...EMPTY_DRAFT, ...fields });
 
@@ -67,6 +69,18 @@ describe('a policy draft', () => {
       'jitter',
       '_retry_policy',
     ]);
+  });
+});
+
+describe('a preset', () => {
+  it.each(POLICY_PRESETS)('makes a draft that is recognised again: %s', (name) => {
+    const validation = validateDraft(draftOf(RETRY_POLICY_PRESETS[name]));
+    expect(validation).toMatchObject({ ok: true, complete: RETRY_POLICY_PRESETS[name] });
+    expect(validation.ok && presetOf(validation.complete)).toBe(name);
+  });
+
+  it('is not recognised once a field differs', () => {
+    expect(presetOf({ ...RETRY_POLICY_PRESETS.patient, jitter: 'full' })).toBeUndefined();
   });
 });
 

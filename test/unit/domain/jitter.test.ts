@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jitteredDelay } from '../../../shared/domain/retry/next-attempt.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
+import { meanSeconds } from '../../../shared/domain/retry/schedule.ts';
 import type { Jitter } from '../../../shared/domain/vocabulary.ts';
 
 describe('jitter', () => {
@@ -42,5 +44,15 @@ describe('jitter', () => {
     // Expected value 1,000, standard deviation 30.
     for (const count of tenths) expect(Math.abs(count - 1000)).toBeLessThan(150);
     expect(tenths).toHaveLength(10);
+  });
+
+  it.each<[Jitter, number]>([
+    ['none', 1],
+    ['full', 0.5],
+    ['equal', 0.75],
+  ])('of kind %s has the mean that a schedule shows', (jitter, share) => {
+    expect(meanSeconds({ ...DEFAULT_RETRY_POLICY, jitter })).toBe(280 * share);
+    const drawn = Array.from({ length: 2000 }, (_, n) => jitteredDelay(1, jitter, `delivery-${n}`));
+    expect(drawn.reduce((sum, delay) => sum + delay, 0) / drawn.length).toBeCloseTo(share, 1);
   });
 });

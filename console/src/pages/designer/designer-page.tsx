@@ -1,5 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
+import { isPresetName, RETRY_POLICY_PRESETS } from '../../../../shared/domain/retry/presets.ts';
+import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/vocabulary.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { Failure, Notice } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
@@ -7,7 +9,15 @@ import { Section } from '../../parts/section.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import type { Query } from '../../route.ts';
 import { ApplyPolicy } from './apply-policy.tsx';
-import { EMPTY_DRAFT, faultsOf, SNS_EXAMPLE, type Draft, type Validation } from './draft.ts';
+import {
+  draftOf,
+  EMPTY_DRAFT,
+  faultsOf,
+  presetOf,
+  SNS_EXAMPLE,
+  type Draft,
+  type Validation,
+} from './draft.ts';
 import { PolicyControls } from './policy-controls.tsx';
 import { ScheduleCharts } from './schedule-charts.tsx';
 import { ScheduleSum } from './schedule-sum.tsx';
@@ -25,8 +35,14 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
   return (
     <>
       <PageHeading title="Policy designer">
-        <PresetButton text="Example: 10 retries, 5 to 260 s" draft={SNS_EXAMPLE} onBegin={change} />
-        <PresetButton text="Reset to the defaults" draft={EMPTY_DRAFT} onBegin={change} />
+        <PresetChoice
+          chosen={validation.ok ? presetOf(validation.complete) : undefined}
+          onChoose={(name) => {
+            change(draftOf(RETRY_POLICY_PRESETS[name]));
+          }}
+        />
+        <DraftButton text="Example: 10 retries, 5 to 260 s" draft={SNS_EXAMPLE} onBegin={change} />
+        <DraftButton text="Reset to the defaults" draft={EMPTY_DRAFT} onBegin={change} />
       </PageHeading>
       {loading.state === 'failed' ? <Failure of={loading.failure} /> : null}
       <PolicyControls
@@ -65,7 +81,36 @@ function jsonOf(validation: Validation): string {
   return validation.ok ? JSON.stringify({ _retry_policy: validation.policy }, null, 2) : '–';
 }
 
-function PresetButton({
+function PresetChoice({
+  chosen,
+  onChoose,
+}: {
+  chosen: PresetName | undefined;
+  onChoose: (name: PresetName) => void;
+}): JSX.Element {
+  return (
+    <label>
+      <span class="unseen">Preset</span>
+      <select
+        value={chosen ?? ''}
+        onChange={({ currentTarget: { value } }) => {
+          if (isPresetName(value)) onChoose(value);
+        }}
+      >
+        <option value="" disabled>
+          Preset: none
+        </option>
+        {POLICY_PRESETS.map((name) => (
+          <option key={name} value={name}>
+            Preset: {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function DraftButton({
   text,
   draft,
   onBegin,

@@ -5,6 +5,8 @@ import {
   type PartialRetryPolicy,
   type RetryPolicy,
 } from '../../../../shared/domain/retry/policy.ts';
+import { RETRY_POLICY_PRESETS } from '../../../../shared/domain/retry/presets.ts';
+import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/vocabulary.ts';
 
 /** The texts in the controls. An empty one means the default. */
 export type Draft = Readonly<Record<keyof RetryPolicy, string>>;
@@ -45,6 +47,16 @@ export function draftOf(policy: PartialRetryPolicy): Draft {
       ]),
     ),
   };
+}
+
+/** The preset with the same effect. */
+export function presetOf(policy: RetryPolicy): PresetName | undefined {
+  const text = textOf(policy);
+  return POLICY_PRESETS.find((name) => textOf(RETRY_POLICY_PRESETS[name]) === text);
+}
+
+function textOf(policy: RetryPolicy): string {
+  return JSON.stringify({ ...EMPTY_DRAFT, ...policy });
 }
 
 /** A valid policy as given and with its defaults, or the errors by field. */
