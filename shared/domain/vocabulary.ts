@@ -119,15 +119,11 @@ export type SendRefusal =
   /** First attempts are still to come, and one of them may be for this subscription. */
   | 'unfinished';
 
-/** Why a delivery cannot be cancelled manually. */
-export type CancelRefusal =
-  | 'no_such_delivery'
-  /** It has ended. */
-  | 'over'
-  /** It has no record yet, and filters may exclude the message from this subscription. */
-  | 'not_begun'
-  /** Concurrent writes kept changing it. */
-  | 'contended';
+/**
+ * Why a delivery cannot be cancelled manually. `over`: it has ended. `not_begun`: it has no record yet, and filters
+ * may exclude the message from this subscription. `contended`: concurrent writes kept changing it.
+ */
+export type CancelRefusal = 'no_such_delivery' | 'over' | 'not_begun' | 'contended';
 
 /** Why deliver ignores a job or wake-up. `stale`: its attempt number does not match the record. */
 export type DroppedReason = 'no_record' | 'finished' | 'stale' | 'in_flight';
@@ -186,12 +182,7 @@ export type RetainedMessages = (typeof RETAINED_MESSAGES)[number];
  * subscription; `not_sent_yet`: it matches, and its first attempt has not begun.
  */
 export const EXPLAIN_VERDICTS = [
-  'delivered',
-  'retrying',
-  'pending',
-  'rejected',
-  'exhausted',
-  'cancelled',
+  ...STATUSES,
   'rate_limited',
   'filtered',
   'unconfirmed',
@@ -215,10 +206,7 @@ export const STATISTICS_COUNTS = [
   'attempts',
   'attemptsFailed',
   'attemptsRejected',
-  'delivered',
-  'exhausted',
-  'rejected',
-  'cancelled',
+  ...TERMINAL_STATUSES,
 ] as const;
 export type StatisticsCount = (typeof STATISTICS_COUNTS)[number];
 
