@@ -6,6 +6,7 @@ import { deliverySummary, deliverySummarySchema } from './delivery-summary.ts';
 /** What became of a message for one subscription. */
 export const explainedSchema = z.object({
   subscriptionId: z.string(),
+  name: z.string().exactOptional(),
   /** Its URL; absent once a deleted subscription is removed. */
   subscriber: z.string().exactOptional(),
   verdict: z.enum(EXPLAIN_VERDICTS),
@@ -26,6 +27,7 @@ export function explainedView({
 }: ExplainedSubscription): z.infer<typeof explainedSchema> {
   return {
     ...explained,
+    ...(subscription?.name === undefined ? {} : { name: subscription.name }),
     ...(subscription === undefined ? {} : { subscriber: subscription.subscriber }),
     ...(delivery === undefined ? {} : { delivery: deliverySummary(delivery) }),
   };

@@ -53,7 +53,7 @@ const verdicts = async (query = ''): Promise<Record<string, string>[]> => {
 
 describe('GET …/messages/{message}/explain', () => {
   it('explains each subscription of the queue, and a removed one that has a delivery', async () => {
-    await subscribe('got-it');
+    await subscribe('got-it', { name: 'Billing' });
     await subscribe('large-only', { options: { filter: { order: { total: [{ numeric: ['>', 100] }] } } } });
     await subscribe('newcomer', { createdAt: NOON + 1 });
     await subscribe('paid-only', { options: { event_types: ['order.paid'] } });
@@ -67,6 +67,7 @@ describe('GET …/messages/{message}/explain', () => {
     expect(subscriptions).toMatchObject([
       {
         subscriptionId: 'got-it',
+        name: 'Billing',
         subscriber: 'https://got-it.test/',
         verdict: 'delivered',
         certain: true,
