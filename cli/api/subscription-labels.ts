@@ -6,13 +6,16 @@ import { listSubscriptions, showSubscription } from './subscriptions.ts';
 export type SubscriptionLabels = {
   /** Looks up the subscriptions that are not known yet. */
   load: (ids: readonly string[]) => Promise<void>;
-  /** The name or URL of a loaded subscription; empty if it could not be read. */
+  /** The name or URL of a loaded subscription, cut to the width of a table; empty if it could not be read. */
   of: (id: string) => string;
 };
 
 /** One page. Queues with more subscriptions need a request for each further one. */
 const MOST_LISTED = 100;
 const SIDE_BY_SIDE = 8;
+
+/** Enough of a URL to tell subscribers apart, so that rows stay on one line. */
+const LABEL_LENGTH = 40;
 
 /** Names or URLs of a queue's subscriptions, for tables. */
 export function subscriptionLabels(api: ApiClient, queue: string): SubscriptionLabels {
@@ -41,6 +44,9 @@ export function subscriptionLabels(api: ApiClient, queue: string): SubscriptionL
       for (let start = 0; start < unknown.length; start += SIDE_BY_SIDE)
         await Promise.all(unknown.slice(start, start + SIDE_BY_SIDE).map(look));
     },
-    of: (id) => labels.get(id) ?? '',
+    of: (id) => {
+      const label = labels.get(id) ?? '';
+      return label.length > LABEL_LENGTH ? `${label.slice(0, LABEL_LENGTH)}…` : label;
+    },
   };
 }

@@ -3,8 +3,9 @@ import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { TERMINAL_STATUSES } from '../../../shared/domain/vocabulary.ts';
 import { EMPTY_BOOKS, isBalanced, type Books, sumOfBooks } from '../../../shared/domain/message/books.ts';
 import { openApi } from '../../api/api-client.ts';
+import { resolveSubscription } from '../../api/find-subscription.ts';
 import { booksPages, type BooksPage } from '../../api/books.ts';
-import { idOf, queueOf } from '../../options/arguments.ts';
+import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { TIME_FORMS, timeOf, timeText } from '../../options/time.ts';
 import { progressBar, progressLine } from '../../output/progress-line.ts';
@@ -41,18 +42,19 @@ export function addBooks(command: Command, terminal: Terminal): void {
       timeOf,
     )
     .option('--until <TIME>', 'count messages accepted before this time (default: now)', timeOf)
-    .option('--subscription <ID>', 'count only the deliveries to this subscription', idOf)
+    .option('--subscription <ID>', `count only the deliveries to this one: ${SUBSCRIPTION}`, subscriptionOf)
     .option('--deleted', 'report on a deleted queue or subscription')
     .action(async (queue: string, { until = Date.now(), deleted, ...options }: Options) => {
       const since = options.since ?? until - DAY_MS;
       if (until <= since) command.error('error: --until must be after --since');
-      const { subscription } = options;
+      const api = await openApi(options, terminal);
       const window = {
         since: timeText(since),
         until: timeText(until),
-        ...(subscription !== undefined && { subscription }),
+        ...(options.subscription !== undefined && {
+          subscription: await resolveSubscription(api, queue, options.subscription),
+        }),
       };
-      const api = await openApi(options, terminal);
       const progress = progressLine(terminal.stderr, () => Date.now());
       const books = await terminal
         .untilInterrupted(async (signal) => {
@@ -74,7 +76,7 @@ export function addBooks(command: Command, terminal: Terminal): void {
     more: MORE,
     examples: [
       'books orders',
-      'books orders --subscription 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11',
+      'books orders --subscription billing',
       'books orders --since 2026-11-01T00:00:00Z --until 2026-12-01T00:00:00Z',
     ],
   });

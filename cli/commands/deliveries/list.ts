@@ -127,16 +127,12 @@ const COLUMNS = [
   { head: 'Next attempt' },
 ];
 
-/** Enough of a URL to tell subscribers apart, so that rows stay on one line. */
-const LABEL_LENGTH = 40;
-
 function rowOf(delivery: ListedDelivery, labels: SubscriptionLabels, terminal: Terminal): string[] {
   const { messageId, subscriptionId, attemptCount, lastAttempt, nextAttemptAt } = delivery;
-  const label = labels.of(subscriptionId);
   return [
     printable(messageId),
     printable(shortId(subscriptionId)),
-    printable(label.length > LABEL_LENGTH ? `${label.slice(0, LABEL_LENGTH)}…` : label),
+    printable(labels.of(subscriptionId)),
     colouredStatus(statusText(delivery), terminal),
     String(attemptCount),
     printable(String(lastAttempt?.statusCode ?? lastAttempt?.error ?? '')),

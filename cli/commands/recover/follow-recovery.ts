@@ -56,7 +56,7 @@ export async function followRecovery(
       }
     })
     .finally(progress.clear);
-  printReport(last, json, terminal);
+  await printReport(last, api, json, terminal);
   if (!isInterrupted) return exitStatusOf(last);
   const open = totalOf(last.outcomes ?? []).open.toLocaleString('en');
   terminal.printError(

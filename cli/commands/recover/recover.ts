@@ -42,7 +42,7 @@ function addRecoverStatus(recover: Command, terminal: Terminal): void {
         return;
       }
       const report = { recovery, outcomes: await readOutcomes(api, recovery) };
-      printReport(report, json, terminal);
+      await printReport(report, api, json, terminal);
       terminal.exitStatus = exitStatusOf(report);
     });
   onDeployment(command, {

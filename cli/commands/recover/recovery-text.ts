@@ -2,6 +2,9 @@ import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.
 import { timeText } from '../../../shared/wire/fields.ts';
 import { recoveryOutcomesView } from '../../../shared/wire/views/recovery-outcomes.ts';
 import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
+import type { ApiClient } from '../../api/api-request.ts';
+import { shortId } from '../../api/find-subscription.ts';
+import { subscriptionLabels, type SubscriptionLabels } from '../../api/subscription-labels.ts';
 import { clockTime } from '../../output/time-text.ts';
 import { printable } from '../../output/printable.ts';
 import { fieldLines, tableLines } from '../../output/table.ts';
@@ -14,10 +17,23 @@ export type RecoveryReport = { recovery: RecoveryView; outcomes: readonly Recove
 export const REPORT_JSON =
   'the recovery, as in the API, with its outcomes per subscription (null: not known)';
 
-export function printReport({ recovery, outcomes }: RecoveryReport, json: boolean, terminal: Terminal): void {
-  if (json) terminal.printJson({ ...recovery, outcomes: outcomes?.map(recoveryOutcomesView) ?? null });
-  else terminal.print([...recoveryLines(recovery), ...outcomeLines(outcomes)].join('\n'));
+export async function printReport(
+  { recovery, outcomes }: RecoveryReport,
+  api: ApiClient,
+  json: boolean,
+  terminal: Terminal,
+): Promise<void> {
+  if (json) {
+    terminal.printJson({ ...recovery, outcomes: outcomes?.map(recoveryOutcomesView) ?? null });
+    return;
+  }
+  const labels = subscriptionLabels(api, recovery.queue);
+  await labels.load((outcomes ?? []).slice(0, MOST_LABELS).map(({ subscriptionId }) => subscriptionId));
+  terminal.print([...recoveryLines(recovery), ...outcomeLines(outcomes, labels)].join('\n'));
 }
+
+/** Subscriptions whose name or URL is looked up: each may take a request. */
+const MOST_LABELS = 100;
 
 export function recoveryLines(recovery: RecoveryView): string[] {
   const { id, queue, since, until, subscription, status, state, skipped, updatedAt } = recovery;
@@ -43,6 +59,7 @@ const right = { align: 'right' } as const;
 
 const COLUMNS = [
   { head: 'Subscription' },
+  { head: 'Subscriber' },
   { head: 'Total', ...right },
   { head: 'Delivered', ...right },
   { head: 'Failed again', ...right },
@@ -50,16 +67,26 @@ const COLUMNS = [
   { head: 'Next attempt' },
 ];
 
-function outcomeLines(outcomes: RecoveryReport['outcomes']): string[] {
+function outcomeLines(outcomes: RecoveryReport['outcomes'], labels: SubscriptionLabels): string[] {
   if (outcomes === undefined)
     return ['', 'What became of its deliveries is not known: an earlier version of Posthaste ran it.'];
   if (outcomes.length === 0) return [];
-  return ['', ...tableLines(COLUMNS, outcomes.map(outcomeRow))];
+  return [
+    '',
+    ...tableLines(
+      COLUMNS,
+      outcomes.map((one) => outcomeRow(one, labels)),
+    ),
+  ];
 }
 
-function outcomeRow({ subscriptionId, total, delivered, failed, open, nextAttemptAt }: RecoveryOutcomes) {
+function outcomeRow(
+  { subscriptionId, total, delivered, failed, open, nextAttemptAt }: RecoveryOutcomes,
+  labels: SubscriptionLabels,
+): string[] {
   return [
-    printable(subscriptionId),
+    printable(shortId(subscriptionId)),
+    printable(labels.of(subscriptionId)),
     ...[total, delivered, failed, open].map(String),
     nextAttemptAt === undefined ? '' : clockTime(timeText(nextAttemptAt)),
   ];
