@@ -60,6 +60,18 @@ export async function startStubAws(stack: AsyncDisposableStack, { subscribers: c
   const last = { claim: {}, record: {}, chunkClaim: {}, chunkRecord: {}, headers: {} };
   let [jobs, counts]: [string[], Counts] = [[], {}];
 
+  const update = (request: DynamoRequest, asked: object): object => {
+    const { Key, UpdateExpression } = request;
+    if (!isChunk(Key)) last.record = asked;
+    else if (UpdateExpression.includes('#lease = ')) last.chunkClaim = asked;
+    else last.chunkRecord = asked;
+    const name = nameOf(Key);
+    const Attributes = updated(deliveries.get(name) ?? subscriptions.get(name) ?? Key, request);
+    if (isOver(Attributes)) deliveries.delete(name);
+    else if (deliveries.has(name) || isChunk(Attributes)) deliveries.set(name, Attributes);
+    return { Attributes };
+  };
+
   /** Conditions always hold. Indexes are empty, as nothing is overdue. Finished records are removed. */
   const dynamoAnswers: Readonly<Record<string, (request: DynamoRequest, asked: object) => object>> = {
     GetItem: ({ Key }) => ({ Item: subscriptions.get(nameOf(Key)) }),
@@ -72,17 +84,8 @@ export async function startStubAws(stack: AsyncDisposableStack, { subscribers: c
       if (put['sk']?.S?.startsWith('DELIVERY#')) deliveries.set(nameOf(put), put);
       return {};
     },
-    UpdateItem: (request, asked) => {
-      const { Key, UpdateExpression } = request;
-      if (!isChunk(Key)) last.record = asked;
-      else if (UpdateExpression.includes('#lease = ')) last.chunkClaim = asked;
-      else last.chunkRecord = asked;
-      const name = nameOf(Key);
-      const Attributes = updated(deliveries.get(name) ?? subscriptions.get(name) ?? Key, request);
-      if (isOver(Attributes)) deliveries.delete(name);
-      else if (deliveries.has(name) || isChunk(Attributes)) deliveries.set(name, Attributes);
-      return { Attributes };
-    },
+    // Counters are written once a second, beside the records.
+    UpdateItem: (request, asked) => (isCounters(request.Key) ? {} : update(request, asked)),
   };
 
   const answerTo = (target: string, request: object): object => {
@@ -192,6 +195,10 @@ export function environmentAt(endpoint: string): Record<string, string> {
     // Log lines have a trace, as in Lambda.
     _X_AMZN_TRACE_ID: 'Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=0',
   };
+}
+
+function isCounters({ pk }: Item): boolean {
+  return pk?.S?.endsWith('#statistics') === true;
 }
 
 function isChunk({ sk }: Item): boolean {

@@ -11,7 +11,16 @@ import {
 import { meanOf, sumOf } from '../harness/figures.ts';
 import { byScheduler, bySqs, DEFAULT_SHAPE, noRetries, THRESHOLD_SECONDS } from './paths.ts';
 import { bodiesOf, failingFirst, observed, type System } from './run.ts';
-import { countOf, indexUnitsOf, invocationsOf, isChunk, isFedBy, sum, tallyOf } from './tally.ts';
+import {
+  countOf,
+  indexUnitsOf,
+  invocationsOf,
+  isChunk,
+  isFedBy,
+  isStatistics,
+  sum,
+  tallyOf,
+} from './tally.ts';
 
 /** How far the plan may be from the counts. */
 const TOLERANCE = 0.15;
@@ -46,7 +55,7 @@ const KEPT = Array.from({ length: MESSAGES }, (_, number) => number).filter((num
 
 /** Facts of the run that the plan has to assume. */
 type Circumstances = Work['batches'] &
-  Pick<Work, 'recordsPerChunk'> & {
+  Pick<Work, 'recordsPerChunk' | 'statisticsPerInvocation'> & {
     /** Deliveries outside chunks, because their subscriptions were failing. */
     single: number;
   };
@@ -131,12 +140,14 @@ function countsOf(
     .filter(({ caller }) => names.some((name) => caller.endsWith(`/${name}`)));
   const schedules = entries.filter(({ kind }) => kind === 'fired').length;
   const polled = sumOf(runs, ({ recordBytes }) => unitsOf(recordBytes, REQUEST_UNIT) + 1);
+  const statistics = calls.filter((call) => isStatistics(call) && !call.repeat).length;
   const chunks = new Set(calls.filter(isChunk).map(({ item }) => item)).size;
   return {
     circumstances: {
       ingress: batchOf(endpoints.ingressQueueUrl),
       delivery: batchOf(endpoints.deliveryQueueUrl),
       retry: batchOf(retryQueueUrl),
+      statisticsPerInvocation: statistics / runs.length,
       recordsPerChunk: countOf(deliver, 'chunkWrites') / chunks - 1,
       single: countOf(deliver, 'firstRecords') - chunks,
     },
@@ -147,13 +158,13 @@ function countsOf(
       Schedules: schedules,
       'Lambda invocations': runs.length,
       'Log bytes': sumOf(runs, ({ logBytes }) => logBytes),
-      'Calls of AWS': countOf(sum(dispatch, deliver), 'awsCalls'),
+      'Calls of AWS': countOf(sum(dispatch, deliver), 'awsCalls') + statistics,
       'Requests to subscribers': REQUESTS,
     },
   };
 }
 
-function workOf({ single, recordsPerChunk, ...batches }: Circumstances): Work {
+function workOf({ single, recordsPerChunk, statisticsPerInvocation, ...batches }: Circumstances): Work {
   return {
     messages: MESSAGES,
     fanOut: subscribers.length,
@@ -163,6 +174,7 @@ function workOf({ single, recordsPerChunk, ...batches }: Circumstances): Work {
     kept: KEPT,
     batches,
     recordsPerChunk,
+    statisticsPerInvocation,
   };
 }
 

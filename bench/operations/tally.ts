@@ -27,7 +27,8 @@ export function tallyOf(
 ): Units {
   return sum(
     ...callsOf(entries, functionName)
-      .filter(({ repeat }) => !repeat)
+      // The plan assumes a number of writes of statistics per invocation.
+      .filter((call) => !call.repeat && !isStatistics(call))
       .map(weightOf),
     ...invocationsOf(entries, functionName).map((invocation) => ({
       [isFedBy(retryQueueUrl)(invocation) ? 'retryRecords' : 'firstRecords']: invocation.records,
@@ -113,6 +114,11 @@ function weightOfItem(call: Call): Units | undefined {
 
 export function indexUnitsOf({ indexWriteUnits = {} }: Call): number {
   return sumOf(Object.values(indexWriteUnits), (units) => units);
+}
+
+/** A write of the counters of a queue and minute. */
+export function isStatistics({ item }: Pick<Call, 'item'>): boolean {
+  return item?.includes('#statistics ') === true;
 }
 
 export function isDelivery({ item }: Call): boolean {

@@ -44,6 +44,7 @@ describe('the calls of a function', () => {
         call({ item: 'q#m#0 CHUNK#0', writeUnits: 1, indexWriteUnits: {} }),
         call({ item: 'q#m#0 MESSAGE', writeUnits: 1, indexWriteUnits: {} }),
         call({ item: 'QUEUE#q SUB#s', writeUnits: 3, indexWriteUnits: {} }),
+        call({ item: 'q#2026-11-21#statistics 12:00', writeUnits: 1, indexWriteUnits: {} }),
         call({ item: 'q#m#0 MESSAGE', operation: 'GetItem', readUnits: 1 }),
         call({ item: 'QUEUE#q META', operation: 'GetItem', readUnits: 0.5 }),
         call({ service: 'sqs', operation: 'SendMessageBatch', messages: 10, messageBytes: 65_537 }),

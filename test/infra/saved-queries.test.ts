@@ -35,6 +35,7 @@ const firstSuccess = (subscriptionId: string): Fact => ({
     statusCode: 200,
   },
   status: 'delivered',
+  acceptedAt: 1,
   dueAt: 1,
   latenessMs: 1,
 });

@@ -54,6 +54,12 @@ export function operationsOf(work: Work, table: OperationTable) {
   const sends =
     runs.dispatch * sendsOf(jobSends, job) + sum(delivered, ({ sendRequests = 0 }) => sendRequests) - saved;
 
+  // Each is a call, and one write unit: the item of a minute is under 1 KB.
+  const statistics = {
+    dispatch: runs.dispatch * work.statisticsPerInvocation,
+    deliver: runs.deliver * work.statisticsPerInvocation,
+  };
+
   const chunkWrites = messages * chunks * (1 + work.recordsPerChunk);
   const reads = {
     dispatch: sumOfReads(sharedReads.dispatch, sharedReads.furtherSubscription, fanOut - 1),
@@ -84,7 +90,9 @@ export function operationsOf(work: Work, table: OperationTable) {
           total + times * (step.deliveryWrites ?? 0) * unitsOf(deliveryBytes(table, attempts), WRITE_UNIT),
         0,
       ) +
-      sum(all, ({ otherWriteUnits = 0, indexWriteUnits = 0 }) => otherWriteUnits + indexWriteUnits),
+      sum(all, ({ otherWriteUnits = 0, indexWriteUnits = 0 }) => otherWriteUnits + indexWriteUnits) +
+      statistics.dispatch +
+      statistics.deliver,
     readUnits:
       runs.dispatch * reads.dispatch.units +
       firstRuns * reads.deliver.units +
@@ -129,15 +137,22 @@ export function operationsOf(work: Work, table: OperationTable) {
       deliver: sum(delivered, ({ cpuMs = 0 }) => cpuMs),
     },
     awsCalls: {
-      dispatch: sum(dispatched, awsCallsOf) + jobCalls + runs.dispatch * reads.dispatch.calls,
-      deliver: sum(delivered, awsCallsOf) + chunkWrites - saved + firstRuns * reads.deliver.calls,
+      dispatch:
+        sum(dispatched, awsCallsOf) + jobCalls + runs.dispatch * reads.dispatch.calls + statistics.dispatch,
+      deliver:
+        sum(delivered, awsCallsOf) +
+        chunkWrites -
+        saved +
+        firstRuns * reads.deliver.calls +
+        statistics.deliver,
     },
     /** Calls and attempts in sequence, over all invocations. The records of a batch run in parallel. */
     waits: {
       dispatch: {
         awsCalls:
           (sum(dispatched, awsCallsOf) + messages * Math.ceil(jobs / FULL_BATCH)) / batches.ingress +
-          runs.dispatch * (reads.dispatch.calls + extraWaits(jobSends)),
+          runs.dispatch * (reads.dispatch.calls + extraWaits(jobSends)) +
+          statistics.dispatch,
         attempts: 0,
         failedAttempts: 0,
       },
@@ -147,7 +162,8 @@ export function operationsOf(work: Work, table: OperationTable) {
             batches.delivery +
           // The queue and the subscriptions are read in parallel.
           firstRuns +
-          runs.deliver * extraWaits(wakeUpSends),
+          runs.deliver * extraWaits(wakeUpSends) +
+          statistics.deliver,
         attempts: (sum(waiting, attemptsOf) + messages * chunks) / batches.delivery,
         failedAttempts: failedAttempts / batches.delivery,
       },

@@ -18,6 +18,7 @@ export type PlanOptions = {
   payloadBytes: number;
   firstAttemptsPerJob: number;
   recordsPerChunk: number;
+  statisticsPerInvocation: number;
   messagesPerBatch: number;
   batchWindowSeconds: number;
   attemptMs: number;
@@ -64,6 +65,12 @@ export function addPlanOptions(command: Command): Command {
       wholeNumberOf(1, MOST_IN_CHUNK),
       1,
     )
+    .option(
+      '--statistics-per-invocation <N>',
+      'writes of queue statistics per invocation: under 1 if an instance has several a second, 0 with queueStatistics=false',
+      writesOf,
+      1,
+    )
     .option('--messages-per-batch <N>', 'messages per Lambda batch, 1 to 10', batchOf, 1)
     .option('--batch-window-seconds <S>', 'the setting batchWindowSeconds', wholeNumberOf(0, 60), 0)
     .option('--attempt-ms <MS>', 'response time of a subscriber in ms', wholeNumberOf(1, 30_000), 100)
@@ -104,6 +111,7 @@ export function planOf(options: PlanOptions, policy: PartialRetryPolicy): Plan {
     payloadBytes: options.payloadBytes,
     firstAttemptsPerJob: options.firstAttemptsPerJob,
     recordsPerChunk: options.recordsPerChunk,
+    statisticsPerInvocation: options.statisticsPerInvocation,
     messagesPerBatch: options.messagesPerBatch,
     batchWindowSeconds: options.batchWindowSeconds,
     attemptMs: options.attemptMs,
@@ -124,6 +132,7 @@ function numberOf(rule: string, isAllowed: (value: number) => boolean) {
 }
 
 const shareOf = numberOf('a number from 0 to 1', (value) => value <= 1);
+const writesOf = numberOf('a number from 0 to 10', (value) => value <= 10);
 const batchOf = numberOf('a number from 1 to 10', (value) => value >= 1 && value <= 10);
 const factorOf = numberOf('a number from 1 to 1000', (value) => value >= 1 && value <= 1000);
 const hoursOf = numberOf('a number of hours above 0, up to 336', (value) => value > 0 && value <= 336);

@@ -20,6 +20,7 @@ export type Plan = {
   payloadBytes: number;
   firstAttemptsPerJob: number;
   recordsPerChunk: number;
+  statisticsPerInvocation: number;
   messagesPerBatch: number;
   batchWindowSeconds: number;
   attemptMs: number;
@@ -43,7 +44,10 @@ export type Group = {
 };
 
 /** Messages, and the groups of their deliveries. */
-export type Work = Pick<Plan, 'fanOut' | 'payloadBytes' | 'firstAttemptsPerJob' | 'recordsPerChunk'> & {
+export type Work = Pick<
+  Plan,
+  'fanOut' | 'payloadBytes' | 'firstAttemptsPerJob' | 'recordsPerChunk' | 'statisticsPerInvocation'
+> & {
   messages: number;
   /** Messages per invocation, by queue. */
   batches: { ingress: number; delivery: number; retry: number };
@@ -108,9 +112,9 @@ export function worksOfOutage(plan: Plan, seconds: number, share: number): { out
 }
 
 function workOf(plan: Plan, messages: number, kept: number, groups: readonly Group[]): Work {
-  const { fanOut, payloadBytes, firstAttemptsPerJob, recordsPerChunk, messagesPerBatch: batch } = plan;
+  const { messagesPerBatch: batch } = plan;
   const batches = { ingress: batch, delivery: batch, retry: batch };
-  return { messages, fanOut, payloadBytes, firstAttemptsPerJob, recordsPerChunk, batches, groups, kept };
+  return { ...plan, messages, batches, groups, kept };
 }
 
 /** The default of `subscriptionCacheSeconds`: for this long dispatch may not know that a subscription fails. */

@@ -16,7 +16,7 @@ import { existingQueue } from './existing-queue.ts';
 const MAX_POINTS = 400;
 
 /** The minutes of a busy queue are about 0.5 MB a day, all of which are read. */
-const MAX_DAYS = 62;
+const MAX_DAYS = 31;
 
 export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(

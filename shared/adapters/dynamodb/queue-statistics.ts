@@ -43,8 +43,8 @@ export function dynamoQueueStatistics(client: DynamoDBDocument, tableName: strin
         const [first, last] = [since, until - MINUTE_MS].map((at) => statisticsItemKey(window.queue, at));
         const pages = pagesOf(client, {
           TableName: tableName,
-          KeyConditionExpression: `${primaryKey.partition} = :day AND ${primaryKey.sort} BETWEEN :first AND :last`,
-          ExpressionAttributeValues: { ':day': first?.pk, ':first': first?.sk, ':last': last?.sk },
+          KeyConditionExpression: `${primaryKey.partition} = :partition AND ${primaryKey.sort} BETWEEN :first AND :last`,
+          ExpressionAttributeValues: { ':partition': first?.pk, ':first': first?.sk, ':last': last?.sk },
         });
         for await (const items of pages) yield* items.map(minuteOf);
       }
@@ -92,27 +92,30 @@ function attributesOf(counters: Counters): [attribute: string, count: number][] 
 }
 
 const countNames = new Map(STATISTICS_COUNTS.map((name) => [countAttributes[name], name]));
-const bucketTimes = new Map(STATISTICS_TIMES.map((time) => [bucketPrefixes[time], time]));
 
-const BUCKET = /^([a-z])(\d+)$/;
+/** Buckets of all durations up to the greatest time of a Date. A pattern would take most of the time of a long window. */
+const BUCKETS = 160;
+const buckets = new Map<string, { time: StatisticsTime; bucket: number }>(
+  STATISTICS_TIMES.flatMap((time) =>
+    Array.from(
+      { length: BUCKETS },
+      (_, bucket) => [`${bucketPrefixes[time]}${bucket}`, { time, bucket }] as const,
+    ),
+  ),
+);
 
-/** Of the loose attributes only counters are read. */
-const minuteSchema = z.looseObject({
-  pk: z.string(),
-  sk: z.string().regex(/^\d\d:\d\d$/),
-});
+const minuteSchema = z.object({ pk: z.string(), sk: z.string().regex(/^\d\d:\d\d$/) });
 
 /** @throws UnreadableRecordError */
-function minuteOf(item: unknown): Omit<MinuteCounters, 'queue'> {
-  const { pk, sk, ...attributes } = decodeRecord(minuteSchema, item);
+function minuteOf(item: Record<string, unknown>): Omit<MinuteCounters, 'queue'> {
+  const { pk, sk } = decodeRecord(minuteSchema, item);
   const counters = noCounters();
-  for (const [attribute, value] of Object.entries(attributes)) {
+  for (const [attribute, value] of Object.entries(item)) {
     if (typeof value !== 'number') continue;
+    const bucket = buckets.get(attribute);
     const name = countNames.get(attribute);
-    const [, prefix = '', bucket] = BUCKET.exec(attribute) ?? [];
-    const time = bucketTimes.get(prefix);
-    if (name !== undefined) counters.counts[name] = value;
-    else if (time !== undefined) counters[time].set(Number(bucket), value);
+    if (bucket !== undefined) counters[bucket.time].set(bucket.bucket, value);
+    else if (name !== undefined) counters.counts[name] = value;
   }
   const [, day] = pk.split('#');
   return { at: Date.parse(`${day}T${sk}Z`), counters };

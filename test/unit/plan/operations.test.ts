@@ -75,6 +75,17 @@ describe('the operations of a plan', () => {
     expect(operations(full).readUnits).toBeLessThan(operations(plain).readUnits);
   });
 
+  it('include the writes of queue statistics, one unit and one call for each', () => {
+    const written = { ...plain, messagesPerBatch: 10, statisticsPerInvocation: 0.5 };
+    const added = (of: (made: ReturnType<typeof operations>) => number): number =>
+      perMessage(written, of) - perMessage({ ...written, statisticsPerInvocation: 0 }, of);
+    expect(added(({ writeUnits }) => writeUnits)).toBeCloseTo(0.1, 6);
+    for (const name of ['dispatch', 'deliver'] as const) {
+      expect(added(({ awsCalls }) => awsCalls[name])).toBeCloseTo(0.05, 6);
+      expect(added(({ waits }) => waits[name].awsCalls)).toBeCloseTo(0.05, 6);
+    }
+  });
+
   it('are never more in batches than for single messages', () => {
     fc.assert(
       fc.property(plans, (plan) => {

@@ -5,7 +5,7 @@ import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 
 export const table = operationTable();
 
-/** A million small messages per day, each for one subscriber that succeeds. */
+/** A million small messages per day, each for one subscriber that succeeds, without queue statistics. */
 export const plain: Plan = {
   messagesPerDay: 1_000_000,
   fanOut: 1,
@@ -16,6 +16,7 @@ export const plain: Plan = {
   payloadBytes: 1024,
   firstAttemptsPerJob: 10,
   recordsPerChunk: 1,
+  statisticsPerInvocation: 0,
   messagesPerBatch: 1,
   batchWindowSeconds: 0,
   attemptMs: 100,
@@ -47,6 +48,7 @@ export const plans: fc.Arbitrary<Plan> = fc.record({
   payloadBytes: fc.integer({ min: 1, max: 1024 * 1024 }),
   firstAttemptsPerJob: fc.integer({ min: 1, max: 25 }),
   recordsPerChunk: fc.integer({ min: 1, max: 10 }),
+  statisticsPerInvocation: fc.double({ min: 0, max: 1, noNaN: true }),
   messagesPerBatch: fc.integer({ min: 1, max: 10 }),
   batchWindowSeconds: fc.integer({ min: 0, max: 60 }),
   attemptMs: fc.integer({ min: 1, max: 30_000 }),
