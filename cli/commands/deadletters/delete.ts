@@ -50,8 +50,12 @@ type Deletion = { which: RedrivenQueue; access: DeadLetterAccess; startedAt: num
 
 type Chosen = Pick<DeleteRequest, 'settled' | 'since' | 'limit' | 'dryRun'> & { filter: DeadLetterFilter };
 
-function chosenBy({ settled = false, since, ...options }: DeleteOptions): Chosen {
-  return { filter: filterOf(options), settled, ...(since !== undefined && { since }) };
+function chosenBy({ settled, since, ...options }: DeleteOptions): Chosen {
+  return {
+    filter: filterOf(options),
+    settled: settled === true,
+    ...(since !== undefined && { since }),
+  };
 }
 
 /** Undefined if the answer is no. */
