@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS } from '../../../shared/domain/delivery/lease.ts';
-import { RESERVED_HEADERS, ZAQAR_MESSAGE } from '../../../shared/domain/delivery/webhook-request.ts';
+import { ZAQAR_MESSAGE } from '../../../shared/domain/delivery/webhook-body.ts';
+import { RESERVED_HEADERS } from '../../../shared/domain/delivery/webhook-request.ts';
 import { policyOrPresetSchema } from '../../../shared/domain/retry/policy-schema.ts';
 import { comparisons, scalar } from '../../../shared/domain/subscription/content-filter-comparisons.ts';
 import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';

@@ -2,6 +2,7 @@ import type { Message } from '../message/message.ts';
 import { confirmationIdOf } from '../subscription/confirmation.ts';
 import type { SigningSecret } from '../subscription/signing-secret.ts';
 import type { Subscription } from '../subscription/subscription.ts';
+import { bodyOf, partsOfTemplate } from './webhook-body.ts';
 import { createHmac, sign } from 'node:crypto';
 
 /** The request of one attempt; `body` holds the exact bytes that are sent. */
@@ -34,35 +35,14 @@ export const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'accept-encoding',
 ]);
 
-/**
- * The standard request body: `{"id", "queue", "type", "timestamp", "data"}`, absent fields omitted. `data` is
- * inserted as source text, so that big integers, key order and escapes stay as published.
- */
-export function bodyOf(message: Message): string {
-  const head = {
-    id: message.originalId ?? message.id,
-    queue: message.queue,
-    type: message.type,
-    timestamp: message.timestamp,
-  };
-  return `${JSON.stringify(head).slice(0, -1)},"data":${message.data}}`;
-}
-
-/**
- * Placeholder for the body in a `post_data` template; replaced once, so that a template cannot multiply the
- * published size.
- */
-export const ZAQAR_MESSAGE = '"$zaqar_message$"';
-
 function renderedBody(message: Message, { options, unconfirmed }: Subscription): Buffer {
   // A subscriber must be able to read the confirmation request, even if its options ask for another body.
   if (unconfirmed !== undefined && message.id === confirmationIdOf(unconfirmed)) return usualBody(message);
   if (options.raw_delivery === true) return rawBody(message);
   if (options.post_data === undefined) return usualBody(message);
   const { post_data: template } = options;
-  const at = template.indexOf(ZAQAR_MESSAGE);
-  if (at < 0) return Buffer.from(template);
-  const [before, after] = [template.slice(0, at), template.slice(at + ZAQAR_MESSAGE.length)];
+  const { before, after } = partsOfTemplate(template);
+  if (after === undefined) return Buffer.from(before);
   return Buffer.concat([Buffer.from(before), usualBody(message), Buffer.from(after)]);
 }
 

@@ -1,4 +1,4 @@
-import { bodyOf } from '../delivery/webhook-request.ts';
+import { bodyOf } from '../delivery/webhook-body.ts';
 import { RETAINED_MESSAGES, type RetainedMessages } from '../vocabulary.ts';
 import type { Message, MessageKey } from './message.ts';
 import { hash } from 'node:crypto';

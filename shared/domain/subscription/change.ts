@@ -21,7 +21,7 @@ export function moveTo(subscriber: string, current: Subscription, now: number): 
  * Whether scheme, host or port differ, so that another host may answer; credentials for the old one must not be
  * sent to it.
  */
-export function hasNewOrigin(before: Subscription, subscriber: string): boolean {
+export function hasNewOrigin(before: Pick<Subscription, 'subscriber'>, subscriber: string): boolean {
   return URL.parse(before.subscriber)?.origin !== URL.parse(subscriber)?.origin;
 }
 

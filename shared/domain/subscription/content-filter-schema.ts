@@ -41,7 +41,8 @@ export function parseContentFilter(
  */
 function isTooLong(input: object): boolean {
   return (
-    isDeeperThan(input, MAX_FILTER_BYTES / 2) || Buffer.byteLength(JSON.stringify(input)) > MAX_FILTER_BYTES
+    isDeeperThan(input, MAX_FILTER_BYTES / 2) ||
+    new TextEncoder().encode(JSON.stringify(input)).length > MAX_FILTER_BYTES
   );
 }
 

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { Message } from '../../../shared/domain/message/message.ts';
+import { bodyOf } from '../../../shared/domain/delivery/webhook-body.ts';
 import {
-  bodyOf,
   RESERVED_HEADERS,
   signatureHeader,
   webhookRequest,
