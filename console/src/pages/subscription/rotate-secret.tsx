@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { rotateSecret, type RotatedSecret } from '../../../../cli/api/subscriptions.ts';
+import { rotateSecret } from '../../../../cli/api/subscriptions.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { CopyButton } from '../../parts/copy-button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { DialogButton } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Moment } from '../../parts/moment.tsx';
-import { Failure, Notice } from '../../parts/notice.tsx';
+import { Failure } from '../../parts/notice.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
+import { NewSecret } from './new-secret.tsx';
 
 const GRACES = [
   [86_400, '1 day'],
@@ -18,37 +18,33 @@ const GRACES = [
 ] as const;
 
 export function RotateSecret({ queue, id }: { queue: string; id: string }): JSX.Element {
-  const [open, setOpen] = useState(false);
   return (
-    <>
-      <button
-        type="button"
-        class="button"
-        onClick={() => {
-          setOpen(true);
-        }}
-      >
-        Rotate secret
-      </button>
-      {open ? (
-        <Dialog
-          title="Rotate secret"
-          onClose={() => {
-            setOpen(false);
-          }}
-        >
-          <RotateForm queue={queue} id={id} />
-        </Dialog>
-      ) : null}
-    </>
+    <DialogButton text="Rotate secret">
+      {(close) => <RotateForm queue={queue} id={id} onClose={close} />}
+    </DialogButton>
   );
 }
 
-function RotateForm({ queue, id }: { queue: string; id: string }): JSX.Element {
+function RotateForm({ queue, id, onClose }: { queue: string; id: string; onClose: () => void }): JSX.Element {
   const { api } = useConsole();
   const [grace, setGrace] = useState('86400');
   const { action, run } = useAction(() => rotateSecret(api, queue, id, { graceSeconds: Number(grace) }));
-  if (action.state === 'done') return <NewSecret secret={action.result} />;
+  if (action.state === 'done') {
+    const { secret, publicKey, previousExpiresAt } = action.result;
+    return (
+      <NewSecret
+        what={publicKey === undefined ? 'new secret' : 'new public key'}
+        secret={publicKey ?? secret ?? ''}
+        onDone={onClose}
+      >
+        {typeof previousExpiresAt === 'string' ? (
+          <p>
+            The old secret expires at <Moment at={previousExpiresAt} />.
+          </p>
+        ) : null}
+      </NewSecret>
+    );
+  }
   return (
     <div class="stack">
       <p>
@@ -77,42 +73,14 @@ function RotateForm({ queue, id }: { queue: string; id: string }): JSX.Element {
         )}
       </Field>
       {action.state === 'failed' ? <Failure of={action.failure} /> : null}
-      <form method="dialog" class="actions">
+      <div class="actions">
         <WorkButton action={action} kind="danger" onClick={run}>
           Rotate
         </WorkButton>
-        <button type="submit" class="button">
+        <button type="button" class="button" onClick={onClose}>
           Cancel
         </button>
-      </form>
-    </div>
-  );
-}
-
-/** Shows the new secret, or for a key pair its public key. The page keeps it only while this dialog is open. */
-function NewSecret({
-  secret: { secret = '', publicKey, previousExpiresAt },
-}: {
-  secret: RotatedSecret;
-}): JSX.Element {
-  const what = publicKey === undefined ? 'secret' : 'public key';
-  return (
-    <div class="stack">
-      <Notice tone="success" title={`This is the new ${what}. It is not shown again.`} />
-      <p class="command">
-        <code class="secret">{publicKey ?? secret}</code>{' '}
-        <CopyButton text={publicKey ?? secret} what={`the ${what}`} />
-      </p>
-      {typeof previousExpiresAt === 'string' ? (
-        <p>
-          The old secret expires at <Moment at={previousExpiresAt} />.
-        </p>
-      ) : null}
-      <form method="dialog" class="actions">
-        <button type="submit" class="button button-primary">
-          Done
-        </button>
-      </form>
+      </div>
     </div>
   );
 }

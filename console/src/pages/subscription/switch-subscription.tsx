@@ -3,29 +3,42 @@ import { switchSubscription } from '../../../../cli/api/subscriptions.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
+import { ConfirmButton } from '../../parts/confirm-button.tsx';
 import { Failure } from '../../parts/notice.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 
-/** The button that enables or disables a subscription. */
-export function SwitchSubscription({
-  queue,
-  subscription,
-  onDone,
-}: {
-  queue: string;
-  subscription: SubscriptionView;
-  onDone: () => void;
-}): JSX.Element {
+type Switch = { queue: string; subscription: SubscriptionView; onDone: () => void };
+
+/** The button that enables or disables a subscription. It asks before it disables. */
+export function SwitchSubscription({ queue, subscription, onDone }: Switch): JSX.Element {
   const { api } = useConsole();
-  const to = subscription.disabled === undefined ? 'disable' : 'enable';
+  const { id, subscriber, disabled } = subscription;
   const { action, run } = useAction(async () => {
-    await switchSubscription(api, queue, subscription.id, to);
+    await switchSubscription(api, queue, id, 'enable');
     onDone();
   });
+  if (disabled === undefined)
+    return (
+      <ConfirmButton
+        text="Disable"
+        kind="plain"
+        verb="Disable the subscription"
+        work={async () => {
+          await switchSubscription(api, queue, id, 'disable');
+          onDone();
+        }}
+      >
+        <p>
+          <span class="url">{subscriber}</span> gets no more requests: neither new messages nor retries. Their
+          deliveries end as cancelled (disabled).
+        </p>
+        <p>The data is kept, so that a recovery can send them after you enable the subscription again.</p>
+      </ConfirmButton>
+    );
   return (
     <>
-      <WorkButton action={action} onClick={run} kind={to === 'enable' ? 'primary' : 'plain'}>
-        {to === 'enable' ? 'Enable' : 'Disable'}
+      <WorkButton action={action} onClick={run} kind="primary">
+        Enable
       </WorkButton>
       {action.state === 'failed' ? <Failure of={action.failure} /> : null}
     </>

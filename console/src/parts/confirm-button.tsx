@@ -1,0 +1,82 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { useAction } from '../live/use-action.ts';
+import { DialogButton } from './dialog.tsx';
+import { Field } from './field.tsx';
+import { Failure } from './notice.tsx';
+import { WorkButton } from './work-button.tsx';
+
+type Question = {
+  /** What the work does to what the reader sees now. */
+  children: ComponentChildren;
+  /** The label of the button that starts the work. */
+  verb: string;
+  /** A name that the user has to type first. */
+  typed?: string | undefined;
+  work: () => Promise<void>;
+};
+
+/** A button that asks in a dialog before it starts work that cannot be undone, or that stops deliveries. */
+export function ConfirmButton({
+  text,
+  kind = 'danger',
+  ...question
+}: Question & { text: string; kind?: 'plain' | 'danger' }): JSX.Element {
+  return (
+    <DialogButton text={text} kind={kind}>
+      {(close) => <ConfirmForm {...question} onClose={close} />}
+    </DialogButton>
+  );
+}
+
+function ConfirmForm({
+  children,
+  verb,
+  typed,
+  work,
+  onClose,
+}: Question & { onClose: () => void }): JSX.Element {
+  const [name, setName] = useState('');
+  const [fault, setFault] = useState<string>();
+  const { action, run } = useAction(async () => {
+    await work();
+    onClose();
+  });
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (typed !== undefined && name !== typed) setFault(`This is not ${typed}.`);
+        else if (action.state !== 'running') run();
+      }}
+    >
+      {children}
+      {typed === undefined ? null : (
+        <Field label={`Type ${typed} to confirm`} fault={fault}>
+          {(parts) => (
+            <input
+              {...parts}
+              value={name}
+              autocomplete="off"
+              spellcheck={false}
+              onInput={({ currentTarget }) => {
+                setName(currentTarget.value);
+                setFault(undefined);
+              }}
+            />
+          )}
+        </Field>
+      )}
+      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      <div class="actions">
+        <WorkButton action={action} kind="danger" submit>
+          {verb}
+        </WorkButton>
+        <button type="button" class="button" onClick={onClose}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  );
+}
