@@ -32,14 +32,3 @@ export function JsonField({
     </Field>
   );
 }
-
-/** The error to show for text that is not JSON; undefined for JSON. */
-export function jsonFault(text: string): string | undefined {
-  try {
-    JSON.parse(text);
-    return undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return `Invalid JSON: ${error.message}`;
-    throw error;
-  }
-}

@@ -7,6 +7,7 @@ import {
 } from '../../../../shared/domain/retry/policy.ts';
 import { RETRY_POLICY_PRESETS } from '../../../../shared/domain/retry/presets.ts';
 import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/vocabulary.ts';
+import { numberIn } from '../../parts/typed-text.ts';
 
 /** The texts in the controls. An empty one means the default. */
 export type Draft = Readonly<Record<keyof RetryPolicy, string>>;
@@ -97,11 +98,6 @@ function valueOf(field: string, text: string): unknown {
     return text
       .split(/[\s,]+/)
       .filter((part) => part !== '')
-      .map(numberOf);
-  return numberOf(text);
-}
-
-/** Text that is not a number stays text, so that the schema reports the error. */
-function numberOf(text: string): number | string {
-  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+      .map(numberIn);
+  return numberIn(text);
 }

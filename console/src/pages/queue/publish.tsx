@@ -4,8 +4,9 @@ import { postMessages } from '../../../../cli/api/messages.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { Field } from '../../parts/field.tsx';
-import { jsonFault, JsonField } from '../../parts/json-field.tsx';
+import { JsonField } from '../../parts/json-field.tsx';
 import { Failure, Notice } from '../../parts/notice.tsx';
+import { jsonFault } from '../../parts/typed-text.ts';
 import { WorkButton } from '../../parts/work-button.tsx';
 import { hrefTo } from '../../route.ts';
 

@@ -4,10 +4,11 @@ import { testSubscription } from '../../../../cli/api/subscriptions.ts';
 import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { jsonFault, JsonField } from '../../parts/json-field.tsx';
+import { JsonField } from '../../parts/json-field.tsx';
 import { Failure, Notice } from '../../parts/notice.tsx';
 import { Status } from '../../parts/status.tsx';
 import { durationText } from '../../parts/time-text.ts';
+import { jsonFault } from '../../parts/typed-text.ts';
 import { WorkButton } from '../../parts/work-button.tsx';
 import { hrefTo } from '../../route.ts';
 

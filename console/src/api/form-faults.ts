@@ -1,0 +1,34 @@
+import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
+import type { FieldError } from '../../../shared/domain/errors.ts';
+
+/** Errors by the name of a form field. */
+export type Faults = ReadonlyMap<string, string>;
+
+/** The fields that the API rejected. `failure`: of an action, if it failed. */
+export function rejectedFields(action: { state: string; failure?: unknown }): readonly FieldError[] {
+  return action.failure instanceof ApiRefusal ? action.failure.fields : [];
+}
+
+/**
+ * Errors of the API by form field. A path below a field, such as `options.filter.total[0]`, belongs to it and begins
+ * the error. `otherwise`: the form field for all other paths.
+ */
+export function faultsByField(
+  fields: readonly FieldError[],
+  names: readonly string[],
+  otherwise?: string,
+): Faults {
+  const faults = new Map<string, string>();
+  for (const { field, message } of fields) {
+    const path = field.replace(/^options\./, '');
+    const name = names.find(
+      (one) => path === one || (/^[.[]/.test(path.slice(one.length, one.length + 1)) && path.startsWith(one)),
+    );
+    const key = name ?? otherwise;
+    if (key === undefined) continue;
+    const below = name === undefined ? path : path.slice(name.length).replace(/^\./, '');
+    const text = below === '' ? message : `${below}: ${message}`;
+    faults.set(key, faults.has(key) ? `${faults.get(key) ?? ''}; ${text}` : text);
+  }
+  return faults;
+}

@@ -1,0 +1,54 @@
+import type { JSX } from 'preact';
+import type { FieldError } from '../../../../shared/domain/errors.ts';
+import { Field } from '../../parts/field.tsx';
+import { faultsOf } from './draft.ts';
+import { policyIn, type PolicyChoice } from './policy-choice.ts';
+import { PolicyControls } from './policy-controls.tsx';
+
+/** Chooses the retry policy of a queue or a subscription. `none`: what applies without one. */
+export function PolicyField({
+  none,
+  choice,
+  rejected,
+  onChoice,
+}: {
+  none: string;
+  choice: PolicyChoice;
+  /** Fields that the API rejected. */
+  rejected: readonly FieldError[];
+  onChoice: (choice: PolicyChoice) => void;
+}): JSX.Element {
+  const checked = policyIn(choice);
+  const faults = checked.ok
+    ? faultsOf(rejected.filter(({ field }) => field.includes('_retry_policy')))
+    : checked.faults;
+  return (
+    <>
+      <Field label="Retry policy" fault={faults.get('_retry_policy')}>
+        {(parts) => (
+          <select
+            {...parts}
+            value={choice.chosen}
+            onChange={({ currentTarget }) => {
+              onChoice({ ...choice, chosen: currentTarget.value === 'none' ? 'none' : 'custom' });
+            }}
+          >
+            <option value="none">{none}</option>
+            <option value="custom">custom</option>
+          </select>
+        )}
+      </Field>
+      {choice.chosen === 'none' ? null : (
+        <div class="stack">
+          <PolicyControls
+            draft={choice.draft}
+            faults={faults}
+            onChange={(field, text) => {
+              onChoice({ ...choice, draft: { ...choice.draft, [field]: text } });
+            }}
+          />
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,78 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { findQueue, putQueue } from '../../../../cli/api/queues.ts';
+import { rejectedFields } from '../../api/form-faults.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/use-action.ts';
+import { Field } from '../../parts/field.tsx';
+import { Failure } from '../../parts/notice.tsx';
+import { WorkButton } from '../../parts/work-button.tsx';
+import { hrefTo } from '../../route.ts';
+import { choiceOf, policyIn } from '../designer/policy-choice.ts';
+import { PolicyField } from '../designer/policy-field.tsx';
+
+/** The form that creates a queue and opens its page. */
+export function CreateQueue({
+  label = 'Name',
+  onCreated,
+}: {
+  label?: string;
+  onCreated: () => void;
+}): JSX.Element {
+  const { api } = useConsole();
+  const [name, setName] = useState('');
+  const [policy, setPolicy] = useState(() => choiceOf(undefined));
+  const { action, run, reset } = useAction(async () => {
+    // PUT would replace the metadata of an existing queue.
+    if ((await findQueue(api, name)) !== undefined) return 'exists';
+    const given = policyIn(policy);
+    await putQueue(api, name, JSON.stringify(given.ok ? { _retry_policy: given.value } : {}));
+    onCreated();
+    location.hash = hrefTo({ page: 'queue', queue: name });
+    return 'created';
+  });
+  const exists = action.state === 'done' && action.result === 'exists';
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (policyIn(policy).ok && action.state !== 'running') run();
+      }}
+    >
+      <Field
+        label={label}
+        hint="1 to 64 characters: A-Z a-z 0-9 _ . -"
+        fault={exists ? `There is already a queue ${name}.` : undefined}
+      >
+        {(parts) => (
+          <input
+            {...parts}
+            required
+            pattern="[A-Za-z0-9_.\-]{1,64}"
+            value={name}
+            autocomplete="off"
+            spellcheck={false}
+            onInput={({ currentTarget }) => {
+              setName(currentTarget.value);
+              reset();
+            }}
+          />
+        )}
+      </Field>
+      <PolicyField
+        none="none: the deployment’s defaults apply"
+        choice={policy}
+        rejected={rejectedFields(action)}
+        onChoice={(choice) => {
+          setPolicy(choice);
+          reset();
+        }}
+      />
+      <WorkButton action={action} kind="primary" submit>
+        Create queue
+      </WorkButton>
+      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+    </form>
+  );
+}

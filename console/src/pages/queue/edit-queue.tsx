@@ -1,0 +1,134 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { patchQueue } from '../../../../cli/api/queues.ts';
+import { faultsByField, rejectedFields } from '../../api/form-faults.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/use-action.ts';
+import { DialogButton } from '../../parts/dialog.tsx';
+import { Field } from '../../parts/field.tsx';
+import { InputField } from '../../parts/input-field.tsx';
+import { Failure } from '../../parts/notice.tsx';
+import { WorkButton } from '../../parts/work-button.tsx';
+import { PolicyField } from '../designer/policy-field.tsx';
+import {
+  QUEUE_FIELDS,
+  queueDraft,
+  queueFaults,
+  queuePatch,
+  RETAINED_CHOICES,
+  type QueueDraft,
+} from './queue-draft.ts';
+
+type Edited = { queue: string; metadata: Record<string, unknown>; onDone: () => void };
+
+/** The button that changes the metadata of a queue, and its form. */
+export function EditQueue(edited: Edited): JSX.Element {
+  return (
+    <DialogButton text="Edit queue" wide>
+      {(close) => <EditForm {...edited} onClose={close} />}
+    </DialogButton>
+  );
+}
+
+function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () => void }): JSX.Element {
+  const { api } = useConsole();
+  // The page reads the queue again and again: the changes are those to what the form showed at first.
+  const [before] = useState(() => queueDraft(metadata));
+  const [draft, setDraft] = useState(before);
+  const { action, run, reset } = useAction(async () => {
+    const patch = queuePatch(before, draft);
+    if (patch.length > 0) await patchQueue(api, queue, JSON.stringify(patch));
+    onDone();
+    onClose();
+  });
+  const own = queueFaults(draft);
+  const rejected = rejectedFields(action);
+  const faults = new Map([...faultsByField(rejected, QUEUE_FIELDS, 'others'), ...own]);
+  const change = (changed: Partial<QueueDraft>): void => {
+    setDraft({ ...draft, ...changed });
+    reset();
+  };
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (own.size === 0 && action.state !== 'running') run();
+      }}
+    >
+      <PolicyField
+        none="none: the deployment’s defaults apply"
+        choice={draft.policy}
+        rejected={rejected}
+        onChoice={(policy) => {
+          change({ policy });
+        }}
+      />
+      <Field
+        label="Message data to keep"
+        hint="Kept data can be shown, tested against a filter, and sent again."
+        fault={faults.get('_retain_messages')}
+      >
+        {(parts) => (
+          <select
+            {...parts}
+            value={draft.retainMessages}
+            onChange={({ currentTarget }) => {
+              change({ retainMessages: currentTarget.value });
+            }}
+          >
+            <option value="">as the deployment’s setting retainMessages says</option>
+            {RETAINED_CHOICES.map((choice) => (
+              <option key={choice} value={choice}>
+                {choice === 'all' ? 'all: of every message' : 'failed: from the first failed attempt on'}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <div class="window-fields">
+        <InputField
+          label="Default ttl of messages, seconds"
+          inputMode="decimal"
+          placeholder="none"
+          value={draft.ttl}
+          fault={faults.get('_default_message_ttl')}
+          onValue={(ttl) => {
+            change({ ttl });
+          }}
+        />
+        <InputField
+          label="Default delay of messages, seconds"
+          inputMode="decimal"
+          placeholder="none"
+          value={draft.delay}
+          fault={faults.get('_default_message_delay')}
+          onValue={(delay) => {
+            change({ delay });
+          }}
+        />
+      </div>
+      <InputField
+        label="Other metadata"
+        hint="A JSON object. Names that begin with an underscore may have a meaning (docs/api.md)."
+        rows={6}
+        code
+        value={draft.others}
+        fault={faults.get('others')}
+        onValue={(others) => {
+          change({ others });
+        }}
+      />
+      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      {own.size > 0 ? <p class="field-fault">Correct the marked fields first.</p> : null}
+      <div class="actions">
+        <WorkButton action={action} kind="primary" submit>
+          Save
+        </WorkButton>
+        <button type="button" class="button" onClick={onClose}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,95 @@
+import * as z from 'zod';
+import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema.ts';
+import { RETAINED_MESSAGES } from '../../../../shared/domain/vocabulary.ts';
+import type { Faults } from '../../api/form-faults.ts';
+import { jsonFault, numberIn } from '../../parts/typed-text.ts';
+import { choiceOf, policyIn, type PolicyChoice } from '../designer/policy-choice.ts';
+
+type Metadata = Readonly<Record<string, unknown>>;
+
+const objectSchema = z.record(z.string(), z.unknown());
+
+/** The metadata of a queue in its form. An empty text means that the queue has none. */
+export type QueueDraft = {
+  policy: PolicyChoice;
+  retainMessages: string;
+  /** Seconds. */
+  ttl: string;
+  /** Seconds. */
+  delay: string;
+  /** All other metadata, as a JSON object. */
+  others: string;
+};
+
+/** The metadata that has its own control. */
+const MEMBERS = {
+  policy: '_retry_policy',
+  retainMessages: '_retain_messages',
+  ttl: '_default_message_ttl',
+  delay: '_default_message_delay',
+} as const;
+
+export const QUEUE_FIELDS: readonly string[] = Object.values(MEMBERS);
+
+export function queueDraft(metadata: Metadata): QueueDraft {
+  const policy = retryPolicySchema.safeParse(metadata[MEMBERS.policy]);
+  const others = Object.entries(metadata).filter(([name]) => !QUEUE_FIELDS.includes(name));
+  return {
+    policy: choiceOf(policy.success ? policy.data : undefined),
+    retainMessages: textOf(metadata[MEMBERS.retainMessages]),
+    ttl: textOf(metadata[MEMBERS.ttl]),
+    delay: textOf(metadata[MEMBERS.delay]),
+    others: others.length === 0 ? '' : JSON.stringify(Object.fromEntries(others), null, 2),
+  };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+/** The choices for `_retain_messages`. */
+export const RETAINED_CHOICES: readonly string[] = RETAINED_MESSAGES;
+
+/** Errors that the form can see without the API. */
+export function queueFaults({ policy, others }: QueueDraft): Faults {
+  const fault = othersFault(others);
+  return new Map([
+    ...(policyIn(policy).ok ? [] : [[MEMBERS.policy, 'has errors'] as const]),
+    ...(fault === undefined ? [] : [['others', fault] as const]),
+  ]);
+}
+
+function othersFault(text: string): string | undefined {
+  if (text.trim() === '') return undefined;
+  const fault = jsonFault(text);
+  if (fault !== undefined) return fault;
+  const given = objectSchema.safeParse(JSON.parse(text));
+  if (!given.success) return 'This is not a JSON object.';
+  const twice = Object.keys(given.data).find((name) => QUEUE_FIELDS.includes(name));
+  return twice === undefined ? undefined : `${twice} has its own field.`;
+}
+
+type Operation = { op: 'add'; path: string; value: unknown } | { op: 'remove'; path: string };
+
+/** The JSON patch (RFC 6902) that makes the changes of the form. It leaves all other metadata as it is. */
+export function queuePatch(before: QueueDraft, after: QueueDraft): Operation[] {
+  const [old, next] = [membersIn(before), membersIn(after)];
+  return [...new Set([...Object.keys(old), ...Object.keys(next)])].flatMap((name): Operation[] => {
+    const path = `/metadata/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const value = next[name];
+    if (JSON.stringify(old[name]) === JSON.stringify(value)) return [];
+    return [value === undefined ? { op: 'remove', path } : { op: 'add', path, value }];
+  });
+}
+
+/** The metadata in the form. The draft has no errors. */
+function membersIn({ policy, retainMessages, ttl, delay, others }: QueueDraft): Record<string, unknown> {
+  const checked = policyIn(policy);
+  return {
+    ...objectSchema.parse(others.trim() === '' ? {} : JSON.parse(others)),
+    [MEMBERS.policy]: checked.ok ? checked.value : undefined,
+    [MEMBERS.retainMessages]: retainMessages === '' ? undefined : retainMessages,
+    [MEMBERS.ttl]: numberIn(ttl),
+    [MEMBERS.delay]: numberIn(delay),
+  };
+}
