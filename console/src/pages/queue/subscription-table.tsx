@@ -73,7 +73,10 @@ function NoSubscriptions({ queue }: { queue: string }): JSX.Element {
   const command = `npm run -s posthaste -- subscription create ${queue} https://hooks.example.com/${queue}`;
   return (
     <Empty title="No subscriptions yet">
-      <p>Without one, messages of this queue are accepted and not delivered. Subscribe a URL with</p>
+      <p>
+        Without one, messages of this queue are accepted and not delivered. Subscribe a URL with the button
+        above, or run
+      </p>
       <p class="command">
         <code>{command}</code> <CopyButton text={command} what="the command" />
       </p>

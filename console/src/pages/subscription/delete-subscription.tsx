@@ -1,0 +1,31 @@
+import type { JSX } from 'preact';
+import { deleteSubscription } from '../../../../cli/api/subscriptions.ts';
+import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { ConfirmButton } from '../../parts/confirm-button.tsx';
+import { hrefTo } from '../../route.ts';
+
+/** The button that deletes a subscription, after a question. */
+export function DeleteSubscription({
+  subscription: { source: queue, id, subscriber },
+}: {
+  subscription: SubscriptionView;
+}): JSX.Element {
+  const { api } = useConsole();
+  return (
+    <ConfirmButton
+      text="Delete"
+      verb="Delete the subscription"
+      work={async () => {
+        await deleteSubscription(api, queue, id);
+        location.hash = hrefTo({ page: 'queue', queue });
+      }}
+    >
+      <p>
+        <span class="url">{subscriber}</span> gets no more requests. Its open deliveries are cancelled, its
+        signing secret and its options are lost.
+      </p>
+      <p>To stop the requests for a while only, disable it.</p>
+    </ConfirmButton>
+  );
+}

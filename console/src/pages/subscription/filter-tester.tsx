@@ -1,0 +1,137 @@
+import type { JSX } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import { listMessages, showMessage, type ListedMessage } from '../../../../cli/api/messages.ts';
+import { parseJson, propertySource } from '../../../../shared/wire/json-slice.ts';
+import { firstOf } from '../../api/listed.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/use-action.ts';
+import { Field } from '../../parts/field.tsx';
+import { InputField } from '../../parts/input-field.tsx';
+import { Failure } from '../../parts/notice.tsx';
+import { clockText } from '../../parts/time-text.ts';
+import { WorkButton } from '../../parts/work-button.tsx';
+import { testFilter, type FilterVerdict } from './filter-test.ts';
+
+const MOST = 20;
+/** Messages without data are passed over. */
+const MOST_READ = 200;
+
+/** Applies a filter to a recent message of the queue, or to pasted data. */
+export function FilterTester({
+  queue,
+  eventTypes,
+  filter,
+}: {
+  queue: string;
+  eventTypes: readonly string[];
+  filter: string;
+}): JSX.Element {
+  const { api } = useConsole();
+  const [type, setType] = useState('');
+  const [data, setData] = useState('');
+  const recent = useAction(() => firstOf(withData(listMessages(api, queue, { most: MOST_READ })), MOST));
+  const chosen = useAction(async (id: string) => {
+    const { view, text } = await showMessage(api, queue, id);
+    const json = parseJson(text);
+    setType(view.type ?? '');
+    setData((json && propertySource(json, 'body')) ?? '');
+  });
+  const verdict = useMemo(
+    () => (data.trim() === '' ? undefined : testFilter({ eventTypes, filter, type, data })),
+    [eventTypes.join('\n'), filter, type, data],
+  );
+  return (
+    <details class="filter-tester">
+      <summary>Test the filter</summary>
+      <div class="stack">
+        <RecentMessages
+          recent={recent}
+          onChosen={(id) => {
+            if (id !== '') chosen.run(id);
+          }}
+        />
+        {chosen.action.state === 'failed' ? <Failure of={chosen.action.failure} /> : null}
+        <InputField label="Type of the message" value={type} onValue={setType} />
+        <InputField
+          label="Data of the message"
+          hint="JSON: chosen above, or pasted. It is not sent anywhere."
+          rows={5}
+          code
+          value={data}
+          onValue={setData}
+        />
+        <p aria-live="polite">
+          {verdict === undefined ? (
+            <span class="muted">Choose a message or paste data.</span>
+          ) : (
+            <Verdict of={verdict} />
+          )}
+        </p>
+      </div>
+    </details>
+  );
+}
+
+const withData = async function* (all: AsyncIterable<ListedMessage>): AsyncGenerator<ListedMessage> {
+  for await (const message of all) if (message.bodyKept) yield message;
+};
+
+function RecentMessages({
+  recent: { action, run },
+  onChosen,
+}: {
+  recent: ReturnType<typeof useAction<[], { items: ListedMessage[] }>>;
+  onChosen: (id: string) => void;
+}): JSX.Element {
+  if (action.state === 'failed') return <Failure of={action.failure} />;
+  if (action.state !== 'done')
+    return (
+      <WorkButton action={action} onClick={run}>
+        Load recent messages
+      </WorkButton>
+    );
+  const { items } = action.result;
+  if (items.length === 0) return <p class="muted">No data of a message of the last 24 hours is stored.</p>;
+  return (
+    <Field label="Recent message">
+      {(parts) => (
+        <select
+          {...parts}
+          onChange={({ currentTarget }) => {
+            onChosen(currentTarget.value);
+          }}
+        >
+          <option value="">choose one</option>
+          {items.map(({ id, type, acceptedAt }) => (
+            <option key={id} value={id}>
+              {id}
+              {type === undefined ? '' : ` · ${type}`} ·{' '}
+              {clockText(Date.parse(acceptedAt), { now: Date.now(), exact: false })}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+function Verdict({ of }: { of: FilterVerdict }): JSX.Element {
+  switch (of.kind) {
+    case 'matches':
+      return <strong class="tone-delivered">Matches: this message is sent.</strong>;
+    case 'filtered':
+      return (
+        <strong class="tone-rejected">
+          {of.by === 'event_types'
+            ? 'Filtered: the type is not among the event types.'
+            : 'Filtered: the data does not match the filter.'}
+        </strong>
+      );
+    case 'invalid':
+      return (
+        <span class="field-fault">
+          The {of.what} cannot be read: {of.fault}
+        </span>
+      );
+  }
+}

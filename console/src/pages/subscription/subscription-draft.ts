@@ -1,0 +1,137 @@
+import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
+import { hasNewOrigin } from '../../../../shared/domain/subscription/change.ts';
+import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
+import type { Faults } from '../../api/form-faults.ts';
+import { jsonFault, jsonIn, numberIn } from '../../parts/typed-text.ts';
+import { choiceOf, policyIn, type PolicyChoice } from '../designer/policy-choice.ts';
+
+export type Header = { name: string; value: string };
+
+/** The texts in the form of a subscription. An empty one means that the subscription has none. */
+export type SubscriptionDraft = {
+  subscriber: string;
+  name: string;
+  /** One type a line. */
+  eventTypes: string;
+  /** JSON. */
+  filter: string;
+  headers: readonly Header[];
+  /** Requests per second. */
+  maxPerSecond: string;
+  /** Seconds. */
+  attemptTimeout: string;
+  policy: PolicyChoice;
+};
+
+type Shown = Pick<SubscriptionView, 'subscriber' | 'name' | 'options'>;
+
+export function subscriptionDraft({ subscriber, name = '', options }: Shown): SubscriptionDraft {
+  const { event_types = [], filter, post_headers = {}, max_per_second, attempt_timeout } = options;
+  return {
+    subscriber,
+    name,
+    eventTypes: event_types.join('\n'),
+    filter: filter === undefined ? '' : JSON.stringify(filter, null, 2),
+    headers: Object.entries(post_headers).map(([header, value]) => ({ name: header, value })),
+    maxPerSecond: max_per_second === undefined ? '' : String(max_per_second),
+    attemptTimeout: attempt_timeout === undefined ? '' : String(attempt_timeout),
+    policy: choiceOf(options._retry_policy),
+  };
+}
+
+export const EMPTY_SUBSCRIPTION = subscriptionDraft({ subscriber: '', options: {} });
+
+/** The types in the text area. */
+export function eventTypesIn(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+/** Errors that the form can see without the API. `before`: the subscription that is edited. */
+export function draftFaults(draft: SubscriptionDraft, before?: Shown): Faults {
+  const filter = draft.filter.trim() === '' ? undefined : jsonFault(draft.filter);
+  return new Map([
+    ...(filter === undefined ? [] : [['filter', filter] as const]),
+    ...(policyIn(draft.policy).ok ? [] : [['_retry_policy', 'has errors'] as const]),
+    ...headerFaults(draft, before),
+  ]);
+}
+
+function headerFaults({ headers, subscriber }: SubscriptionDraft, before?: Shown): [string, string][] {
+  const names = headers.map(({ name }) => name.trim().toLowerCase());
+  const moves = before !== undefined && hasNewOrigin(before, subscriber);
+  return headers.flatMap(({ name, value }, index): [string, string][] => {
+    const field = headerField(name);
+    if (name.trim() === '') return value === '' ? [] : [[field, 'The header has no name.']];
+    if (names.indexOf(names[index] ?? '') < index) return [[field, 'This header is given twice.']];
+    return moves && value === REDACTED
+      ? [[field, 'The stored value is not sent to another origin: give the value, or remove the header.']]
+      : [];
+  });
+}
+
+/** The name of a header's field in the errors. */
+export function headerField(name: string): string {
+  return `post_headers.${name.trim()}`;
+}
+
+/** The body that creates a subscription. The draft has no errors. */
+export function creationOf(draft: SubscriptionDraft): Record<string, unknown> {
+  const name = draft.name.trim();
+  return {
+    subscriber: draft.subscriber.trim(),
+    ...(name !== '' && { name }),
+    options: withMembers({}, optionsIn(draft)),
+  };
+}
+
+/**
+ * The PATCH that makes the changes of the form; undefined if there are none. The API replaces all options, so they are
+ * `current` with the changed members: those that the form does not show stay, and so do redacted headers.
+ */
+export function patchOf(
+  before: Shown,
+  draft: SubscriptionDraft,
+  current: Shown = before,
+): Record<string, unknown> | undefined {
+  const original = subscriptionDraft(before);
+  const [subscriber, name] = [draft.subscriber.trim(), draft.name.trim()];
+  const changed = Object.entries(optionsIn(draft)).filter(
+    ([member, value]) => JSON.stringify(value) !== JSON.stringify(optionsIn(original)[member]),
+  );
+  const patch = {
+    ...(subscriber !== original.subscriber && { subscriber }),
+    ...(name !== original.name && { name: name === '' ? null : name }),
+    ...(changed.length > 0 && { options: withMembers(current.options, Object.fromEntries(changed)) }),
+  };
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+/** The options that the form shows; undefined: not set. */
+function optionsIn(draft: SubscriptionDraft): Record<string, unknown> {
+  const types = eventTypesIn(draft.eventTypes);
+  const headers = draft.headers.filter(({ name }) => name.trim() !== '');
+  const policy = policyIn(draft.policy);
+  return {
+    event_types: types.length === 0 ? undefined : types,
+    filter: jsonIn(draft.filter),
+    post_headers:
+      headers.length === 0
+        ? undefined
+        : Object.fromEntries(headers.map(({ name, value }) => [name.trim(), value])),
+    max_per_second: numberIn(draft.maxPerSecond),
+    attempt_timeout: numberIn(draft.attemptTimeout),
+    _retry_policy: policy.ok ? policy.value : undefined,
+  };
+}
+
+function withMembers(
+  options: Record<string, unknown>,
+  members: Record<string, unknown>,
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries({ ...options, ...members }).filter(([, value]) => value !== undefined),
+  );
+}

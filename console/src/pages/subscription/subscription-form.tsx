@@ -1,0 +1,186 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
+import { hasNewOrigin } from '../../../../shared/domain/subscription/change.ts';
+import { faultsByField, rejectedFields } from '../../api/form-faults.ts';
+import type { Action } from '../../live/use-action.ts';
+import { InputField } from '../../parts/input-field.tsx';
+import { Failure, Notice } from '../../parts/notice.tsx';
+import { WorkButton } from '../../parts/work-button.tsx';
+import { PolicyField } from '../designer/policy-field.tsx';
+import { FilterTester } from './filter-tester.tsx';
+import { HeaderFields } from './header-fields.tsx';
+import {
+  draftFaults,
+  EMPTY_SUBSCRIPTION,
+  eventTypesIn,
+  headerField,
+  subscriptionDraft,
+  type SubscriptionDraft,
+} from './subscription-draft.ts';
+
+/** What the form asks its owner to store. `keepSecret`: although the subscriber moves to another origin. */
+export type SubscriptionEdit = { draft: SubscriptionDraft; keepSecret: boolean };
+
+/** The fields of a new subscription, or of an existing one (`before`). */
+export function SubscriptionForm({
+  queue,
+  before,
+  verb,
+  action,
+  onSave,
+  onChanged,
+  onClose,
+}: {
+  queue: string;
+  before?: SubscriptionView;
+  verb: string;
+  action: Action<unknown>;
+  onSave: (edit: SubscriptionEdit) => void;
+  /** The form differs from what was sent last. */
+  onChanged: () => void;
+  onClose: () => void;
+}): JSX.Element {
+  const [draft, setDraft] = useState(() =>
+    before === undefined ? EMPTY_SUBSCRIPTION : subscriptionDraft(before),
+  );
+  const [keepSecret, setKeepSecret] = useState(false);
+  const own = draftFaults(draft, before);
+  const rejected = rejectedFields(action);
+  const faults = new Map([...faultsByField(rejected, fieldsOf(draft)), ...own]);
+  const change = (changed: Partial<SubscriptionDraft>): void => {
+    setDraft({ ...draft, ...changed });
+    onChanged();
+  };
+  const field = (
+    name: 'subscriber' | 'name' | 'eventTypes' | 'filter' | 'maxPerSecond' | 'attemptTimeout',
+  ) => ({
+    value: draft[name],
+    fault: faults.get(PATHS[name]),
+    onValue: (value: string) => {
+      change({ [name]: value });
+    },
+  });
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (own.size === 0 && action.state !== 'running') onSave({ draft, keepSecret });
+      }}
+    >
+      <InputField
+        {...field('subscriber')}
+        label="URL"
+        required
+        inputMode="url"
+        placeholder="https://example.com/webhooks"
+      />
+      {before !== undefined && isMove(before, draft) ? (
+        <MoveWarning keepSecret={keepSecret} onKeepSecret={setKeepSecret} />
+      ) : null}
+      <InputField {...field('name')} label="Name" hint="Optional. Shown in lists beside the URL." />
+      <InputField
+        {...field('eventTypes')}
+        label="Event types"
+        hint="Optional, one a line. Only messages of these types are sent."
+        rows={3}
+        code
+      />
+      <InputField
+        {...field('filter')}
+        label="Filter"
+        hint='Optional. Only messages whose data matches are sent, for example {"total": [{"numeric": [">", 100]}]}.'
+        rows={5}
+        code
+      />
+      <FilterTester queue={queue} eventTypes={eventTypesIn(draft.eventTypes)} filter={draft.filter} />
+      <HeaderFields
+        headers={draft.headers}
+        faults={faults}
+        onHeaders={(headers) => {
+          change({ headers });
+        }}
+      />
+      <div class="window-fields">
+        <InputField
+          {...field('maxPerSecond')}
+          label="Maximum requests per second"
+          inputMode="decimal"
+          placeholder="no limit"
+        />
+        <InputField
+          {...field('attemptTimeout')}
+          label="Timeout of an attempt, seconds"
+          inputMode="decimal"
+          placeholder="the deployment’s timeout"
+        />
+      </div>
+      <PolicyField
+        none="none: the queue’s policy or the defaults"
+        choice={draft.policy}
+        rejected={rejected}
+        onChoice={(policy) => {
+          change({ policy });
+        }}
+      />
+      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      {own.size > 0 ? <p class="field-fault">Correct the marked fields first.</p> : null}
+      <div class="actions">
+        <WorkButton action={action} kind="primary" submit>
+          {verb}
+        </WorkButton>
+        <button type="button" class="button" onClick={onClose}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** The path in the API of each field of text. */
+const PATHS = {
+  subscriber: 'subscriber',
+  name: 'name',
+  eventTypes: 'event_types',
+  filter: 'filter',
+  maxPerSecond: 'max_per_second',
+  attemptTimeout: 'attempt_timeout',
+} as const;
+
+function fieldsOf({ headers }: SubscriptionDraft): string[] {
+  return [...Object.values(PATHS), ...headers.map(({ name }) => headerField(name)), 'post_headers'];
+}
+
+function isMove(before: SubscriptionView, { subscriber }: SubscriptionDraft): boolean {
+  return URL.canParse(subscriber) && hasNewOrigin(before, subscriber);
+}
+
+function MoveWarning({
+  keepSecret,
+  onKeepSecret,
+}: {
+  keepSecret: boolean;
+  onKeepSecret: (keep: boolean) => void;
+}): JSX.Element {
+  return (
+    <Notice tone="warning" title="The subscriber moves to another origin">
+      <p>
+        {keepSecret
+          ? 'The new address gets requests that are signed with the current secret.'
+          : 'The signing secret changes: the new one is shown once after saving, and the subscriber has to know it.'}{' '}
+        Stored headers with credentials are not sent to the new address.
+      </p>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={keepSecret}
+          onChange={({ currentTarget }) => {
+            onKeepSecret(currentTarget.checked);
+          }}
+        />
+        Keep the current secret
+      </label>
+    </Notice>
+  );
+}
