@@ -14,6 +14,7 @@ import { hrefTo } from '../../route.ts';
 import { AttemptTable } from './attempt-table.tsx';
 import { DeliveryActions } from './delivery-actions.tsx';
 import { PlannedTable } from './planned-table.tsx';
+import { RequestSection } from './request-section.tsx';
 import { Timeline } from './timeline.tsx';
 
 export function DeliveryPage({ address }: { address: DeliveryAddress }): JSX.Element {
@@ -45,6 +46,7 @@ export function DeliveryPage({ address }: { address: DeliveryAddress }): JSX.Ele
       <Loaded live={delivery} lines={10}>
         {(value) => <Report delivery={value} />}
       </Loaded>
+      {delivery.value === undefined ? null : <RequestSection address={address} />}
     </>
   );
 }

@@ -1,0 +1,52 @@
+import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
+import { bodyOf, partsOfTemplate } from '../../../../shared/domain/delivery/webhook-body.ts';
+import type { MessageView } from '../../../../cli/api/messages.ts';
+import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
+import type { RequestHeader } from './curl-command.ts';
+
+/** A request to a subscriber, as far as the API shows it. */
+export type KnownRequest = {
+  url: string;
+  headers: readonly RequestHeader[];
+  /** Undefined: the data is not stored. */
+  body: string | undefined;
+  /** Names of headers whose values are redacted. */
+  redacted: readonly string[];
+};
+
+/**
+ * The request of a delivery with the current URL and options. Without the time and the signature, which differ for
+ * each attempt. `data`: the source text of the message's data, undefined if it is not stored.
+ */
+export function knownRequest(
+  { subscriber, options }: Pick<SubscriptionView, 'subscriber' | 'options'>,
+  message: Pick<MessageView, 'id' | 'queue' | 'type' | 'acceptedAt'>,
+  data: string | undefined,
+): KnownRequest {
+  const own = Object.entries(options.post_headers ?? {}).map(([name, value]): RequestHeader => [
+    name.toLowerCase(),
+    value,
+  ]);
+  const type: RequestHeader[] = own.some(([name]) => name === 'content-type')
+    ? []
+    : [['content-type', 'application/json']];
+  return {
+    url: URL.parse(subscriber)?.href ?? subscriber,
+    headers: [...type, ...own, ['accept-encoding', 'identity'], ['webhook-id', message.id]],
+    body: bodyIn(options, message, data),
+    redacted: own.filter(([, value]) => value === REDACTED).map(([name]) => name),
+  };
+}
+
+function bodyIn(
+  { raw_delivery, post_data: template }: SubscriptionView['options'],
+  { acceptedAt, ...message }: Pick<MessageView, 'id' | 'queue' | 'type' | 'acceptedAt'>,
+  data: string | undefined,
+): string | undefined {
+  const { before, after } = template === undefined ? { before: '', after: '' } : partsOfTemplate(template);
+  if (raw_delivery !== true && after === undefined) return before;
+  if (data === undefined) return undefined;
+  return raw_delivery === true
+    ? data
+    : `${before}${bodyOf({ ...message, timestamp: acceptedAt, data })}${after ?? ''}`;
+}

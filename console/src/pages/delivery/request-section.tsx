@@ -1,0 +1,62 @@
+import type { JSX } from 'preact';
+import type { DeliveryAddress } from '../../../../cli/api/deliveries.ts';
+import { showMessage } from '../../../../cli/api/messages.ts';
+import { showSubscription } from '../../../../cli/api/subscriptions.ts';
+import { parseJson, propertySource } from '../../../../shared/wire/json-slice.ts';
+import { isNotFound } from '../../api/failure-words.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useLive } from '../../live/use-live.ts';
+import { Loaded } from '../../parts/loaded.tsx';
+import { Empty } from '../../parts/notice.tsx';
+import { Section } from '../../parts/section.tsx';
+import { SourceText } from '../../parts/source-text.tsx';
+import { curlCommand } from './curl-command.ts';
+import { knownRequest, type KnownRequest } from './known-request.ts';
+
+/** The request of each attempt as far as it is known, as a command that repeats it. */
+export function RequestSection({ address }: { address: DeliveryAddress }): JSX.Element {
+  const { api } = useConsole();
+  const { queue, messageId, subscriptionId } = address;
+  const request = useLive(`request/${JSON.stringify(address)}`, async () => {
+    const [subscription, { view, text }] = await Promise.all([
+      showSubscription(api, queue, subscriptionId),
+      showMessage(api, queue, messageId),
+    ]);
+    const json = parseJson(text);
+    return knownRequest(subscription, view, json && propertySource(json, 'body'));
+  });
+  return (
+    <Section title="Request">
+      {isNotFound(request.failure) ? (
+        <Empty title="The request is not known, because the subscription or the message no longer exists" />
+      ) : (
+        <Loaded live={request}>{(known) => <Request known={known} />}</Loaded>
+      )}
+    </Section>
+  );
+}
+
+function Request({ known }: { known: KnownRequest }): JSX.Element {
+  const { body, redacted } = known;
+  return (
+    <div class="stack">
+      <p>
+        The request of each attempt, with the subscription’s current URL and headers, as a command for bash or
+        zsh. It sends the message once more, outside of Posthaste.
+      </p>
+      <ul class="notes">
+        <li>
+          Left out: webhook-timestamp and webhook-signature, which differ for each attempt and need the
+          secret.
+        </li>
+        {redacted.length === 0 ? null : <li>Hidden values to replace: {redacted.join(', ')}.</li>}
+        <li>
+          {body === undefined
+            ? 'The body is empty, because the data is not stored.'
+            : 'The timestamp in the body is the time of acceptance, unless the producer gave another.'}
+        </li>
+      </ul>
+      <SourceText text={curlCommand(known)} what="the curl command" />
+    </div>
+  );
+}
