@@ -102,7 +102,6 @@ inBrowser('the console with unusual input', () => {
   });
 
   it.each([
-    '#/queues/nowhere',
     '#/queues/nowhere/subscriptions/s',
     '#/queues/first/subscriptions/s',
     '#/queues/first/messages/m/deliveries/s',

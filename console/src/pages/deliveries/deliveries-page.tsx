@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { LISTED_STATUSES } from '../../../../shared/domain/vocabulary.ts';
 import { listDeliveries, type ListedDelivery } from '../../../../cli/api/deliveries.ts';
+import { isNotFound } from '../../api/failure-words.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
@@ -14,6 +15,7 @@ import { Status } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { WindowText } from '../../parts/window-text.tsx';
 import { hrefTo, type Query } from '../../route.ts';
+import { MissingQueue } from '../queue/missing-queue.tsx';
 
 const PAGE_SIZE = 25;
 
@@ -31,12 +33,22 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
     };
     return firstOf(listDeliveries(api, queue, filter, { most: most + 1, signal }), most);
   });
+  const heading = (
+    <PageHeading
+      title={`Deliveries of ${queue}`}
+      crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
+    />
+  );
+  if (isNotFound(deliveries.failure))
+    return (
+      <>
+        {heading}
+        <MissingQueue queue={queue} onCreated={deliveries.refresh} />
+      </>
+    );
   return (
     <>
-      <PageHeading
-        title={`Deliveries of ${queue}`}
-        crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
-      />
+      {heading}
       <nav class="choices-bar" aria-label="Filter by status">
         {[undefined, ...LISTED_STATUSES].map((one) => (
           <a

@@ -9,12 +9,15 @@ import { recentReader } from '../../api/recent-deliveries.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Loaded } from '../../parts/loaded.tsx';
-import { Failure } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
 import { hrefTo } from '../../route.ts';
 import { MessageTable } from '../messages/message-table.tsx';
 import { NoMessages } from '../messages/no-messages.tsx';
+import { CreateSubscription } from '../subscription/create-subscription.tsx';
+import { DeleteQueue } from './delete-queue.tsx';
+import { EditQueue } from './edit-queue.tsx';
+import { MissingQueue } from './missing-queue.tsx';
 import { Publish } from './publish.tsx';
 import { QueueMetadata } from './queue-metadata.tsx';
 import { SubscriptionTable } from './subscription-table.tsx';
@@ -35,56 +38,66 @@ export function QueuePage({ queue }: { queue: string }): JSX.Element {
     firstOf(listSubscriptions(api, queue, MOST_SUBSCRIPTIONS + 1), MOST_SUBSCRIPTIONS),
   );
   const recent = useLive(`recent/${queue}`, (signal) => readRecent(RECENT, signal));
-  const isMissing = isNotFound(metadata.failure);
-  const refresh = (): void => {
-    for (const live of isMissing ? [metadata, subscriptions, recent] : [recent]) live.refresh();
+  const heading = {
+    title: queue,
+    kind: 'Queue',
+    crumbs: [{ text: 'Overview', href: hrefTo({ page: 'overview' }) }],
   };
 
+  if (isNotFound(metadata.failure))
+    return (
+      <>
+        <PageHeading {...heading} />
+        <MissingQueue
+          queue={queue}
+          onCreated={() => {
+            for (const live of [metadata, subscriptions, recent]) live.refresh();
+          }}
+        />
+      </>
+    );
   return (
     <>
-      <PageHeading
-        title={queue}
-        kind="Queue"
-        crumbs={[{ text: 'Overview', href: hrefTo({ page: 'overview' }) }]}
-      />
-      {isMissing ? (
-        <>
-          <Failure of={metadata.failure} />
-          <p>A message that is published to this name creates the queue.</p>
-        </>
-      ) : (
-        <Section title="Subscriptions">
-          <Loaded live={subscriptions}>
-            {(listed) => <SubscriptionTable queue={queue} listed={listed} recent={recent.value} />}
-          </Loaded>
-        </Section>
-      )}
+      <PageHeading {...heading}>
+        {metadata.value === undefined ? null : (
+          <>
+            <EditQueue queue={queue} metadata={metadata.value} onDone={metadata.refresh} />
+            {subscriptions.value === undefined ? null : (
+              <DeleteQueue queue={queue} subscriptions={subscriptions.value} />
+            )}
+          </>
+        )}
+      </PageHeading>
+      <Section
+        title="Subscriptions"
+        aside={<CreateSubscription queue={queue} onCreated={subscriptions.refresh} />}
+      >
+        <Loaded live={subscriptions}>
+          {(listed) => <SubscriptionTable queue={queue} listed={listed} recent={recent.value} />}
+        </Loaded>
+      </Section>
       <div class="columns">
         <Section title="Publish a test message">
-          <Publish queue={queue} onPublished={refresh} />
+          {metadata.value === undefined ? null : <Publish queue={queue} onPublished={recent.refresh} />}
         </Section>
-        {isMissing ? null : (
-          <Section title="Metadata and retry policy">
-            <Loaded live={metadata}>{(value) => <QueueMetadata queue={queue} metadata={value} />}</Loaded>
-          </Section>
-        )}
+        <Section title="Metadata and retry policy">
+          <Loaded live={metadata}>{(value) => <QueueMetadata queue={queue} metadata={value} />}</Loaded>
+        </Section>
       </div>
-      {isMissing ? null : (
-        <Section
-          title="Newest messages"
-          aside={<a href={hrefTo({ page: 'messages', queue, query: {} })}>All messages</a>}
-        >
-          <Loaded live={recent}>
-            {(all) =>
-              all.length === 0 ? (
-                <NoMessages queue={queue} />
-              ) : (
-                <MessageTable messages={all.slice(0, SHOWN_MESSAGES).map(({ message }) => message)} />
-              )
-            }
-          </Loaded>
-        </Section>
-      )}
+      <Section
+        title="Newest messages"
+        aside={<a href={hrefTo({ page: 'messages', queue, query: {} })}>All messages</a>}
+      >
+        <Loaded live={recent}>
+          {(all) =>
+            all.length === 0 ? (
+              <NoMessages queue={queue} />
+            ) : (
+              <MessageTable messages={all.slice(0, SHOWN_MESSAGES).map(({ message }) => message)} />
+            )
+          }
+        </Loaded>
+      </Section>
     </>
   );
 }
