@@ -6,10 +6,12 @@ import { failureWords } from '../../api/failure-words.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
+import { DialogButton } from '../../parts/dialog.tsx';
 import { LoadMore } from '../../parts/load-more.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
+import { CreateQueue } from '../queue/create-queue.tsx';
 import { GoToQueue } from './go-to-queue.tsx';
 import { NoQueues } from './no-queues.tsx';
 import { QueueTable } from './queue-table.tsx';
@@ -37,7 +39,19 @@ export function OverviewPage(): JSX.Element {
       <PageHeading title="Overview" />
       {isSameFailure(queues.failure, health.failure) ? null : <ServiceHealth health={health} />}
       <Totals queues={queues.value} figuresByQueue={figuresByQueue} health={health} />
-      <Section title="Queues" aside={<GoToQueue />}>
+      <Section
+        title="Queues"
+        aside={
+          <div class="actions">
+            <GoToQueue />
+            {queues.value === undefined || queues.value.items.length === 0 ? null : (
+              <DialogButton text="Create queue" wide>
+                {() => <CreateQueue onCreated={queues.refresh} />}
+              </DialogButton>
+            )}
+          </div>
+        }
+      >
         <Loaded live={queues} lines={8}>
           {({ items, more }) =>
             items.length === 0 ? (
