@@ -86,11 +86,7 @@ export function ReplayForm({
               }}
             >
               <option value="">all subscriptions</option>
-              {(subscriptions.value?.items ?? []).map(({ id, subscriber }) => (
-                <option key={id} value={id}>
-                  {subscriber}
-                </option>
-              ))}
+              <SubscriptionChoices listed={subscriptions.value?.items ?? []} chosen={subscription} />
             </select>
           )}
         </Field>
@@ -142,6 +138,27 @@ export function ReplayForm({
         action.state === 'failed' ? <Failure key={index} of={action.failure} /> : null,
       )}
     </form>
+  );
+}
+
+/** The chosen subscription may be beyond the listed ones: a link can name any. */
+function SubscriptionChoices({
+  listed,
+  chosen,
+}: {
+  listed: readonly { id: string; subscriber: string }[];
+  chosen: string;
+}): JSX.Element {
+  const isListed = chosen === '' || listed.some(({ id }) => id === chosen);
+  return (
+    <>
+      {isListed ? null : <option value={chosen}>{chosen}</option>}
+      {listed.map(({ id, subscriber }) => (
+        <option key={id} value={id}>
+          {subscriber}
+        </option>
+      ))}
+    </>
   );
 }
 

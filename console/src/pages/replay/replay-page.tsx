@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { listRecoveries } from '../../../../cli/api/recoveries.ts';
+import { isNotFound } from '../../api/failure-words.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
@@ -8,6 +9,7 @@ import { Empty } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
 import { hrefTo, type Query } from '../../route.ts';
+import { MissingQueue } from '../queue/missing-queue.tsx';
 import { ReplayForm } from './replay-form.tsx';
 import { ReplayList } from './replay-list.tsx';
 
@@ -19,12 +21,22 @@ export function ReplayPage({ queue, query }: { queue: string; query: Query }): J
   const recoveries = useLive(`recoveries/${queue}`, () =>
     firstOf(listRecoveries(api, queue, MOST + 1), MOST),
   );
+  const heading = (
+    <PageHeading
+      title={`Recovery of ${queue}`}
+      crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
+    />
+  );
+  if (isNotFound(recoveries.failure))
+    return (
+      <>
+        {heading}
+        <MissingQueue queue={queue} onCreated={recoveries.refresh} />
+      </>
+    );
   return (
     <>
-      <PageHeading
-        title={`Recovery of ${queue}`}
-        crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
-      />
+      {heading}
       <p>
         Replays failed deliveries after an outage: each rejected, exhausted or cancelled delivery of a time
         window gets another round of attempts, in the background. A recovery does not include deliveries that

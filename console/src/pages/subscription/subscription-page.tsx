@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { findQueue } from '../../../../cli/api/queues.ts';
 import { showSubscription } from '../../../../cli/api/subscriptions.ts';
+import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { isNotFound } from '../../api/failure-words.ts';
 import { recentReader } from '../../api/recent-deliveries.ts';
 import { useConsole } from '../../live/console-context.tsx';
@@ -11,6 +12,8 @@ import { Failure } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
 import { hrefTo } from '../../route.ts';
+import { DeleteSubscription } from './delete-subscription.tsx';
+import { EditSubscription } from './edit-subscription.tsx';
 import { PolicyInForce } from './policy-in-force.tsx';
 import { RecentDeliveries } from './recent-deliveries.tsx';
 import { ResponseTimes } from './response-times.tsx';
@@ -54,8 +57,10 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }): 
       <PageHeading {...heading}>
         {value === undefined ? null : (
           <>
+            <EditSubscription subscription={value} onDone={subscription.refresh} />
             <SwitchSubscription queue={queue} subscription={value} onDone={subscription.refresh} />
             <RotateSecret queue={queue} id={id} />
+            <DeleteSubscription subscription={value} />
           </>
         )}
       </PageHeading>
@@ -78,9 +83,12 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }): 
       <Section
         title="Recent deliveries"
         aside={
-          <a href={hrefTo({ page: 'deliveries', queue, query: { subscription: id } })}>
-            All unsuccessful deliveries
-          </a>
+          <span class="actions">
+            <a href={hrefTo({ page: 'deliveries', queue, query: { subscription: id } })}>
+              All unsuccessful deliveries
+            </a>
+            <a href={recoveryHref({ queue, id }, value)}>Recover failed deliveries</a>
+          </span>
         }
       >
         <Loaded live={recent}>
@@ -89,4 +97,17 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }): 
       </Section>
     </>
   );
+}
+
+/** Deliveries are recovered by acceptance, which is earlier than their first failure. */
+const BEFORE_FAILURE_MS = 60_000;
+
+/** The form that recovers the deliveries to this subscription, from its first failure in a row. */
+function recoveryHref(
+  { queue, id }: { queue: string; id: string },
+  subscription: SubscriptionView | undefined,
+): string {
+  const failedAt = subscription?.failing?.since ?? subscription?.disabled?.at;
+  const since = failedAt && new Date(Date.parse(failedAt) - BEFORE_FAILURE_MS).toISOString();
+  return hrefTo({ page: 'replay', queue, query: { subscription: id, since } });
 }
