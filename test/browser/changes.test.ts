@@ -13,10 +13,15 @@ const PHASE_FIELDS = [
 inBrowser('an operator in the console', () => {
   const there = busyConsole();
 
-  it('disables and enables a subscription', async () => {
+  it('disables a subscription after a question, and enables it', async () => {
     const { page, close } = await there().open();
     await goTo(page, `#/queues/orders/subscriptions/${there().warehouse}`);
     await page.getByRole('button', { name: 'Disable' }).click();
+    await page.getByText('gets no more requests: neither new messages nor retries').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Disable' }).click();
+    await page.getByRole('button', { name: 'Disable the subscription' }).click();
     await page.getByText('disabled', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Enable' }).click();
     await page.getByText('enabled', { exact: true }).waitFor();
@@ -100,6 +105,32 @@ inBrowser('an operator in the console', () => {
     await close();
   });
 
+  it('recovers what one subscriber has missed since it fails', async () => {
+    const { page, close } = await there().open();
+    await goTo(page, `#/queues/orders/subscriptions/${there().billing}`);
+    const { failing } = (await there().api.registry.findSubscription('orders', there().billing)) ?? {};
+    const since = new Date((failing?.since ?? 0) - 60_000).toISOString();
+    // The link takes its window from the subscription, which loads after the page.
+    await page.locator(`a[href$="since=${encodeURIComponent(since)}"]`).click();
+    await expect.poll(() => page.getByLabel('Subscription').inputValue()).toBe(there().billing);
+    const shown = await page.getByLabel('Accepted since').inputValue();
+    expect(Date.parse(`${shown}+01:00`)).toBe(Math.floor(Date.parse(since) / 60_000) * 60_000);
+    await close();
+  });
+
+  it('sees the request of a delivery as curl, without secrets and signature', async () => {
+    const { page, close } = await there().open();
+    await goTo(page, `#/queues/orders/messages/order-4704/deliveries/${there().billing}`);
+    const command = page.getByRole('region', { name: 'the curl command' });
+    await expect.poll(() => command.textContent()).toContain("--url 'https://billing.example.com/webhooks'");
+    const text = await command.textContent();
+    expect(text).toContain("--header 'x-api-key: ***'");
+    expect(text).toContain('"total":12345678901234567890');
+    expect(text).not.toMatch(/signature|abc/);
+    await page.getByText('Hidden values to replace: x-api-key.').waitFor();
+    await close();
+  });
+
   it('sees the schedule change with the policy, and errors at their fields', async () => {
     const { page, close } = await there().open();
     await goTo(page, '#/designer');
@@ -122,13 +153,24 @@ inBrowser('an operator in the console', () => {
     await close();
   });
 
-  it('creates an unknown queue with a message that is published on its page', async () => {
+  it('sees on every page of a queue that it does not exist, and what may be meant', async () => {
+    const { page, close } = await there().open();
+    for (const below of ['', '/messages', '/deliveries', '/books', '/replay']) {
+      await goTo(page, `#/queues/order${below}`);
+      await page.getByText('There is no queue order.').waitFor();
+      await page.getByRole('link', { name: 'orders', exact: true }).waitFor();
+      expect(await page.locator('form').count(), below).toBe(0);
+    }
+    expect(await axeViolations(page)).toEqual([]);
+    await close();
+  });
+
+  it('creates a queue that does not exist from its page', async () => {
     const { page, close } = await there().open();
     await goTo(page, '#/queues/nowhere');
-    await page.getByText('creates the queue').waitFor();
-    await page.getByRole('button', { name: 'Publish' }).click();
+    await page.getByRole('button', { name: 'Create queue nowhere' }).click();
     await page.getByText('No subscriptions yet').waitFor();
-    expect(await page.getByText('Not found', { exact: true }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Publish' }).waitFor();
     await close();
   });
 });

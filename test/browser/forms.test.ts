@@ -1,0 +1,193 @@
+import type { Locator, Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { busyConsole } from './busy-console.ts';
+import { inBrowser } from './chromium.ts';
+import {
+  axeViolations,
+  axeViolationsInBothThemes,
+  goTo,
+  isTooWide,
+  NO_VIOLATIONS,
+  type OpenedPage,
+} from './console-page.ts';
+
+const click = (where: Page | Locator, name: string): Promise<void> =>
+  where.getByRole('button', { name, exact: true }).click();
+
+/** The error at a field. */
+const faultAt = (field: Locator): Locator => field.locator('xpath=..').locator('.field-fault');
+
+inBrowser('the forms of the console', () => {
+  const there = busyConsole();
+
+  const openAt = async (
+    hash: string,
+    look?: Parameters<ReturnType<typeof there>['open']>[0],
+  ): Promise<OpenedPage> => {
+    const opened = await there().open(look);
+    await goTo(opened.page, hash);
+    return opened;
+  };
+  const stored = async (queue: string, id: string) => {
+    const found = await there().api.registry.findSubscription(queue, id);
+    if (found === undefined) throw new Error(`no subscription ${id}`);
+    return found;
+  };
+
+  it('create a queue with a policy, unless it exists', async () => {
+    const { page, close } = await openAt('#/');
+    await click(page, 'Create queue');
+    const dialog = page.getByRole('dialog');
+    const name = dialog.getByLabel('Name');
+    await name.fill('orders');
+    await click(dialog, 'Create queue');
+    await faultAt(name).getByText('There is already a queue orders.').waitFor();
+    await name.fill('returns');
+    await dialog.getByLabel('Retry policy').selectOption('custom');
+    await dialog.getByLabel('Minimum delay, seconds').fill('7');
+    expect(await axeViolations(page)).toEqual([]);
+    await click(dialog, 'Create queue');
+    await page.getByRole('heading', { level: 1, name: 'Queue returns' }).waitFor();
+    expect((await there().api.registry.findQueue('returns'))?.metadata).toEqual({
+      _retry_policy: { minimum_delay: 7 },
+    });
+    await close();
+  });
+
+  it('edit the metadata of a queue, and show errors of the API at their fields', async () => {
+    const { page, close } = await openAt('#/queues/invoices');
+    await click(page, 'Edit queue');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Message data to keep').selectOption('all');
+    const ttl = dialog.getByLabel('Default ttl of messages, seconds');
+    await ttl.fill('0');
+    await dialog.getByLabel('Other metadata').fill('{"team": "billing", "note": [1]}');
+    await click(dialog, 'Save');
+    await faultAt(ttl)
+      .getByText(/must be an integer number of seconds/)
+      .waitFor();
+    await ttl.fill('3600');
+    expect(await axeViolations(page)).toEqual([]);
+    await click(dialog, 'Save');
+    await dialog.waitFor({ state: 'detached' });
+    expect((await there().api.registry.findQueue('invoices'))?.metadata).toEqual({
+      team: 'billing',
+      note: [1],
+      _retain_messages: 'all',
+      _default_message_ttl: 3600,
+    });
+    await close();
+  });
+
+  it('delete a queue with subscriptions once its name is typed', async () => {
+    const { page, close } = await openAt('#/queues/stock.eu-1');
+    await click(page, 'Delete queue');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('1 subscription', { exact: true }).waitFor();
+    const name = dialog.getByLabel('Type stock.eu-1 to confirm');
+    await name.fill('stock');
+    await click(dialog, 'Delete the queue');
+    await faultAt(name).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await name.fill('stock.eu-1');
+    await click(dialog, 'Delete the queue');
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    expect(await there().api.registry.findQueue('stock.eu-1')).toBeUndefined();
+    await close();
+  });
+
+  it('create a subscription, whose secret the page shows once', async () => {
+    const { page, close } = await openAt('#/queues/orders');
+    await click(page, 'Create subscription');
+    const dialog = page.getByRole('dialog');
+    const url = dialog.getByLabel('URL');
+    await url.fill('ftp://new.example.com/');
+    await dialog.getByLabel('Name', { exact: true }).fill('Dispatch');
+    await dialog.getByLabel('Event types').fill('order.created\norder.changed');
+    await dialog.getByLabel('Maximum requests per second').fill('2.5');
+    await click(dialog, 'Create');
+    await faultAt(url).getByText('must be an http or https URL').waitFor();
+    await url.fill('https://new.example.com/hook');
+    await click(dialog, 'Create');
+    const secret = dialog.locator('code.secret');
+    expect(await secret.textContent()).toMatch(/^whsec_/);
+    expect(await axeViolations(page)).toEqual([]);
+    await click(dialog, 'Done');
+    await page.getByRole('link', { name: /^https:\/\/new\.example\.com\/hook/ }).waitFor();
+    expect(await page.content()).not.toContain('whsec_');
+    const id = page.url().split('/').at(-1) ?? '';
+    expect(await stored('orders', id)).toMatchObject({
+      name: 'Dispatch',
+      options: { event_types: ['order.created', 'order.changed'], max_per_second: 2.5 },
+    });
+    await close();
+  });
+
+  it('edit a subscription and keep the credentials that they do not show', async () => {
+    const { page, close } = await openAt(`#/queues/orders/subscriptions/${there().billing}`);
+    await click(page, 'Edit');
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByLabel('Value of header 1').inputValue()).toBe('***');
+    await dialog.getByLabel('Value of header 2').fill('ledger');
+    await dialog.getByLabel('Timeout of an attempt, seconds').fill('9');
+    await click(dialog, 'Save');
+    await dialog.waitFor({ state: 'detached' });
+    expect((await stored('orders', there().billing)).options).toEqual({
+      _retry_policy: { maximum_delay: 3600 },
+      post_headers: { 'x-api-key': 'abc', 'x-team': 'ledger' },
+      attempt_timeout: 9,
+    });
+    await close();
+  });
+
+  it('warn before a subscriber moves to another origin, and show the new secret', async () => {
+    const { page, close } = await openAt(`#/queues/orders/subscriptions/${there().billing}`);
+    await click(page, 'Edit');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('URL').fill('https://billing.example.net/webhooks');
+    await dialog.getByText('The subscriber moves to another origin').waitFor();
+    await faultAt(dialog.getByLabel('Name of header 1')).waitFor();
+    expect(await axeViolationsInBothThemes(page, 'light')).toEqual(NO_VIOLATIONS);
+    await dialog.getByLabel('Value of header 1').fill('def');
+    await click(dialog, 'Save');
+    expect(await dialog.locator('code.secret').textContent()).toMatch(/^whsec_/);
+    await click(dialog, 'Done');
+    expect((await stored('orders', there().billing)).options.post_headers).toMatchObject({
+      'x-api-key': 'def',
+    });
+    await close();
+  });
+
+  it('test a filter against a recent message and pasted data', async () => {
+    const { page, close } = await openAt(`#/queues/orders/subscriptions/${there().analytics}`, {
+      width: 375,
+      theme: 'dark',
+    });
+    await click(page, 'Edit');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Test the filter').click();
+    await click(dialog, 'Load recent messages');
+    await dialog.getByLabel('Recent message').selectOption('order-4710');
+    await dialog.getByText('Matches: this message is sent.').waitFor();
+    await dialog.getByLabel('Data of the message').fill('{"total": 100}');
+    await dialog.getByText('Filtered: the data does not match the filter.').waitFor();
+    await dialog.getByLabel('Type of the message').fill('order.changed');
+    await dialog.getByText('Filtered: the type is not among the event types.').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    expect(await isTooWide(page)).toBe(false);
+    const width = (of: string): Promise<unknown> => page.evaluate(`document.querySelector('dialog').${of}`);
+    expect(await width('scrollWidth')).toBe(await width('clientWidth'));
+    await close();
+  });
+
+  it('delete a subscription after a question', async () => {
+    const { page, close } = await openAt(`#/queues/orders/subscriptions/${there().analytics}`);
+    await click(page, 'Delete');
+    await page.getByRole('dialog').getByText('https://analytics.example.net/ingest/v3/orders').waitFor();
+    await click(page, 'Delete the subscription');
+    await page.getByRole('heading', { level: 1, name: 'Queue orders' }).waitFor();
+    const found = await there().api.registry.findSubscription('orders', there().analytics);
+    expect(found?.deletedAt ?? Infinity).toBeLessThan(Date.now());
+    await close();
+  });
+});
