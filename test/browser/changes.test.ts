@@ -122,7 +122,7 @@ inBrowser('an operator in the console', () => {
     const { page, close } = await there().open();
     await goTo(page, `#/queues/orders/messages/order-4704/deliveries/${there().billing}`);
     const command = page.getByRole('region', { name: 'the curl command' });
-    await expect.poll(() => command.textContent()).toContain("--url 'https://billing.example.com/webhooks'");
+    await command.getByText("--url 'https://billing.example.com/webhooks'").waitFor();
     const text = await command.textContent();
     expect(text).toContain("--header 'x-api-key: ***'");
     expect(text).toContain('"total":12345678901234567890');

@@ -45,7 +45,7 @@ describe('the PATCH of an edited subscription', () => {
     });
   });
 
-  it('keeps what somebody else changed in the meantime', () => {
+  it('keeps what another operator changed in the meantime', () => {
     const current = { ...stored, options: { ...stored.options, attempt_timeout: 9, event_types: ['a'] } };
     expect(patchOf(stored, { ...draft, maxPerSecond: '2' }, current)).toEqual({
       options: { ...current.options, max_per_second: 2 },
@@ -93,7 +93,7 @@ describe('the errors of the form', () => {
     expect(draftFaults({ ...draft, subscriber: 'https://example.com/moved' }, stored).size).toBe(0);
   });
 
-  it('name a header that is given twice, whatever its case, and a value without a name', () => {
+  it('name a header that is given twice, in any case, and a value without a name', () => {
     const headers = [
       { name: 'x-a', value: '1' },
       { name: 'X-A', value: '2' },

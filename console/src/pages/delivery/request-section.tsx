@@ -46,8 +46,7 @@ function Request({ known }: { known: KnownRequest }): JSX.Element {
       </p>
       <ul class="notes">
         <li>
-          Left out: webhook-timestamp and webhook-signature, which differ for each attempt and need the
-          secret.
+          Left out: user-agent, and webhook-timestamp and webhook-signature, which differ for each attempt.
         </li>
         {redacted.length === 0 ? null : <li>Hidden values to replace: {redacted.join(', ')}.</li>}
         <li>

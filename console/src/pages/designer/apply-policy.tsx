@@ -10,6 +10,7 @@ import { useAction } from '../../live/use-action.ts';
 import { useLive } from '../../live/use-live.ts';
 import { Field } from '../../parts/field.tsx';
 import { Failure, Notice } from '../../parts/notice.tsx';
+import { subscriberText } from '../../parts/subscriber-url.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 import { storePolicy, type PolicyOwner } from './store-policy.ts';
 
@@ -86,9 +87,9 @@ export function ApplyPolicy({
             }}
           >
             <option value="">none: set the queue’s policy</option>
-            {(subscriptions.value?.items ?? []).map(({ id, subscriber }) => (
-              <option key={id} value={id}>
-                {subscriber}
+            {(subscriptions.value?.items ?? []).map((one) => (
+              <option key={one.id} value={one.id}>
+                {subscriberText(one)}
               </option>
             ))}
           </select>

@@ -12,7 +12,7 @@ export function nearNames(name: string, names: readonly string[]): string[] {
     .map(({ one }) => one);
 }
 
-/** The letters to insert, remove or replace (Levenshtein distance). A name that begins with the other counts as 1. */
+/** How many characters to insert, remove or replace (Levenshtein distance). A name that begins with the other counts as 1. */
 function distanceOf(one: string, other: string): number {
   if (one.startsWith(other) || other.startsWith(one)) return 1;
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);

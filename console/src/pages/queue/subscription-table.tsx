@@ -39,11 +39,12 @@ function columnsOf(queue: string, recent: readonly RecentMessage[] | undefined):
     {
       head: 'Subscriber',
       wide: true,
-      cell: ({ id, subscriber }) => (
+      cell: ({ id, name, subscriber }) => (
         <>
           <a class="url strong" href={hrefTo({ page: 'subscription', queue, subscription: id })}>
-            {subscriber}
+            {name ?? subscriber}
           </a>
+          {name === undefined ? null : <span class="sub url">{subscriber}</span>}
           <span class="sub id">{id}</span>
         </>
       ),

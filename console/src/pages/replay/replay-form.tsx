@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { startRecovery } from '../../../../cli/api/recoveries.ts';
 import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
 import { RECOVERABLE_STATUSES, type RecoverableStatus } from '../../../../shared/domain/vocabulary.ts';
+import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction, type Action } from '../../live/use-action.ts';
@@ -10,6 +11,7 @@ import { useLive } from '../../live/use-live.ts';
 import { counted } from '../../parts/counted.ts';
 import { Field } from '../../parts/field.tsx';
 import { Failure, Notice } from '../../parts/notice.tsx';
+import { subscriberText } from '../../parts/subscriber-url.tsx';
 import { WindowFields, type TimeWindow } from '../../parts/window-fields.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 import type { Query } from '../../route.ts';
@@ -146,16 +148,16 @@ function SubscriptionChoices({
   listed,
   chosen,
 }: {
-  listed: readonly { id: string; subscriber: string }[];
+  listed: readonly SubscriptionView[];
   chosen: string;
 }): JSX.Element {
   const isListed = chosen === '' || listed.some(({ id }) => id === chosen);
   return (
     <>
       {isListed ? null : <option value={chosen}>{chosen}</option>}
-      {listed.map(({ id, subscriber }) => (
-        <option key={id} value={id}>
-          {subscriber}
+      {listed.map((subscription) => (
+        <option key={subscription.id} value={subscription.id}>
+          {subscriberText(subscription)}
         </option>
       ))}
     </>
