@@ -1,10 +1,10 @@
-import { closestMatch } from 'leven';
 import { Problem } from '../../local/install/problem.mjs';
 import { commandText } from '../command-name.ts';
 import { ApiRefusal } from './api-refusal.ts';
 import type { ApiAnswer, ApiClient, ApiRequest } from './api-request.ts';
+import { nearestName } from './nearest-name.ts';
 import { parsedAnswer } from './parsed-answer.ts';
-import { findQueue, queueNames } from './queues.ts';
+import { findQueue } from './queues.ts';
 
 /** The client, with one more question where the API finds nothing: is it the queue that is missing? */
 export function namingMissingQueues(api: ApiClient): ApiClient {
@@ -62,24 +62,4 @@ export class NoSuchQueue extends Problem {
 /** The error that there is no such queue, with the name that was probably meant. */
 export async function noSuchQueue(api: ApiClient, queue: string): Promise<NoSuchQueue> {
   return new NoSuchQueue(queue, await nearestName(api, queue));
-}
-
-/** Names to compare, to bound the requests. */
-const MOST_NAMES = 1_000;
-
-async function nearestName(api: ApiClient, queue: string): Promise<string | undefined> {
-  const names: string[] = [];
-  try {
-    for await (const name of queueNames(api, MOST_NAMES)) names.push(name);
-  } catch (error) {
-    // A caller of one queue may not list all of them.
-    if (!(error instanceof ApiRefusal)) throw error;
-  }
-  const maxDistance = Math.min(3, Math.ceil(queue.length / 3));
-  return (
-    closestMatch(queue, names, { maxDistance }) ??
-    names
-      .filter((name) => name.includes(queue) || queue.includes(name))
-      .toSorted((one, other) => one.length - other.length)[0]
-  );
 }

@@ -171,7 +171,7 @@ inBrowser('the forms of the console', () => {
     await dialog.getByLabel('Recent message').selectOption('order-4710');
     await dialog.getByText('Matches: this message is sent.').waitFor();
     await dialog.getByLabel('Data of the message').fill('{"total": 100}');
-    await dialog.getByText('Filtered: the data does not match the filter.').waitFor();
+    await dialog.getByText('Filtered: total does not match.').waitFor();
     await dialog.getByLabel('Type of the message').fill('order.changed');
     await dialog.getByText('Filtered: the type is not among the event types.').waitFor();
     expect(await axeViolations(page)).toEqual([]);

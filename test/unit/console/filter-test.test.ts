@@ -12,9 +12,10 @@ describe('the filter tester', () => {
   });
 
   it('says by what a message is filtered', () => {
-    expect(testFilter({ ...given, data: '{"total": 100}' })).toMatchObject({
+    expect(testFilter({ ...given, data: '{"total": 100}' })).toEqual({
       kind: 'filtered',
       by: 'filter',
+      path: 'total',
     });
     expect(testFilter({ ...given, eventTypes: ['a'], type: 'A' })).toEqual({
       kind: 'filtered',

@@ -1,6 +1,5 @@
 import jsonPatch, { type Operation } from 'fast-json-patch';
 import { describe, expect, it } from 'vitest';
-import { nearNames } from '../../../console/src/pages/queue/near-names.ts';
 import { queueDraft, queueFaults, queuePatch } from '../../../console/src/pages/queue/queue-draft.ts';
 
 const metadata = {
@@ -60,19 +59,5 @@ describe('the errors of the form of a queue', () => {
 
   it('accept what is stored', () => {
     expect(queueFaults(draft).size).toBe(0);
-  });
-});
-
-describe('the names near a mistyped one', () => {
-  const names = ['orders', 'orders.eu', 'invoices', 'stock', 'or'];
-
-  it('are those with few other letters, the nearest first', () => {
-    expect(nearNames('ordrs', names)[0]).toBe('orders');
-    expect(nearNames('order', names)[0]).toBe('orders');
-    expect(nearNames('Invoices', names)).toEqual(['invoices']);
-  });
-
-  it('are none if every name is another word', () => {
-    expect(nearNames('payments', names)).toEqual([]);
   });
 });

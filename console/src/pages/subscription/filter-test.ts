@@ -5,7 +5,9 @@ import { jsonFault } from '../../parts/typed-text.ts';
 /** Whether a subscription would get a message, and why not. */
 export type FilterVerdict =
   | { kind: 'matches' }
-  | { kind: 'filtered'; by: 'event_types' | 'filter' }
+  /** `path`: dotted, of the first field that does not match the filter. */
+  | { kind: 'filtered'; by: 'event_types' }
+  | { kind: 'filtered'; by: 'filter'; path: string }
   /** The filter or the data cannot be read. */
   | { kind: 'invalid'; what: 'filter' | 'data'; fault: string };
 
@@ -31,7 +33,6 @@ function testData(filter: string, data: unknown): FilterVerdict {
     return { kind: 'invalid', what: 'filter', fault: text.join('; ') };
   }
   const budget = { steps: MAX_STEPS, listsRead: new WeakMap() };
-  return evaluateFilter(parsed.filter, data, budget).matches
-    ? { kind: 'matches' }
-    : { kind: 'filtered', by: 'filter' };
+  const { mismatch: path } = evaluateFilter(parsed.filter, data, budget);
+  return path === undefined ? { kind: 'matches' } : { kind: 'filtered', by: 'filter', path };
 }

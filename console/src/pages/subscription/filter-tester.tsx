@@ -124,7 +124,7 @@ function Verdict({ of }: { of: FilterVerdict }): JSX.Element {
         <strong class="tone-rejected">
           {of.by === 'event_types'
             ? 'Filtered: the type is not among the event types.'
-            : 'Filtered: the data does not match the filter.'}
+            : `Filtered: ${of.path} does not match.`}
         </strong>
       );
     case 'invalid':
