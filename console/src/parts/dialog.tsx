@@ -1,10 +1,7 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 
-/**
- * A button that opens a modal dialog. The browser's dialog element traps the focus, closes on Escape and restores the
- * focus. `children` gets a function that closes the dialog.
- */
+/** A button that opens a modal dialog. `children` gets a function that closes the dialog. */
 export function DialogButton({
   text,
   title = text,
@@ -20,6 +17,7 @@ export function DialogButton({
   children: (close: () => void) => ComponentChildren;
 }): JSX.Element {
   const [open, setOpen] = useState(false);
+  const element = useRef<HTMLDialogElement>(null);
   return (
     <>
       <button
@@ -35,33 +33,39 @@ export function DialogButton({
         <Dialog
           title={title}
           wide={wide}
+          element={element}
           onClose={() => {
             setOpen(false);
           }}
         >
-          {children}
+          {children(() => element.current?.close())}
         </Dialog>
       ) : null}
     </>
   );
 }
 
-function Dialog({
+/** A modal dialog. The browser's dialog element traps the focus, closes on Escape and restores the focus. */
+export function Dialog({
   title,
-  wide,
+  wide = false,
+  element,
   onClose,
   children,
 }: {
   title: string;
-  wide: boolean;
+  wide?: boolean;
+  /** Gets the element, so that the owner can close it. */
+  element?: RefObject<HTMLDialogElement>;
   onClose: () => void;
-  children: (close: () => void) => ComponentChildren;
+  children: ComponentChildren;
 }): JSX.Element {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const own = useRef<HTMLDialogElement>(null);
+  const dialog = element ?? own;
   const id = useId();
   useEffect(() => {
     dialog.current?.showModal();
-  }, []);
+  }, [dialog]);
   return (
     <dialog
       ref={dialog}
@@ -70,7 +74,7 @@ function Dialog({
       onClose={onClose}
     >
       <h2 id={id}>{title}</h2>
-      {children(() => dialog.current?.close())}
+      {children}
     </dialog>
   );
 }

@@ -5,15 +5,21 @@ import { counted } from './counted.ts';
 import { Facts } from './facts.tsx';
 import { durationText } from './time-text.ts';
 
+/** `20 requests over 4 min 40 s` */
+export function scheduleText(policy: RetryPolicy): string {
+  const requests = counted(retrySchedule(policy).length + 1, 'request', 'requests');
+  const atMost = policy.jitter === 'none' ? '' : 'at most ';
+  return `${requests} over ${atMost}${durationText(totalSeconds(policy) * 1000)}`;
+}
+
 /** The phases of a complete retry policy. */
 export function PolicyFacts({ policy }: { policy: RetryPolicy }): JSX.Element {
-  const retries = retrySchedule(policy).length;
   const retriesOf = (count: number): string => counted(count, 'retry', 'retries');
   const seconds = (count: number): string => durationText(count * 1000);
   return (
     <Facts
       facts={[
-        ['Total', `${counted(retries + 1, 'request', 'requests')} over ${seconds(totalSeconds(policy))}`],
+        ['Total', scheduleText(policy)],
         ['Immediately', retriesOf(policy.retries_with_no_delay)],
         [
           'Before backoff',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
 import { faultsByField } from '../../../console/src/api/form-faults.ts';
 import {
   creationOf,
@@ -8,7 +9,7 @@ import {
   patchOf,
   subscriptionDraft,
 } from '../../../console/src/pages/subscription/subscription-draft.ts';
-import { choiceOf } from '../../../console/src/pages/designer/policy-choice.ts';
+import { choiceOf, withChosen } from '../../../console/src/pages/designer/policy-choice.ts';
 
 const stored = {
   subscriber: 'https://example.com/hook',
@@ -64,6 +65,24 @@ describe('the PATCH of an edited subscription', () => {
     expect(patchOf(stored, { ...draft, ...empty })).toEqual({
       options: { option_of_a_later_version, raw_delivery },
     });
+  });
+
+  it('sends the name of a preset, and the same policy of its own once it is changed', () => {
+    const patient = withChosen(draft.policy, 'patient');
+    expect(patchOf(stored, { ...draft, policy: patient })).toMatchObject({
+      options: { _retry_policy: 'patient' },
+    });
+    const custom = withChosen(patient, 'custom');
+    const changed = { ...custom, draft: { ...custom.draft, maximum_delay: '60' } };
+    expect(patchOf(stored, { ...draft, policy: changed })).toMatchObject({
+      options: { _retry_policy: { ...RETRY_POLICY_PRESETS.patient, maximum_delay: 60 } },
+    });
+  });
+
+  it('recognises a stored preset', () => {
+    expect(choiceOf(RETRY_POLICY_PRESETS.patient).chosen).toBe('patient');
+    expect(choiceOf({ maximum_delay: 60 }).chosen).toBe('custom');
+    expect(choiceOf({}).chosen).toBe('custom');
   });
 
   it('sends text that is not a number, so that the API names the error', () => {

@@ -51,12 +51,12 @@ export function draftOf(policy: PartialRetryPolicy): Draft {
 }
 
 /** The preset with the same effect. */
-export function presetOf(policy: RetryPolicy): PresetName | undefined {
+export function presetOf(policy: PartialRetryPolicy): PresetName | undefined {
   const text = textOf(policy);
   return POLICY_PRESETS.find((name) => textOf(RETRY_POLICY_PRESETS[name]) === text);
 }
 
-function textOf(policy: RetryPolicy): string {
+function textOf(policy: PartialRetryPolicy): string {
   return JSON.stringify({ ...EMPTY_DRAFT, ...policy });
 }
 

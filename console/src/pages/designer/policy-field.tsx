@@ -1,8 +1,11 @@
 import type { JSX } from 'preact';
 import type { FieldError } from '../../../../shared/domain/errors.ts';
+import { RETRY_POLICY_PRESETS } from '../../../../shared/domain/retry/presets.ts';
+import { POLICY_PRESETS } from '../../../../shared/domain/vocabulary.ts';
 import { Field } from '../../parts/field.tsx';
+import { scheduleText } from '../../parts/policy-facts.tsx';
 import { faultsOf } from './draft.ts';
-import { policyIn, type PolicyChoice } from './policy-choice.ts';
+import { policyIn, withChosen, type PolicyChoice } from './policy-choice.ts';
 import { PolicyControls } from './policy-controls.tsx';
 
 /** Chooses the retry policy of a queue or a subscription. `none`: what applies without one. */
@@ -30,15 +33,20 @@ export function PolicyField({
             {...parts}
             value={choice.chosen}
             onChange={({ currentTarget }) => {
-              onChoice({ ...choice, chosen: currentTarget.value === 'none' ? 'none' : 'custom' });
+              onChoice(withChosen(choice, currentTarget.value));
             }}
           >
             <option value="none">{none}</option>
+            {POLICY_PRESETS.map((name) => (
+              <option key={name} value={name}>
+                {name}: {scheduleText(RETRY_POLICY_PRESETS[name])}
+              </option>
+            ))}
             <option value="custom">custom</option>
           </select>
         )}
       </Field>
-      {choice.chosen === 'none' ? null : (
+      {choice.chosen !== 'custom' ? null : (
         <div class="stack">
           <PolicyControls
             draft={choice.draft}
