@@ -24,7 +24,7 @@ export function hints(endpoints: Endpoints, { queue, apiAuthorization, consoleUr
 To try it, paste these commands into another terminal.
 ${signing(apiAuthorization)}
 Set the variables of the README, and the keys of this run:
-  export API_URL='${apiUrl}' INGRESS_QUEUE_URL='${ingressQueueUrl}' ENDPOINT='${endpoint}' ${keys}
+  export API_URL='${apiUrl}' INGRESS_QUEUE_URL='${ingressQueueUrl}' ENDPOINT='${endpoint}' AWS_ENDPOINT_URL='${endpoint}' AWS_REGION=${region} ${keys}
 
 Receive webhooks (in a separate terminal):
   ${receiverCommand(RECEIVER_PORT)}

@@ -6,7 +6,7 @@ export type ApiClient = {
   createQueue: (queue: string) => Promise<void>;
   subscribe: (
     queue: string,
-    subscription: { subscriber: string; options: object },
+    subscription: { name: string; subscriber: string; options: object },
   ) => Promise<{ id: string; secret: string }>;
   /** Undefined until the message is recorded. */
   deliveriesOf: (queue: string, messageId: string) => Promise<DeliveryView[] | undefined>;

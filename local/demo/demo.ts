@@ -94,6 +94,7 @@ async function subscribeAll(
   for (const subscriber of demoSubscribers) {
     const options = { _retry_policy: subscriber.policy };
     const { id, secret } = await api.subscribe(demoQueue, {
+      name: subscriber.name,
       subscriber: receiver.urlOf(subscriber),
       options,
     });

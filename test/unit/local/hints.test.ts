@@ -53,13 +53,17 @@ const wordsOf = (command: string): string[] =>
 describe('the commands that npm start prints', () => {
   it('set the variables of the README and the keys, and keep the $ in the API address', () => {
     const [line = ''] = commandsWith('export ');
-    const names = ['API_URL', 'INGRESS_QUEUE_URL', 'ENDPOINT', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
+    const names = ['API_URL', 'INGRESS_QUEUE_URL', 'ENDPOINT'].concat(
+      ['ENDPOINT_URL', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY'].map((name) => `AWS_${name}`),
+    );
     const show = names.map((name) => `printenv ${name}`);
     const said = execFileSync('sh', ['-c', [line, ...show].join(';')], { encoding: 'utf8' });
     expect(said.trimEnd().split('\n')).toEqual([
       endpoints.apiUrl,
       endpoints.ingressQueueUrl,
       endpoints.endpoint,
+      endpoints.endpoint,
+      'us-east-1',
       'key-of-this-start',
       'secret-of-this-start',
     ]);
