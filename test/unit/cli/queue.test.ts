@@ -136,7 +136,7 @@ describe('posthaste queue', () => {
   });
 
   it('sends the name of a preset, which the API expands', async () => {
-    const api = await stubApi({ 'PUT /v2/queues/orders': () => ({ status: 201, body: '' }) });
+    const api = await stubApi({ ...noQueue, 'PUT /v2/queues/orders': () => ({ status: 201, body: '' }) });
     await api.run(['queue', 'create', 'orders', '--policy', 'patient']);
     expect(api.requests.at(-1)?.body).toBe('{"_retry_policy":"patient"}');
     const { status, stderr } = await api.run(['queue', 'create', 'orders', '--policy', 'patiant']);
