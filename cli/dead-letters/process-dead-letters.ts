@@ -143,11 +143,14 @@ function receiveSome<Message>({ ports, request, handled }: Run<Message>): Promis
   return ports.deadLetters.receive(most, hiddenSeconds);
 }
 
-/** Spares the further receives of a queue that SQS counted as empty before and after a receive that found nothing. */
-async function isCountedEmpty<Message>({ ports, before, seen }: Run<Message>): Promise<boolean> {
-  if (seen.size > 0 || before.visible + before.hidden > 0) return false;
+/**
+ * Spares further receives after one that found nothing, if this run has seen all that SQS counted at its start, and SQS
+ * counts no other message now.
+ */
+async function isCountedEmpty<Message>({ ports, before, seen, held }: Run<Message>): Promise<boolean> {
+  if (before.visible + before.hidden > seen.size) return false;
   const { visible, hidden } = await ports.deadLetters.counts();
-  return visible + hidden === 0;
+  return visible === 0 && hidden <= held.size;
 }
 
 /** Handles the new dead letters of a batch. True if there were any. */

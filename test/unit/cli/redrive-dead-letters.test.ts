@@ -24,9 +24,9 @@ describe('a redrive', () => {
     expect(sleeps).toEqual([500, 1000]);
   });
 
-  it('ends after one empty receive if SQS counts no message before and after it', async () => {
-    const { run, sleeps } = redriveWorld([]);
-    expect(await run()).toMatchObject({ handled: 0, left: 0, hidden: 0, end: 'emptied' });
+  it.each([0, 3])('ends after one empty receive if it has seen all that SQS counts: %i', async (count) => {
+    const { run, sleeps } = redriveWorld(letters(count));
+    expect(await run()).toMatchObject({ handled: count, left: 0, hidden: 0, end: 'emptied' });
     expect(sleeps).toEqual([]);
   });
 
