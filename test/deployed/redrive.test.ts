@@ -149,10 +149,6 @@ describe.concurrent('posthaste redrive on the deployed system', () => {
     await deployment.sqs.send(new ChangeMessageVisibilityCommand({ ...queue, ...visible }));
 
     const deleted = await posthaste('deadletters', 'delete', 'operation', '--id', id, '--yes');
-    expect(JSON.parse(deleted.stdout)).toMatchObject({ deleted: 1, hidden: 0 });
-    expect(JSON.parse((await posthaste('redrive', 'operation')).stdout)).toMatchObject({
-      left: 0,
-      hidden: 0,
-    });
+    expect(JSON.parse(deleted.stdout)).toMatchObject({ deleted: 1, left: 0 });
   });
 });
