@@ -14,3 +14,8 @@ const COMMAND = commandName(process.argv[1]);
 export function commandText(args: string): string {
   return `${COMMAND} ${args}`;
 }
+
+/** The text as one word of a shell command: producers choose message ids, and advice is pasted. */
+export function shellWord(text: string): string {
+  return /^[\w.:@%+,/=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -31,6 +31,21 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await import('./commands/message/message.ts')).addMessageCommands,
   },
   {
+    name: 'find',
+    description: 'Find a message, a subscription or a time in all queues.',
+    load: async () => (await import('./commands/find/find.ts')).addFind,
+  },
+  {
+    name: 'explain',
+    description: 'Explain what became of a message for each subscription.',
+    load: async () => (await import('./commands/message/explain.ts')).addExplain,
+  },
+  {
+    name: 'send',
+    description: 'Send a message to one subscription.',
+    load: async () => (await import('./commands/deliveries/send.ts')).addSend,
+  },
+  {
     name: 'deliveries',
     description: 'List, show and watch deliveries.',
     load: async () => (await import('./commands/deliveries/deliveries.ts')).addDeliveryCommands,

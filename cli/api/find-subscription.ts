@@ -1,5 +1,6 @@
 import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
 import { Problem } from '../../local/install/problem.mjs';
+import { commandText } from '../command-name.ts';
 import type { ApiClient } from './api-request.ts';
 import { listSubscriptions } from './subscriptions.ts';
 
@@ -51,7 +52,7 @@ export class NoSuchSubscription extends Problem {
     super(
       `There is no subscription ${reference} on queue ${queue}. ` +
         (near.length === 0
-          ? `To see all, run posthaste subscription list ${queue}.`
+          ? `To see all, run ${commandText(`subscription list ${queue}`)}`
           : `Did you mean ${namesOf(near, ' or ')}?`),
     );
   }

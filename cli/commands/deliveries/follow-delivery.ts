@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
+import { ApiRefusal } from '../../api/api-refusal.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { showDelivery } from '../../api/deliveries.ts';
+import { commandText, shellWord } from '../../command-name.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import { VERBOSE } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
@@ -40,7 +42,7 @@ export async function printStarted(
     terminal.exitStatus = INTERRUPTED;
     if (json !== true)
       terminal.printError(
-        `The delivery continues. To see it: posthaste deliveries show ${queue} ${printable(messageId)} ${printable(subscriptionId)}`,
+        `The delivery continues. To see it: ${commandText(`deliveries show ${queue} ${printable(shellWord(messageId))} ${subscriptionId}`)}`,
       );
   } else if (delivery.status !== 'delivered') terminal.exitStatus = 1;
 }
@@ -57,7 +59,11 @@ async function ended(
   const look = async (signal: AbortSignal): Promise<'done' | 'changed' | 'empty'> => {
     if (!isOpen(last.status)) return 'done';
     progress.show(progressText(last));
-    const now = await showDelivery(api, started, signal);
+    const now = await showDelivery(api, started, signal).catch((error: unknown) => {
+      // A delivery has no record before its first attempt.
+      if (error instanceof ApiRefusal && error.status === 404) return last;
+      throw error;
+    });
     const isChanged = now.status !== last.status || now.attempts.length !== last.attempts.length;
     last = now;
     if (!isOpen(now.status)) return 'done';

@@ -1,15 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import {
-  AT,
-  retrying,
-  delivered,
-  detail,
-  listed,
-  page,
-  OF_QUEUE,
-  OF_MESSAGE,
-  ONE,
-} from './delivery-views.ts';
+import { AT, delivered, detail, listed, page, OF_QUEUE, OF_MESSAGE, ONE } from './delivery-views.ts';
 import { jsonLines } from './run-command.ts';
 import { closeStubs, json, refusal, stubApi } from './stub-api.ts';
 

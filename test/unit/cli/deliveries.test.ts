@@ -2,7 +2,6 @@ import { afterAll, describe, expect, it } from 'vitest';
 import {
   ID,
   AT,
-  attempt,
   retrying,
   delivered,
   detail,

@@ -72,7 +72,7 @@ describe('a subscription in a command', () => {
     [
       'none',
       'nothing',
-      /no subscription nothing on queue orders\. To see all, run posthaste subscription list orders\./,
+      /no subscription nothing on queue orders\. To see all, run npm run -s posthaste -- subscription list orders$/,
     ],
   ])('is refused with the ones it may mean: %s', async (_, reference, message) => {
     const { status, stderr } = await show(reference);

@@ -60,7 +60,7 @@ describe('posthaste retry and cancel', () => {
       });
       expect(run.status).toBe(130);
       expect(run.stderr).toContain(
-        `The delivery continues. To see it: posthaste deliveries show orders m1 ${ID}\n`,
+        `The delivery continues. To see it: npm run -s posthaste -- deliveries show orders m1 ${ID}\n`,
       );
     });
   });

@@ -1,0 +1,87 @@
+import type { Command } from 'commander';
+import { openApi } from '../../api/api-client.ts';
+import type { ApiClient } from '../../api/api-request.ts';
+import { queueNames } from '../../api/queues.ts';
+import { queueOf } from '../../options/arguments.ts';
+import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { timeText } from '../../options/time.ts';
+import { printable } from '../../output/printable.ts';
+import type { Terminal } from '../../terminal.ts';
+import { absenceText, waitingMessages, type Absence } from './absence.ts';
+import { MOST_PER_QUEUE, search, type Finding, type Window } from './search.ts';
+
+type Options = DeploymentOptions & { queue?: string };
+
+const MORE = `
+Looks in all queues for a message with this id, and for subscriptions whose id
+starts with the text or whose name or URL contains it. For a time, such as
+2026-11-22T14:00, it lists messages accepted within five minutes of it; for an
+age, such as 2h, those accepted since. At most ${MOST_PER_QUEUE} of a kind per queue.
+
+Exit status: 0 if anything was found, otherwise 1.
+`;
+
+/** `posthaste find` */
+export function addFind(command: Command, terminal: Terminal): void {
+  command
+    .argument('<what>', 'a message id, a part of a URL or name, the start of a subscription id, or a time')
+    .option('--queue <QUEUE>', 'look only in this queue', queueOf)
+    .action(async (what: string, options: Options) => {
+      const api = await openApi(options, terminal);
+      const queues = options.queue === undefined ? await allQueues(api) : [options.queue];
+      const window = windowOf(what);
+      const { findings, retention } = await search(api, queues, window ?? what);
+      for (const finding of findings) {
+        if (options.json === true) terminal.printJson(finding);
+        else findingLines(finding).forEach(terminal.print);
+      }
+      if (findings.length > 0) return;
+      terminal.exitStatus = 1;
+      if (window === undefined) {
+        const absence: Absence = {
+          queues: queues.length,
+          ...(retention !== undefined && { retention }),
+          ...(await waitingMessages(api)),
+        };
+        if (options.json === true) terminal.printJson({ found: 0, ...absence });
+        else terminal.print(absenceText(what, absence));
+      } else if (options.json === true) terminal.printJson({ found: 0, queues: queues.length, ...window });
+      else terminal.print(`No message was accepted from ${window.since} to ${window.until}.`);
+    });
+  onDeployment(command, {
+    json: 'one finding per line: kind, queue, id, text, next; or found 0, queues, retention, ingress, deadLetters',
+    more: MORE,
+    examples: ['find order-55', 'find acme.example --queue orders', 'find 2026-11-22T14:00', 'find 2h'],
+  });
+}
+
+/** More than this many queues would take minutes: --queue is needed then. */
+const MOST_QUEUES = 1_000;
+
+async function allQueues(api: ApiClient): Promise<string[]> {
+  const names: string[] = [];
+  for await (const name of queueNames(api, MOST_QUEUES)) names.push(name);
+  return names;
+}
+
+const AROUND_MS = 5 * 60_000;
+const AGE = /^(\d{1,6})([smhd])$/;
+const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** The window around a time, or since an age; undefined for other texts. Times without a zone are local. */
+function windowOf(what: string, now = Date.now()): Window | undefined {
+  const [, count, unit = ''] = AGE.exec(what) ?? [];
+  if (count !== undefined && isUnit(unit))
+    return { since: timeText(now - Number(count) * UNIT_MS[unit]), until: timeText(now) };
+  if (!/^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/.test(what)) return undefined;
+  const at = Date.parse(what);
+  return Number.isNaN(at) ? undefined : { since: timeText(at - AROUND_MS), until: timeText(at + AROUND_MS) };
+}
+
+function isUnit(text: string): text is keyof typeof UNIT_MS {
+  return Object.hasOwn(UNIT_MS, text);
+}
+
+function findingLines({ kind, queue, id, text, next }: Finding): string[] {
+  return [`${kind} ${printable(id)} of queue ${queue}, ${printable(text)}`, `  → ${printable(next)}`];
+}

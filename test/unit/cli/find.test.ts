@@ -1,0 +1,188 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { jsonLines } from './run-command.ts';
+import { closeStubs, json, refusal, stubApi, type StubRoutes } from './stub-api.ts';
+
+afterAll(closeStubs);
+
+const AT = '2026-01-01T00:00:00.000Z';
+const ID = '5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11';
+const deliveries = { pending: 0, retrying: 0, delivered: 1, rejected: 0, exhausted: 2, cancelled: 0 };
+const message = (queue: string, id: string) => ({
+  queue,
+  id,
+  acceptedAt: AT,
+  duplicates: 0,
+  matched: 3,
+  filtered: 0,
+  bodyKept: false,
+  deliveries,
+});
+const subscription = {
+  id: ID,
+  source: 'bills',
+  name: 'ACME',
+  subscriber: 'https://acme.example/hook',
+  ttl: null,
+  age: 1,
+  options: {},
+  confirmed: true,
+};
+const noMessage = () =>
+  refusal(404, 'not_found', 'there is no such message: it is older than the retention of 30 days');
+const noSubscription = () => json({ subscriptions: [], links: [] });
+
+const ROUTES: StubRoutes = {
+  'GET /v2/queues': () => json({ queues: [{ name: 'orders' }, { name: 'bills' }], links: [] }),
+  'GET /v2/queues/bills': () => json({}),
+  'GET /v2/queues/orders/messages/nothing': noMessage,
+  'GET /v2/queues/bills/messages/nothing': noMessage,
+  'GET /v2/queues/orders/messages/acme': noMessage,
+  'GET /v2/queues/bills/messages/acme': noMessage,
+  'GET /v2/queues/orders/messages/order-55': () => json(message('orders', 'order-55')),
+  'GET /v2/queues/bills/messages/order-55': noMessage,
+  'GET /v2/queues/orders/subscriptions': noSubscription,
+  'GET /v2/queues/bills/subscriptions': ({ path }) =>
+    path.includes('match=acme') ? json({ subscriptions: [subscription], links: [] }) : noSubscription(),
+};
+
+describe('posthaste find', () => {
+  it('finds a message in any queue, and says how to go on', async () => {
+    const { status, stdout } = await (await stubApi(ROUTES)).run(['find', 'order-55']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(
+      /^message order-55 of queue orders, accepted [\d-]{10} [\d:]{8}: 3 matched, 1 delivered, 2 exhausted\n {2}→ npm run -s posthaste -- explain orders order-55\n$/,
+    );
+  });
+
+  it('finds subscriptions by what the API matches', async () => {
+    const { stdout } = await (await stubApi(ROUTES)).run(['find', 'acme', '--json']);
+    expect(jsonLines(stdout)).toEqual([
+      {
+        kind: 'subscription',
+        queue: 'bills',
+        id: ID,
+        text: 'ACME: enabled',
+        next: 'npm run -s posthaste -- subscription show bills 5b0c0f1e',
+      },
+    ]);
+  });
+
+  it('says with numbers where a message may be that is not there', async () => {
+    const health = { status: 'ok', checks: {}, queues: { ingress: 12, ingressDeadLetters: 3 } };
+    const api = await stubApi({ ...ROUTES, 'GET /v2/health': () => json(health) });
+    const { status, stdout } = await api.run(['find', 'nothing']);
+    expect(status).toBe(1);
+    expect(stdout).toContain('Nothing was found for nothing in 2 queues.');
+    expect(stdout).toContain('the ingress queue, which holds about 12,');
+    expect(stdout).toContain('dead letters, of which there are about 3: ');
+    expect(stdout).toContain('older than the retention of 30 days.\n');
+    const { stdout: lines } = await api.run(['find', 'nothing', '--queue', 'orders', '--json']);
+    expect(jsonLines(lines)).toEqual([
+      { found: 0, queues: 1, retention: '30 days', ingress: 12, deadLetters: 3 },
+    ]);
+  });
+
+  it('says that the numbers are unknown to a caller who may not read them', async () => {
+    const forbidden = () => json({ message: 'Forbidden' }, 403);
+    const { stdout } = await (
+      await stubApi({ ...ROUTES, 'GET /v2/health': forbidden })
+    ).run(['find', 'nothing']);
+    expect(stdout).toContain('which holds an unknown number,');
+  });
+
+  it.each([
+    ['around a time', '2026-01-01T12:00Z', '2026-01-01T11:55:00.000Z', '2026-01-01T12:05:00.000Z'],
+    ['since an age', '2h', undefined, undefined],
+  ])('lists the messages accepted %s', async (_, what, since, until) => {
+    const api = await stubApi({
+      'GET /v2/queues/orders/messages': () =>
+        json({ messages: [message('orders', "o'1; reboot")], links: [] }),
+    });
+    const { stdout } = await api.run(['find', what, '--queue', 'orders']);
+    // The producer chose the id: what is pasted must stay one word.
+    expect(stdout).toContain(String.raw`explain orders 'o'\''1; reboot'`);
+    const asked = new URL(api.requests.at(-1)?.path ?? '', api.url).searchParams;
+    const [from, to] = [asked.get('since') ?? '', asked.get('until') ?? ''];
+    if (since === undefined) expect(Date.parse(to) - Date.parse(from)).toBe(2 * 3_600_000);
+    else expect([from, to]).toEqual([since, until]);
+  });
+
+  it('fails for a time without messages', async () => {
+    const api = await stubApi({
+      'GET /v2/queues/orders/messages': () => json({ messages: [], links: [] }),
+    });
+    const { status, stdout } = await api.run(['find', '2026-01-01T12:00Z', '--queue', 'orders']);
+    expect({ status, stdout }).toEqual({
+      status: 1,
+      stdout: 'No message was accepted from 2026-01-01T11:55:00.000Z to 2026-01-01T12:05:00.000Z.\n',
+    });
+  });
+});
+
+describe('posthaste explain', () => {
+  const filtered = {
+    subscriptionId: ID,
+    subscriber: 'https://acme.example/hook',
+    verdict: 'filtered',
+    certain: false,
+    detail: 'by the options of today',
+    rule: { by: 'filter', path: 'order.total' },
+  };
+  const delivery = {
+    queue: 'orders',
+    messageId: 'm1',
+    subscriptionId: 'gone',
+    status: 'retrying',
+    acceptedAt: AT,
+    attemptCount: 2,
+    lastAttempt: { number: 2, startedAt: AT, outcome: 'failed', statusCode: 503 },
+  };
+  const retrying = { subscriptionId: 'gone', verdict: 'retrying', certain: true, delivery };
+  const answer = () =>
+    json({ message: message('orders', 'm1'), subscriptions: [filtered, retrying], links: [] });
+  const EXPLAIN = 'GET /v2/queues/orders/messages/m1/explain';
+
+  it('says why each subscription received a message or not', async () => {
+    const { stdout } = await (await stubApi({ [EXPLAIN]: answer })).run(['explain', 'orders', 'm1']);
+    expect(stdout).toMatch(
+      /5b0c0f1e +https:\/\/acme.example\/hook +filtered \? +the subscription does not want it: filter at order.total, by the options of today\n/,
+    );
+    expect(stdout).toMatch(
+      /gone +\(deleted\) +retrying +attempts failed, and another one follows, 2 attempts, 503\n/,
+    );
+  });
+
+  it('explains one subscription', async () => {
+    const api = await stubApi({ [EXPLAIN]: answer });
+    const { stdout } = await api.run(['explain', 'orders', 'm1', ID, '--json']);
+    expect(jsonLines(stdout)).toEqual([filtered, retrying]);
+    expect(api.requests.at(-1)?.path).toContain(`subscription=${ID}`);
+  });
+});
+
+describe('posthaste send', () => {
+  const pending = {
+    queue: 'orders',
+    messageId: 'm1',
+    subscriptionId: ID,
+    status: 'pending',
+    attempts: [],
+    policy: null,
+  };
+  const SEND = `POST /v2/queues/orders/messages/m1/deliveries/${ID}/send`;
+
+  it('sends a message to one subscription', async () => {
+    const api = await stubApi({ [SEND]: () => json(pending, 202) });
+    const { status, stdout } = await api.run(['send', 'orders', 'm1', '--to', ID, '--json']);
+    expect({ status, lines: jsonLines(stdout) }).toEqual({ status: 0, lines: [pending] });
+  });
+
+  it('shows the setting that the API names if the body is not kept, and asks once', async () => {
+    const refused = () => refusal(409, 'conflict', 'the body is not kept: `_retain_messages`');
+    const api = await stubApi({ [SEND]: refused });
+    const { status, stderr } = await api.run(['send', 'orders', 'm1', '--to', ID]);
+    expect(status).toBe(1);
+    expect(stderr).toContain('`_retain_messages`');
+    expect(api.requests).toHaveLength(2);
+  });
+});
