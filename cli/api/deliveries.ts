@@ -63,7 +63,7 @@ export function deliveriesOfSubscription(
   { queue, subscriptionId }: Pick<DeliveryAddress, 'queue' | 'subscriptionId'>,
   { since, until, deleted }: Pick<DeliveryFilter, 'since' | 'until' | 'deleted'>,
   { most, signal }: Most = {},
-): AsyncGenerator<SubscriptionDeliveryView> {
+): AsyncGenerator<SubscriptionDeliveryView, boolean> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/subscriptions/${subscriptionId}/deliveries`,
     query: {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
 import type { Recovery } from '../../shared/domain/recovery/recovery.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
 import type { Recoveries, RecoveryPage } from '../../shared/ports/deliveries.ts';
@@ -111,13 +112,17 @@ export const describeRecoveriesContract = (name: string, make: () => Recoveries)
       const { recoveries, recovery, queue } = await created();
       const keys = Array.from({ length: 12 }, () => aDeliveryKey({ queue, bucket: 3 }));
       // Numbers of one and two digits: 10 comes after 9.
-      for (const [index, key] of keys.entries()) {
-        await recoveries.keepPage({ ...recovery, pages: index + 1, batch: [key, aDeliveryKey({ queue })] });
-        await recoveries.keepPage({ ...recovery, pages: index + 1, batch: [] });
-      }
+      const keep = (batchOf: (key: DeliveryKey) => DeliveryKey[]) =>
+        Promise.all(
+          keys.map((key, index) =>
+            recoveries.keepPage({ ...recovery, pages: index + 1, batch: batchOf(key) }),
+          ),
+        );
+      await keep((key) => [key, aDeliveryKey({ queue })]);
+      await keep(() => []);
       const other = { ...aRecovery({ selection: recovery.selection }), pages: 1, batch: keys };
       await recoveries.keepPage(other);
-      for (const limit of [1, 5, 12, 20]) {
+      for (const limit of [5, 12, 20]) {
         const pages: RecoveryPage[] = [];
         for (let marker: string | undefined = ''; marker !== undefined;) {
           const page = await recoveries.keptPages(queue, recovery.id, {

@@ -90,7 +90,7 @@ function listAll(
   queue: string,
   { subscription: subscriptionId = '', ...filter }: DeliveryFilter,
   most: { most: number },
-): AsyncGenerator<ListedDelivery> {
+): AsyncGenerator<ListedDelivery, boolean> {
   return deliveriesOfSubscription(api, { queue, subscriptionId }, filter, most);
 }
 

@@ -83,7 +83,7 @@ describe('posthaste deliveries', () => {
   });
 
   it('lists all deliveries of a subscription, following short pages', async () => {
-    const OF_SUBSCRIPTION = '/v2/queues/orders/subscriptions/s1/deliveries';
+    const OF_SUBSCRIPTION = `/v2/queues/orders/subscriptions/${ID}/deliveries`;
     const all = { ...listed, status: 'delivered', messageType: 'order.created', deliveredAfterMs: 40 };
     const api = await stubApi({
       [`GET ${OF_SUBSCRIPTION}`]: (_, index) =>
@@ -91,7 +91,7 @@ describe('posthaste deliveries', () => {
           ? json({ deliveries: [], links: [{ rel: 'next', href: `${OF_SUBSCRIPTION}?marker=a` }] })
           : page(all),
     });
-    const args = ['--subscription', 's1', '--all', '--since', '2026-01-01T00:00:00Z', '--limit', '3'];
+    const args = ['--subscription', ID, '--all', '--since', '2026-01-01T00:00:00Z', '--limit', '3'];
     const { stdout } = await api.run(['deliveries', 'list', 'orders', ...args, '--json']);
     expect(jsonLines(stdout)).toEqual([all]);
     const searches = api.requests.map(({ path }) => new URL(path, api.url).search);
