@@ -37,6 +37,7 @@ export const HIDDEN_SECONDS = 300;
 
 /** Batch size, and so the most messages that a crash can send twice. Five times an SQS receive. */
 const AT_ONCE = 50;
+const ONE_REQUEST = 10;
 
 /** Empty receives after which the queue counts as empty: SQS sometimes misses messages. `POLLING` is in seconds. */
 const EMPTY_POLLS = 3;
@@ -136,11 +137,19 @@ function earlyEnd<Message>({ request, handled, held }: Run<Message>): RunEnd | u
   return held.size >= MOST_HELD ? 'crowded' : undefined;
 }
 
-/** With a filter the limit says nothing about how many to receive. */
-function receiveSome<Message>({ ports, request, handled }: Run<Message>): Promise<readonly DeadLetter[]> {
+/**
+ * A receive takes as long as its slowest request, and a request that finds nothing waits: asks for few where SQS counts
+ * few. With a filter the limit says nothing about how many to receive.
+ */
+function receiveSome<Message>(run: Run<Message>): Promise<readonly DeadLetter[]> {
+  const { ports, request, handled, before, seen } = run;
   const { limit = Infinity, hiddenSeconds = HIDDEN_SECONDS, wants } = request;
-  const most = wants === undefined ? Math.min(AT_ONCE, limit - handled) : AT_ONCE;
-  return ports.deadLetters.receive(most, hiddenSeconds);
+  const counted = before.visible + before.hidden - seen.size;
+  const most = counted > 0 ? Math.min(AT_ONCE, Math.max(counted, ONE_REQUEST)) : AT_ONCE;
+  return ports.deadLetters.receive(
+    wants === undefined ? Math.min(most, limit - handled) : most,
+    hiddenSeconds,
+  );
 }
 
 /**

@@ -32,6 +32,7 @@ export function ChangeChosen({
   const { api } = useConsole();
   const [asked, setAsked] = useState<DeadLetterChange>();
   const work = useAction((change: DeadLetterChange) => changeDeadLetters(api, which, change, [...chosen]));
+  if (chosen.size === 0) return <p class="muted">Select dead letters to redrive or delete them.</p>;
   return (
     <div class="actions">
       {(['redrive', 'delete'] as const).map((change) => (
@@ -39,7 +40,6 @@ export function ChangeChosen({
           key={change}
           type="button"
           class={change === 'delete' ? 'button button-danger' : 'button button-primary'}
-          disabled={chosen.size === 0}
           onClick={() => {
             work.reset();
             setAsked(change);

@@ -70,6 +70,11 @@ export function DeadLetterTable({
   );
 }
 
+/** Enough to recognise a subscription. */
+function shortId(id: string): string {
+  return id.slice(0, 8);
+}
+
 const COLUMNS: readonly Column<DeadLetterView>[] = [
   {
     head: 'Reason',
@@ -97,7 +102,14 @@ const COLUMNS: readonly Column<DeadLetterView>[] = [
         )}
         {first === undefined ? null : (
           <span class="sub">
-            to {first}
+            to{' '}
+            {queue === undefined ? (
+              shortId(first)
+            ) : (
+              <a class="id" href={hrefTo({ page: 'subscription', queue, subscription: first })}>
+                {shortId(first)}
+              </a>
+            )}
             {others.length === 0 ? '' : ` and ${others.length} more`}
           </span>
         )}

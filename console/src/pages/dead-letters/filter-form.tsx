@@ -7,7 +7,7 @@ import { hrefTo, type Query } from '../../route.ts';
 const FIELDS = [
   ['reason', 'Reason'],
   ['queue', 'Queue'],
-  ['subscription', 'Subscription, or the beginning of its id'],
+  ['subscription', 'Subscription id'],
 ] as const;
 
 type Filter = Record<(typeof FIELDS)[number][0], string>;
