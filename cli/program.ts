@@ -110,6 +110,11 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     description: 'Check the health of a deployment, with advice for each problem.',
     load: async () => (await import('./commands/doctor/doctor.ts')).addDoctor,
   },
+  {
+    name: 'completion',
+    description: 'Print a completion script for bash, zsh or fish.',
+    load: async () => (await import('./commands/completion/completion.ts')).addCompletion,
+  },
 ];
 
 /** The command with the names of all subcommands. Only the requested one has its options and actions. */
@@ -140,10 +145,10 @@ function missingCommandText({ error, command }: AddHelpTextContext): string {
     : '';
 }
 
-/** The command with every subcommand complete. */
-export async function wholeProgram(terminal: Terminal): Promise<Command> {
+/** The command with every subcommand complete, except the one named. */
+export async function wholeProgram(terminal: Terminal, except?: string): Promise<Command> {
   const program = emptyProgram(terminal);
-  for (const { name, description, load } of SUBCOMMANDS) {
+  for (const { name, description, load } of SUBCOMMANDS.filter((one) => one.name !== except)) {
     (await load())(program.command(name).description(description), terminal);
   }
   return program;

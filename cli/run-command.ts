@@ -18,6 +18,12 @@ export async function runCommand(args: readonly string[], host: ProcessLike, sle
 async function statusOf(args: readonly string[], terminal: Terminal): Promise<number> {
   let json = false;
   try {
+    if (args[0] === 'complete') {
+      // Loaded only here: it needs every command.
+      const { complete } = await import('./complete.ts');
+      await complete(args.slice(args.indexOf('--') + 1), terminal);
+      return 0;
+    }
     const program = await programFor(args, terminal);
     program.hook('preAction', (_, command) => {
       json = command.opts<{ json?: true }>().json === true;

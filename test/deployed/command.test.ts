@@ -63,6 +63,8 @@ describe.concurrent('the command on the deployed system', () => {
       'create',
       queue,
       receiver.url(`/${queue}`),
+      '--name',
+      'ACME',
     );
     const data = '{"big": 12345678901234567890, "b":1.0}';
     await posthaste('publish', queue, '--id', 'first', '--data', data);
@@ -70,7 +72,7 @@ describe.concurrent('the command on the deployed system', () => {
 
     const [listed] = await posthaste('deliveries', 'list', queue, '--status', 'rejected');
     expect(listed).toMatchObject({ messageId: 'first', subscriptionId: subscription, reason: 'http_400' });
-    expect(await one(deliveryViewSchema, 'retry', queue, 'first', subscription)).toMatchObject({
+    expect(await one(deliveryViewSchema, 'retry', queue, 'first', 'ACME')).toMatchObject({
       status: 'retrying',
     });
     await posthaste('deliveries', 'watch', queue, '--message', 'first', '--for', '30');
@@ -86,6 +88,19 @@ describe.concurrent('the command on the deployed system', () => {
     const { books, balances } = await one(booksViewSchema, 'books', queue, '--since', '1h');
     expect(books).toMatchObject({ accepted: 1, matched: 1, delivered: 1, rejected: 0, pending: 0 });
     expect(balances).toBe(true);
+
+    const [found] = await posthaste('find', 'first', '--queue', queue);
+    expect(found).toMatchObject({ kind: 'message', queue, id: 'first' });
+    const [explained] = await posthaste('explain', queue, 'first', subscription.slice(0, 8));
+    expect(explained).toMatchObject({ subscriptionId: subscription, verdict: 'delivered' });
+    const [sent] = await posthaste('send', queue, 'first', '--to', receiver.url(`/${queue}`), '--wait');
+    expect(sent).toMatchObject({ status: 'delivered', attempts: [{}, {}, { outcome: 'delivered' }] });
+  });
+
+  it('refuses a message for a queue that does not exist', async () => {
+    const queue = `missing-${randomUUID()}`;
+    await expect(posthaste('publish', queue, '--data', '1')).rejects.toThrow(`There is no queue ${queue}.`);
+    await expect(posthaste('queue', 'delete', queue)).rejects.toThrow(`There is no queue ${queue}.`);
   });
 
   it('reports the deployment, its API and its tables as ok', async () => {

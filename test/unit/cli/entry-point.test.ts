@@ -37,6 +37,20 @@ describe('the command as a process', () => {
     });
   });
 
+  it('completes commands and options, as the scripts for the shells ask', async () => {
+    const complete = async (...words: string[]) => {
+      const { stdout } = await run(process.execPath, [COMMAND, 'complete', '--', ...words]);
+      return stdout.split('\n').flatMap((line) => line.split('\t')[0] ?? []);
+    };
+    expect(await complete('queue', 'de')).toEqual(['delete', ':4', '']);
+    expect(await complete('queue', 'delete', '--y')).toEqual(['--yes', ':4', '']);
+    expect(await complete('complet')).toEqual(['completion', ':4', '']);
+    for (const shell of ['bash', 'zsh', 'fish']) {
+      const { stdout } = await run(process.execPath, [COMMAND, 'completion', shell]);
+      expect(stdout).toContain('posthaste complete --');
+    }
+  });
+
   it('exits with status 2 for a usage error', async () => {
     const { status, stdout, stderr } = await run(process.execPath, [COMMAND, 'queue', 'show', 'a b']);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
