@@ -107,8 +107,8 @@ export function terminalIn(host: ProcessLike, sleep = systemSleep): Terminal {
   };
 }
 
-function hasColours({ isTTY, getColorDepth }: Output, env: NodeJS.ProcessEnv): boolean {
-  if (isTTY === true) return getColorDepth !== undefined && getColorDepth(env) > 1;
+function hasColours(stdout: Output, env: NodeJS.ProcessEnv): boolean {
+  if (stdout.isTTY === true) return (stdout.getColorDepth?.(env) ?? 1) > 1;
   return (env['FORCE_COLOR'] ?? '0') !== '0';
 }
 

@@ -20,7 +20,7 @@ export type Finding = {
 /** RFC 3339. */
 export type Window = { since: string; until: string };
 
-/** Queues searched at a time, with two requests each. */
+/** Queues searched at a time, with up to three requests each. */
 const SIDE_BY_SIDE = 8;
 
 /** Findings of a kind per queue. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { openApiToWrite } from '../../api/api-client.ts';
 import type { ApiClient } from '../../api/api-request.ts';
-import { findQueue } from '../../api/queues.ts';
+import { isQueue } from '../../api/missing-queue.ts';
 import { createSubscription, deleteSubscription } from '../../api/subscriptions.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { readInput } from '../../options/input.ts';
@@ -93,8 +93,7 @@ async function subscribe(
     ['subscriber', textOf(url)],
     ['options', policy === undefined ? undefined : objectText([['_retry_policy', policy]])],
   ]);
-  if ((await findQueue(api, queue)) === undefined)
-    terminal.printError(`There was no queue ${queue}: it is created.`);
+  if (!(await isQueue(api, queue))) terminal.printError(`There was no queue ${queue}: it is created.`);
   const created = await createSubscription(api, queue, body);
   return {
     queue,
