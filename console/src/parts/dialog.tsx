@@ -56,7 +56,7 @@ export function Dialog({
   title: string;
   wide?: boolean;
   /** Gets the element, so that the owner can close it. */
-  element?: RefObject<HTMLDialogElement>;
+  element?: RefObject<HTMLDialogElement | null>;
   onClose: () => void;
   children: ComponentChildren;
 }): JSX.Element {

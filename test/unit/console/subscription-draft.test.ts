@@ -67,7 +67,7 @@ describe('the PATCH of an edited subscription', () => {
     });
   });
 
-  it('sends the name of a preset, and the same policy of its own once it is changed', () => {
+  it('sends the name of a preset, and its fields once one of them is changed', () => {
     const patient = withChosen(draft.policy, 'patient');
     expect(patchOf(stored, { ...draft, policy: patient })).toMatchObject({
       options: { _retry_policy: 'patient' },
