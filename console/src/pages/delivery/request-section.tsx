@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
 import type { DeliveryAddress } from '../../../../cli/api/deliveries.ts';
 import { showMessage } from '../../../../cli/api/messages.ts';
 import { showSubscription } from '../../../../cli/api/subscriptions.ts';
 import { parseJson, propertySource } from '../../../../shared/wire/json-slice.ts';
 import { isNotFound } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useLive } from '../../live/use-live.ts';
+import { useAction } from '../../live/use-action.ts';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -13,11 +14,14 @@ import { SourceText } from '../../parts/source-text.tsx';
 import { curlCommand } from './curl-command.ts';
 import { knownRequest, type KnownRequest } from './known-request.ts';
 
-/** The request of each attempt as far as it is known, as a command that repeats it. */
+/**
+ * The request of each attempt as far as it is known, as a command that repeats it. It is read once: the data can have
+ * 1 MiB.
+ */
 export function RequestSection({ address }: { address: DeliveryAddress }): JSX.Element {
   const { api } = useConsole();
   const { queue, messageId, subscriptionId } = address;
-  const request = useLive(`request/${JSON.stringify(address)}`, async () => {
+  const { action, run } = useAction(async () => {
     const [subscription, { view, text }] = await Promise.all([
       showSubscription(api, queue, subscriptionId),
       showMessage(api, queue, messageId),
@@ -25,12 +29,15 @@ export function RequestSection({ address }: { address: DeliveryAddress }): JSX.E
     const json = parseJson(text);
     return knownRequest(subscription, view, json && propertySource(json, 'body'));
   });
+  useEffect(run, [run]);
+  const failure = action.state === 'failed' ? action.failure : undefined;
+  const value = action.state === 'done' ? action.result : undefined;
   return (
     <Section title="Request">
-      {isNotFound(request.failure) ? (
+      {isNotFound(failure) ? (
         <Empty title="The request is not known, because the subscription or the message no longer exists" />
       ) : (
-        <Loaded live={request}>{(known) => <Request known={known} />}</Loaded>
+        <Loaded live={{ value, failure }}>{(known) => <Request known={known} />}</Loaded>
       )}
     </Section>
   );
