@@ -4,15 +4,19 @@ import type { ConsoleInfo } from '../../shared/wire/views/console.ts';
 import { wordsFor } from './api/failure-words.ts';
 import { pageClient } from './api/page-client.ts';
 import { ConsoleProvider, type ConsoleContext } from './live/console-context.tsx';
+import type { Freshness } from './live/freshness.ts';
 import { useRoute } from './live/use-route.ts';
+import { StaleNotice } from './shell/stale-notice.tsx';
 import { CurrentPage } from './pages/current-page.tsx';
 import { Failure, Notice } from './parts/notice.tsx';
 import { Masthead } from './shell/masthead.tsx';
+import type { SessionToken } from './session-token.ts';
 import { QueueNavigation } from './shell/queue-navigation.tsx';
 
-export function App({ token }: { token: string | undefined }): JSX.Element {
+export function App({ token }: { token: SessionToken }): JSX.Element {
   const route = useRoute();
   const api = useMemo(() => pageClient(token), [token]);
+  const [freshness] = useState(() => new Map<object, Freshness>());
   const [info, setInfo] = useState<ConsoleInfo>();
   const [failure, setFailure] = useState<unknown>();
   useEffect(() => {
@@ -24,7 +28,7 @@ export function App({ token }: { token: string | undefined }): JSX.Element {
       unmounted.abort();
     };
   }, [api]);
-  const context = useMemo((): ConsoleContext => ({ api, info }), [api, info]);
+  const context = useMemo((): ConsoleContext => ({ api, info, freshness }), [api, info, freshness]);
 
   return (
     <ConsoleProvider value={context}>
@@ -34,6 +38,7 @@ export function App({ token }: { token: string | undefined }): JSX.Element {
       <Masthead info={info} route={route} />
       <QueueNavigation route={route} />
       <main id="content" tabIndex={-1}>
+        <StaleNotice />
         {failure === undefined ? null : <Failure of={failure} />}
         {info === undefined ? null : <DeploymentNotice info={info} />}
         {failure === undefined ? <CurrentPage route={route} /> : null}

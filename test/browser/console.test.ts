@@ -66,6 +66,20 @@ inBrowser('the console in a browser', () => {
     await close();
   });
 
+  it('hands its session to a new tab of the same browser, and to no other browser', async () => {
+    const { page, close } = await openPage(browser, served.url);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    const link = `${new URL(served.url).origin}/#/books`;
+    const pasted = await page.context().newPage();
+    await pasted.goto(link);
+    await pasted.getByText('No queues yet').waitFor();
+    expect(await pasted.evaluate('JSON.stringify(localStorage)')).toBe('{}');
+    const other = await openPage(browser, link);
+    await other.page.getByText('Open the address that the command printed').first().waitFor();
+    await other.close();
+    await close();
+  });
+
   it('paints within a second', async () => {
     const paint = async (): Promise<number> => {
       const { page, close } = await openPage(browser, served.url);

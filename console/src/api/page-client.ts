@@ -2,6 +2,7 @@ import { ApiRefusal, isAnswer } from '../../../cli/api/api-refusal.ts';
 import { searchOf, type ApiAnswer, type ApiClient, type ApiRequest } from '../../../cli/api/api-request.ts';
 import { parsedAnswer } from '../../../cli/api/parsed-answer.ts';
 import { consoleInfoSchema, type ConsoleInfo } from '../../../shared/wire/views/console.ts';
+import type { SessionToken } from '../session-token.ts';
 import { limitConcurrency } from './limit-concurrency.ts';
 
 /** Longer than the command waits for the API, so that the command's timeout error arrives first. */
@@ -26,7 +27,7 @@ export type PageClient = ApiClient & {
 };
 
 /** Calls the administration API through the command that serves this page; the command signs the requests. */
-export function pageClient(token: string | undefined): PageClient {
+export function pageClient(token: SessionToken): PageClient {
   const slots = limitConcurrency(MAX_CONCURRENT);
   const ask = (prefix: string, request: ApiRequest): Promise<ApiAnswer> =>
     slots(() => once(prefix, request, token), request.signal);
@@ -43,11 +44,13 @@ export function pageClient(token: string | undefined): PageClient {
   };
 }
 
-async function once(prefix: string, request: ApiRequest, token: string | undefined): Promise<ApiAnswer> {
+async function once(prefix: string, request: ApiRequest, token: SessionToken): Promise<ApiAnswer> {
   const { method, path, query = {} } = request;
-  const answer = await answerTo(prefix + path + searchOf(query), fetchOf(request, token));
+  const answer = await answerTo(prefix + path + searchOf(query), fetchOf(request, token.value));
   if (isAnswer(request, answer)) return answer;
-  throw new ApiRefusal(`${method} ${path}`, answer.status, answer.text);
+  const refusal = new ApiRefusal(`${method} ${path}`, answer.status, answer.text);
+  if (refusal.code === 'token_refused') token.forget();
+  throw refusal;
 }
 
 function fetchOf(

@@ -2,9 +2,16 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { ConsoleInfo } from '../../../shared/wire/views/console.ts';
 import type { PageClient } from '../api/page-client.ts';
+import type { Freshness } from './freshness.ts';
 
-/** What every page can use. `info` is undefined until it has loaded. */
-export type ConsoleContext = { api: PageClient; info: ConsoleInfo | undefined };
+/** What every page can use. */
+export type ConsoleContext = {
+  api: PageClient;
+  /** Undefined until it has loaded. */
+  info: ConsoleInfo | undefined;
+  /** How current each polled value on the page is, by its poller. */
+  freshness: Map<object, Freshness>;
+};
 
 const Context = createContext<ConsoleContext | undefined>(undefined);
 

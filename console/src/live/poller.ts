@@ -15,6 +15,8 @@ type PollerOptions = {
   isTransient: (failure: unknown) => boolean;
   /** Polling pauses while this holds; `wake` resumes it. */
   isHidden: () => boolean;
+  /** Called with the time of the next poll, in milliseconds since the epoch. */
+  onSchedule: (dueAt: number) => void;
 };
 
 /** Polls at the poll interval, one request at a time, until it is stopped. */
@@ -24,6 +26,7 @@ export function startPoller({
   onFailure,
   isTransient,
   isHidden,
+  onSchedule,
 }: PollerOptions): Poller {
   const stopped = new AbortController();
   const { signal } = stopped;
@@ -33,6 +36,7 @@ export function startPoller({
 
   const schedule = (): void => {
     timer = setTimeout(run, interval.wait * 1000);
+    onSchedule(Date.now() + interval.wait * 1000);
   };
   const succeed = (isNew: boolean): void => {
     interval = isNew ? interval.afterMessage() : interval.afterEmpty();

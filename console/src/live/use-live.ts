@@ -1,7 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
-import { isTransient } from '../api/failure-words.ts';
+import { isNotFound, isTransient } from '../api/failure-words.ts';
 import { useConsole } from './console-context.tsx';
+import type { Freshness } from './freshness.ts';
 import { startPoller } from './poller.ts';
 
 /** A polled value. After a failure `value` keeps what was read last. */
@@ -20,9 +21,14 @@ const NOTHING = { value: undefined, failure: undefined };
 /**
  * Loads a value and reloads it at the poll interval (docs/retry-policy.md#the-poll-interval): soon after a change, less
  * often without one, and not while the page is hidden. `key` identifies the value: another key starts afresh.
+ * `untilFound`: goes on while the value does not exist.
  */
-export function useLive<Value>(key: string, load: (signal: AbortSignal) => Promise<Value>): Live<Value> {
-  const { info } = useConsole();
+export function useLive<Value>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<Value>,
+  { untilFound = false }: { untilFound?: boolean } = {},
+): Live<Value> {
+  const { info, freshness } = useConsole();
   const [shown, setShown] = useState<{ key: string; value: Value | undefined; failure: unknown }>();
   const latest = useRef(load);
   latest.current = load;
@@ -35,19 +41,31 @@ export function useLive<Value>(key: string, load: (signal: AbortSignal) => Promi
 
   useEffect(() => {
     let known: string | undefined;
+    const poll = {};
+    const note = (news: Partial<Freshness>): void => {
+      const before = freshness.get(poll) ?? { readAt: undefined, failed: false, dueAt: undefined };
+      freshness.set(poll, { ...before, ...news });
+    };
     const poller = startPoller({
       interval: pollInterval({ floor, ceiling, exponent }),
       poll: async (signal) => {
         const value = await latest.current(signal);
         const before = known;
         known = JSON.stringify(value);
-        if (!signal.aborted) setShown({ key, value, failure: undefined });
+        if (!signal.aborted) {
+          setShown({ key, value, failure: undefined });
+          note({ readAt: Date.now(), failed: false });
+        }
         return known !== before;
       },
       onFailure: (failure) => {
         setShown((before) => ({ key, value: before?.key === key ? before.value : undefined, failure }));
+        note({ failed: true, dueAt: undefined });
       },
-      isTransient,
+      onSchedule: (dueAt) => {
+        note({ dueAt });
+      },
+      isTransient: (failure) => isTransient(failure) || (untilFound && isNotFound(failure)),
       isHidden: () => document.hidden,
     });
     const onVisible = (): void => {
@@ -57,9 +75,10 @@ export function useLive<Value>(key: string, load: (signal: AbortSignal) => Promi
     wake.current = poller.wake;
     return () => {
       poller.stop();
+      freshness.delete(poll);
       document.removeEventListener('visibilitychange', onVisible);
     };
-  }, [key, floor, ceiling, exponent]);
+  }, [key, floor, ceiling, exponent, freshness, untilFound]);
 
   const refresh = useCallback(() => {
     wake.current();

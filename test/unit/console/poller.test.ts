@@ -12,6 +12,7 @@ afterEach(() => {
 const polling = (answers: (boolean | Error)[]) => {
   const polls: number[] = [];
   const failures: unknown[] = [];
+  const due: number[] = [];
   let hidden = false;
   const begun = Date.now();
   const poller = startPoller({
@@ -24,11 +25,13 @@ const polling = (answers: (boolean | Error)[]) => {
     onFailure: (failure) => failures.push(failure),
     isTransient: (failure) => failure instanceof RangeError,
     isHidden: () => hidden,
+    onSchedule: (dueAt) => due.push((dueAt - begun) / 1000),
   });
   return {
     ...poller,
     polls,
     failures,
+    due,
     hide: (next: boolean) => {
       hidden = next;
     },
@@ -54,10 +57,11 @@ describe('startPoller', () => {
   it('reports a failure and continues, unless the failure is permanent', async () => {
     const passing = new RangeError('busy');
     const lasting = new Error('not the page');
-    const { polls, failures } = polling([passing, lasting]);
+    const { polls, failures, due } = polling([passing, lasting]);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(failures).toEqual([passing, lasting]);
     expect(polls).toEqual([0, 2]);
+    expect(due).toEqual([2]);
   });
 
   it('does not poll while the page is hidden, nor after it was stopped', async () => {

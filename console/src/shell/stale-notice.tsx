@@ -1,0 +1,20 @@
+import type { JSX } from 'preact';
+import { useConsole } from '../live/console-context.tsx';
+import { stalenessOf } from '../live/freshness.ts';
+import { useNow } from '../live/use-now.ts';
+import { clockText, relativeText } from '../parts/time-text.ts';
+
+/** How old the page is while its polling fails or is behind. Not a live region: it changes every second. */
+export function StaleNotice(): JSX.Element | null {
+  const { freshness } = useConsole();
+  const now = useNow();
+  const stale = stalenessOf(freshness.values(), now);
+  if (stale === undefined) return null;
+  const { readAt, dueAt } = stale;
+  return (
+    <p class="stale">
+      As of {clockText(readAt, { now, exact: false })}, {relativeText(readAt, now)}
+      {dueAt === undefined ? '' : `; trying again ${dueAt > now ? relativeText(dueAt, now) : 'now'}`}.
+    </p>
+  );
+}

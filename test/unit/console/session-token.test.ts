@@ -1,0 +1,57 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { takeSessionToken } from '../../../console/src/session-token.ts';
+
+const channels: BroadcastChannel[] = [];
+
+afterEach(() => {
+  for (const channel of channels.splice(0)) channel.close();
+});
+
+/** A browser tab on the given address; `stored` is its session storage. */
+const tab = (hash: string, stored: Record<string, string> = {}) => {
+  const storage = {
+    getItem: (key: string) => stored[key] ?? null,
+    setItem: (key: string, value: string) => {
+      stored[key] = value;
+    },
+    removeItem: (key: string) => {
+      Reflect.deleteProperty(stored, key);
+    },
+  };
+  const addresses: string[] = [];
+  const history = {
+    replaceState: (_state: unknown, _title: string, address?: string | URL | null) =>
+      void addresses.push(String(address)),
+  };
+  const channel = new BroadcastChannel('tabs-of-a-test');
+  channels.push(channel);
+  return { channel, location: { hash, pathname: '/' }, history, storage, addresses, stored };
+};
+
+describe('takeSessionToken', () => {
+  it('moves the token of the printed link from the address to the storage of the tab', async () => {
+    const first = tab('#token=abc');
+    expect((await takeSessionToken(first)).value).toBe('abc');
+    expect(first.addresses).toEqual(['/#/']);
+    const reloaded = tab('#/queues/orders', first.stored);
+    expect((await takeSessionToken(reloaded)).value).toBe('abc');
+    expect(reloaded.addresses).toEqual([]);
+  });
+
+  it('gets it from an open tab, keeps the pasted address, and hands it on', async () => {
+    const open = await takeSessionToken(tab('#token=of-this-run'));
+    const pasted = tab('#/queues/orders');
+    const second = await takeSessionToken(pasted);
+    expect(second.value).toBe('of-this-run');
+    expect(pasted.addresses).toEqual([]);
+    open.forget();
+    expect((await takeSessionToken(tab('#/'))).value).toBe('of-this-run');
+  });
+
+  it('does not hand on, nor keep, a token that was refused', async () => {
+    const ended = tab('#token=of-an-earlier-run');
+    (await takeSessionToken(ended)).forget();
+    expect(ended.stored).toEqual({});
+    expect((await takeSessionToken(tab('#/', ended.stored))).value).toBeUndefined();
+  });
+});
