@@ -6,6 +6,8 @@ const healthSchema = z.object({
   checks: z.record(z.string(), z.enum(['ok', 'failing'])),
   /** Approximate number of messages per queue; absent if they could not be counted. */
   queues: z.record(z.string(), z.number()).exactOptional(),
+  /** Further messages per queue, which are not visible yet. */
+  delayed: z.record(z.string(), z.number()).exactOptional(),
   /** Overdue retries, at most 1000; absent if they could not be counted. */
   overdue: z.number().exactOptional(),
 });

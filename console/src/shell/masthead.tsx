@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import type { ConsoleInfo } from '../../../shared/wire/views/console.ts';
 import { ThemeSwitch } from '../parts/theme-switch.tsx';
 import { hrefTo, type Route } from '../route.ts';
+import { SearchBox } from './search/search-box.tsx';
 
 const PAGES = [
   ['overview', 'Overview', hrefTo({ page: 'overview' })],
@@ -27,6 +28,7 @@ export function Masthead({ info, route }: { info: ConsoleInfo | undefined; route
           </a>
         ))}
       </nav>
+      <SearchBox route={route} />
       <div class="masthead-end">
         <DeploymentName info={info} />
         <ThemeSwitch />
