@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
-import { deliveriesOfMessage } from '../../../../cli/api/deliveries.ts';
 import { showMessage, type MessageView } from '../../../../cli/api/messages.ts';
 import { parseJson, propertySource } from '../../../../shared/wire/json-slice.ts';
+import { explainMessage } from '../../../../cli/api/explain.ts';
+import { isNotFound } from '../../api/failure-words.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
@@ -13,20 +14,27 @@ import { Empty } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
+import { WhyMissing } from '../../parts/why-missing.tsx';
 import { hrefTo } from '../../route.ts';
-import { MessageDeliveries } from './message-deliveries.tsx';
+import { MessageSubscriptions } from './message-subscriptions.tsx';
 
 const MOST = 100;
 
 export function MessagePage({ queue, id }: { queue: string; id: string }): JSX.Element {
   const { api } = useConsole();
-  const message = useLive(`message/${queue}/${id}`, async () => {
-    const { view, text } = await showMessage(api, queue, id);
-    const json = parseJson(text);
-    return { view, data: json && propertySource(json, 'body') };
-  });
-  const deliveries = useLive(`of-message/${queue}/${id}`, (signal) =>
-    firstOf(deliveriesOfMessage(api, { queue, messageId: id }, { most: MOST + 1, signal }), MOST),
+  const message = useLive(
+    `message/${queue}/${id}`,
+    async () => {
+      const { view, text } = await showMessage(api, queue, id);
+      const json = parseJson(text);
+      return { view, data: json && propertySource(json, 'body') };
+    },
+    // It may still be in the ingress queue.
+    { untilFound: true },
+  );
+  const isMissing = isNotFound(message.failure);
+  const explained = useLive(`explained/${queue}/${id}/${String(isMissing)}`, () =>
+    firstOf(explainMessage(api, { queue, messageId: id }, MOST + 1), MOST),
   );
   return (
     <>
@@ -39,9 +47,15 @@ export function MessagePage({ queue, id }: { queue: string; id: string }): JSX.E
         {({ view, data }) => (
           <>
             <MessageFacts view={view} />
-            <Section title="Deliveries">
-              <Loaded live={deliveries}>
-                {(listed) => <MessageDeliveries listed={listed} matched={view.matched} />}
+            <Section title="Subscriptions">
+              <Loaded live={explained}>
+                {(listed) => (
+                  <MessageSubscriptions
+                    message={{ queue, messageId: id }}
+                    listed={listed}
+                    onSent={explained.refresh}
+                  />
+                )}
               </Loaded>
             </Section>
             <Section title="Data">
@@ -54,6 +68,12 @@ export function MessagePage({ queue, id }: { queue: string; id: string }): JSX.E
           </>
         )}
       </Loaded>
+      {isMissing ? (
+        <>
+          <WhyMissing />
+          <p>To look for it in all queues, press / and enter its id.</p>
+        </>
+      ) : null}
     </>
   );
 }

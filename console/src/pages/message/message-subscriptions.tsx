@@ -1,0 +1,84 @@
+import type { JSX } from 'preact';
+import type { Explained } from '../../../../cli/api/explain.ts';
+import type { Listed } from '../../api/listed.ts';
+import { Moment } from '../../parts/moment.tsx';
+import { Empty } from '../../parts/notice.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
+import { hrefTo } from '../../route.ts';
+import { canBeSent, SendMessage } from './send-message.tsx';
+import { Verdict } from './verdict.tsx';
+
+/** What became of a message for each subscription of its queue. */
+export function MessageSubscriptions({
+  message: { queue, messageId },
+  listed,
+  onSent,
+}: {
+  message: { queue: string; messageId: string };
+  listed: Listed<Explained>;
+  onSent: () => void;
+}): JSX.Element {
+  if (listed.items.length === 0) return <Empty title="The queue has no subscriptions" />;
+  const columns: readonly Column<Explained>[] = [
+    {
+      head: 'Subscription',
+      wide: true,
+      cell: ({ subscriptionId, name, subscriber }) => (
+        <>
+          <a class="url strong" href={hrefTo({ page: 'subscription', queue, subscription: subscriptionId })}>
+            {name ?? subscriber ?? subscriptionId}
+          </a>
+          {name === undefined || subscriber === undefined ? null : <span class="sub url">{subscriber}</span>}
+          {name === undefined && subscriber === undefined ? null : (
+            <span class="sub id">{subscriptionId}</span>
+          )}
+        </>
+      ),
+    },
+    { head: 'Result', wide: true, cell: (explained) => <Verdict of={explained} /> },
+    {
+      head: 'Attempts',
+      numeric: true,
+      cell: ({ subscriptionId, delivery }) =>
+        delivery === undefined ? (
+          ''
+        ) : (
+          <a
+            href={hrefTo({ page: 'delivery', queue, message: messageId, subscription: subscriptionId })}
+            aria-label={`${delivery.attemptCount}, show the delivery to ${subscriptionId}`}
+          >
+            {delivery.attemptCount}
+          </a>
+        ),
+    },
+    {
+      head: 'Last response',
+      cell: ({ delivery }) => delivery?.lastAttempt?.statusCode ?? delivery?.lastAttempt?.error ?? '',
+    },
+    {
+      head: 'Next attempt',
+      cell: ({ delivery }) =>
+        delivery?.nextAttemptAt === undefined ? '' : <Moment at={delivery.nextAttemptAt} />,
+    },
+    {
+      head: 'Action',
+      cell: (explained) =>
+        canBeSent(explained) ? (
+          <SendMessage address={{ queue, messageId }} to={explained} onSent={onSent} />
+        ) : (
+          ''
+        ),
+    },
+  ];
+  return (
+    <>
+      <Table
+        caption="What became of this message for each subscription"
+        columns={columns}
+        rows={listed.items}
+        keyOf={({ subscriptionId }) => subscriptionId}
+      />
+      {listed.more ? <p class="muted">Only the first {listed.items.length} are shown.</p> : null}
+    </>
+  );
+}

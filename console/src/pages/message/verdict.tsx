@@ -1,0 +1,49 @@
+import type { JSX } from 'preact';
+import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
+import type { Explained } from '../../../../cli/api/explain.ts';
+import { Glyph } from '../../parts/status.tsx';
+
+/** The delivery status that each verdict looks like. */
+const LOOKS: Record<Explained['verdict'], DeliveryView['status']> = {
+  delivered: 'delivered',
+  retrying: 'retrying',
+  pending: 'pending',
+  rejected: 'rejected',
+  exhausted: 'exhausted',
+  cancelled: 'cancelled',
+  rate_limited: 'pending',
+  filtered: 'cancelled',
+  unconfirmed: 'cancelled',
+  disabled: 'cancelled',
+  expired: 'cancelled',
+  added_later: 'cancelled',
+  not_sent_yet: 'pending',
+  deleted: 'cancelled',
+};
+
+/** What became of a message for one subscription, and why. */
+export function Verdict({ of }: { of: Explained }): JSX.Element {
+  const { verdict, certain, detail, delivery } = of;
+  const look = LOOKS[verdict];
+  const reason = delivery?.reason === verdict ? undefined : delivery?.reason;
+  return (
+    <>
+      <span class={`status tone-${look}`}>
+        <Glyph of={look} />
+        <span>
+          {certain ? '' : 'probably '}
+          {verdict.replaceAll('_', ' ')}
+        </span>
+        <span class="status-reason">{ruleText(of) ?? reason?.replaceAll('_', ' ')}</span>
+      </span>
+      {detail === undefined ? null : <span class="sub">{detail}</span>}
+    </>
+  );
+}
+
+/** Which option excluded the message. */
+function ruleText({ rule }: Explained): string | undefined {
+  if (rule === undefined) return undefined;
+  const where = rule.path === undefined ? '' : `, first at ${rule.path}`;
+  return rule.by === 'event_types' ? 'by its event types' : `by its filter${where}`;
+}
