@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import {
   byUrgency,
-  rateText,
   figuresOf,
   totalOf,
   waitingIn,
   warningsOf,
   type QueueReading,
 } from '../../../console/src/pages/overview/queue-figures.ts';
-import { EMPTY_BOOKS } from '../../../shared/domain/message/books.ts';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
+import { statisticsOf } from './statistics-of.ts';
 import { aSubscription } from '../../support/builders.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
@@ -17,9 +16,8 @@ const MINUTE = 60_000;
 
 const reading = (more: Partial<QueueReading> = {}): QueueReading => ({
   at: NOW,
-  windowMs: 5 * MINUTE,
   subscriptions: { items: [], more: false },
-  books: EMPTY_BOOKS,
+  statistics: statisticsOf(),
   retrying: { items: [], more: false },
   ...more,
 });
@@ -46,17 +44,18 @@ describe('waitingIn', () => {
 });
 
 describe('the figures of a queue', () => {
-  it('are messages per minute, delivered, and failed as rejected plus exhausted', () => {
-    const books = { ...EMPTY_BOOKS, accepted: 50, delivered: 40, rejected: 3, exhausted: 2 };
-    expect(figuresOf(reading({ books }))).toMatchObject({ perMinute: 10, delivered: 40, failed: 5 });
+  it('warn of deliveries that were rejected or exhausted, but not of cancelled ones', () => {
+    const statistics = statisticsOf({ rejected: 3, exhausted: 2, cancelled: 9 });
+    expect(warningsOf(figuresOf(reading({ statistics })))).toEqual([
+      { weight: 1, text: '5 deliveries rejected or exhausted' },
+    ]);
   });
 
-  it('count as pending the deliveries of the window and older ones that are being retried', () => {
-    const items = [retrying(NOW - MINUTE), retrying(NOW - 6 * MINUTE), retrying(NOW - 60 * MINUTE)];
-    const { pending } = figuresOf(
-      reading({ books: { ...EMPTY_BOOKS, pending: 4 }, retrying: { items, more: true } }),
-    );
-    expect(pending).toEqual({ count: 6, more: true });
+  it('have no counts where the deployment keeps no statistics', () => {
+    const figures = figuresOf(reading({ statistics: { ...statisticsOf(), enabled: false } }));
+    expect(figures.statistics).toBeUndefined();
+    expect(totalOf([figures]).summary).toBeUndefined();
+    expect(warningsOf(figures)).toEqual([]);
   });
 
   it('take the lateness of the most overdue retry', () => {
@@ -96,21 +95,17 @@ describe('the figures of a queue', () => {
   });
 
   it('add up over queues', () => {
-    const one = figuresOf(reading({ books: { ...EMPTY_BOOKS, accepted: 5, pending: 1 } }));
-    const late = figuresOf(reading({ retrying: { items: [retrying(NOW, NOW - 7000)], more: false } }));
+    const one = figuresOf(reading({ statistics: statisticsOf({ messages: 5 }) }));
+    const late = figuresOf(
+      reading({
+        statistics: statisticsOf({ messages: 7 }),
+        retrying: { items: [retrying(NOW, NOW - 7000)], more: true },
+      }),
+    );
     expect(totalOf([one, late])).toMatchObject({
-      perMinute: 1,
-      pending: { count: 1, more: false },
+      summary: { total: { messages: 12 } },
+      retrying: { count: 1, more: true },
       latenessMs: 7000,
     });
-  });
-
-  it.each([
-    [0, '0'],
-    [0.44, '0.4'],
-    [12.3, '12'],
-    [1250, '1,250'],
-  ])('show %f messages per minute as %s', (rate, text) => {
-    expect(rateText(rate)).toBe(text);
   });
 });

@@ -6,19 +6,24 @@ import { failureWords } from '../../api/failure-words.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
+import { counted } from '../../parts/counted.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
 import { LoadMore } from '../../parts/load-more.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
+import { Failure } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
+import { WINDOWS, type WindowName } from '../../statistics/read-statistics.ts';
+import { StatisticsCharts } from '../../statistics/statistics-charts.tsx';
+import { NotCounted, WindowChoice } from '../../statistics/window-choice.tsx';
 import { CreateQueue } from '../queue/create-queue.tsx';
 import { GoToQueue } from './go-to-queue.tsx';
 import { NoQueues } from './no-queues.tsx';
-import { QueueTable } from './queue-table.tsx';
-import type { QueueFigures } from './queue-figures.ts';
+import { QueueTable, type ShownQueue } from './queue-table.tsx';
+import { totalOf } from './queue-figures.ts';
 import { ServiceHealth } from './service-health.tsx';
 import { Totals } from './totals.tsx';
-import { QueueWatch } from './queue-watch.tsx';
+import { QueueWatch, type WatchedQueue } from './queue-watch.tsx';
 
 const PAGE_SIZE = 25;
 
@@ -27,10 +32,15 @@ export function OverviewPage(): JSX.Element {
   const [most, setMost] = useState(PAGE_SIZE);
   const queues = useLive(`queues/${most}`, () => firstOf(listQueues(api, most + 1), most));
   const health = useLive('health', (signal) => readHealth(api, signal));
-  const [figuresByQueue, setFiguresByQueue] = useState<ReadonlyMap<string, QueueFigures>>(new Map());
-  const report = useCallback((queue: string, figures: QueueFigures) => {
-    setFiguresByQueue((before) => new Map(before).set(queue, figures));
+  const [window, setWindow] = useState<WindowName>('hour');
+  const [watched, setWatched] = useState<ReadonlyMap<string, WatchedQueue>>(new Map());
+  const report = useCallback((queue: string, news: WatchedQueue) => {
+    setWatched((before) => new Map(before).set(queue, news));
   }, []);
+  const shown = (queues.value?.items ?? []).map(({ name }) => ({
+    name,
+    ...inWindow(watched.get(name), window),
+  }));
 
   // The app already shows the missing deployment.
   if (info?.deployment === null) return <PageHeading title="Overview" />;
@@ -38,7 +48,7 @@ export function OverviewPage(): JSX.Element {
     <>
       <PageHeading title="Overview" />
       {isSameFailure(queues.failure, health.failure) ? null : <ServiceHealth health={health} />}
-      <Totals queues={queues.value} figuresByQueue={figuresByQueue} health={health} />
+      <Totals queues={queues.value && { shown, more: queues.value.more }} window={window} health={health} />
       <Section
         title="Queues"
         aside={
@@ -59,13 +69,14 @@ export function OverviewPage(): JSX.Element {
             ) : (
               <>
                 {items.map(({ name }) => (
-                  <QueueWatch key={name} queue={name} onFigures={report} />
+                  <QueueWatch key={name} queue={name} window={window} onFigures={report} />
                 ))}
                 <p class="muted">
-                  Queues that need attention come first. Messages, delivered and failed cover the last five
-                  minutes.
+                  Queues that need attention come first. Messages, delivered and failed cover the{' '}
+                  {WINDOWS[window].text}.
                 </p>
-                <QueueTable names={items.map(({ name }) => name)} figuresByQueue={figuresByQueue} />
+                <Unread queues={shown} listFailure={queues.failure} />
+                <QueueTable queues={shown} window={window} />
                 <LoadMore
                   more={more}
                   onMore={() => {
@@ -79,8 +90,50 @@ export function OverviewPage(): JSX.Element {
           }
         </Loaded>
       </Section>
+      {shown.length === 0 ? null : (
+        <Section title="Over time" aside={<WindowChoice window={window} onChange={setWindow} />}>
+          <Charts queues={shown} window={window} />
+        </Section>
+      )}
     </>
   );
+}
+
+/** Figures of another window are not shown. */
+function inWindow(watched: WatchedQueue | undefined, window: WindowName): Omit<WatchedQueue, 'window'> {
+  return watched?.window === window ? watched : { value: undefined, failure: undefined };
+}
+
+/** The queues whose figures could not be read, and the reason for the first of them. */
+function Unread({
+  queues,
+  listFailure,
+}: {
+  queues: readonly ShownQueue[];
+  listFailure: unknown;
+}): JSX.Element | null {
+  const [first, ...others] = queues.filter(
+    ({ failure }) => failure !== undefined && !isSameFailure(failure, listFailure),
+  );
+  if (first === undefined) return null;
+  return (
+    <>
+      <p>
+        The figures of {first.name}
+        {others.length === 0 ? '' : ` and ${counted(others.length, 'other queue', 'other queues')}`} could not
+        be read:
+      </p>
+      <Failure of={first.failure} />
+    </>
+  );
+}
+
+function Charts({ queues, window }: { queues: readonly ShownQueue[]; window: WindowName }): JSX.Element {
+  const known = queues.flatMap(({ value }) => value ?? []);
+  const { summary } = totalOf(known);
+  if (summary !== undefined)
+    return <StatisticsCharts summary={summary} window={window} queues={known.length} />;
+  return known.length === 0 ? <p class="muted">Not counted yet.</p> : <NotCounted />;
 }
 
 /** Whether two failures are the same, so that one is shown for both. */

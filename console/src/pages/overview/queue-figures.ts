@@ -1,35 +1,30 @@
-import type { Books } from '../../../../shared/domain/message/books.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { ListedDelivery } from '../../../../cli/api/deliveries.ts';
 import type { Health } from '../../../../cli/api/service.ts';
 import { counted } from '../../parts/counted.ts';
 import type { Listed } from '../../api/listed.ts';
+import type { Statistics } from '../../statistics/read-statistics.ts';
+import { failedIn, sumOfStatistics, type Summary } from '../../statistics/series.ts';
 
-/** The data read for one queue. `books` covers the window before `at`; times are milliseconds. */
+/** The data read for one queue. `at`: milliseconds since the epoch. */
 export type QueueReading = {
   at: number;
-  windowMs: number;
   subscriptions: Listed<SubscriptionView>;
-  books: Books;
+  statistics: Statistics;
   retrying: Listed<ListedDelivery>;
 };
 
 /** The figures of a queue. `latenessMs`: how overdue the latest retry is. */
 export type QueueFigures = {
   subscriptions: { count: number; more: boolean; failing: number; off: number };
-  perMinute: number;
-  delivered: number;
-  /** Ended without success: rejected and exhausted. */
-  failed: number;
-  pending: { count: number; more: boolean };
+  /** Undefined where the deployment counts none. */
+  statistics: Statistics | undefined;
+  retrying: { count: number; more: boolean };
   latenessMs: number;
 };
 
-const MINUTE_MS = 60_000;
-
-export function figuresOf({ at, windowMs, subscriptions, books, retrying }: QueueReading): QueueFigures {
+export function figuresOf({ at, subscriptions, statistics, retrying }: QueueReading): QueueFigures {
   const { items } = subscriptions;
-  const older = retrying.items.filter(({ acceptedAt }) => Date.parse(acceptedAt) < at - windowMs);
   return {
     subscriptions: {
       count: items.length,
@@ -38,10 +33,8 @@ export function figuresOf({ at, windowMs, subscriptions, books, retrying }: Queu
         .length,
       off: items.filter(({ disabled }) => disabled !== undefined && disabled.reason !== 'manual').length,
     },
-    perMinute: (books.accepted / windowMs) * MINUTE_MS,
-    delivered: books.delivered,
-    failed: books.rejected + books.exhausted,
-    pending: { count: books.pending + older.length, more: retrying.more },
+    statistics: statistics.enabled ? statistics : undefined,
+    retrying: { count: retrying.items.length, more: retrying.more },
     latenessMs: Math.max(0, ...retrying.items.map(({ nextAttemptAt }) => lateness(nextAttemptAt, at))),
   };
 }
@@ -51,19 +44,15 @@ function lateness(nextAttemptAt: string | undefined, at: number): number {
   return nextAttemptAt === undefined ? 0 : at - Date.parse(nextAttemptAt);
 }
 
-/** The totals of several queues; the lateness is the maximum. */
-export function totalOf(
-  all: readonly QueueFigures[],
-): Pick<QueueFigures, 'perMinute' | 'delivered' | 'failed' | 'pending' | 'latenessMs'> {
-  const sum = (figure: (figures: QueueFigures) => number): number =>
-    all.reduce((total, figures) => total + figure(figures), 0);
+/** The totals of several queues; the lateness is the maximum. `summary`: undefined where nothing is counted. */
+export function totalOf(all: readonly QueueFigures[]): Pick<QueueFigures, 'retrying' | 'latenessMs'> & {
+  summary: Summary | undefined;
+} {
   return {
-    perMinute: sum(({ perMinute }) => perMinute),
-    delivered: sum(({ delivered }) => delivered),
-    failed: sum(({ failed }) => failed),
-    pending: {
-      count: sum(({ pending }) => pending.count),
-      more: all.some(({ pending }) => pending.more),
+    summary: sumOfStatistics(all.flatMap(({ statistics }) => statistics ?? [])),
+    retrying: {
+      count: all.reduce((total, { retrying }) => total + retrying.count, 0),
+      more: all.some(({ retrying }) => retrying.more),
     },
     latenessMs: Math.max(0, ...all.map(({ latenessMs }) => latenessMs)),
   };
@@ -80,7 +69,8 @@ export const LATE_MS = 5_000;
 export type Warning = { weight: number; text: string };
 
 /** What needs attention, worst first. */
-export function warningsOf({ subscriptions, failed, latenessMs }: QueueFigures): Warning[] {
+export function warningsOf({ subscriptions, statistics, latenessMs }: QueueFigures): Warning[] {
+  const failed = statistics === undefined ? 0 : failedIn(statistics.total);
   return [
     ...(subscriptions.off > 0
       ? [
@@ -114,9 +104,4 @@ export function byUrgency<Row extends { name: string; warnings: readonly Warning
 
 function weightOf({ warnings }: { warnings: readonly Warning[] }): number {
   return warnings[0]?.weight ?? 0;
-}
-
-/** 0, 0.4, 12, 1,250 */
-export function rateText(perMinute: number): string {
-  return perMinute.toLocaleString('en', { maximumFractionDigits: perMinute < 10 ? 1 : 0 });
 }

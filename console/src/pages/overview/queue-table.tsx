@@ -3,32 +3,29 @@ import { LoadingFigure } from '../../parts/loading-figure.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
-import {
-  byUrgency,
-  LATE_MS,
-  rateText,
-  warningsOf,
-  type QueueFigures,
-  type Warning,
-} from './queue-figures.ts';
+import { WINDOWS, type Counts, type WindowName } from '../../statistics/read-statistics.ts';
+import { failedIn } from '../../statistics/series.ts';
+import { byUrgency, LATE_MS, warningsOf, type QueueFigures, type Warning } from './queue-figures.ts';
 
-type Row = { name: string; figures: QueueFigures | undefined; warnings: readonly Warning[] };
+/** Undefined figures are not read yet; `failure`: why the last poll failed. */
+export type ShownQueue = { name: string; value: QueueFigures | undefined; failure: unknown };
 
-/** The queues, those that need attention first. */
+type Row = ShownQueue & { warnings: readonly Warning[] };
+
+/** The queues, those that need attention first. `window`: that of their statistics. */
 export function QueueTable({
-  names,
-  figuresByQueue,
+  queues,
+  window,
 }: {
-  names: readonly string[];
-  figuresByQueue: ReadonlyMap<string, QueueFigures>;
+  queues: readonly ShownQueue[];
+  window: WindowName;
 }): JSX.Element {
-  const rows = names.map((name): Row => {
-    const figures = figuresByQueue.get(name);
-    return { name, figures, warnings: figures === undefined ? [] : warningsOf(figures) };
+  const rows = queues.map((queue): Row => {
+    return { ...queue, warnings: queue.value === undefined ? [] : warningsOf(queue.value) };
   });
   return (
     <Table
-      caption="Queues, those that need attention first. Messages, delivered and failed cover the last five minutes."
+      caption={`Queues, those that need attention first. Messages, delivered and failed cover the ${WINDOWS[window].text}.`}
       columns={COLUMNS}
       rows={byUrgency(rows)}
       keyOf={({ name }) => name}
@@ -38,8 +35,14 @@ export function QueueTable({
 }
 
 function figure(text: (figures: QueueFigures) => JSX.Element | string) {
-  return ({ figures }: Row): JSX.Element | string =>
-    figures === undefined ? <LoadingFigure /> : text(figures);
+  return ({ value, failure }: Row): JSX.Element | string => {
+    if (value !== undefined) return text(value);
+    return failure === undefined ? <LoadingFigure /> : 'unknown';
+  };
+}
+
+function count(text: (total: Counts) => JSX.Element | string) {
+  return figure(({ statistics }) => (statistics === undefined ? 'not counted' : text(statistics.total)));
 }
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -64,19 +67,19 @@ const COLUMNS: readonly Column<Row>[] = [
     numeric: true,
     cell: figure(({ subscriptions }) => `${subscriptions.count}${subscriptions.more ? '+' : ''}`),
   },
-  { head: 'Messages per minute', numeric: true, cell: figure(({ perMinute }) => rateText(perMinute)) },
-  { head: 'Delivered', numeric: true, cell: figure(({ delivered }) => delivered.toLocaleString('en')) },
+  { head: 'Messages', numeric: true, cell: count(({ messages }) => messages.toLocaleString('en')) },
+  { head: 'Delivered', numeric: true, cell: count(({ delivered }) => delivered.toLocaleString('en')) },
   {
     head: 'Failed',
     numeric: true,
-    cell: figure(({ failed }) =>
-      failed === 0 ? '0' : <span class="tone-rejected">{failed.toLocaleString('en')}</span>,
+    cell: count((total) =>
+      failedIn(total) === 0 ? '0' : <span class="tone-rejected">{failedIn(total).toLocaleString('en')}</span>,
     ),
   },
   {
-    head: 'Pending',
+    head: 'Retrying',
     numeric: true,
-    cell: figure(({ pending }) => `${pending.count.toLocaleString('en')}${pending.more ? '+' : ''}`),
+    cell: figure(({ retrying }) => `${retrying.count.toLocaleString('en')}${retrying.more ? '+' : ''}`),
   },
   {
     head: 'Retries',

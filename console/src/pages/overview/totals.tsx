@@ -1,27 +1,29 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { Health } from '../../../../cli/api/service.ts';
-import type { Listed } from '../../api/listed.ts';
 import type { Live } from '../../live/use-live.ts';
 import { LoadingFigure } from '../../parts/loading-figure.tsx';
 import { counted } from '../../parts/counted.ts';
 import { durationText } from '../../parts/time-text.ts';
-import { LATE_MS, rateText, totalOf, waitingIn, type QueueFigures } from './queue-figures.ts';
+import { percentText } from '../../statistics/chart-kinds.ts';
+import { WINDOWS, type Counts, type WindowName } from '../../statistics/read-statistics.ts';
+import { failedIn, successRate } from '../../statistics/series.ts';
+import { LATE_MS, totalOf, waitingIn } from './queue-figures.ts';
+import type { ShownQueue } from './queue-table.tsx';
 
 type Tile = readonly [name: string, text: ComponentChildren, tone?: string];
 
 /** The totals of the queues on this page. `queues`: undefined until they have loaded. */
 export function Totals({
   queues,
-  figuresByQueue,
+  window,
   health,
 }: {
-  queues: Listed<{ name: string }> | undefined;
-  figuresByQueue: ReadonlyMap<string, QueueFigures>;
+  queues: { shown: readonly ShownQueue[]; more: boolean } | undefined;
+  window: WindowName;
   health: Live<Health>;
 }): JSX.Element {
-  const names = queues?.items.map(({ name }) => name);
-  const known = knownOf(names, figuresByQueue);
-  const isWhole = known.length === names?.length;
+  const known = (queues?.shown ?? []).flatMap(({ value }) => value ?? []);
+  const isWhole = known.length === queues?.shown.length;
   const tiles = isWhole || known.length > 0 ? tilesOf(totalOf(known)) : LOADING_TILES;
   return (
     <div class="totals">
@@ -34,23 +36,18 @@ export function Totals({
         ))}
       </dl>
       <p class="muted">
-        {isWhole ? wholeText(known.length, queues) : soFarText(known.length, names?.length)}
+        {isWhole
+          ? `${wholeText(queues.shown.length, queues.more)}, ${WINDOWS[window].text}.`
+          : soFarText(known.length, queues?.shown.length)}
       </p>
     </div>
   );
 }
 
-function knownOf(
-  names: readonly string[] | undefined,
-  figuresByQueue: ReadonlyMap<string, QueueFigures>,
-): QueueFigures[] {
-  return (names ?? []).flatMap((name) => figuresByQueue.get(name) ?? []);
-}
-
-function wholeText(count: number, queues: Listed<unknown> | undefined): string {
-  return queues?.more === true
-    ? `Total of the ${counted(count, 'queue', 'queues')} below; there are more.`
-    : `Total of ${count === 1 ? '1 queue' : `all ${count.toLocaleString('en')} queues`}.`;
+function wholeText(count: number, more: boolean): string {
+  return more
+    ? `Total of the ${counted(count, 'queue', 'queues')} below (there are more)`
+    : `Total of ${count === 1 ? '1 queue' : `all ${count.toLocaleString('en')} queues`}`;
 }
 
 function soFarText(known: number, count: number | undefined): string {
@@ -59,7 +56,7 @@ function soFarText(known: number, count: number | undefined): string {
     : `Incomplete: ${known} of ${counted(count, 'queue', 'queues')} counted so far.`;
 }
 
-/** Messages and deliveries that still wait in SQS have no record yet, so `pending` does not include them. */
+/** Messages and deliveries that still wait in SQS have no record yet, so no other figure includes them. */
 function waitingTile({ value, failure }: Live<Health>): Tile {
   return [
     'Waiting in SQS',
@@ -75,12 +72,16 @@ function waitingTile({ value, failure }: Live<Health>): Tile {
   ];
 }
 
-function tilesOf({ perMinute, delivered, failed, pending, latenessMs }: ReturnType<typeof totalOf>): Tile[] {
+function tilesOf({ summary, retrying, latenessMs }: ReturnType<typeof totalOf>): Tile[] {
+  const count = (of: (total: Counts) => number): string =>
+    summary === undefined ? 'not counted' : of(summary.total).toLocaleString('en');
+  const rate = successRate(summary?.total);
   return [
-    ['Messages per minute', rateText(perMinute)],
-    ['Delivered in 5 min', delivered.toLocaleString('en')],
-    ['Failed in 5 min', failed.toLocaleString('en'), failed > 0 ? 'tone-rejected' : ''],
-    ['Pending', `${pending.count.toLocaleString('en')}${pending.more ? '+' : ''}`],
+    ['Messages', count(({ messages }) => messages)],
+    ['Delivered', count(({ delivered }) => delivered)],
+    ['Failed', count(failedIn), summary !== undefined && failedIn(summary.total) > 0 ? 'tone-rejected' : ''],
+    ['Successful attempts', rate === null ? 'none yet' : percentText(rate)],
+    ['Retrying', `${retrying.count.toLocaleString('en')}${retrying.more ? '+' : ''}`],
     latenessMs < LATE_MS
       ? ['Retries', 'on time']
       : ['Retries', `${durationText(latenessMs)} late`, 'tone-retrying'],

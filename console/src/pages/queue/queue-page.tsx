@@ -19,6 +19,7 @@ import { DeleteQueue } from './delete-queue.tsx';
 import { EditQueue } from './edit-queue.tsx';
 import { MissingQueue } from './missing-queue.tsx';
 import { Publish } from './publish.tsx';
+import { QueueStatistics } from '../../statistics/queue-statistics.tsx';
 import { QueueMetadata } from './queue-metadata.tsx';
 import { SubscriptionTable } from './subscription-table.tsx';
 
@@ -76,6 +77,7 @@ export function QueuePage({ queue }: { queue: string }): JSX.Element {
           {(listed) => <SubscriptionTable queue={queue} listed={listed} recent={recent.value} />}
         </Loaded>
       </Section>
+      <QueueStatistics queue={queue} />
       <div class="columns">
         <Section title="Publish a test message">
           {metadata.value === undefined ? null : <Publish queue={queue} onPublished={recent.refresh} />}

@@ -1,0 +1,30 @@
+import type * as z from 'zod';
+import { apiPath } from '../../../cli/api/api-request.ts';
+import { statisticsViewSchema } from '../../../shared/wire/views/statistics.ts';
+import type { PageClient } from '../api/page-client.ts';
+
+/** Counts and durations of a queue. `points` leaves out steps in which nothing happened. */
+export type Statistics = z.infer<typeof statisticsViewSchema>;
+export type Counts = Omit<Statistics['points'][number], 'at'>;
+export type Percentiles = NonNullable<Counts['response']>;
+
+/** The windows to choose from. */
+export const WINDOWS = {
+  hour: { text: 'last hour', lengthMs: 3_600_000, stepSeconds: 60, step: 'minute' },
+  day: { text: 'last 24 hours', lengthMs: 86_400_000, stepSeconds: 900, step: '15 minutes' },
+  week: { text: 'last 7 days', lengthMs: 604_800_000, stepSeconds: 3_600, step: 'hour' },
+} as const;
+
+export type WindowName = keyof typeof WINDOWS;
+
+/** The steps of a window up to now; the last one is still being counted. */
+export function readStatistics(
+  api: PageClient,
+  queue: string,
+  { window, now, signal }: { window: WindowName; now: number; signal: AbortSignal },
+): Promise<Statistics> {
+  const { lengthMs, stepSeconds } = WINDOWS[window];
+  const query = { since: new Date(now - lengthMs).toISOString(), step: stepSeconds };
+  const path = apiPath`/v2/queues/${queue}/statistics`;
+  return api.call({ method: 'GET', path, query, signal }, statisticsViewSchema);
+}

@@ -1,0 +1,100 @@
+import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type uPlot from 'uplot';
+import { Chart } from '../parts/chart.tsx';
+import { Empty } from '../parts/notice.tsx';
+import { CHART_KINDS, type ChartKind } from './chart-kinds.ts';
+import { WINDOWS, type Counts, type WindowName } from './read-statistics.ts';
+import { seriesOf, type Series, type Summary } from './series.ts';
+
+/** Charts of what happened over time. `queues`: how many queues it sums up. */
+export function StatisticsCharts({
+  summary,
+  window,
+  queues = 1,
+}: {
+  summary: Summary;
+  window: WindowName;
+  queues?: number;
+}): JSX.Element {
+  const series = useMemo(() => seriesOf(summary), [summary]);
+  const { total } = summary;
+  if (total.messages + total.attempts === 0) return <Empty title="No message and no attempt in this time" />;
+  return (
+    <div class="charts">
+      {CHART_KINDS.map((kind) => (
+        <StatisticsChart
+          key={kind.title}
+          kind={kind}
+          series={series}
+          total={total}
+          text={WINDOWS[window].text}
+          aside={asideOf(kind, window, queues)}
+        />
+      ))}
+    </div>
+  );
+}
+
+function asideOf({ isCount, isSlowest }: ChartKind, window: WindowName, queues: number): string {
+  if (isCount) return `per ${WINDOWS[window].step}`;
+  return isSlowest && queues > 1 ? 'of the slowest queue' : '';
+}
+
+const HEIGHT = 150;
+
+function StatisticsChart({
+  kind: { title, lines, options },
+  series: { times, steps },
+  total,
+  text,
+  aside,
+}: {
+  kind: ChartKind;
+  series: Series;
+  total: Counts;
+  /** Names the window. */
+  text: string;
+  aside: string;
+}): JSX.Element {
+  const data = useMemo(
+    (): uPlot.AlignedData => [times, ...lines.map(({ value }) => steps.map(value))],
+    [times, steps, lines],
+  );
+  const totals = lines.flatMap((line) => {
+    const sum = line.total(total);
+    return sum === undefined ? [] : [{ ...line, sum }];
+  });
+  const sums = totals.map(({ name, sum }) => `${name} ${sum}`).join(', ');
+  return (
+    <figure>
+      <figcaption>
+        {title} <span class="muted">{aside}</span>
+      </figcaption>
+      {totals.length === 0 ? (
+        <p class="muted">None in this time.</p>
+      ) : (
+        <>
+          <Chart
+            options={options}
+            data={data}
+            height={HEIGHT}
+            label={`${title} ${aside}, ${text}. In total: ${sums}.`}
+          />
+          <ul class="legend">
+            {totals.map(({ name, colour, dash, sum }) => (
+              <li key={name} class={colour}>
+                <svg width="22" height="8" aria-hidden="true">
+                  <line x1="0" x2="22" y1="4" y2="4" stroke-dasharray={dash.join(' ') || 'none'} />
+                </svg>
+                <span>
+                  {name} <strong>{sum}</strong>
+                </span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </figure>
+  );
+}

@@ -1,0 +1,36 @@
+import type { JSX } from 'preact';
+import { WINDOWS, type WindowName } from './read-statistics.ts';
+
+const NAMES = Object.keys(WINDOWS) as WindowName[];
+
+/** Chooses the window of figures and charts. */
+export function WindowChoice({
+  window,
+  onChange,
+}: {
+  window: WindowName;
+  onChange: (window: WindowName) => void;
+}): JSX.Element {
+  return (
+    <div class="actions" role="group" aria-label="Time window">
+      {NAMES.map((name) => (
+        <button
+          key={name}
+          type="button"
+          class="button button-small"
+          aria-pressed={name === window}
+          onClick={() => {
+            onChange(name);
+          }}
+        >
+          {`${WINDOWS[name].text.slice(0, 1).toUpperCase()}${WINDOWS[name].text.slice(1)}`}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Shown in place of figures and charts that the deployment does not count. */
+export function NotCounted(): JSX.Element {
+  return <p class="muted">This deployment counts no statistics: its setting queueStatistics is off.</p>;
+}
