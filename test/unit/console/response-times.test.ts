@@ -2,14 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { quantile, responseTimes } from '../../../console/src/pages/subscription/response-time-series.ts';
 
 describe('the response times of deliveries', () => {
-  it('include all attempts in order of time', () => {
-    const attempt = (startedAt: string, durationMs: number, outcome: 'delivered' | 'failed') => ({
-      ...{ number: 1, round: 1, phase: 'initial' as const },
-      ...{ startedAt, durationMs, outcome },
+  it('are those of the last attempts, in order of time', () => {
+    const ended = (startedAt: string, durationMs: number, outcome: 'delivered' | 'failed') => ({
+      lastAttempt: { number: 3, startedAt, outcome },
+      durationMs,
     });
     const deliveries = [
-      { attempts: [attempt('2026-11-21T12:00:02.000Z', 20, 'delivered')] },
-      { attempts: [attempt('2026-11-21T12:00:01.000Z', 10, 'failed')] },
+      ended('2026-11-21T12:00:02.000Z', 20, 'delivered'),
+      ended('2026-11-21T12:00:01.000Z', 10, 'failed'),
+      {},
     ];
     expect(responseTimes(deliveries)).toEqual([
       { at: Date.UTC(2026, 10, 21, 12, 0, 1), durationMs: 10, succeeded: false },

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
+import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/subscription-delivery.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Status } from '../../parts/status.tsx';
@@ -7,58 +7,56 @@ import { Table, type Column } from '../../parts/table.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
 
-export type RecentDelivery = { acceptedAt: string; delivery: DeliveryView };
-
+/** The newest deliveries of a subscription, delivered ones too. */
 export function RecentDeliveries({
   recent,
-  most,
+  more,
 }: {
-  recent: readonly RecentDelivery[];
-  most: number;
+  recent: readonly SubscriptionDeliveryView[];
+  /** Whether the messages of the last 24 hours were not all looked through. */
+  more: boolean;
 }): JSX.Element {
   return recent.length === 0 ? (
-    <Empty title={`No deliveries among the queue’s last ${most} messages`}>
+    <Empty title={more ? 'No deliveries of the newest messages' : 'No deliveries in the last 24 hours'}>
       <p>Send a test message to see the response.</p>
     </Empty>
   ) : (
     <Table
-      caption={`Deliveries among the queue’s last ${most} messages, newest first`}
+      caption="Deliveries of messages of the last 24 hours, newest first"
       columns={COLUMNS}
       rows={recent}
-      keyOf={({ delivery }) => delivery.messageId}
+      keyOf={({ messageId }) => messageId}
     />
   );
 }
 
-const COLUMNS: readonly Column<RecentDelivery>[] = [
+const COLUMNS: readonly Column<SubscriptionDeliveryView>[] = [
   { head: 'Accepted', cell: ({ acceptedAt }) => <Moment at={acceptedAt} /> },
   {
     head: 'Message',
     wide: true,
-    cell: ({ delivery: { queue, messageId, subscriptionId } }) => (
-      <a
-        class="id"
-        href={hrefTo({ page: 'delivery', queue, message: messageId, subscription: subscriptionId })}
-      >
-        {messageId}
-      </a>
+    cell: ({ queue, messageId, subscriptionId, messageType }) => (
+      <>
+        <a
+          class="id"
+          href={hrefTo({ page: 'delivery', queue, message: messageId, subscription: subscriptionId })}
+        >
+          {messageId}
+        </a>
+        {messageType === undefined ? null : <span class="sub">{messageType}</span>}
+      </>
     ),
   },
-  { head: 'Status', cell: ({ delivery }) => <Status of={delivery.status} reason={delivery.reason} /> },
-  { head: 'Attempts', numeric: true, cell: ({ delivery }) => delivery.attempts.length },
+  { head: 'Status', cell: ({ status, reason }) => <Status of={status} reason={reason} /> },
+  { head: 'Attempts', numeric: true, cell: ({ attemptCount }) => attemptCount },
   {
     head: 'Last response',
-    cell: ({ delivery }) => {
-      const last = delivery.attempts.at(-1);
-      return last?.statusCode ?? last?.error ?? '';
-    },
+    cell: ({ lastAttempt }) => lastAttempt?.statusCode ?? lastAttempt?.error ?? '',
   },
-  {
-    head: 'Duration',
-    numeric: true,
-    cell: ({ delivery }) => {
-      const last = delivery.attempts.at(-1);
-      return last === undefined ? '' : durationText(last.durationMs);
-    },
-  },
+  { head: 'Response time', numeric: true, cell: ({ durationMs }) => textOf(durationMs) },
+  { head: 'Delivered after', numeric: true, cell: ({ deliveredAfterMs }) => textOf(deliveredAfterMs) },
 ];
+
+function textOf(milliseconds: number | undefined): string {
+  return milliseconds === undefined ? '' : durationText(milliseconds);
+}

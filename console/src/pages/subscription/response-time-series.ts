@@ -1,17 +1,24 @@
-import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
+import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/subscription-delivery.ts';
 
 /** Milliseconds, `at` since the epoch. */
 export type ResponseTime = { at: number; durationMs: number; succeeded: boolean };
 
-/** The response times of all attempts, in order of time. */
-export function responseTimes(deliveries: readonly Pick<DeliveryView, 'attempts'>[]): ResponseTime[] {
+/** The response time of each delivery's last attempt, in order of time. */
+export function responseTimes(
+  deliveries: readonly Pick<SubscriptionDeliveryView, 'lastAttempt' | 'durationMs'>[],
+): ResponseTime[] {
   return deliveries
-    .flatMap(({ attempts }) => attempts)
-    .map(({ startedAt, durationMs, outcome }) => ({
-      at: Date.parse(startedAt),
-      durationMs,
-      succeeded: outcome === 'delivered',
-    }))
+    .flatMap(({ lastAttempt, durationMs }) =>
+      lastAttempt === undefined || durationMs === undefined
+        ? []
+        : [
+            {
+              at: Date.parse(lastAttempt.startedAt),
+              durationMs,
+              succeeded: lastAttempt.outcome === 'delivered',
+            },
+          ],
+    )
     .sort((one, other) => one.at - other.at);
 }
 

@@ -1,14 +1,19 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
-import { Chart, type ChartOptions } from '../../parts/chart.tsx';
+import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/subscription-delivery.ts';
+import { Chart } from '../../parts/chart.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Empty } from '../../parts/notice.tsx';
-import { axisTime, durationText } from '../../parts/time-text.ts';
+import { timeChart } from '../../parts/time-chart.ts';
+import { durationText } from '../../parts/time-text.ts';
 import { quantile, responseTimes } from './response-time-series.ts';
 
-/** A chart of the response time of each attempt. */
-export function ResponseTimes({ deliveries }: { deliveries: readonly DeliveryView[] }): JSX.Element {
+/** A chart of the response time of each delivery’s last attempt. */
+export function ResponseTimes({
+  deliveries,
+}: {
+  deliveries: readonly SubscriptionDeliveryView[];
+}): JSX.Element {
   const times = useMemo(() => responseTimes(deliveries), [deliveries]);
   const data = useMemo((): [number[], (number | null)[], (number | null)[]] => {
     const of = (succeeded: boolean) =>
@@ -17,22 +22,27 @@ export function ResponseTimes({ deliveries }: { deliveries: readonly DeliveryVie
   }, [times]);
   if (times.length === 0) return <Empty title="No recent requests" />;
   const durations = times.map(({ durationMs }) => durationMs);
+  const delivered = deliveries.flatMap(({ deliveredAfterMs }) => deliveredAfterMs ?? []);
   const [median, slow] = [quantile(durations, 0.5), quantile(durations, 0.95)].map(durationText);
   return (
     <div class="stack">
       <Facts
         facts={[
-          ['Attempts', times.length],
+          ['Deliveries', times.length],
           ['Median', median],
           ['p95', slow],
           ['Maximum', durationText(Math.max(...durations))],
+          [
+            'Median until delivered',
+            delivered.length === 0 ? undefined : durationText(quantile(delivered, 0.5)),
+          ],
         ]}
       />
       <Chart
         options={OPTIONS}
         data={data}
         height={180}
-        label={`Response times of the last ${times.length} attempts: median ${median ?? ''}, p95 ${slow ?? ''}`}
+        label={`Response times of the last attempts of ${times.length} deliveries: median ${median ?? ''}, p95 ${slow ?? ''}`}
       />
       <ul class="legend">
         <li class="tone-delivered">
@@ -46,28 +56,10 @@ export function ResponseTimes({ deliveries }: { deliveries: readonly DeliveryVie
   );
 }
 
-const OPTIONS: ChartOptions = (colour) => ({
-  legend: { show: false },
-  cursor: { show: false },
-  scales: { y: { range: (_plot, _least, most) => [0, Math.max(10, most * 1.1)] } },
-  axes: [
-    {
-      stroke: colour('muted'),
-      grid: { stroke: colour('line') },
-      ticks: { stroke: colour('line') },
-      space: 96,
-      values: (_plot, values) => values.map((value) => axisTime(value * 1000, Date.now())),
-    },
-    {
-      stroke: colour('muted'),
-      grid: { stroke: colour('line') },
-      ticks: { show: false },
-      size: 62,
-      values: (_plot, values) => values.map(durationText),
-    },
-  ],
-  series: [
-    {},
+const OPTIONS = timeChart({
+  valueText: durationText,
+  range: (most) => Math.max(10, most * 1.1),
+  series: (colour) => [
     {
       stroke: colour('delivered'),
       paths: () => null,

@@ -1,12 +1,14 @@
 import type { JSX } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { useState } from 'preact/hooks';
+import { deliveriesOfSubscription } from '../../../../cli/api/deliveries.ts';
 import { findQueue } from '../../../../cli/api/queues.ts';
 import { showSubscription } from '../../../../cli/api/subscriptions.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { isNotFound } from '../../api/failure-words.ts';
-import { recentReader } from '../../api/recent-deliveries.ts';
+import { firstWithin } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
+import { LoadMore } from '../../parts/load-more.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Failure } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
@@ -22,19 +24,22 @@ import { SendTest } from './send-test.tsx';
 import { SubscriptionFacts } from './subscription-facts.tsx';
 import { SwitchSubscription } from './switch-subscription.tsx';
 
-const RECENT = 30;
-const SHOWN = 15;
+const PAGE_SIZE = 25;
+
+/** The API looks through the messages of the queue, which may be many for few deliveries. */
+const LOOKING_MS = 10_000;
 
 export function SubscriptionPage({ queue, id }: { queue: string; id: string }): JSX.Element {
   const { api } = useConsole();
-  const readRecent = useMemo(() => recentReader(api, queue), [api, queue]);
   const subscription = useLive(`subscription/${queue}/${id}`, () => showSubscription(api, queue, id));
   const metadata = useLive(`queue/${queue}`, () => findQueue(api, queue));
-  const recent = useLive(`recent/${queue}/${id}`, async (signal) =>
-    (await readRecent(RECENT, signal)).flatMap(({ message, deliveries }) =>
-      deliveries
-        .filter(({ subscriptionId }) => subscriptionId === id)
-        .map((delivery) => ({ acceptedAt: message.acceptedAt, delivery })),
+  const [most, setMost] = useState(PAGE_SIZE);
+  const recent = useLive(`recent/${queue}/${id}/${most}`, (signal) =>
+    firstWithin(
+      (inTime) =>
+        deliveriesOfSubscription(api, { queue, subscriptionId: id }, {}, { most: most + 1, signal: inTime }),
+      most,
+      { milliseconds: (LOOKING_MS * most) / PAGE_SIZE, signal },
     ),
   );
   const { value } = subscription;
@@ -77,11 +82,11 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }): 
       </div>
       <Section title="Response times">
         <Loaded live={recent} lines={6}>
-          {(all) => <ResponseTimes deliveries={all.map(({ delivery }) => delivery)} />}
+          {({ items }) => <ResponseTimes deliveries={items} />}
         </Loaded>
       </Section>
       <Section
-        title="Recent deliveries"
+        title="Deliveries in the last 24 hours"
         aside={
           <span class="actions">
             <a href={hrefTo({ page: 'deliveries', queue, query: { subscription: id } })}>
@@ -92,7 +97,19 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }): 
         }
       >
         <Loaded live={recent}>
-          {(all) => <RecentDeliveries recent={all.slice(0, SHOWN)} most={RECENT} />}
+          {({ items, more }) => (
+            <>
+              <RecentDeliveries recent={items} more={more} />
+              <LoadMore
+                more={more}
+                onMore={() => {
+                  setMost(most + PAGE_SIZE);
+                }}
+              >
+                Show more deliveries
+              </LoadMore>
+            </>
+          )}
         </Loaded>
       </Section>
     </>
