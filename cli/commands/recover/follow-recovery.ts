@@ -6,7 +6,7 @@ import { INTERRUPTED } from '../../interruption.ts';
 import { printable } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
-import { isOver, progressText, totalOf, type Look } from './progress.ts';
+import { isOver, progressText, type Look } from './progress.ts';
 import { printReport, type RecoveryReport } from './recovery-text.ts';
 
 /** Seconds. */

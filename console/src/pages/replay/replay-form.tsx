@@ -1,13 +1,12 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { startRecovery } from '../../../../cli/api/recoveries.ts';
-import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
 import { RECOVERABLE_STATUSES, type RecoverableStatus } from '../../../../shared/domain/vocabulary.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import { firstOf } from '../../api/listed.ts';
+import type { Listed } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction, type Action } from '../../live/use-action.ts';
-import { useLive } from '../../live/use-live.ts';
+import type { Live } from '../../live/use-live.ts';
 import { counted } from '../../parts/counted.ts';
 import { Field } from '../../parts/field.tsx';
 import { Failure, Notice } from '../../parts/notice.tsx';
@@ -18,24 +17,22 @@ import type { Query } from '../../route.ts';
 import { countFailed, MOST_COUNTED, sumOf, type FailedCount, type Selection } from './count-failed.ts';
 
 const DAY_MS = 86_400_000;
-const MOST_SUBSCRIPTIONS = 100;
 
 export function ReplayForm({
   queue,
   query,
+  subscriptions,
   onStarted,
 }: {
   queue: string;
   query: Query;
+  subscriptions: Pick<Live<Listed<SubscriptionView>>, 'value'>;
   onStarted: () => void;
 }): JSX.Element {
   const { api } = useConsole();
   const [window, setWindow] = useState<TimeWindow>(() => windowIn(query));
   const [subscription, setSubscription] = useState(query['subscription'] ?? '');
   const [status, setStatus] = useState<RecoverableStatus>();
-  const subscriptions = useLive(`replay/${queue}`, () =>
-    firstOf(listSubscriptions(api, queue, MOST_SUBSCRIPTIONS), MOST_SUBSCRIPTIONS),
-  );
   const selected = (): Selection => ({
     queue,
     since: window.since,

@@ -11,10 +11,15 @@ import { WorkButton } from '../../parts/work-button.tsx';
 export function ReplayList({
   queue,
   recoveries,
+  shown,
+  onShow,
   onChanged,
 }: {
   queue: string;
   recoveries: readonly RecoveryView[];
+  /** The recovery whose result is shown. */
+  shown: string | undefined;
+  onShow: (id: string) => void;
   onChanged: () => void;
 }): JSX.Element {
   return (
@@ -24,8 +29,22 @@ export function ReplayList({
         ...COLUMNS,
         {
           head: 'Action',
-          cell: ({ id, state }) =>
-            state === 'running' ? <Stop queue={queue} id={id} onStopped={onChanged} /> : '',
+          cell: ({ id, state }) => (
+            <span class="actions">
+              {id === shown ? null : (
+                <button
+                  type="button"
+                  class="button button-small"
+                  onClick={() => {
+                    onShow(id);
+                  }}
+                >
+                  Show result
+                </button>
+              )}
+              {state === 'running' ? <Stop queue={queue} id={id} onStopped={onChanged} /> : null}
+            </span>
+          ),
         },
       ]}
       rows={recoveries}

@@ -1,19 +1,25 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { listRecoveries } from '../../../../cli/api/recoveries.ts';
+import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
 import { isNotFound } from '../../api/failure-words.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Loaded } from '../../parts/loaded.tsx';
+import { Moment } from '../../parts/moment.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
+import { subscriberText } from '../../parts/subscriber-url.tsx';
 import { hrefTo, type Query } from '../../route.ts';
+import { RecoveryResult } from './recovery-result.tsx';
 import { MissingQueue } from '../queue/missing-queue.tsx';
 import { ReplayForm } from './replay-form.tsx';
 import { ReplayList } from './replay-list.tsx';
 
 const MOST = 20;
+const MOST_SUBSCRIPTIONS = 100;
 
 /** Starts recoveries of a queue and shows their progress. */
 export function ReplayPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
@@ -21,6 +27,11 @@ export function ReplayPage({ queue, query }: { queue: string; query: Query }): J
   const recoveries = useLive(`recoveries/${queue}`, () =>
     firstOf(listRecoveries(api, queue, MOST + 1), MOST),
   );
+  const subscriptions = useLive(`replay/${queue}`, () =>
+    firstOf(listSubscriptions(api, queue, MOST_SUBSCRIPTIONS), MOST_SUBSCRIPTIONS),
+  );
+  const [chosen, setChosen] = useState<string>();
+  const shown = recoveries.value?.items.find(({ id }) => id === chosen) ?? recoveries.value?.items[0];
   const heading = (
     <PageHeading
       title={`Recovery of ${queue}`}
@@ -43,15 +54,41 @@ export function ReplayPage({ queue, query }: { queue: string; query: Query }): J
         fail after its start.
       </p>
       <Section title="Start a recovery">
-        <ReplayForm queue={queue} query={query} onStarted={recoveries.refresh} />
+        <ReplayForm
+          queue={queue}
+          query={query}
+          subscriptions={subscriptions}
+          onStarted={() => {
+            setChosen(undefined);
+            recoveries.refresh();
+          }}
+        />
       </Section>
+      {shown === undefined ? null : (
+        <Section title={shown.id === recoveries.value?.items[0]?.id ? 'Newest recovery' : 'Earlier recovery'}>
+          <p>
+            {shown.state}, started <Moment at={shown.createdAt} />
+          </p>
+          <RecoveryResult
+            key={shown.id}
+            recovery={shown}
+            names={new Map(subscriptions.value?.items.map((one) => [one.id, subscriberText(one)]))}
+          />
+        </Section>
+      )}
       <Section title="Recoveries of this queue">
         <Loaded live={recoveries}>
           {({ items }) =>
             items.length === 0 ? (
               <Empty title="No recoveries yet" />
             ) : (
-              <ReplayList queue={queue} recoveries={items} onChanged={recoveries.refresh} />
+              <ReplayList
+                queue={queue}
+                recoveries={items}
+                shown={shown?.id}
+                onShow={setChosen}
+                onChanged={recoveries.refresh}
+              />
             )
           }
         </Loaded>

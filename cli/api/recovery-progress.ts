@@ -1,0 +1,49 @@
+import { inUnits } from '../../shared/domain/duration.ts';
+import type { RecoveryOutcomes } from '../../shared/domain/recovery/outcomes.ts';
+
+/** What became of the deliveries of a recovery. `at`: milliseconds since the epoch. */
+export type Look = { at: number; outcomes: readonly RecoveryOutcomes[] };
+
+/** Counts over all subscriptions. */
+export function totalOf(
+  outcomes: readonly RecoveryOutcomes[],
+): Pick<RecoveryOutcomes, 'total' | 'delivered' | 'failed' | 'open'> {
+  const sum = { total: 0, delivered: 0, failed: 0, open: 0 };
+  for (const one of outcomes) {
+    sum.total += one.total;
+    sum.delivered += one.delivered;
+    sum.failed += one.failed;
+    sum.open += one.open;
+  }
+  return sum;
+}
+
+/**
+ * An estimate from the pace since the first look and the planned attempts, such as `about 3 min left`; without a pace,
+ * the next attempt; undefined without either.
+ */
+export function timeLeft(first: Look, last: Look): string | undefined {
+  const { open } = totalOf(last.outcomes);
+  if (open === 0) return undefined;
+  const planned = last.outcomes.flatMap(({ nextAttemptAt }) =>
+    nextAttemptAt === undefined ? [] : [Math.max(0, nextAttemptAt - last.at)],
+  );
+  const ended = endedBy(last) - endedBy(first);
+  if (ended > 0) {
+    const atThisPace = (open / ended) * (last.at - first.at);
+    return `about ${roughly(Math.max(atThisPace, ...planned))} left`;
+  }
+  const next = Math.min(...planned);
+  return next > 0 && next < Infinity ? `next attempt in ${roughly(next)}` : undefined;
+}
+
+function endedBy({ outcomes }: Look): number {
+  const { delivered, failed } = totalOf(outcomes);
+  return delivered + failed;
+}
+
+/** The largest unit of a time in milliseconds, such as `3 min`. */
+function roughly(milliseconds: number): string {
+  const [largest = '1 s'] = inUnits(milliseconds / 1000);
+  return largest;
+}

@@ -1,0 +1,109 @@
+import type { JSX } from 'preact';
+import { useRef } from 'preact/hooks';
+import { readOutcomes } from '../../../../cli/api/recoveries.ts';
+import { timeLeft, totalOf, type Look } from '../../../../cli/api/recovery-progress.ts';
+import type { RecoveryOutcomes } from '../../../../shared/domain/recovery/outcomes.ts';
+import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useLive } from '../../live/use-live.ts';
+import { counted } from '../../parts/counted.ts';
+import { Loaded } from '../../parts/loaded.tsx';
+import { Moment } from '../../parts/moment.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
+import { hrefTo } from '../../route.ts';
+
+/** What became of the deliveries that a recovery reopened, per subscription. */
+export function RecoveryResult({
+  recovery,
+  names,
+}: {
+  recovery: RecoveryView;
+  /** Names or URLs of subscriptions by id. */
+  names: ReadonlyMap<string, string>;
+}): JSX.Element {
+  const { api } = useConsole();
+  const { queue, id } = recovery;
+  const result = useLive(
+    `outcomes/${queue}/${id}`,
+    async (signal) => (await readOutcomes(api, { queue, id }, signal)) ?? null,
+  );
+  return (
+    <Loaded live={result}>
+      {(outcomes) =>
+        outcomes === null ? (
+          <p>What became of its deliveries is not known: an earlier version of Posthaste ran it.</p>
+        ) : (
+          <Outcomes recovery={recovery} outcomes={outcomes} names={names} />
+        )
+      }
+    </Loaded>
+  );
+}
+
+function Outcomes({
+  recovery: { queue, state },
+  outcomes,
+  names,
+}: {
+  recovery: RecoveryView;
+  outcomes: readonly RecoveryOutcomes[];
+  names: ReadonlyMap<string, string>;
+}): JSX.Element {
+  const last: Look = { at: Date.now(), outcomes };
+  const first = useRef(last);
+  const { total, delivered, failed, open } = totalOf(outcomes);
+  const left = state === 'running' ? 'looking for more' : timeLeft(first.current, last);
+  const sums = [
+    `${delivered.toLocaleString('en')} of ${counted(total, 'delivery', 'deliveries')} delivered`,
+    `${failed.toLocaleString('en')} failed again`,
+    `${open.toLocaleString('en')} open`,
+    ...(left === undefined ? [] : [left]),
+  ].join(', ');
+  return (
+    <div class="stack">
+      <label class="progress">
+        <span>{sums}</span>
+        <progress max={Math.max(1, total)} value={delivered + failed} />
+      </label>
+      {outcomes.length === 0 ? null : (
+        <Table
+          caption="What became of the deliveries of this recovery"
+          columns={columnsOf(queue, names)}
+          rows={outcomes}
+          keyOf={({ subscriptionId }) => subscriptionId}
+        />
+      )}
+    </div>
+  );
+}
+
+function columnsOf(queue: string, names: ReadonlyMap<string, string>): Column<RecoveryOutcomes>[] {
+  return [
+    {
+      head: 'Subscription',
+      wide: true,
+      cell: ({ subscriptionId }) => (
+        <>
+          <a class="url strong" href={hrefTo({ page: 'subscription', queue, subscription: subscriptionId })}>
+            {names.get(subscriptionId) ?? subscriptionId}
+          </a>
+          {names.has(subscriptionId) ? <span class="sub id">{subscriptionId}</span> : null}
+        </>
+      ),
+    },
+    { head: 'Total', numeric: true, cell: ({ total }) => total.toLocaleString('en') },
+    { head: 'Delivered', numeric: true, cell: ({ delivered }) => delivered.toLocaleString('en') },
+    {
+      head: 'Failed again',
+      numeric: true,
+      cell: ({ failed }) =>
+        failed === 0 ? '0' : <span class="tone-rejected">{failed.toLocaleString('en')}</span>,
+    },
+    { head: 'Open', numeric: true, cell: ({ open }) => open.toLocaleString('en') },
+    {
+      head: 'Next attempt',
+      cell: ({ nextAttemptAt }) =>
+        nextAttemptAt === undefined ? '' : <Moment at={new Date(nextAttemptAt).toISOString()} />,
+    },
+  ];
+}
