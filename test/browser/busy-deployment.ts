@@ -1,11 +1,12 @@
 import * as z from 'zod';
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import { bucketOf } from '../../shared/domain/delivery/fan-out.ts';
-import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
+import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
 import { newRecovery, recoveryIdOf } from '../../shared/domain/recovery/recovery.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { retrySchedule, type Retry } from '../../shared/domain/retry/schedule.ts';
 import { aDelivery } from '../support/delivery-builders.ts';
+import { countMinutes } from './busy-statistics.ts';
 import { aMessage } from '../support/builders.ts';
 import type { ServedApi } from './served-api.ts';
 
@@ -57,6 +58,7 @@ export const record = async (
     filtered,
     duplicates: 0,
     buckets: 1,
+    life: 0,
     expiresAt: acceptedAt + 30 * 86_400_000,
     ...(data !== undefined && { body: { kind: 'inline', message } }),
   });
@@ -158,20 +160,39 @@ export const busyDeployment = async (api: ServedApi) => {
   });
   await api.registry.disable('invoices', ledger, { reason: 'gone', at: now - 90 * MINUTE }, undefined);
 
+  const recovery = {
+    ...newRecovery(
+      recoveryIdOf(now - 3 * MINUTE, 'e3b0c442'),
+      { queue: 'orders', since: now - 300 * MINUTE, until: now - 3 * MINUTE },
+      { now: now - 3 * MINUTE, retentionMs: 30 * 86_400_000 },
+    ),
+    ...{ found: 12, reopened: 8, skipped: { message_expired: 4 }, pages: 1 },
+  };
+  const recovered: DeliveryKey[] = [];
+  await countMinutes(api, 'orders', now);
   for (let index = 0; index < 26; index += 1) {
     const acceptedAt = now - index * 68_000 - 4_000;
     const isCreated = index % 3 !== 0;
     const isKept = index < FAILING || index === EXHAUSTED;
+    const messageId = `order-${4711 - index}`;
+    if (isRecovered(index)) {
+      const bucket = bucketOf(billing, 1);
+      recovered.push({ queue: 'orders', messageId, subscriptionId: billing, bucket });
+    }
     await record(api, {
       queue: 'orders',
-      messageId: `order-${4711 - index}`,
+      messageId,
       type: isCreated ? 'order.created' : 'order.changed',
       acceptedAt,
       filtered: isCreated ? 0 : 1,
       ...(isKept && { data: `{"id":"order-${4711 - index}","total":12345678901234567890,"items":["A-1"]}` }),
       deliveries: [
         { subscriptionId: warehouse, ...success(acceptedAt, 40 + ((index * 83) % 240)) },
-        { subscriptionId: billing, ...atBilling(index, acceptedAt, now) },
+        {
+          subscriptionId: billing,
+          ...atBilling(index, acceptedAt, now),
+          ...(isRecovered(index) && { recoveries: [recovery.id] }),
+        },
         ...(isCreated ? [{ subscriptionId: analytics, ...atAnalytics(index, acceptedAt) }] : []),
       ],
     });
@@ -182,16 +203,8 @@ export const busyDeployment = async (api: ServedApi) => {
     acceptedAt: now - 2 * MINUTE,
     deliveries: [{ subscriptionId: ledger, status: 'cancelled', reason: 'disabled' }],
   });
-  await api.recoveries.create({
-    ...newRecovery(
-      recoveryIdOf(now - 3 * MINUTE, 'e3b0c442'),
-      { queue: 'orders', since: now - 300 * MINUTE, until: now - 3 * MINUTE },
-      { now: now - 3 * MINUTE, retentionMs: 30 * 86_400_000 },
-    ),
-    found: 412,
-    reopened: 408,
-    skipped: { message_expired: 4 },
-  });
+  await api.recoveries.create(recovery);
+  await api.recoveries.keepPage({ ...recovery, batch: recovered });
   return { queue: 'orders', warehouse, billing, analytics };
 };
 
@@ -199,6 +212,9 @@ export const busyDeployment = async (api: ServedApi) => {
 const FAILING = 9;
 const EXHAUSTED = 12;
 const REJECTED = 7;
+
+/** One is open, one failed again, and six were delivered. */
+const isRecovered = (index: number): boolean => index >= FAILING - 1 && index < FAILING + 7;
 
 const atBilling = (index: number, acceptedAt: number, now: number): Partial<Delivery> => {
   if (index < FAILING) return { status: 'retrying', ...failures(acceptedAt + 50, now) };

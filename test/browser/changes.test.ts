@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { busyConsole } from './busy-console.ts';
+import { record } from './busy-deployment.ts';
 import { inBrowser } from './chromium.ts';
 import { axeViolations, goTo } from './console-page.ts';
 
@@ -60,6 +61,66 @@ inBrowser('an operator in the console', () => {
     await page.getByRole('button', { name: 'Cancel delivery' }).click();
     await page.locator('.facts').getByText('cancelled').waitFor();
     await page.getByRole('button', { name: 'Deliver again' }).waitFor();
+    await close();
+  });
+
+  it('sees why a subscription did not get a message, and sends it after a question', async () => {
+    const message = {
+      queue: 'orders',
+      messageId: 'order-5000',
+      type: 'order.changed',
+      data: '{"total":120}',
+    };
+    await record(there().api, { ...message, acceptedAt: Date.now(), filtered: 1, deliveries: [] });
+    const { page, close } = await there().open();
+    await goTo(page, '#/queues/orders/messages/order-5000');
+    const row = page.getByRole('row', { name: /analytics/ });
+    await row.getByText('by its event types').waitFor();
+    await row.getByRole('button', { name: 'Send' }).click();
+    expect(await axeViolations(page)).toEqual([]);
+    const sent = () => there().api.wakeUps.filter(({ key }) => key.messageId === 'order-5000');
+    expect(sent()).toEqual([]);
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByText('Sent', { exact: true }).waitFor();
+    expect(sent()).toMatchObject([{ key: { subscriptionId: there().analytics } }]);
+    await close();
+  });
+
+  it('is told which setting keeps the messages that it can send again', async () => {
+    const { page, close } = await there().open();
+    await goTo(page, '#/queues/orders/messages/order-4701');
+    await page.getByRole('button', { name: /^Send again to .*warehouse/ }).click();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByText(/_retain_messages/).waitFor();
+    await close();
+  });
+
+  it('finds a subscription, a message and a time with the keyboard alone', async () => {
+    const { page, close } = await there().open();
+    await page.getByRole('link', { name: 'orders' }).waitFor();
+    const find = async (text: string): Promise<void> => {
+      await page.keyboard.type(text);
+      await page.keyboard.press('Enter');
+      await page.getByText(/ in 3 queues\.$/).waitFor();
+    };
+    await page.keyboard.press('/');
+    await find('warehouse.example');
+    expect(await axeViolations(page)).toEqual([]);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: `Subscription ${there().warehouse}` }).waitFor();
+    await page.keyboard.press('/');
+    await find('order-4700');
+    await page.getByRole('link', { name: 'order-4700 in orders' }).waitFor();
+    await page.keyboard.press('Control+A');
+    await find('14:03');
+    await page.getByRole('link', { name: /^orders .*14:08:00$/ }).waitFor();
+    await page.keyboard.press('Escape');
+    expect(await page.getByText('Messages around this time').count()).toBe(0);
+    await page.keyboard.press('Control+A');
+    await find('order-1');
+    await page.getByText(/was never accepted/).waitFor();
+    expect(await page.getByText(/the ingress queue, where 0 wait now/).count()).toBe(1);
     await close();
   });
 
@@ -159,7 +220,7 @@ inBrowser('an operator in the console', () => {
       await goTo(page, `#/queues/order${below}`);
       await page.getByText('There is no queue order.').waitFor();
       await page.getByRole('link', { name: 'orders', exact: true }).waitFor();
-      expect(await page.locator('form').count(), below).toBe(0);
+      expect(await page.locator('main form').count(), below).toBe(0);
     }
     expect(await axeViolations(page)).toEqual([]);
     await close();

@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { statisticsViewSchema } from '../../shared/wire/views/statistics.ts';
 import { consoleInfoSchema } from '../../shared/wire/views/console.ts';
 import { apiEnvironment } from '../unit/cli/run-command.ts';
 import { inBrowser, launchChromium } from './chromium.ts';
@@ -59,12 +60,37 @@ inBrowser('the first page of the console', () => {
     });
     await page.goto(served.url);
     await page.getByText('Incomplete: 0 of 1 queue counted so far.').waitFor();
-    expect(await page.locator('.tile', { hasText: 'Pending' }).textContent()).toBe('Pendingloading');
+    expect(await page.locator('.tile', { hasText: 'Retrying' }).textContent()).toBe('Retryingloading');
     expect(await axeViolations(page)).toEqual([]);
     waiting.resolve(undefined);
-    await page.getByText('Total of 1 queue.').waitFor();
-    expect(await page.locator('.tile', { hasText: 'Pending' }).textContent()).toBe('Pending0');
+    await page.getByText('Total of 1 queue, last hour.').waitFor();
+    expect(await page.locator('.tile', { hasText: 'Retrying' }).textContent()).toBe('Retrying0');
     expect(await page.locator('.tile', { hasText: 'Waiting in SQS' }).textContent()).toMatch(/0$/);
+    await close();
+  });
+
+  it('says which setting is off where a deployment counts no statistics', async () => {
+    const { page, close } = await openPage(browser, 'about:blank');
+    await page.route('**/statistics?**', async (route) => {
+      const statistics = statisticsViewSchema.parse(await (await route.fetch()).json());
+      await route.fulfill({ json: { ...statistics, enabled: false } });
+    });
+    await page.goto(served.url);
+    await page.getByText(/its setting queueStatistics is off/).waitFor();
+    expect(await page.locator('.tile', { hasText: 'Delivered' }).textContent()).toBe('Deliverednot counted');
+    await close();
+  });
+
+  it('says how old its figures are while it cannot refresh, and when it tries again', async () => {
+    const { page, close } = await openPage(browser, served.url);
+    await page.getByText('Total of 1 queue').waitFor();
+    expect(await page.locator('.stale').count()).toBe(0);
+    await page.route('**/api/**', (route) => route.abort());
+    await page.getByText(/^As of \d\d:\d\d:\d\d, .* ago; trying again in \d+ s\.$/).waitFor();
+    await page.getByText('Total of 1 queue').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.unroute('**/api/**');
+    await page.locator('.stale').waitFor({ state: 'detached' });
     await close();
   });
 
@@ -87,7 +113,7 @@ inBrowser('the first page of the console', () => {
     const boxes = await Promise.all(
       (await navigation.getByRole('link').all()).map((link) => link.boundingBox()),
     );
-    expect(boxes).toHaveLength(4);
+    expect(boxes).toHaveLength(5);
     expect(new Set(boxes.map((box) => box?.y)).size).toBe(1);
     expect(await isTooWide(page)).toBe(false);
     await close();

@@ -57,7 +57,8 @@ const pagesOf = ({ billing }: BusyConsole): [name: string, hash: string, loaded:
   ['messages', '#/queues/orders/messages', 'order-4699'],
   ['deliveries', '#/queues/orders/deliveries', 'http 422'],
   ['designer', '#/designer?queue=orders', '1 h 42 min'],
-  ['replay', '#/queues/orders/replay', '4 message expired'],
+  ['missing', '#/queues/orders/messages/order-1', 'was never accepted'],
+  ['replay', '#/queues/orders/replay', '1 failed again'],
   ['books', '#/queues/orders/books', 'Balanced:'],
   ['dead letters', '#/dead-letters', 'unknown_queue'],
   ['choice', '#/books', 'stock.eu-1'],
@@ -130,6 +131,23 @@ inBrowser('the pages of the console', () => {
     expect(await background()).not.toBe(light);
     await page.getByLabel('Theme').selectOption('light');
     expect(await background()).toBe(light);
+    await close();
+  });
+
+  it('show charts of the chosen window, each with its totals in words', async () => {
+    const { page, close } = await there().open();
+    const chart = page.getByRole('img', {
+      name: /^Outcomes per minute, last hour\. In total: delivered [23],/,
+    });
+    await chart.waitFor();
+    expect(await page.locator('.charts canvas').count()).toBe(5);
+    await page.getByRole('button', { name: 'Last 7 days' }).click();
+    await page.getByRole('img', { name: /^Time to delivery of the slowest queue, last 7 days\./ }).waitFor();
+    await page
+      .getByRole('img', { name: /^Messages per hour, last 7 days\. In total: accepted 1,/ })
+      .waitFor();
+    await goTo(page, '#/queues/stock.eu-1');
+    await page.getByText('No message and no attempt in this time').waitFor();
     await close();
   });
 
