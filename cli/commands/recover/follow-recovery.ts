@@ -2,6 +2,7 @@ import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { readOutcomes, showRecovery } from '../../api/recoveries.ts';
+import { totalOf } from '../../api/recovery-progress.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import { printable } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
