@@ -13,7 +13,6 @@ import type { MinuteCounters, QueueStatistics } from '../../ports/statistics.ts'
 import { statisticsItemKey } from './delivery-keys.ts';
 import { pagesOf } from './queries.ts';
 import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
-import { expression } from './writes.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 
 /** With retries, in milliseconds. An invocation waits for it, and a chart must not delay deliveries. */
@@ -26,15 +25,18 @@ const ADDING_MS = 500;
 export function dynamoQueueStatistics(client: DynamoDBDocument, tableName: string): QueueStatistics {
   return {
     add: async ({ queue, at, counters, expiresAt }) => {
-      const expr = expression();
-      const additions = attributesOf(counters).map(
-        ([attribute, count]) => `${expr.name(attribute)} ${expr.value(count)}`,
-      );
+      const additions = attributesOf(counters);
+      const settings: [attribute: string, value: number][] = [
+        ['v', RECORD_VERSION],
+        [ttlAttribute, ttlOf(expiresAt)],
+      ];
+      const all = [...additions, ...settings];
       const update = {
         TableName: tableName,
         Key: statisticsItemKey(queue, at),
-        UpdateExpression: `ADD ${additions.join(', ')} SET ${expr.name('v')} = ${expr.value(RECORD_VERSION)}, ${expr.name(ttlAttribute)} = ${expr.value(ttlOf(expiresAt))}`,
-        ...expr.attributes(),
+        UpdateExpression: `ADD ${additions.map(([name]) => `#${name} :${name}`).join(', ')} SET ${settings.map(([name]) => `#${name} = :${name}`).join(', ')}`,
+        ExpressionAttributeNames: Object.fromEntries(all.map(([name]) => [`#${name}`, name])),
+        ExpressionAttributeValues: Object.fromEntries(all.map(([name, value]) => [`:${name}`, value])),
       };
       await client.update(update, { abortSignal: AbortSignal.timeout(ADDING_MS) });
     },
