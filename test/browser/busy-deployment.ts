@@ -168,20 +168,14 @@ export const busyDeployment = async (api: ServedApi) => {
     ),
     ...{ found: 12, reopened: 8, skipped: { message_expired: 4 }, pages: 1 },
   };
-  const recovered: DeliveryKey[] = [];
   await countMinutes(api, 'orders', now);
   for (let index = 0; index < 26; index += 1) {
     const acceptedAt = now - index * 68_000 - 4_000;
     const isCreated = index % 3 !== 0;
     const isKept = index < FAILING || index === EXHAUSTED;
-    const messageId = `order-${4711 - index}`;
-    if (isRecovered(index)) {
-      const bucket = bucketOf(billing, 1);
-      recovered.push({ queue: 'orders', messageId, subscriptionId: billing, bucket });
-    }
     await record(api, {
       queue: 'orders',
-      messageId,
+      messageId: `order-${4711 - index}`,
       type: isCreated ? 'order.created' : 'order.changed',
       acceptedAt,
       filtered: isCreated ? 0 : 1,
@@ -191,7 +185,7 @@ export const busyDeployment = async (api: ServedApi) => {
         {
           subscriptionId: billing,
           ...atBilling(index, acceptedAt, now),
-          ...(isRecovered(index) && { recoveries: [recovery.id] }),
+          recoveries: isRecovered(index) ? [recovery.id] : [],
         },
         ...(isCreated ? [{ subscriptionId: analytics, ...atAnalytics(index, acceptedAt) }] : []),
       ],
@@ -204,7 +198,7 @@ export const busyDeployment = async (api: ServedApi) => {
     deliveries: [{ subscriptionId: ledger, status: 'cancelled', reason: 'disabled' }],
   });
   await api.recoveries.create(recovery);
-  await api.recoveries.keepPage({ ...recovery, batch: recovered });
+  await api.recoveries.keepPage({ ...recovery, batch: recoveredKeys(billing) });
   return { queue: 'orders', warehouse, billing, analytics };
 };
 
@@ -212,6 +206,14 @@ export const busyDeployment = async (api: ServedApi) => {
 const FAILING = 9;
 const EXHAUSTED = 12;
 const REJECTED = 7;
+
+const recoveredKeys = (subscriptionId: string): DeliveryKey[] =>
+  Array.from({ length: 26 }, (_, index) => index)
+    .filter(isRecovered)
+    .map((index) => ({
+      ...{ queue: 'orders', messageId: `order-${4711 - index}`, subscriptionId },
+      bucket: bucketOf(subscriptionId, 1),
+    }));
 
 /** One is open, one failed again, and six were delivered. */
 const isRecovered = (index: number): boolean => index >= FAILING - 1 && index < FAILING + 7;

@@ -86,7 +86,7 @@ inBrowser('an operator in the console', () => {
     await close();
   });
 
-  it('is told which setting keeps the messages that it can send again', async () => {
+  it('sees which setting keeps the messages that can be sent again', async () => {
     const { page, close } = await there().open();
     await goTo(page, '#/queues/orders/messages/order-4701');
     await page.getByRole('button', { name: /^Send again to .*warehouse/ }).click();

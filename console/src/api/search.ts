@@ -1,11 +1,10 @@
-import { apiPath } from '../../../cli/api/api-request.ts';
+import { apiPath, type ApiClient } from '../../../cli/api/api-request.ts';
 import { listQueues } from '../../../cli/api/queues.ts';
 import { listSubscriptions } from '../../../cli/api/subscriptions.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { isNotFound } from './failure-words.ts';
 import { firstOf } from './listed.ts';
 import { limitConcurrency } from './limit-concurrency.ts';
-import type { PageClient } from './page-client.ts';
 
 export type Found = {
   /** Queues whose name contains the text. */
@@ -46,7 +45,7 @@ const NOTHING: Found = {
  * queues, those in `first` before the others. Reports what it has found so far.
  */
 export async function search(
-  api: PageClient,
+  api: ApiClient,
   text: string,
   {
     first,
@@ -93,7 +92,7 @@ export async function search(
 }
 
 async function isMessage(
-  api: PageClient,
+  api: ApiClient,
   queue: string,
   { id, signal }: { id: string; signal: AbortSignal },
 ): Promise<boolean> {

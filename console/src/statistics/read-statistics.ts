@@ -17,6 +17,8 @@ export const WINDOWS = {
 
 export type WindowName = keyof typeof WINDOWS;
 
+export const WINDOW_NAMES = ['hour', 'day', 'week'] as const satisfies readonly WindowName[];
+
 /** The steps of a window up to now; the last one is still being counted. */
 export function readStatistics(
   api: PageClient,

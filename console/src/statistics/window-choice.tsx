@@ -1,7 +1,5 @@
 import type { JSX } from 'preact';
-import { WINDOWS, type WindowName } from './read-statistics.ts';
-
-const NAMES = Object.keys(WINDOWS) as WindowName[];
+import { WINDOW_NAMES, WINDOWS, type WindowName } from './read-statistics.ts';
 
 /** Chooses the window of figures and charts. */
 export function WindowChoice({
@@ -13,7 +11,7 @@ export function WindowChoice({
 }): JSX.Element {
   return (
     <div class="actions" role="group" aria-label="Time window">
-      {NAMES.map((name) => (
+      {WINDOW_NAMES.map((name) => (
         <button
           key={name}
           type="button"

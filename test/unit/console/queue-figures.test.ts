@@ -12,7 +12,6 @@ import { statisticsOf } from './statistics-of.ts';
 import { aSubscription } from '../../support/builders.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
-const MINUTE = 60_000;
 
 const reading = (more: Partial<QueueReading> = {}): QueueReading => ({
   at: NOW,

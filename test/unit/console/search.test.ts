@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
-import { searchOf, type ApiRequest } from '../../../cli/api/api-request.ts';
+import { searchOf, type ApiClient, type ApiRequest } from '../../../cli/api/api-request.ts';
 import { parsedAnswer } from '../../../cli/api/parsed-answer.ts';
-import type { PageClient } from '../../../console/src/api/page-client.ts';
 import { search, type Found } from '../../../console/src/api/search.ts';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
@@ -20,23 +19,22 @@ const apiWith = (queues: readonly string[], answers: Readonly<Record<string, obj
     const list = { queues: queues.map((name) => ({ name, metadata: {} })) };
     const known = { '/v2/queues': list, ...answers }[path];
     const none = path.endsWith('/subscriptions') ? { subscriptions: [] } : 404;
-    const answer = known ?? none;
+    const answer: object | number = known ?? none;
     if (typeof answer !== 'number')
       return { status: 200, text: JSON.stringify(answer), headers: new Headers() };
     const code = answer === 404 ? 'not_found' : 'forbidden';
     throw new ApiRefusal(`${method} ${path}`, answer, JSON.stringify({ error: { code, message: code } }));
   };
-  const api: PageClient = {
+  const api: ApiClient = {
     name: 'the API',
     send,
     call: async (request, schema) => parsedAnswer(await send(request), request, schema),
-    info: () => Promise.reject(new Error('not asked')),
   };
   return { api, asked, mostAtOnce: () => mostAtOnce };
 };
 
 /** Everything that a search reports, the result last. */
-const found = async (api: PageClient, text: string, first?: string): Promise<Found | undefined> => {
+const found = async (api: ApiClient, text: string, first?: string): Promise<Found | undefined> => {
   const reports: Found[] = [];
   const onFound = (report: Found): void => void reports.push(report);
   await search(api, text, { first, signal: new AbortController().signal, onFound });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { takeSessionToken } from '../../../console/src/session-token.ts';
 
-const channels: BroadcastChannel[] = [];
+const channels: { close: () => void }[] = [];
 
 afterEach(() => {
   for (const channel of channels.splice(0)) channel.close();

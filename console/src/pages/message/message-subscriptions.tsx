@@ -5,7 +5,7 @@ import { Moment } from '../../parts/moment.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { hrefTo } from '../../route.ts';
-import { canBeSent, SendMessage } from './send-message.tsx';
+import { SendMessage } from './send-message.tsx';
 import { Verdict } from './verdict.tsx';
 
 /** What became of a message for each subscription of its queue. */
@@ -62,12 +62,7 @@ export function MessageSubscriptions({
     },
     {
       head: 'Action',
-      cell: (explained) =>
-        canBeSent(explained) ? (
-          <SendMessage address={{ queue, messageId }} to={explained} onSent={onSent} />
-        ) : (
-          ''
-        ),
+      cell: (explained) => <SendMessage message={{ queue, messageId }} to={explained} onSent={onSent} />,
     },
   ];
   return (

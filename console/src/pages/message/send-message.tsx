@@ -16,40 +16,30 @@ const CONSEQUENCES: Partial<Record<Explained['verdict'], string>> = {
   added_later: 'The subscription is newer than the message. The subscriber gets it like a new one.',
 };
 
-export function canBeSent({ verdict }: Explained): boolean {
+function canBeSent({ verdict }: Explained): boolean {
   return CONSEQUENCES[verdict] !== undefined;
 }
 
-/** Sends the message to one subscription, after a question. */
-export function SendMessage({
-  address: { queue, messageId },
-  to,
-  onSent,
-}: {
-  address: { queue: string; messageId: string };
-  to: Explained;
-  onSent: () => void;
-}): JSX.Element {
-  const { api } = useConsole();
+type SendTo = { message: { queue: string; messageId: string }; to: Explained; onSent: () => void };
+
+/** Sends the message to one subscription, after a question; without a button where it cannot be sent. */
+export function SendMessage(props: SendTo): JSX.Element {
   const [open, setOpen] = useState(false);
-  const { subscriptionId, name, subscriber = subscriptionId, verdict } = to;
-  const { action, run, reset } = useAction(async () => {
-    await sendDelivery(api, { queue, messageId, subscriptionId });
-    onSent();
-  });
+  const { to } = props;
   return (
     <>
-      <button
-        type="button"
-        class="button button-small"
-        onClick={() => {
-          reset();
-          setOpen(true);
-        }}
-      >
-        {verdict === 'delivered' ? 'Send again' : 'Send'}
-        <span class="unseen"> to {name ?? subscriber}</span>
-      </button>
+      {canBeSent(to) ? (
+        <button
+          type="button"
+          class="button button-small"
+          onClick={() => {
+            setOpen(true);
+          }}
+        >
+          {to.verdict === 'delivered' ? 'Send again' : 'Send'}
+          <span class="unseen"> to {receiverText(to)}</span>
+        </button>
+      ) : null}
       {open ? (
         <Dialog
           title="Send to this subscription"
@@ -57,34 +47,52 @@ export function SendMessage({
             setOpen(false);
           }}
         >
-          <div class="stack">
-            <p>
-              Send the message <span class="id">{messageId}</span> to{' '}
-              <span class="url">{subscriberText({ ...(name !== undefined && { name }), subscriber })}</span>?
-            </p>
-            <p>{CONSEQUENCES[verdict]}</p>
-            {action.state === 'failed' ? <Failure of={action.failure} /> : null}
-            {action.state === 'done' ? <Notice tone="success" title="Sent" /> : null}
-            <form method="dialog" class="actions">
-              {action.state === 'done' ? (
-                <a
-                  class="button"
-                  href={hrefTo({ page: 'delivery', queue, message: messageId, subscription: subscriptionId })}
-                >
-                  Show the delivery
-                </a>
-              ) : (
-                <WorkButton action={action} kind="primary" onClick={run}>
-                  Send
-                </WorkButton>
-              )}
-              <button type="submit" class="button">
-                {action.state === 'done' ? 'Done' : 'Cancel'}
-              </button>
-            </form>
-          </div>
+          <Question {...props} />
         </Dialog>
       ) : null}
     </>
+  );
+}
+
+function receiverText({ name, subscriber, subscriptionId }: Explained): string {
+  return subscriberText({ ...(name !== undefined && { name }), subscriber: subscriber ?? subscriptionId });
+}
+
+function Question({ message: { queue, messageId }, to, onSent }: SendTo): JSX.Element {
+  const { api } = useConsole();
+  const { subscriptionId, verdict } = to;
+  // The verdict changes once the message is sent; the question does not.
+  const [consequence] = useState(CONSEQUENCES[verdict]);
+  const { action, run } = useAction(async () => {
+    await sendDelivery(api, { queue, messageId, subscriptionId });
+    onSent();
+  });
+  const isSent = action.state === 'done';
+  return (
+    <div class="stack">
+      <p>
+        Send the message <span class="id">{messageId}</span> to <span class="url">{receiverText(to)}</span>?
+      </p>
+      <p>{consequence}</p>
+      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      {isSent ? <Notice tone="success" title="Sent" /> : null}
+      <form method="dialog" class="actions">
+        {isSent ? (
+          <a
+            class="button"
+            href={hrefTo({ page: 'delivery', queue, message: messageId, subscription: subscriptionId })}
+          >
+            Show the delivery
+          </a>
+        ) : (
+          <WorkButton action={action} kind="primary" onClick={run}>
+            Send
+          </WorkButton>
+        )}
+        <button type="submit" class="button">
+          {isSent ? 'Done' : 'Cancel'}
+        </button>
+      </form>
+    </div>
   );
 }

@@ -3,7 +3,7 @@ import { useCallback, useState } from 'preact/hooks';
 import { listQueues } from '../../../../cli/api/queues.ts';
 import { readHealth } from '../../../../cli/api/service.ts';
 import { failureWords } from '../../api/failure-words.ts';
-import { firstOf } from '../../api/listed.ts';
+import { firstOf, type Listed } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { counted } from '../../parts/counted.ts';
@@ -37,10 +37,7 @@ export function OverviewPage(): JSX.Element {
   const report = useCallback((queue: string, news: WatchedQueue) => {
     setWatched((before) => new Map(before).set(queue, news));
   }, []);
-  const shown = (queues.value?.items ?? []).map(({ name }) => ({
-    name,
-    ...inWindow(watched.get(name), window),
-  }));
+  const shown = shownIn(queues.value, watched, window);
 
   // The app already shows the missing deployment.
   if (info?.deployment === null) return <PageHeading title="Overview" />;
@@ -54,7 +51,7 @@ export function OverviewPage(): JSX.Element {
         aside={
           <div class="actions">
             <GoToQueue />
-            {queues.value === undefined || queues.value.items.length === 0 ? null : (
+            {shown.length === 0 ? null : (
               <DialogButton text="Create queue" wide>
                 {() => <CreateQueue onCreated={queues.refresh} />}
               </DialogButton>
@@ -90,13 +87,17 @@ export function OverviewPage(): JSX.Element {
           }
         </Loaded>
       </Section>
-      {shown.length === 0 ? null : (
-        <Section title="Over time" aside={<WindowChoice window={window} onChange={setWindow} />}>
-          <Charts queues={shown} window={window} />
-        </Section>
-      )}
+      <OverTime queues={shown} window={window} onWindow={setWindow} />
     </>
   );
+}
+
+function shownIn(
+  queues: Listed<{ name: string }> | undefined,
+  watched: ReadonlyMap<string, WatchedQueue>,
+  window: WindowName,
+): ShownQueue[] {
+  return (queues?.items ?? []).map(({ name }) => ({ name, ...inWindow(watched.get(name), window) }));
 }
 
 /** Figures of another window are not shown. */
@@ -125,6 +126,23 @@ function Unread({
       </p>
       <Failure of={first.failure} />
     </>
+  );
+}
+
+function OverTime({
+  queues,
+  window,
+  onWindow,
+}: {
+  queues: readonly ShownQueue[];
+  window: WindowName;
+  onWindow: (window: WindowName) => void;
+}): JSX.Element | null {
+  if (queues.length === 0) return null;
+  return (
+    <Section title="Over time" aside={<WindowChoice window={window} onChange={onWindow} />}>
+      <Charts queues={queues} window={window} />
+    </Section>
   );
 }
 

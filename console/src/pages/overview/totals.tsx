@@ -7,7 +7,7 @@ import { durationText } from '../../parts/time-text.ts';
 import { percentText } from '../../statistics/chart-kinds.ts';
 import { WINDOWS, type Counts, type WindowName } from '../../statistics/read-statistics.ts';
 import { failedIn, successRate } from '../../statistics/series.ts';
-import { LATE_MS, totalOf, waitingIn } from './queue-figures.ts';
+import { LATE_MS, totalOf, waitingIn, type QueueFigures } from './queue-figures.ts';
 import type { ShownQueue } from './queue-table.tsx';
 
 type Tile = readonly [name: string, text: ComponentChildren, tone?: string];
@@ -22,7 +22,7 @@ export function Totals({
   window: WindowName;
   health: Live<Health>;
 }): JSX.Element {
-  const known = (queues?.shown ?? []).flatMap(({ value }) => value ?? []);
+  const known = figuresIn(queues?.shown);
   const isWhole = known.length === queues?.shown.length;
   const tiles = isWhole || known.length > 0 ? tilesOf(totalOf(known)) : LOADING_TILES;
   return (
@@ -38,10 +38,14 @@ export function Totals({
       <p class="muted">
         {isWhole
           ? `${wholeText(queues.shown.length, queues.more)}, ${WINDOWS[window].text}.`
-          : soFarText(known.length, queues?.shown.length)}
+          : soFarText(known.length, queues)}
       </p>
     </div>
   );
+}
+
+function figuresIn(queues: readonly ShownQueue[] = []): QueueFigures[] {
+  return queues.flatMap(({ value }) => value ?? []);
 }
 
 function wholeText(count: number, more: boolean): string {
@@ -50,10 +54,10 @@ function wholeText(count: number, more: boolean): string {
     : `Total of ${count === 1 ? '1 queue' : `all ${count.toLocaleString('en')} queues`}`;
 }
 
-function soFarText(known: number, count: number | undefined): string {
-  return count === undefined
+function soFarText(known: number, queues: { shown: readonly unknown[] } | undefined): string {
+  return queues === undefined
     ? 'Not counted yet.'
-    : `Incomplete: ${known} of ${counted(count, 'queue', 'queues')} counted so far.`;
+    : `Incomplete: ${known} of ${counted(queues.shown.length, 'queue', 'queues')} counted so far.`;
 }
 
 /** Messages and deliveries that still wait in SQS have no record yet, so no other figure includes them. */

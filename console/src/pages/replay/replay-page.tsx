@@ -3,7 +3,9 @@ import { useState } from 'preact/hooks';
 import { listRecoveries } from '../../../../cli/api/recoveries.ts';
 import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
 import { isNotFound } from '../../api/failure-words.ts';
-import { firstOf } from '../../api/listed.ts';
+import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
+import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
+import { firstOf, type Listed } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Loaded } from '../../parts/loaded.tsx';
@@ -31,7 +33,7 @@ export function ReplayPage({ queue, query }: { queue: string; query: Query }): J
     firstOf(listSubscriptions(api, queue, MOST_SUBSCRIPTIONS), MOST_SUBSCRIPTIONS),
   );
   const [chosen, setChosen] = useState<string>();
-  const shown = recoveries.value?.items.find(({ id }) => id === chosen) ?? recoveries.value?.items[0];
+  const shown = chosenIn(recoveries.value, chosen);
   const heading = (
     <PageHeading
       title={`Recovery of ${queue}`}
@@ -65,15 +67,11 @@ export function ReplayPage({ queue, query }: { queue: string; query: Query }): J
         />
       </Section>
       {shown === undefined ? null : (
-        <Section title={shown.id === recoveries.value?.items[0]?.id ? 'Newest recovery' : 'Earlier recovery'}>
+        <Section title="Result">
           <p>
-            {shown.state}, started <Moment at={shown.createdAt} />
+            Recovery started <Moment at={shown.createdAt} />, {shown.state}
           </p>
-          <RecoveryResult
-            key={shown.id}
-            recovery={shown}
-            names={new Map(subscriptions.value?.items.map((one) => [one.id, subscriberText(one)]))}
-          />
+          <RecoveryResult key={shown.id} recovery={shown} names={namesIn(subscriptions.value)} />
         </Section>
       )}
       <Section title="Recoveries of this queue">
@@ -95,4 +93,17 @@ export function ReplayPage({ queue, query }: { queue: string; query: Query }): J
       </Section>
     </>
   );
+}
+
+/** The newest recovery unless another is chosen. */
+function chosenIn(
+  recoveries: Listed<RecoveryView> | undefined,
+  chosen: string | undefined,
+): RecoveryView | undefined {
+  return recoveries?.items.find(({ id }) => id === chosen) ?? recoveries?.items[0];
+}
+
+/** Names or URLs of subscriptions by id. */
+function namesIn(subscriptions: Listed<SubscriptionView> | undefined): ReadonlyMap<string, string> {
+  return new Map(subscriptions?.items.map((one) => [one.id, subscriberText(one)]));
 }

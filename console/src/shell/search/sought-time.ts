@@ -2,7 +2,7 @@
 export type SoughtTime = { since: number; until: number };
 
 const AROUND_MS = 5 * 60_000;
-const CLOCK = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/;
+const CLOCK = /^\d{1,2}:\d{2}(?::\d{2})?$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const DATE_AND_CLOCK = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})?)$/;
 
@@ -24,10 +24,9 @@ function dayOf(text: string): SoughtTime | undefined {
 }
 
 function clockTime(text: string, now: number): number | undefined {
-  const parts = CLOCK.exec(text);
-  if (parts === null) return undefined;
-  const [hours, minutes, seconds] = parts.slice(1).map((part = '0') => Number(part));
-  if (hours === undefined || minutes === undefined || hours > 23 || minutes > 59) return Number.NaN;
-  const time = new Date(now).setHours(hours, minutes, seconds ?? 0, 0);
+  if (!CLOCK.test(text)) return undefined;
+  const [hours = 0, minutes = 0, seconds = 0] = text.split(':').map(Number);
+  if (hours > 23 || minutes > 59) return Number.NaN;
+  const time = new Date(now).setHours(hours, minutes, seconds, 0);
   return time <= now ? time : new Date(time).setDate(new Date(time).getDate() - 1);
 }
