@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-letter.ts';
 import { RunFailedError } from '../../../cli/dead-letters/run-result.ts';
+import { runProblem } from '../../../cli/dead-letters/run-text.ts';
 import { aLetter, letters, redriveWorld, START } from '../../support/in-memory/redrive-world.ts';
 
 describe('an interrupted redrive', () => {
@@ -57,5 +58,13 @@ describe('a redrive that fails', () => {
     const unreleased = new Error('unreleased');
     const deadLetters = { ...ports.deadLetters, receive: fail, release: () => Promise.reject(unreleased) };
     await expect(run({}, { deadLetters })).rejects.toMatchObject({ causes: [failure, unreleased] });
+  });
+
+  it.each([
+    [1, 'The redrive stopped after 1 message: throttled.'],
+    [1250, 'The redrive stopped after 1,250 messages: throttled.'],
+  ])('says how many messages it redrove before: %i', (handled, sentence) => {
+    const report = runProblem('The redrive', 'five minutes');
+    expect(() => report(new RunFailedError(handled, [failure]))).toThrow(sentence);
   });
 });
