@@ -38,33 +38,43 @@ async function printLines(
 }
 
 async function printTable<Item>(
-  { print, printError, readerLeft }: Terminal,
+  terminal: Terminal,
   items: AsyncGenerator<Item, boolean>,
-  { columns, prepare, rowOf, none, total }: ListForm<Item>,
+  form: ListForm<Item>,
 ): Promise<void> {
   let printed = 0;
-  for (;;) {
-    const { together, end } = await nextRows(items);
-    await prepare?.(together);
-    if (readerLeft.aborted) return;
-    const [head, ...lines] = tableLines(columns, together.map(rowOf));
-    if (printed === 0 && head !== undefined && together.length > 0) print(head);
-    lines.forEach(print);
-    printed += together.length;
-    if (end === undefined) continue;
-    if (printed === 0) print(none);
-    if (end.isCut)
-      printError(
-        `${printed} of ${(await total?.()) ?? `more than ${printed}`} shown: raise --limit for more.`,
-      );
-    return;
+  for (let end: End | undefined; end === undefined;) {
+    const next = await nextRows(items);
+    ({ end } = next);
+    const [head = '', ...lines] = await rowsOf(next.together, form);
+    if (terminal.readerLeft.aborted) return;
+    if (printed === 0) terminal.print(lines.length === 0 ? form.none : head);
+    lines.forEach(terminal.print);
+    printed += lines.length;
+    if (end?.isCut === true) terminal.printError(await cutText(printed, form));
   }
 }
 
-/** `end`: set after the last item. `isCut`: the listing ended at its limit, with more to come. */
+async function rowsOf<Item>(
+  items: readonly Item[],
+  { columns, prepare, rowOf }: ListForm<Item>,
+): Promise<string[]> {
+  if (items.length > 0) await prepare?.(items);
+  return tableLines(columns, items.map(rowOf));
+}
+
+async function cutText<Item>(printed: number, { total }: ListForm<Item>): Promise<string> {
+  const all = (await total?.()) ?? `more than ${printed}`;
+  return `${printed} of ${all} shown: raise --limit for more.`;
+}
+
+/** `isCut`: the listing ended at its limit, with more to come. */
+type End = { isCut: boolean };
+
+/** `end`: set after the last item. */
 async function nextRows<Item>(
   items: AsyncGenerator<Item, boolean>,
-): Promise<{ together: Item[]; end?: { isCut: boolean } }> {
+): Promise<{ together: Item[]; end?: End }> {
   const together: Item[] = [];
   while (together.length < ROWS_TOGETHER) {
     const next = await items.next();

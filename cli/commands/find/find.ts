@@ -31,21 +31,13 @@ export function addFind(command: Command, terminal: Terminal): void {
       const queues = options.queue === undefined ? await allQueues(api) : [options.queue];
       const window = windowOf(what);
       const { findings, retention } = await search(api, queues, window ?? what);
-      for (const finding of findings) {
-        if (options.json === true) terminal.printJson(finding);
-        else findingLines(finding).forEach(terminal.print);
-      }
+      const json = options.json === true;
+      printFindings(findings, json, terminal);
       if (findings.length > 0) return;
       terminal.exitStatus = 1;
-      if (window === undefined) {
-        const absence: Absence = {
-          queues: queues.length,
-          ...(retention !== undefined && { retention }),
-          ...(await waitingMessages(api)),
-        };
-        if (options.json === true) terminal.printJson({ found: 0, ...absence });
-        else terminal.print(absenceText(what, absence));
-      } else if (options.json === true) terminal.printJson({ found: 0, queues: queues.length, ...window });
+      const absence = { queues: queues.length, ...(retention !== undefined && { retention }) };
+      if (window === undefined) await printAbsence(api, { what, absence, json }, terminal);
+      else if (json) terminal.printJson({ found: 0, ...absence, ...window });
       else terminal.print(`No message was accepted from ${window.since} to ${window.until}.`);
     });
   onDeployment(command, {
@@ -53,6 +45,23 @@ export function addFind(command: Command, terminal: Terminal): void {
     more: MORE,
     examples: ['find order-55', 'find acme.example --queue orders', 'find 2026-11-22T14:00', 'find 2h'],
   });
+}
+
+function printFindings(findings: readonly Finding[], json: boolean, terminal: Terminal): void {
+  for (const finding of findings) {
+    if (json) terminal.printJson(finding);
+    else findingLines(finding).forEach(terminal.print);
+  }
+}
+
+async function printAbsence(
+  api: ApiClient,
+  { what, absence, json }: { what: string; absence: Absence; json: boolean },
+  terminal: Terminal,
+): Promise<void> {
+  const known = { ...absence, ...(await waitingMessages(api)) };
+  if (json) terminal.printJson({ found: 0, ...known });
+  else terminal.print(absenceText(what, known));
 }
 
 /** More than this many queues would take minutes: --queue is needed then. */

@@ -77,15 +77,20 @@ const MEANINGS: Record<ExplainVerdict, string> = {
 };
 
 function reasonOf({ verdict, rule, delivery, detail }: Explained): string {
-  const at = rule?.path === undefined ? '' : ` at ${rule.path}`;
-  const { attemptCount = 0, reason, lastAttempt, nextAttemptAt } = delivery ?? {};
+  const by = rule === undefined ? '' : `: ${[rule.by, rule.path].filter(Boolean).join(' at ')}`;
+  const attempts = delivery === undefined ? [] : attemptsText(delivery);
+  return [MEANINGS[verdict] + by, ...attempts, ...(detail === undefined ? [] : [detail])].join(', ');
+}
+
+function attemptsText(delivery: NonNullable<Explained['delivery']>): string[] {
+  const { attemptCount: count, nextAttemptAt } = delivery;
   return [
-    `${MEANINGS[verdict]}${rule === undefined ? '' : `: ${rule.by}${at}`}`,
-    attemptCount === 0 ? undefined : `${attemptCount} ${attemptCount === 1 ? 'attempt' : 'attempts'}`,
-    reason ?? lastAttempt?.statusCode ?? lastAttempt?.error,
-    nextAttemptAt && `next ${clockTime(nextAttemptAt)}`,
-    detail,
-  ]
-    .filter((part) => part !== undefined)
-    .join(', ');
+    count === 0 ? '' : `${count} ${count === 1 ? 'attempt' : 'attempts'}`,
+    lastText(delivery),
+    nextAttemptAt === undefined ? '' : `next ${clockTime(nextAttemptAt)}`,
+  ].filter((part) => part !== '');
+}
+
+function lastText({ reason, lastAttempt }: NonNullable<Explained['delivery']>): string {
+  return reason ?? String(lastAttempt?.statusCode ?? lastAttempt?.error ?? '');
 }

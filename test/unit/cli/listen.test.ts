@@ -160,7 +160,7 @@ describe('posthaste listen', () => {
       { method: 'POST', path: '/hook', body: BODY, messageId: 'm1', count: 1, answer: 503, verified: true },
       { messageId: 'm1', count: 2, answer: 200, verified: false, why: 'Missing required headers' },
     ]);
-    expect(api.requests[0]?.body).toMatch(
+    expect(api.requests[1]?.body).toMatch(
       /^\{"subscriber":"http:\/\/127\.0\.0\.1:\d+\/hook","options":\{"_retry_policy":\{"minimum_delay": 2\}\}\}$/,
     );
     expect(api.requests.at(-1)?.method).toBe('DELETE');
@@ -198,7 +198,7 @@ describe('posthaste listen', () => {
       },
     });
     expect(run.status).toBe(0);
-    expect(api.requests.map(({ method }) => method)).toEqual(['POST', 'DELETE']);
+    expect(api.requests.map(({ method }) => method)).toEqual(['GET', 'POST', 'DELETE']);
   });
 
   it('runs without a deployment, and reports in one sentence that its port is in use', async () => {
