@@ -216,7 +216,6 @@ export type StatisticsTime = (typeof STATISTICS_TIMES)[number];
 
 /** Seconds between two points of a chart. */
 export const STATISTICS_STEPS = [60, 300, 900, 3600, 86_400] as const;
-export type StatisticsStep = (typeof STATISTICS_STEPS)[number];
 
 // --- subscriptions
 
