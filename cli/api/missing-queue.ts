@@ -3,6 +3,8 @@ import { commandText } from '../command-name.ts';
 import { ApiRefusal } from './api-refusal.ts';
 import type { ApiAnswer, ApiClient, ApiRequest } from './api-request.ts';
 import { nearestName } from './nearest-name.ts';
+import { printable } from '../output/printable.ts';
+import type { Terminal } from '../terminal.ts';
 import { parsedAnswer } from './parsed-answer.ts';
 import { findQueue } from './queues.ts';
 
@@ -33,11 +35,20 @@ function queueIn({ method, path }: ApiRequest): string | undefined {
 }
 
 /**
- * Checks that there is such a queue: publishing and subscribing would create a mistyped one.
+ * Checks that there is such a queue: publishing would create a mistyped one.
  * @throws Problem with a suggestion.
  */
 export async function requireQueue(api: ApiClient, queue: string): Promise<void> {
   if (!(await isQueue(api, queue))) throw await noSuchQueue(api, queue);
+}
+
+/** Says on stderr that the next request creates the queue, so that a mistyped name is noticed. */
+export async function announceNewQueue(
+  api: ApiClient,
+  queue: string,
+  { printError }: Pick<Terminal, 'printError'>,
+): Promise<void> {
+  if (!(await isQueue(api, queue))) printError(`There was no queue ${printable(queue)}: it is created.`);
 }
 
 /** Whether there is such a queue. True as well for a caller that may publish but not read. */

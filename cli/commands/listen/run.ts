@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { openApiToWrite } from '../../api/api-client.ts';
 import type { ApiClient } from '../../api/api-request.ts';
-import { isQueue } from '../../api/missing-queue.ts';
+import { announceNewQueue } from '../../api/missing-queue.ts';
 import { createSubscription, deleteSubscription } from '../../api/subscriptions.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { readInput } from '../../options/input.ts';
@@ -93,7 +93,7 @@ async function subscribe(
     ['subscriber', textOf(url)],
     ['options', policy === undefined ? undefined : objectText([['_retry_policy', policy]])],
   ]);
-  if (!(await isQueue(api, queue))) terminal.printError(`There was no queue ${queue}: it is created.`);
+  await announceNewQueue(api, queue, terminal);
   const created = await createSubscription(api, queue, body);
   return {
     queue,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { openApiToWrite } from '../../api/api-client.ts';
-import { requireQueue } from '../../api/missing-queue.ts';
+import { announceNewQueue } from '../../api/missing-queue.ts';
 import { createSubscription } from '../../api/subscriptions.ts';
 import { commandText } from '../../command-name.ts';
 import { queueOf } from '../../options/arguments.ts';
@@ -10,13 +10,13 @@ import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addCallOptions, optionsText, ttlOf, type CallOptions } from './call-options.ts';
 
-type Options = DeploymentOptions & CallOptions & { name?: string; ttl?: number; create?: true };
+type Options = DeploymentOptions & CallOptions & { name?: string; ttl?: number };
 
 /** `posthaste subscription create` */
 export function addSubscriptionCreate(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('create')
-    .description('Subscribe a URL to a queue, and print the signing secret once.')
+    .description('Subscribe a URL to a queue, and print the signing secret once. Creates a missing queue.')
     .argument('<queue>', 'name of the queue', queueOf)
     .argument('<URL>', 'http or https URL of the subscriber')
     .option('--name <NAME>', 'a name for people, such as that of the customer')
@@ -25,8 +25,7 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
       'the subscription expires after this long: seconds, or 30m, 1h, 2d (default: never)',
       ttlOf,
     )
-    .option('--create', 'create the queue if there is none')
-    .action(async (queue: string, subscriber: string, { name, ttl, create, ...options }: Options) => {
+    .action(async (queue: string, subscriber: string, { name, ttl, ...options }: Options) => {
       const body = objectText([
         ['subscriber', textOf(subscriber)],
         ['name', textOf(name)],
@@ -34,7 +33,7 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
         ['options', optionsText(options)],
       ]);
       const api = await openApiToWrite(options, terminal);
-      if (create !== true) await requireQueue(api, queue);
+      await announceNewQueue(api, queue, terminal);
       const created = await createSubscription(api, queue, body);
       if (options.json === true) {
         terminal.printJson(created);

@@ -2,7 +2,7 @@ import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { openApiToWrite } from '../../api/api-client.ts';
 import type { ApiClient } from '../../api/api-request.ts';
-import { requireQueue } from '../../api/missing-queue.ts';
+import { announceNewQueue } from '../../api/missing-queue.ts';
 import { importSubscriptions, type Imported } from '../../api/subscriptions.ts';
 import { failureText } from '../../failure-text.ts';
 import { INTERRUPTED } from '../../interruption.ts';
@@ -33,7 +33,7 @@ Exit status: 0 if all lines were imported, 1 if any was not, 130 if
 interrupted.
 `;
 
-type Options = DeploymentOptions & { replace?: boolean; output?: string; create?: true };
+type Options = DeploymentOptions & { replace?: boolean; output?: string };
 
 /** The result of one line. */
 type LineResult = Imported['subscriptions'][number] | Imported['failed'][number];
@@ -47,13 +47,12 @@ export function addSubscriptionImport(subscription: Command, terminal: Terminal)
     .argument('[file]', 'file to import; - for stdin', '-')
     .option('--replace', 'change existing subscriptions to match their lines')
     .option('--output <FILE>', 'new file for the result of each line as JSON, including secrets')
-    .option('--create', 'create the queue if there is none')
     .action(async (queue: string, file: string, options: Options) => {
       const text = await readInput(file, MOST_BYTES, terminal);
       const api = await openApiToWrite(options, terminal);
       const results = options.output === undefined ? undefined : newResultsFile(options.output);
       try {
-        if (options.create !== true) await requireQueue(api, queue);
+        await announceNewQueue(api, queue, terminal);
         await importText(api, { queue, text, ...options }, results, terminal);
       } finally {
         results?.close();

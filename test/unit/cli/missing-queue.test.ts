@@ -11,8 +11,6 @@ describe('a queue', () => {
     ['a recovery', ['recover', 'start', 'oder', '--since', '1h'], 'orders'],
     ['a published message', ['publish', 'oder', '--data', '1'], 'orders'],
     ['published lines', ['publish', 'oder'], 'orders'],
-    ['a new subscription', ['subscription', 'create', 'oder', 'https://example.com'], 'orders'],
-    ['imported subscriptions', ['subscription', 'import', 'oder'], 'orders'],
     ['a deleted queue', ['queue', 'delete', 'oder'], 'orders'],
   ])('is an error with the name that was meant, if it is missing: %s', async (_, args, meant) => {
     const api = await stubApi({
@@ -32,6 +30,14 @@ describe('a queue', () => {
   it('is named without a suggestion to a caller who may not list queues', async () => {
     const api = await stubApi({ 'GET /v2/queues': () => json({ message: 'Forbidden' }, 403) });
     expect((await api.run(['books', 'oder'])).stderr).toContain('There is no queue oder. To see all queues,');
+  });
+
+  it('is created with a word on it for a new subscription, so that a mistyped name is noticed', async () => {
+    const created = { subscription_id: 's1', secret: 'whsec_x' };
+    const api = await stubApi({ 'POST /v2/queues/oder/subscriptions': () => json(created, 201) });
+    const { status, stderr } = await api.run(['subscription', 'create', 'oder', 'https://example.com']);
+    expect(status).toBe(0);
+    expect(stderr).toContain('There was no queue oder: it is created.');
   });
 
   it('leaves an error as it is if the queue exists', async () => {

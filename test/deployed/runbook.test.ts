@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { awsEnvironment, plainEnvironment } from '../../local/local-aws.ts';
+import { callApi, finishedDeliveries, putQueue } from '../support/api-client.ts';
+import { deployment } from '../support/deployment.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { posthaste, withSdkVariables } from '../unit/cli/run-command.ts';
+
+const runbook = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+
+/** The commands of the runbook, each once, as they are printed. */
+const commands = [
+  ...new Set([...runbook.matchAll(/npm run -s posthaste -- ([^`\n]+)/g)].map(([, command = '']) => command)),
+];
+
+/** What the runbook names: the queue, message and subscriptions of the demo of `npm start`. */
+const QUEUE = 'demo';
+const MESSAGE = 'order-1001-created';
+const NO_RETRIES = {
+  retries_with_no_delay: 0,
+  minimum_delay_retries: 0,
+  backoff_retries: 0,
+  maximum_delay_retries: 0,
+};
+
+/** They report what is wrong by the status 1: a delivery that fails again, and one that has ended already. */
+const REPORTING = [/^recover start .+--wait$/, /^cancel /];
+
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+  await putQueue(QUEUE, NO_RETRIES);
+  for (const name of ['hopeless', 'flaky']) {
+    receiver.script(`/${name}`, [{ status: 503 }]);
+    await callApi('POST', `/v2/queues/${QUEUE}/subscriptions`, {
+      name,
+      subscriber: receiver.url(`/${name}`),
+    });
+  }
+  await callApi('POST', `/v2/queues/${QUEUE}/messages`, {
+    messages: [{ id: MESSAGE, body: { total: 1250 } }],
+  });
+  await finishedDeliveries(QUEUE, MESSAGE, 2);
+});
+
+afterAll(async () => {
+  await callApi('DELETE', `/v2/queues/${QUEUE}`);
+  await receiver.close();
+});
+
+describe('the runbook', () => {
+  it('names commands that run on the local AWS as printed', async () => {
+    const env = {
+      ...plainEnvironment(),
+      ...awsEnvironment(deployment.endpoints.endpoint, deployment.endpoints),
+      POSTHASTE_API_URL: deployment.endpoints.apiUrl,
+    };
+    expect(commands.length).toBeGreaterThan(15);
+    const runOf = async (command: string): Promise<string[]> => {
+      const { status, stdout, stderr } = await posthaste(
+        [...command.split(' '), '--deployment', 'Posthaste'],
+        { env },
+      );
+      const expected = REPORTING.some((form) => form.test(command)) ? 1 : 0;
+      return status === expected ? [] : [`${command}: status ${status}\n${stdout}${stderr}`];
+    };
+    // Commands on one SQS queue hide its messages from each other, and recoveries reopen the same deliveries.
+    const chains = Map.groupBy(
+      commands,
+      (command) => /^(?:(deadletters|redrive)( \w+)?|recover)/.exec(command)?.[0] ?? command,
+    );
+    const failed = await withSdkVariables(env, () =>
+      Promise.all(
+        [...chains.values()].map(async (chain) => {
+          const found: string[] = [];
+          for (const command of chain) found.push(...(await runOf(command)));
+          return found;
+        }),
+      ),
+    );
+    expect(failed.flat()).toEqual([]);
+  });
+});
