@@ -6,13 +6,11 @@ import { type ApiClient, apiPath } from './api-request.ts';
 import type { DeliveryAddress } from './deliveries.ts';
 import { linksSchema, listing } from './listing.ts';
 
-const explained = explainedSchema.extend({ name: z.string().exactOptional() });
-
 /** What became of a message for one subscription. */
-export type Explained = z.infer<typeof explained>;
+export type Explained = z.infer<typeof explainedSchema>;
 
 const pageSchema = z
-  .object({ message: messageSummarySchema, subscriptions: z.array(explained), links: linksSchema })
+  .object({ message: messageSummarySchema, subscriptions: z.array(explainedSchema), links: linksSchema })
   .transform(({ subscriptions, links }) => ({ items: subscriptions, links }));
 
 /** What became of a message for each subscription of its queue, or for one. */

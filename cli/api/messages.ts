@@ -7,12 +7,16 @@ import { linksSchema, listing } from './listing.ts';
 export type MessageView = z.infer<typeof messageViewSchema>;
 
 /** `text` is the response unchanged: serialising it again would alter the published `body`. */
+export type ShownMessage = { view: MessageView; text: string };
+
 export async function showMessage(
   api: ApiClient,
   queue: string,
   id: string,
-): Promise<{ view: MessageView; text: string }> {
-  const request = { method: 'GET', path: apiPath`/v2/queues/${queue}/messages/${id}` } as const;
+  signal?: AbortSignal,
+): Promise<ShownMessage> {
+  const path = apiPath`/v2/queues/${queue}/messages/${id}`;
+  const request = { method: 'GET', path, ...(signal && { signal }) } as const;
   const { text } = await api.send(request);
   return { view: parsedAnswer({ text }, request, messageViewSchema), text };
 }

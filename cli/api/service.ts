@@ -10,6 +10,8 @@ const healthSchema = z.object({
   delayed: z.record(z.string(), z.number()).exactOptional(),
   /** Overdue retries, at most 1000; absent if they could not be counted. */
   overdue: z.number().exactOptional(),
+  /** How long messages stay on record; absent from earlier deployments. */
+  retentionDays: z.number().exactOptional(),
 });
 
 export type Health = z.infer<typeof healthSchema>;

@@ -6,15 +6,16 @@ import { printable } from '../../output/printable.ts';
 
 /**
  * Where a message without a record can be. `ingress`, `deadLetters`: messages there; absent if the caller may not read
- * them. `retention`: such as `30 days`.
+ * them. `retentionDays`: how long messages stay on record.
  */
-export type Absence = { queues: number; retention?: string; ingress?: number; deadLetters?: number };
+export type Absence = { queues: number; retentionDays?: number; ingress?: number; deadLetters?: number };
 
-/** Reads how many messages SQS holds that have no record. */
-export async function waitingMessages(api: ApiClient): Promise<Pick<Absence, 'ingress' | 'deadLetters'>> {
+/** Reads how many messages SQS holds that have no record, and how long records are kept. */
+export async function knownOfAbsent(api: ApiClient): Promise<Omit<Absence, 'queues'>> {
   try {
-    const { queues: { ingress, ingressDeadLetters } = {} } = await readHealth(api);
+    const { queues: { ingress, ingressDeadLetters } = {}, retentionDays } = await readHealth(api);
     return {
+      ...(retentionDays !== undefined && { retentionDays }),
       ...(ingress !== undefined && { ingress }),
       ...(ingressDeadLetters !== undefined && { deadLetters: ingressDeadLetters }),
     };
@@ -25,13 +26,13 @@ export async function waitingMessages(api: ApiClient): Promise<Pick<Absence, 'in
 }
 
 /** What it can mean that nothing was found. */
-export function absenceText(what: string, { queues, retention, ingress, deadLetters }: Absence): string {
+export function absenceText(what: string, { queues, retentionDays, ingress, deadLetters }: Absence): string {
   return [
     `Nothing was found for ${printable(what)} in ${queues} ${queues === 1 ? 'queue' : 'queues'}. A message of this id`,
     '- was never accepted: it was not sent, or with another id or to another queue,',
     `- or still waits in the ingress queue, which holds ${countText(ingress)},`,
     `- or is among the ingress dead letters, of which there are ${countText(deadLetters)}: ${commandText('deadletters list ingress')}`,
-    `- or is older than the retention of ${retention ?? 'the deployment (retentionDays)'}.`,
+    `- or is older than the retention of ${retentionDays === undefined ? 'the deployment' : `${retentionDays} days`} (retentionDays).`,
   ].join('\n');
 }
 

@@ -1,14 +1,17 @@
 import type { Command } from 'commander';
-import { openApi } from '../../api/api-client.ts';
+import { findApi } from '../../api/api-access.ts';
+import { apiClient } from '../../api/api-client.ts';
 import type { ApiClient } from '../../api/api-request.ts';
+import { requireQueue } from '../../api/missing-queue.ts';
 import { queueNames } from '../../api/queues.ts';
+import { MOST_PER_QUEUE } from '../../api/search.ts';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { timeText } from '../../options/time.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
-import { absenceText, waitingMessages, type Absence } from './absence.ts';
-import { MOST_PER_QUEUE, search, type Finding, type Window } from './search.ts';
+import { absenceText, knownOfAbsent, type Absence } from './absence.ts';
+import { search, type Finding, type Window } from './search.ts';
 
 type Options = DeploymentOptions & { queue?: string };
 
@@ -27,21 +30,22 @@ export function addFind(command: Command, terminal: Terminal): void {
     .argument('<what>', 'a message id, a part of a URL or name, the start of a subscription id, or a time')
     .option('--queue <QUEUE>', 'look only in this queue', queueOf)
     .action(async (what: string, options: Options) => {
-      const api = await openApi(options, terminal);
+      const api = apiClient(await findApi(options, terminal.env), terminal.sleep);
       const queues = options.queue === undefined ? await allQueues(api) : [options.queue];
       const window = windowOf(what);
-      const { findings, retention } = await search(api, queues, window ?? what);
+      const findings = await search(api, queues, window ?? what);
       const json = options.json === true;
       printFindings(findings, json, terminal);
       if (findings.length > 0) return;
+      if (options.queue !== undefined) await requireQueue(api, options.queue);
       terminal.exitStatus = 1;
-      const absence = { queues: queues.length, ...(retention !== undefined && { retention }) };
+      const absence = { queues: queues.length };
       if (window === undefined) await printAbsence(api, { what, absence, json }, terminal);
       else if (json) terminal.printJson({ found: 0, ...absence, ...window });
       else terminal.print(`No message was accepted from ${window.since} to ${window.until}.`);
     });
   onDeployment(command, {
-    json: 'one finding per line: kind, queue, id, text, next; or found 0, queues, retention, ingress, deadLetters',
+    json: 'one finding per line: kind, queue, id, text, next; or found 0, queues, retentionDays, ingress, deadLetters',
     more: MORE,
     examples: ['find order-55', 'find acme.example --queue orders', 'find 2026-11-22T14:00', 'find 2h'],
   });
@@ -59,7 +63,7 @@ async function printAbsence(
   { what, absence, json }: { what: string; absence: Absence; json: boolean },
   terminal: Terminal,
 ): Promise<void> {
-  const known = { ...absence, ...(await waitingMessages(api)) };
+  const known = { ...absence, ...(await knownOfAbsent(api)) };
   if (json) terminal.printJson({ found: 0, ...known });
   else terminal.print(absenceText(what, known));
 }

@@ -1,9 +1,8 @@
 import type { ApiClient } from '../../api/api-request.ts';
-import { ApiRefusal } from '../../api/api-refusal.ts';
 import { labelOf, shortId } from '../../api/find-subscription.ts';
-import { listMessages, showMessage, type ListedMessage } from '../../api/messages.ts';
-import { NoSuchQueue } from '../../api/missing-queue.ts';
-import { listSubscriptions } from '../../api/subscriptions.ts';
+import { listMessages, type ListedMessage } from '../../api/messages.ts';
+import { MOST_PER_QUEUE, searchQueue } from '../../api/search.ts';
+import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { commandText, shellWord } from '../../command-name.ts';
 import { clockTime } from '../../output/time-text.ts';
 import { stateOf } from '../subscription/subscription-fields.ts';
@@ -23,33 +22,25 @@ export type Window = { since: string; until: string };
 /** Queues searched at a time, with up to three requests each. */
 const SIDE_BY_SIDE = 8;
 
-/** Findings of a kind per queue. */
-export const MOST_PER_QUEUE = 10;
-
-/** Searches queue by queue, several at a time. `retention`: the days that a refusal of the API names. */
+/** Searches queue by queue, several at a time. */
 export async function search(
   api: ApiClient,
   queues: readonly string[],
   what: string | Window,
-): Promise<{ findings: Finding[]; retention?: string }> {
+): Promise<Finding[]> {
   const findings: Finding[] = [];
-  let retention: string | undefined;
   const inQueue = async (queue: string): Promise<void> => {
     if (typeof what !== 'string') {
       findings.push(...(await messagesAt(api, queue, what)));
       return;
     }
-    const [message, subscriptions] = await Promise.all([
-      messageOf(api, queue, what),
-      subscriptionsLike(api, queue, what),
-    ]);
-    if (message instanceof ApiRefusal) retention ??= /retention of (\d+ days)/.exec(message.message)?.[1];
-    else findings.push(message);
-    findings.push(...subscriptions);
+    const { message, subscriptions } = await searchQueue(api, queue, what);
+    if (message !== undefined) findings.push(messageFinding(message.view));
+    findings.push(...subscriptions.map((view) => subscriptionFinding(queue, view)));
   };
   for (let start = 0; start < queues.length; start += SIDE_BY_SIDE)
     await Promise.all(queues.slice(start, start + SIDE_BY_SIDE).map(inQueue));
-  return { findings, ...(retention !== undefined && { retention }) };
+  return findings;
 }
 
 async function messagesAt(api: ApiClient, queue: string, window: Window): Promise<Finding[]> {
@@ -57,16 +48,6 @@ async function messagesAt(api: ApiClient, queue: string, window: Window): Promis
   for await (const message of listMessages(api, queue, { ...window, most: MOST_PER_QUEUE }))
     findings.push(messageFinding(message));
   return findings;
-}
-
-/** The message, or the API's refusal that says that it has none. */
-async function messageOf(api: ApiClient, queue: string, id: string): Promise<Finding | ApiRefusal> {
-  try {
-    return messageFinding((await showMessage(api, queue, id)).view);
-  } catch (error) {
-    if (error instanceof ApiRefusal && (error.status === 404 || error.status === 400)) return error;
-    throw error;
-  }
 }
 
 function messageFinding({ queue, id, acceptedAt, matched, deliveries }: ListedMessage): Finding {
@@ -82,20 +63,12 @@ function messageFinding({ queue, id, acceptedAt, matched, deliveries }: ListedMe
   };
 }
 
-async function subscriptionsLike(api: ApiClient, queue: string, text: string): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  try {
-    for await (const view of listSubscriptions(api, queue, MOST_PER_QUEUE, text))
-      findings.push({
-        kind: 'subscription',
-        queue,
-        id: view.id,
-        text: `${labelOf(view)}: ${stateOf(view)}`,
-        next: commandText(`subscription show ${queue} ${shellWord(shortId(view.id))}`),
-      });
-  } catch (error) {
-    // A deleted queue has messages, and no subscriptions.
-    if (!(error instanceof NoSuchQueue)) throw error;
-  }
-  return findings;
+function subscriptionFinding(queue: string, view: SubscriptionView): Finding {
+  return {
+    kind: 'subscription',
+    queue,
+    id: view.id,
+    text: `${labelOf(view)}: ${stateOf(view)}`,
+    next: commandText(`subscription show ${queue} ${shellWord(shortId(view.id))}`),
+  };
 }

@@ -1,8 +1,7 @@
-import { apiPath, type ApiClient } from '../../../cli/api/api-request.ts';
+import type { ApiClient } from '../../../cli/api/api-request.ts';
 import { listQueues } from '../../../cli/api/queues.ts';
-import { listSubscriptions } from '../../../cli/api/subscriptions.ts';
+import { searchQueue } from '../../../cli/api/search.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { isNotFound } from './failure-words.ts';
 import { firstOf } from './listed.ts';
 import { limitConcurrency } from './limit-concurrency.ts';
 
@@ -24,7 +23,6 @@ export type Found = {
 
 /** Each queue costs two requests. */
 const MAX_QUEUES = 1_000;
-const MAX_SUBSCRIPTIONS_OF_QUEUE = 10;
 
 /** Leaves two of the page's six slots to its polling. */
 const MAX_CONCURRENT = 4;
@@ -67,20 +65,10 @@ export async function search(
   await Promise.all(
     searched.map(async (queue) => {
       try {
-        const [hasMessage, subscriptions] = await slots(
-          () =>
-            Promise.all([
-              isMessage(api, queue, { id: text, signal }),
-              firstOf(
-                listSubscriptions(api, queue, MAX_SUBSCRIPTIONS_OF_QUEUE, text),
-                MAX_SUBSCRIPTIONS_OF_QUEUE,
-              ),
-            ]),
-          signal,
-        );
+        const { message, subscriptions } = await slots(() => searchQueue(api, queue, text, signal), signal);
         add({
-          ...(hasMessage && { messages: [...found.messages, queue] }),
-          subscriptions: [...found.subscriptions, ...subscriptions.items],
+          ...(message !== undefined && { messages: [...found.messages, queue] }),
+          subscriptions: [...found.subscriptions, ...subscriptions],
         });
       } catch (failure) {
         add({ failed: { count: found.failed.count + 1, failure: found.failed.failure ?? failure } });
@@ -89,18 +77,4 @@ export async function search(
     }),
   );
   add({ isDone: true });
-}
-
-async function isMessage(
-  api: ApiClient,
-  queue: string,
-  { id, signal }: { id: string; signal: AbortSignal },
-): Promise<boolean> {
-  try {
-    await api.send({ method: 'GET', path: apiPath`/v2/queues/${queue}/messages/${id}`, signal });
-    return true;
-  } catch (failure) {
-    if (isNotFound(failure)) return false;
-    throw failure;
-  }
 }

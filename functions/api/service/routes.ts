@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { DAY_MS } from '../../../shared/domain/duration.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { gatewayErrorSchema } from '../errors.ts';
 import { templateOf } from '../paths.ts';
@@ -17,6 +18,7 @@ export const healthSchema = z.object({
   queues: z.record(z.string(), z.int()).describe('Waiting messages by queue, approximate.').exactOptional(),
   delayed: z.record(z.string(), z.int()).describe('Delayed messages by queue, approximate.').exactOptional(),
   overdue: z.int().describe('Overdue retries, counted up to 1,000.').exactOptional(),
+  retentionDays: z.number().describe('How long messages stay on record.'),
 });
 
 /** All resources in the form of Zaqar's JSON home: a template for each path, and its methods. */
@@ -120,7 +122,8 @@ export function addServiceRoutes(
       const { faults, checks, ...counts } = await readHealth(dependencies);
       for (const fault of faults) dependencies.reportFault(fault, context.env.caller);
       const status = faults.length === 0 ? 'ok' : 'failing';
-      const answer: z.input<typeof healthSchema> = { status, checks, ...counts };
+      const retentionDays = dependencies.settings.retentionMs / DAY_MS;
+      const answer: z.input<typeof healthSchema> = { status, checks, ...counts, retentionDays };
       return context.json(answer, status === 'ok' ? 200 : 503);
     },
   );

@@ -36,6 +36,7 @@ describe('GET /v2/health', () => {
       queues: { ingress: 0, ingressDeadLetters: 2 },
       delayed: { ingress: 4, ingressDeadLetters: 0 },
       overdue: 0,
+      retentionDays: 30,
     });
   });
 

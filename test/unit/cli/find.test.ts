@@ -27,13 +27,13 @@ const subscription = {
   options: {},
   confirmed: true,
 };
-const noMessage = () =>
-  refusal(404, 'not_found', 'there is no such message: it is older than the retention of 30 days');
+const noMessage = () => refusal(404, 'not_found', 'there is no such message');
 const noSubscription = () => json({ subscriptions: [], links: [] });
 
 const ROUTES: StubRoutes = {
   'GET /v2/queues': () => json({ queues: [{ name: 'orders' }, { name: 'bills' }], links: [] }),
   'GET /v2/queues/bills': () => json({}),
+  'GET /v2/queues/orders': () => json({}),
   'GET /v2/queues/orders/messages/nothing': noMessage,
   'GET /v2/queues/bills/messages/nothing': noMessage,
   'GET /v2/queues/orders/messages/acme': noMessage,
@@ -68,17 +68,17 @@ describe('posthaste find', () => {
   });
 
   it('says with numbers where a message may be that is not there', async () => {
-    const health = { status: 'ok', checks: {}, queues: { ingress: 12, ingressDeadLetters: 3 } };
+    const health = { status: 'ok', checks: {}, queues: { ingress: 12, ingressDeadLetters: 3 }, retentionDays: 30 };
     const api = await stubApi({ ...ROUTES, 'GET /v2/health': () => json(health) });
     const { status, stdout } = await api.run(['find', 'nothing']);
     expect(status).toBe(1);
     expect(stdout).toContain('Nothing was found for nothing in 2 queues.');
     expect(stdout).toContain('the ingress queue, which holds about 12,');
     expect(stdout).toContain('dead letters, of which there are about 3: ');
-    expect(stdout).toContain('older than the retention of 30 days.\n');
+    expect(stdout).toContain('older than the retention of 30 days (retentionDays).\n');
     const { stdout: lines } = await api.run(['find', 'nothing', '--queue', 'orders', '--json']);
     expect(jsonLines(lines)).toEqual([
-      { found: 0, queues: 1, retention: '30 days', ingress: 12, deadLetters: 3 },
+      { found: 0, queues: 1, retentionDays: 30, ingress: 12, deadLetters: 3 },
     ]);
   });
 

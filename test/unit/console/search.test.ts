@@ -6,6 +6,17 @@ import { search, type Found } from '../../../console/src/api/search.ts';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 
+const aMessageView = (queue: string): object => ({
+  queue,
+  id: 'order',
+  acceptedAt: '2026-01-01T00:00:00.000Z',
+  duplicates: 0,
+  matched: 0,
+  filtered: 0,
+  deliveries: { pending: 0, retrying: 0, delivered: 0, rejected: 0, exhausted: 0, cancelled: 0 },
+  bodyKept: false,
+});
+
 /** The API with these queues; `answers` by path, 404 for any other. Keeps the requests and how many ran at once. */
 const apiWith = (queues: readonly string[], answers: Readonly<Record<string, object | number>>) => {
   const asked: string[] = [];
@@ -44,8 +55,8 @@ const found = async (api: ApiClient, text: string, first?: string): Promise<Foun
 describe('search', () => {
   it('finds a message by its id in every queue that has it, and queues by a part of their name', async () => {
     const { api } = apiWith(['billing', 'orders', 'order-archive'], {
-      '/v2/queues/orders/messages/order': {},
-      '/v2/queues/billing/messages/order': {},
+      '/v2/queues/orders/messages/order': aMessageView('orders'),
+      '/v2/queues/billing/messages/order': aMessageView('billing'),
     });
     expect(await found(api, 'order')).toMatchObject({
       messages: ['billing', 'orders'],

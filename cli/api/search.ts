@@ -1,0 +1,54 @@
+import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
+import { ApiRefusal } from './api-refusal.ts';
+import type { ApiClient } from './api-request.ts';
+import { showMessage, type ShownMessage } from './messages.ts';
+import { listSubscriptions } from './subscriptions.ts';
+
+/** `message`: absent if the queue has none with this id. */
+export type SearchedQueue = { message?: ShownMessage; subscriptions: SubscriptionView[] };
+
+/** Subscriptions per queue that a search reports. */
+export const MOST_PER_QUEUE = 10;
+
+/**
+ * Looks in a queue for the message with this id, and for subscriptions whose id begins with the text or whose name or
+ * URL contains it. Two requests.
+ */
+export async function searchQueue(
+  api: ApiClient,
+  queue: string,
+  text: string,
+  signal?: AbortSignal,
+): Promise<SearchedQueue> {
+  const [message, subscriptions] = await Promise.all([
+    findMessage(api, queue, text, signal),
+    subscriptionsLike(api, queue, text),
+  ]);
+  return { ...(message && { message }), subscriptions };
+}
+
+async function findMessage(
+  api: ApiClient,
+  queue: string,
+  id: string,
+  signal: AbortSignal | undefined,
+): Promise<ShownMessage | undefined> {
+  try {
+    return await showMessage(api, queue, id, signal);
+  } catch (error) {
+    // 400: the text cannot be the id of a message.
+    if (error instanceof ApiRefusal && (error.status === 404 || error.status === 400)) return undefined;
+    throw error;
+  }
+}
+
+async function subscriptionsLike(api: ApiClient, queue: string, text: string): Promise<SubscriptionView[]> {
+  const found: SubscriptionView[] = [];
+  try {
+    for await (const view of listSubscriptions(api, queue, MOST_PER_QUEUE, text)) found.push(view);
+  } catch (error) {
+    // A deleted queue has messages, and no subscriptions.
+    if (!(error instanceof ApiRefusal && error.status === 404)) throw error;
+  }
+  return found;
+}
