@@ -23,8 +23,11 @@ const NO_RETRIES = {
   maximum_delay_retries: 0,
 };
 
-/** They report what is wrong by the status 1: a delivery that fails again, and one that has ended already. */
-const REPORTING = [/^recover start .+--wait$/, /^cancel /];
+/** They report by the status 1 what is wrong: deliveries that fail again, one that has ended, dead letters of other tests. */
+const REPORTING = /^(?:recover start .+--wait|cancel .+|doctor)$/;
+
+/** Would take the dead letters of redrive.test.ts, which runs at the same time and covers them. */
+const TAKING = /^redrive (?!.*--dry-run)/;
 
 let receiver: Receiver;
 
@@ -58,17 +61,15 @@ describe('the runbook', () => {
     };
     expect(commands.length).toBeGreaterThan(15);
     const runOf = async (command: string): Promise<string[]> => {
-      const { status, stdout, stderr } = await posthaste(
-        [...command.split(' '), '--deployment', 'Posthaste'],
-        { env },
-      );
-      const expected = REPORTING.some((form) => form.test(command)) ? 1 : 0;
-      return status === expected ? [] : [`${command}: status ${status}\n${stdout}${stderr}`];
+      const args = [...command.split(' '), '--deployment', 'Posthaste'];
+      const { status, stdout, stderr } = await posthaste(args, { env });
+      const isRight = status === 0 || (status === 1 && REPORTING.test(command));
+      return isRight ? [] : [`${command}: status ${status}\n${stdout}${stderr}`];
     };
-    // Commands on one SQS queue hide its messages from each other, and recoveries reopen the same deliveries.
+    // Commands on one SQS queue hide its messages from each other.
     const chains = Map.groupBy(
-      commands,
-      (command) => /^(?:(deadletters|redrive)( \w+)?|recover)/.exec(command)?.[0] ?? command,
+      commands.filter((command) => !TAKING.test(command)),
+      (command) => /^(?:(deadletters|redrive)( \w+)?)/.exec(command)?.[0] ?? command,
     );
     const failed = await withSdkVariables(env, () =>
       Promise.all(
