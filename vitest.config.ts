@@ -13,7 +13,7 @@ const timed = [
  */
 const alone = [
   'test/contract/{scheduler-wake-ups,sqs-queues}.test.ts',
-  'test/deployed/{rate-limit,redrive,retries,runbook}.test.ts',
+  'test/deployed/{rate-limit,redrive,retries}.test.ts',
 ];
 
 /** Kills every function, so no other test may use the deployment meanwhile: `npm run test:killed`. */
