@@ -98,15 +98,14 @@ export async function processDeadLetters<Message>(
 }
 
 /**
- * The counts before the run and after its release are both too high at worst, because they lag: neither a message that
- * this run received nor one that was visible again counts as hidden.
+ * The counts lag, and may still include what this run held: a message that it received does not count as hidden. One
+ * that another program received since the start does.
  */
 function resultOf<Message>(run: Run<Message>, end: RunEnd, after: DeadLetterCounts): RunResult {
   const { before, held, seen } = run;
   const tally = tallyOf(run);
   const total = Math.max(before.visible + before.hidden, seen.size);
-  if (end === 'emptied')
-    return { ...tally, end, total, hidden: Math.min(before.hidden, after.hidden, total - seen.size) };
+  if (end === 'emptied') return { ...tally, end, total, hidden: Math.min(after.hidden, total - seen.size) };
   const unseen = Math.max(0, after.visible + after.hidden - held.size);
   return { ...tally, left: tally.left + unseen, end, total, hidden: 0 };
 }

@@ -173,6 +173,19 @@ describe('a run while another program holds dead letters', () => {
     expect(bodies()).toHaveLength(7);
   });
 
+  it('counts those that the other program received after the start', async () => {
+    const { run, ports, deadLetters } = redriveWorld(letters(50));
+    let looks = 0;
+    const counts = async () => {
+      const counted = await ports.deadLetters.counts();
+      looks += 1;
+      if (looks === 1) await deadLetters.receive(30, 60);
+      return counted;
+    };
+    const result = await run({}, { deadLetters: { ...ports.deadLetters, counts } });
+    expect(result).toMatchObject({ handled: 20, left: 0, hidden: 30, end: 'emptied' });
+  });
+
   it('does not count those that were visible again during the run', async () => {
     const { run, ports } = redriveWorld(letters(3));
     await ports.deadLetters.receive(3, 1);
