@@ -44,20 +44,28 @@ type Identity = {
  * @throws Problem with advice when there is no deployment.
  */
 export async function findApi(choice: DeploymentChoice, env: NodeJS.ProcessEnv): Promise<ApiAccess> {
-  const given = env['POSTHASTE_API_URL'];
-  if (given === undefined || given === '' || choice.local === true) {
-    return apiOf(await findDeployment(choice), env);
-  }
+  const given = givenUrl(env);
+  if (given === undefined || choice.local === true) return apiOf(await findDeployment(choice), env);
   return accessTo({ name: given, apiUrl: checkedUrl(given), client: {} }, env);
+}
+
+/**
+ * Whether the SQS queues of `findDeployment` are those of the API of `findApi`. With `POSTHASTE_API_URL` they may be of
+ * another deployment, unless the user names theirs.
+ */
+export function queuesBelongTo(choice: DeploymentChoice, env: NodeJS.ProcessEnv): boolean {
+  return choice.local === true || choice.deployment !== undefined || givenUrl(env) === undefined;
+}
+
+function givenUrl(env: NodeJS.ProcessEnv): string | undefined {
+  const given = env['POSTHASTE_API_URL'];
+  return given === '' ? undefined : given;
 }
 
 /** The API of a known deployment. */
 export function apiOf(deployment: Deployment, env: NodeJS.ProcessEnv): Promise<ApiAccess> {
-  const given = deployment.client.endpoint === undefined ? env['POSTHASTE_API_URL'] : undefined;
-  return accessTo(
-    given === undefined || given === '' ? deployment : { ...deployment, apiUrl: checkedUrl(given) },
-    env,
-  );
+  const given = deployment.client.endpoint === undefined ? givenUrl(env) : undefined;
+  return accessTo(given === undefined ? deployment : { ...deployment, apiUrl: checkedUrl(given) }, env);
 }
 
 function checkedUrl(text: string): string {

@@ -3,7 +3,8 @@ import { sqsDeadLetterQueue } from '../../shared/adapters/sqs/dead-letter-queue.
 import { sqsWorkQueues } from '../../shared/adapters/sqs/queues.ts';
 import type { RedrivenQueue } from '../../shared/domain/vocabulary.ts';
 import type { WorkQueues } from '../../shared/ports/queues.ts';
-import { apiOf } from '../api/api-access.ts';
+import { Problem } from '../../local/install/problem.mjs';
+import { apiOf, queuesBelongTo } from '../api/api-access.ts';
 import { apiClient } from '../api/api-client.ts';
 import type { ApiClient } from '../api/api-request.ts';
 import { findDeployment, type Deployment, type DeploymentChoice } from '../deployment.ts';
@@ -37,11 +38,18 @@ export const DEAD_LETTERS_OF: Record<RedrivenQueue, string> = {
   undeliverable: 'notices of undeliverable deliveries',
 };
 
-/** @throws Problem with advice when there is no deployment */
+/** The queues that would be found may not belong to the API. */
+export class DeploymentNotNamed extends Problem {}
+
+/** @throws Problem with advice when there is no deployment, or its API may be another than that of the environment */
 export async function openDeadLetters(
   choice: DeploymentChoice,
   terminal: Pick<Terminal, 'env' | 'sleep'>,
 ): Promise<DeadLetterAccess> {
+  if (!queuesBelongTo(choice, terminal.env))
+    throw new DeploymentNotNamed(
+      'POSTHASTE_API_URL gives the API, but not the SQS queues: name the deployment by --deployment.',
+    );
   return deadLettersOf(await findDeployment(choice), terminal);
 }
 

@@ -1,4 +1,5 @@
 import type { RecoveryView } from '../../shared/wire/views/recovery.ts';
+import { queuesBelongTo } from '../api/api-access.ts';
 import { commandText } from '../command-name.ts';
 import type { DeploymentChoice } from '../deployment.ts';
 import { failureText } from '../failure-text.ts';
@@ -19,9 +20,7 @@ export async function removeSettledNotices(
   choice: DeploymentChoice,
   terminal: Terminal,
 ): Promise<number> {
-  // An API that was given by its address may be that of another deployment than the one that would be found.
-  const isUnknown = choice.local !== true && choice.deployment === undefined && hasApiUrl(terminal.env);
-  if (exitStatus === INTERRUPTED || isUnknown) return exitStatus;
+  if (exitStatus === INTERRUPTED || !queuesBelongTo(choice, terminal.env)) return exitStatus;
   try {
     const removed = await terminal.untilInterrupted((signal) =>
       removeNow({ queue, subscription }, choice, terminal, signal),
@@ -37,10 +36,6 @@ export async function removeSettledNotices(
     );
   }
   return exitStatus;
-}
-
-function hasApiUrl(env: NodeJS.ProcessEnv): boolean {
-  return (env['POSTHASTE_API_URL'] ?? '') !== '';
 }
 
 async function removeNow(

@@ -11,7 +11,8 @@ export const VERBOSE = 'say on stderr how long the pauses between polls are';
 const WHICH = `
 Without --local or --deployment, the command uses the local deployment if npm
 start is running, and Posthaste in AWS otherwise. If POSTHASTE_API_URL is set,
-API requests go to that URL unless --local is given.`;
+API requests go to that URL unless --local is given, and commands on dead
+letters need --local or --deployment.`;
 
 /**
  * Adds the deployment options and examples. `json` describes the `--json` output; `examples` are the arguments to type.

@@ -29,6 +29,7 @@ const PICTURED: ReadonlySet<string> = new Set([
 const COUNTS: DeadLetterCounts = { queues: [{ which: 'ingress', visible: 340, hidden: 12 }] };
 
 const A_LOOK: DeadLetterLook = {
+  place: 'Posthaste, account 111122223333, us-east-1',
   deadLetters: ['0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c10', '8f9d1f0a-64a4-4d38-9c0f-2f4b7b0f9a11'].map((id) => ({
     which: 'ingress',
     id,

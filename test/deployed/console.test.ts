@@ -217,11 +217,13 @@ inBrowser('the console on the deployed system', () => {
     expect(await axeViolations(page)).toEqual([]);
     await garbage.getByRole('button', { name: 'Show' }).click();
     await page.getByRole('dialog').getByText(MARKUP).waitFor();
+    await page.getByRole('dialog').getByText('Posthaste, account').waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
 
     const change = async (row: typeof garbage, verb: string, result: string) => {
       await row.getByRole('checkbox').check();
       await page.getByRole('button', { name: `${verb} 1 dead letter` }).click();
+      await page.getByRole('dialog').getByText('In Posthaste, account').waitFor();
       await page.getByRole('dialog').getByRole('button', { name: verb, exact: true }).click();
       await page.getByText(result).waitFor();
       await page.getByRole('button', { name: 'Done' }).click();

@@ -12,7 +12,7 @@ import {
 import { CredentialsProblem } from '../../api/api-access.ts';
 import { boundedBody } from '../../bounded-body.ts';
 import { type ChangeRequest, deleteDeadLetters, redriveDeadLetters } from '../../dead-letters/change.ts';
-import type { DeadLetterAccess } from '../../dead-letters/dead-letter-access.ts';
+import { type DeadLetterAccess, DeploymentNotNamed } from '../../dead-letters/dead-letter-access.ts';
 import { lookAtDeadLetters } from '../../dead-letters/look.ts';
 import { type RunResult, RunFailedError } from '../../dead-letters/run-result.ts';
 import { hiddenFields, outcomeOf } from '../../dead-letters/run-text.ts';
@@ -101,6 +101,7 @@ async function look(
   const request = { which, filter, limit, signal, ...api };
   const { items, result, statesProblem } = await lookAtDeadLetters(access.portsOf(which), request);
   return {
+    place: access.place,
     deadLetters: items,
     total: result.total,
     complete: result.end === 'emptied' || result.left === 0,
@@ -125,6 +126,7 @@ function answerToFailure(error: Error): Response {
 function meaningOf(cause: unknown): [status: number, code: Parameters<typeof refusalOf>[1]] {
   if (cause instanceof NoSuchDeadLetter) return [404, 'not_found'];
   if (cause instanceof CredentialsProblem) return [502, cause.code];
+  if (cause instanceof DeploymentNotNamed) return [503, 'deployment_not_named'];
   if (cause instanceof Problem) return [503, 'no_deployment'];
   const isDenied = cause instanceof Error && /access.?denied/i.test(cause.name);
   return isDenied ? [403, 'sqs_forbidden'] : [502, 'unavailable'];

@@ -1,5 +1,5 @@
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
-import { findApi, type ApiAccess } from '../../api/api-access.ts';
+import { findApi, queuesBelongTo, type ApiAccess } from '../../api/api-access.ts';
 import { apiClient } from '../../api/api-client.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { adviceFor, ApiRefusal } from '../../api/api-refusal.ts';
@@ -46,8 +46,7 @@ export const examine = async function* (
   if (health.value === undefined) return;
   const first = health.value.health;
   yield* tableFindings(first);
-  // The API may be another one than that of the deployment whose queues could be read.
-  const queuesToo = env['POSTHASTE_API_URL'] === undefined;
+  const queuesToo = queuesBelongTo(choice, env);
   const reasons = queuesToo ? await reasonsIn(choice, { ...first, api }, terminal, signal) : {};
   yield* deadLetterFindings(first, reasons);
   yield* undeliverableFindings(first, reasons);

@@ -29,6 +29,10 @@ const WORDS_BY_CODE: Readonly<Record<string, Omit<FailureWords, 'detail'>>> = {
     advice:
       'Deploy one, or start one on this machine with “npm start”. The policy designer works without a deployment.',
   },
+  deployment_not_named: {
+    title: 'The SQS queues of this API are not known',
+    advice: 'Start the console again with --deployment and the name of the deployment.',
+  },
   unauthorized: {
     title: 'The API requires a token',
     advice: 'Set POSTHASTE_TOKEN to a token from its issuer, then start the console again.',

@@ -11,6 +11,8 @@ export const consoleFailureCodes = [
   /** The caller may not read or change the SQS queue. */
   'sqs_forbidden',
   'no_deployment',
+  /** Only the address of the API is known, so that its SQS queues are not. */
+  'deployment_not_named',
   'no_credentials',
   'credentials_expired',
   /** The API requires a valid bearer token. */
@@ -92,6 +94,8 @@ const hiddenFields = { hidden: z.int(), hiddenUntil: timeView.exactOptional() };
 
 /** A look at a queue: `GET /api-local/dead-letters/{which}`. `total`: about how many it has. */
 export const deadLetterLookSchema = z.object({
+  /** The deployment with account and region, where these are known: the API may be given by its address alone. */
+  place: z.string(),
   deadLetters: z.array(deadLetterViewSchema),
   total: z.int(),
   /** Whether all visible messages were looked at. */

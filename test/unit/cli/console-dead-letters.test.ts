@@ -5,6 +5,7 @@ import {
   deadLetterLookSchema,
   deadLetterResultSchema,
 } from '../../../shared/wire/views/console.ts';
+import { deploymentTarget } from '../../../cli/commands/console/console-info.ts';
 import type { DeadLetterAccess } from '../../../cli/dead-letters/dead-letter-access.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import type { DeadLetterQueue } from '../../../shared/ports/queues.ts';
@@ -29,7 +30,7 @@ const served = async (over: Partial<DeadLetterQueue> = {}, open?: () => Promise<
   const workQueues = inMemoryWorkQueues();
   const access: DeadLetterAccess = {
     name: 'Posthaste',
-    place: 'Posthaste',
+    place: 'Posthaste, account 111122223333, us-east-1',
     portsOf: (which) => ({
       clock,
       deadLetters: which === 'ingress' ? { ...ingress, ...over } : inMemoryDeadLetterQueue(clock),
@@ -66,7 +67,8 @@ describe('the dead letters behind the console', () => {
 
   it('are listed by a filter, and are visible again', async () => {
     const look = deadLetterLookSchema.parse(jsonOf(await there.ask('/ingress?reason=not_json&queue=orders')));
-    expect(look).toMatchObject({ total: 3, complete: true, hidden: 0 });
+    const place = 'Posthaste, account 111122223333, us-east-1';
+    expect(look).toMatchObject({ place, total: 3, complete: true, hidden: 0 });
     expect(look.deadLetters.map(({ id }) => id)).toEqual(['letter-1', 'letter-2']);
     const first = deadLetterLookSchema.parse(jsonOf(await there.ask('/ingress?limit=1')));
     expect(first).toMatchObject({ complete: false, deadLetters: [{ id: 'letter-0' }] });
@@ -130,6 +132,18 @@ describe('dead letters that cannot be read', () => {
     expect({ status: refused.status, said: jsonOf(refused) }).toMatchObject({
       status,
       said: { error: { code } },
+    });
+  });
+
+  it('are reported: only the address of the API is given, so that the queues found may not belong to it', async () => {
+    const env = { POSTHASTE_API_URL: 'https://api.example.com', POSTHASTE_TOKEN: 'token' };
+    const target = await deploymentTarget({}, { env, sleep: () => Promise.resolve() });
+    const refused = await asPage(await consoleOf(target), { path: '/api-local/dead-letters/ingress' });
+    expect(jsonOf(refused)).toMatchObject({
+      error: {
+        code: 'deployment_not_named',
+        message: expect.stringContaining('name the deployment by --deployment') as unknown,
+      },
     });
   });
 

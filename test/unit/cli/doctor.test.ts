@@ -159,6 +159,21 @@ describe('posthaste doctor', () => {
     expect(stdout).toContain('execute-api:Invoke');
   });
 
+  it('looks at the queues of a named deployment only, where POSTHASTE_API_URL gives the API', async () => {
+    const stub = await stubbedDeployment({ bodies: [], sentAt: 0, onApi: () => health() });
+    stubs.push(stub);
+    const apiUrl = `${stub.environment['AWS_ENDPOINT_URL']}/000000000000/ApiUrl`;
+    const env = { ...stub.environment, POSTHASTE_API_URL: apiUrl };
+    const checked = async (...args: string[]) => {
+      const { stdout } = await posthaste(['doctor', '--json', ...args], { env });
+      return findings.parse(jsonLines(stdout)).map(({ check }) => check);
+    };
+    expect(await checked('--deployment', 'Posthaste')).toContain('access for redrive');
+    const unnamed = await checked();
+    expect(unnamed).toContain('ingress dead letters');
+    expect(unnamed).not.toContain('access for redrive');
+  });
+
   it('stops if there is no deployment', async () => {
     const stub = await stubbedDeployment({ bodies: [], sentAt: 0 });
     stubs.push(stub);

@@ -51,6 +51,20 @@ describe('posthaste redrive', () => {
     expect(deadLetters.size).toBe(1);
   });
 
+  it('refuses queues that may not belong to the API of POSTHASTE_API_URL, and takes named ones', async () => {
+    const { environment, deadLetters } = await deployed({ bodies: ['one'] });
+    const env = { ...environment, POSTHASTE_API_URL: 'https://api.example.com' };
+    for (const args of [['undeliverable'], ['ingress']]) {
+      const { status, stderr } = await redrive(args, env);
+      expect({ status, stderr }).toEqual({
+        status: 1,
+        stderr: expect.stringContaining('name the deployment by --deployment') as unknown,
+      });
+    }
+    expect(deadLetters.size).toBe(1);
+    expect((await redrive([...ON_AWS, '--json'], env)).stdout).toBe(summary(1, 0));
+  });
+
   it('prints the result as a sentence', async () => {
     const { environment } = await deployed({ bodies: ['one'] });
     expect((await redrive(ON_AWS, environment)).stdout).toBe(

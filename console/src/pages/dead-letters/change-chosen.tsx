@@ -22,10 +22,12 @@ const CHANGES = {
 /** Redrives or deletes the chosen dead letters, after a question. */
 export function ChangeChosen({
   which,
+  place,
   chosen,
   onDone,
 }: {
   which: RedrivenQueue;
+  place: string;
   chosen: ReadonlySet<string>;
   onDone: () => void;
 }): JSX.Element {
@@ -56,7 +58,7 @@ export function ChangeChosen({
             if (work.action.state === 'done') onDone();
           }}
         >
-          <Question change={asked} {...work} />
+          <Question change={asked} place={place} {...work} />
         </Dialog>
       )}
     </div>
@@ -65,10 +67,12 @@ export function ChangeChosen({
 
 function Question({
   change,
+  place,
   action,
   run,
 }: {
   change: DeadLetterChange;
+  place: string;
   action: Action<DeadLetterResult>;
   run: (change: DeadLetterChange) => void;
 }): JSX.Element {
@@ -76,6 +80,7 @@ function Question({
   const isDone = action.state === 'done';
   return (
     <div class="stack">
+      <p>In {place}.</p>
       {isDone ? <Notice tone="success" title={resultText(action.result, past)} /> : <p>{effect}</p>}
       {action.state === 'failed' ? <Failure of={action.failure} /> : null}
       <form method="dialog" class="actions">

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { RedrivenQueue } from '../../../../shared/domain/vocabulary.ts';
-import type { DeadLetterView } from '../../../../shared/wire/views/console.ts';
+import type { DeadLetterLook, DeadLetterView } from '../../../../shared/wire/views/console.ts';
 import { useNow } from '../../live/use-now.ts';
 import { Table, type Column } from '../../parts/table.tsx';
 import { relativeText } from '../../parts/time-text.ts';
@@ -9,12 +9,12 @@ import { ShowDeadLetter } from './show-dead-letter.tsx';
 
 export function DeadLetterTable({
   which,
-  deadLetters,
+  look: { deadLetters, place },
   chosen,
   onChosen,
 }: {
   which: RedrivenQueue;
-  deadLetters: readonly DeadLetterView[];
+  look: DeadLetterLook;
   chosen: ReadonlySet<string>;
   onChosen: (chosen: ReadonlySet<string>) => void;
 }): JSX.Element {
@@ -60,7 +60,7 @@ export function DeadLetterTable({
           ...COLUMNS,
           {
             head: 'Dead letter',
-            cell: ({ id }) => <ShowDeadLetter which={which} id={id} />,
+            cell: ({ id }) => <ShowDeadLetter which={which} id={id} place={place} />,
           },
         ]}
         rows={deadLetters}

@@ -73,24 +73,22 @@ export function DeadLettersPage({ query }: { query: Query }): JSX.Element {
       <FilterForm which={which} query={query} />
       <div class="section">
         <Loaded live={live} lines={8}>
-          {(found) =>
-            found.deadLetters.length === 0 ? (
-              <Empty title={found.hidden > 0 ? 'No dead letter is visible' : 'No dead letters'}>
-                <Unseen look={found} />
-              </Empty>
-            ) : (
-              <>
-                <Unseen look={found} />
-                <DeadLetterTable
-                  which={which}
-                  deadLetters={found.deadLetters}
-                  chosen={chosen}
-                  onChosen={setChosen}
-                />
-                <ChangeChosen which={which} chosen={chosen} onDone={lookAgain} />
-              </>
-            )
-          }
+          {(found) => (
+            <>
+              <p class="muted">In {found.place}.</p>
+              {found.deadLetters.length === 0 ? (
+                <Empty title={found.hidden > 0 ? 'No dead letter is visible' : 'No dead letters'}>
+                  <Unseen look={found} />
+                </Empty>
+              ) : (
+                <>
+                  <Unseen look={found} />
+                  <DeadLetterTable which={which} look={found} chosen={chosen} onChosen={setChosen} />
+                  <ChangeChosen which={which} place={found.place} chosen={chosen} onDone={lookAgain} />
+                </>
+              )}
+            </>
+          )}
         </Loaded>
       </div>
     </>

@@ -13,7 +13,15 @@ import { SourceText } from '../../parts/source-text.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 
 /** A button that shows the whole dead letter. */
-export function ShowDeadLetter({ which, id }: { which: RedrivenQueue; id: string }): JSX.Element {
+export function ShowDeadLetter({
+  which,
+  id,
+  place,
+}: {
+  which: RedrivenQueue;
+  id: string;
+  place: string;
+}): JSX.Element {
   const { api } = useConsole();
   const [isOpen, setOpen] = useState(false);
   const { action, run } = useAction(() => showDeadLetter(api, which, id));
@@ -37,7 +45,7 @@ export function ShowDeadLetter({ which, id }: { which: RedrivenQueue; id: string
         >
           <div class="stack">
             {action.state === 'failed' ? <Failure of={action.failure} /> : null}
-            {action.state === 'done' ? <Whole deadLetter={action.result} /> : null}
+            {action.state === 'done' ? <Whole deadLetter={action.result} place={place} /> : null}
             <form method="dialog" class="actions">
               <button type="submit" class="button">
                 Close
@@ -50,12 +58,13 @@ export function ShowDeadLetter({ which, id }: { which: RedrivenQueue; id: string
   );
 }
 
-function Whole({ deadLetter }: { deadLetter: DeadLetterDetail }): JSX.Element {
+function Whole({ deadLetter, place }: { deadLetter: DeadLetterDetail; place: string }): JSX.Element {
   const { id, sentAt, attributes, body } = deadLetter;
   return (
     <>
       <Facts
         facts={[
+          ['Deployment', place],
           ['SQS message id', id],
           ['Sent', <Moment at={sentAt} />],
           ...Object.entries(attributes).map(([name, value]) => [`Attribute ${name}`, value] as const),
