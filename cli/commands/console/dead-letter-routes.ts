@@ -57,7 +57,8 @@ export function deadLetterRoutes(open: () => Promise<DeadLetterAccess>, signal: 
       const request = {
         filter,
         limit: ids.length,
-        startedAt: Date.now(),
+        // The ids choose exactly; this clock may be behind that of SQS.
+        startedAt: Infinity,
         signal,
         onProgress: () => undefined,
       };

@@ -107,8 +107,11 @@ export const deadLetterLookSchema = z.object({
 
 export type DeadLetterLook = z.infer<typeof deadLetterLookSchema>;
 
-/** Redrives or deletes chosen dead letters: `POST /api-local/dead-letters/{which}/redrive` or `…/delete`. */
-export const deadLetterChoiceSchema = z.strictObject({ ids: z.array(z.string().min(1)).min(1).max(1000) });
+/**
+ * Redrives or deletes chosen dead letters: `POST /api-local/dead-letters/{which}/redrive` or `…/delete`. Takes whole SQS
+ * message ids: the beginning of one could choose others.
+ */
+export const deadLetterChoiceSchema = z.strictObject({ ids: z.array(z.guid()).min(1).max(1000) });
 
 /** `handled`: redriven or deleted. `settled`, `skipped`: counts by reason. */
 export const deadLetterResultSchema = z.object({

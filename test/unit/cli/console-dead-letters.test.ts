@@ -15,9 +15,11 @@ import type { LoopbackRequest } from './loopback-request.ts';
 
 afterAll(closeConsoles);
 
-const aDeadLetter = (n: number, reason: string) => ({
-  id: `letter-${n}`,
-  sentAt: Date.now() - 60_000,
+const idOf = (n: number) => `0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c0${n}`;
+
+const aDeadLetter = (n: number, reason: string, sentAt = Date.now() - 60_000) => ({
+  id: idOf(n),
+  sentAt,
   body: JSON.stringify({ queue: 'orders', id: `m${n}`, data: n }),
   attributes: { reason: { type: 'String', text: reason } },
 });
@@ -69,14 +71,14 @@ describe('the dead letters behind the console', () => {
     const look = deadLetterLookSchema.parse(jsonOf(await there.ask('/ingress?reason=not_json&queue=orders')));
     const place = 'Posthaste, account 111122223333, us-east-1';
     expect(look).toMatchObject({ place, total: 3, complete: true, hidden: 0 });
-    expect(look.deadLetters.map(({ id }) => id)).toEqual(['letter-1', 'letter-2']);
+    expect(look.deadLetters.map(({ id }) => id)).toEqual([idOf(1), idOf(2)]);
     const first = deadLetterLookSchema.parse(jsonOf(await there.ask('/ingress?limit=1')));
-    expect(first).toMatchObject({ complete: false, deadLetters: [{ id: 'letter-0' }] });
+    expect(first).toMatchObject({ complete: false, deadLetters: [{ id: idOf(0) }] });
     expect(there.ingress.visible).toHaveLength(3);
   });
 
   it('are shown whole', async () => {
-    const shown = deadLetterDetailSchema.parse(jsonOf(await there.ask('/ingress/letter-1')));
+    const shown = deadLetterDetailSchema.parse(jsonOf(await there.ask(`/ingress/${idOf(1)}`)));
     expect(shown).toMatchObject({
       body: '{"queue":"orders","id":"m1","data":1}',
       attributes: { reason: 'not_json' },
@@ -85,7 +87,7 @@ describe('the dead letters behind the console', () => {
   });
 
   it('are redriven and deleted if they are chosen', async () => {
-    const redriven = await there.post('/ingress/redrive', { ids: ['letter-0'] });
+    const redriven = await there.post('/ingress/redrive', { ids: [idOf(0)] });
     expect(deadLetterResultSchema.parse(jsonOf(redriven))).toEqual({
       handled: 1,
       settled: {},
@@ -94,20 +96,32 @@ describe('the dead letters behind the console', () => {
       hidden: 0,
     });
     expect(there.workQueues.sent).toMatchObject([{ to: 'ingress' }]);
-    const deleted = await there.post('/ingress/delete', { ids: ['letter-2', 'letter-9'] });
+    const deleted = await there.post('/ingress/delete', { ids: [idOf(2), idOf(9)] });
     expect(jsonOf(deleted)).toMatchObject({ handled: 1, missing: 1 });
-    expect(there.ingress.visible).toEqual(['letter-1']);
+    expect(there.ingress.visible).toEqual([idOf(1)]);
+  });
+
+  it('are redriven and deleted if they were sent after the start by this clock, which may be slow', async () => {
+    there.ingress.put(
+      aDeadLetter(3, 'not_json', Date.now() + 60_000),
+      aDeadLetter(4, 'not_json', Date.now() + 60_000),
+    );
+    const redriven = await there.post('/ingress/redrive', { ids: [idOf(3)] });
+    const deleted = await there.post('/ingress/delete', { ids: [idOf(4)] });
+    for (const answer of [redriven, deleted])
+      expect(jsonOf(answer)).toMatchObject({ handled: 1, missing: 0 });
   });
 
   it('are not reached without the token, from another origin, or by a wrong request', async () => {
     const path = '/ingress/delete';
-    const body = JSON.stringify({ ids: ['letter-0'] });
+    const body = JSON.stringify({ ids: [idOf(0)] });
     const wrong: [Partial<LoopbackRequest>, number][] = [
       [{ headers: { authorization: '' } }, 401],
       [{ headers: { origin: 'https://evil.example' } }, 403],
       [{ headers: { origin: '' } }, 403],
       [{ body: '{"ids":[]}' }, 400],
-      [{ body: '{"ids":["letter-0"],"all":true}' }, 400],
+      [{ body: JSON.stringify({ ids: [idOf(0).slice(0, 35)] }) }, 400],
+      [{ body: JSON.stringify({ ids: [idOf(0)], all: true }) }, 400],
       [{ body: '{' }, 400],
       [{ body: ' '.repeat(100_001) }, 413],
     ];
