@@ -95,7 +95,7 @@ describe('statistics of a queue', () => {
     ['?step=61', 'step'],
     ['?step=', 'step'],
     ['?step=60', 'step'],
-    ['?since=2026-09-01T00:00:00Z', 'since'],
+    ['?since=2026-10-21T11:59:00Z&until=2026-11-21T12:00:00Z', 'since'],
     ['?since=2026-11-21T12:00:00Z&until=2026-11-21T11:00:00Z', 'until'],
     ['?stepSeconds=60', 'stepSeconds'],
   ])('refuse %s, which is no possible window', async (query, field) => {
