@@ -1,7 +1,7 @@
 import './jitless.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { dynamoChunks, dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
-import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
+import { dynamoClient, singleRequestClient } from '../../shared/adapters/dynamodb/client.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
@@ -37,8 +37,11 @@ const environment = apiEnvironment();
 const deadline = invocationDeadline();
 const log = powertoolsJournal('api', environment);
 const dynamo = dynamoClient({ deadline, journal: log });
-const statistics = dynamoQueueStatistics(dynamo, environment.deliveriesTable);
-const journal = countingJournal(log, { statistics, clock: systemClock, settings: apiSettings() });
+const journal = countingJournal(log, {
+  clock: systemClock,
+  statistics: dynamoQueueStatistics(singleRequestClient(dynamo), environment.deliveriesTable),
+  settings: apiSettings(),
+});
 const api = createApi({ ...apiPorts(), settings: apiSettings() });
 
 // Called by Lambda for each request to the HTTP API
@@ -64,7 +67,7 @@ function apiPorts(): ApiPorts {
     registry: dynamoRegistry(dynamo, subscriptionsTable, { ...systemClock, ...pacing }),
     messageRecords: dynamoMessageRecords(dynamo, deliveriesTable),
     messageListings: dynamoMessageListings(dynamo, deliveriesTable),
-    statistics,
+    statistics: dynamoQueueStatistics(dynamo, deliveriesTable),
     payloads: lazyPayloads(invocation, environment.payloadBucket),
     deliveries: chunkedDeliveries({
       deliveries: dynamoDeliveries(dynamo, deliveriesTable),

@@ -1,4 +1,4 @@
-import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
+import { dynamoClient, singleRequestClient } from '../../shared/adapters/dynamodb/client.ts';
 import { kmsClient, kmsSecretOpener } from '../../shared/adapters/kms/signing-secrets.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { dynamoChunks, dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
@@ -37,7 +37,7 @@ const log = powertoolsJournal('deliver', environment);
 const dynamo = dynamoClient({ deadline, journal: log });
 const journal = countingJournal(log, {
   clock,
-  statistics: dynamoQueueStatistics(dynamo, environment.deliveriesTable),
+  statistics: dynamoQueueStatistics(singleRequestClient(dynamo), environment.deliveriesTable),
   settings: {
     queueStatistics: environment.queueStatistics,
     retentionMs: environment.retentionDays * DAY_MS,

@@ -1,4 +1,4 @@
-import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
+import { dynamoClient, singleRequestClient } from '../../shared/adapters/dynamodb/client.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
@@ -30,7 +30,7 @@ const log = powertoolsJournal('dispatch', environment);
 const dynamo = dynamoClient({ deadline, journal: log });
 const journal = countingJournal(log, {
   clock,
-  statistics: dynamoQueueStatistics(dynamo, environment.deliveriesTable),
+  statistics: dynamoQueueStatistics(singleRequestClient(dynamo), environment.deliveriesTable),
   settings: {
     queueStatistics: environment.queueStatistics,
     retentionMs: environment.retentionDays * DAY_MS,

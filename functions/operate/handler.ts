@@ -1,4 +1,4 @@
-import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
+import { dynamoClient, singleRequestClient } from '../../shared/adapters/dynamodb/client.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
@@ -35,7 +35,7 @@ const log = powertoolsJournal('operate', environment);
 const dynamo = dynamoClient({ deadline, journal: log });
 const journal = countingJournal(log, {
   clock,
-  statistics: dynamoQueueStatistics(dynamo, environment.deliveriesTable),
+  statistics: dynamoQueueStatistics(singleRequestClient(dynamo), environment.deliveriesTable),
   settings: {
     queueStatistics: environment.queueStatistics,
     retentionMs: environment.retentionDays * DAY_MS,

@@ -100,7 +100,7 @@ export type Fact =
   | { fact: 'operator_told'; event: OperatorEvent }
   /** A health change of a subscription could not be recorded; its delivery was. */
   | { fact: 'health_unnoted'; queue: string; subscriptionId: string; error: Error }
-  /** Counters of minutes could not be written; they are kept for the next write, up to a limit. */
+  /** Counters of minutes could not be written. Refused ones are kept for the next write, up to a limit. */
   | { fact: 'statistics_unwritten'; minutes: number; error: Error }
   /** A confirmation request was not sent, or sending it was not recorded; it stays pending. */
   | { fact: 'confirmation_owed'; queue: string; subscriptionId: string; error: Error }

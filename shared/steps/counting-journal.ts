@@ -23,6 +23,9 @@ const HELD_SHARE = 0.1;
 /** Without a count for this long an instance is no longer busy. */
 const PAUSE_MS = 1_000;
 
+/** After a write that failed: a table that throttles has work to do for deliveries. */
+const PAUSE_AFTER_FAILURE_MS = MINUTE_MS;
+
 /** The most counters of a queue and minute that are held while writes fail. */
 const MOST_HELD = 1_000;
 
@@ -32,7 +35,8 @@ type Held = { queue: string; at: number; counters: RunningCounters };
 
 /**
  * A journal that also counts its facts per queue and minute, and writes the counters when it is flushed, at the end of an
- * invocation. Best effort: a write that fails is noted and its counters are held for the next one.
+ * invocation. Best effort: a write that fails is noted. Its counters are held for the next one if it was refused; if they
+ * may have been written, they are dropped, so that nothing is counted twice.
  */
 export function countingJournal<Inner extends Journal & { flush: () => void }>(
   inner: Inner,
@@ -42,6 +46,7 @@ export function countingJournal<Inner extends Journal & { flush: () => void }>(
   let busySince = -Infinity;
   let countedAt = -Infinity;
   let writtenAt = -Infinity;
+  let failedAt = -Infinity;
 
   const countersOf = (queue: string): RunningCounters => {
     const now = clock.now();
@@ -49,6 +54,8 @@ export function countingJournal<Inner extends Journal & { flush: () => void }>(
     countedAt = now;
     return heldIn(held, queue, Math.floor(now / MINUTE_MS) * MINUTE_MS);
   };
+
+  const isPaused = (): boolean => clock.now() - failedAt < PAUSE_AFTER_FAILURE_MS;
 
   const write = async (): Promise<void> => {
     const startedAt = clock.now();
@@ -59,18 +66,19 @@ export function countingJournal<Inner extends Journal & { flush: () => void }>(
     const faults = await Promise.all(
       writing.map(async (minute) => {
         try {
-          await statistics.add({ ...minute, expiresAt: minute.at + settings.retentionMs });
-          return [];
-        } catch (fault) {
+          const added = await statistics.add({ ...minute, expiresAt: minute.at + settings.retentionMs });
+          if (added.kind === 'added') return [];
           addTo(heldIn(held, minute.queue, minute.at), minute.counters);
+          return [added.error];
+        } catch (fault) {
           return [errorOf(fault)];
         }
       }),
     );
     const [error, ...others] = faults.flat();
     if (error === undefined) return;
+    failedAt = startedAt;
     inner.note({ fact: 'statistics_unwritten', minutes: 1 + others.length, error });
-    for (const key of [...held.keys()].slice(0, -MOST_HELD)) held.delete(key);
   };
 
   return {
@@ -80,7 +88,8 @@ export function countingJournal<Inner extends Journal & { flush: () => void }>(
       if (settings.queueStatistics) countFact(fact, countersOf);
     },
     flush: async () => {
-      if (held.size > 0) await write();
+      if (held.size > 0 && !isPaused()) await write();
+      for (const key of [...held.keys()].slice(0, -MOST_HELD)) held.delete(key);
       inner.flush();
     },
   };

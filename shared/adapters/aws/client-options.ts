@@ -9,16 +9,22 @@ import { failureNoteFor, MAX_ATTEMPTS, RetriesUntilDeadline } from './retries.ts
  */
 export type Invocation = { deadline?: CallDeadline | undefined; journal?: Journal | undefined };
 
+/** `maxAttempts`: the first request and its retries. */
+type Calls = Invocation & { maxAttempts?: number | undefined };
+
 /**
  * Options of a client. Callers outside AWS pass the SDK's options; in a function the SDK reads the environment.
  */
 export type ClientOptions<Config> = Config & Invocation;
 
 /** Options for every client: requests time out, and requests and retries end before the invocation does. */
-export function clientOptions(awsService: string, { deadline = NO_DEADLINE, journal }: Invocation) {
+export function clientOptions(
+  awsService: string,
+  { deadline = NO_DEADLINE, journal, maxAttempts = MAX_ATTEMPTS }: Calls,
+) {
   return {
-    maxAttempts: MAX_ATTEMPTS,
-    retryStrategy: new RetriesUntilDeadline(MAX_ATTEMPTS, deadline, failureNoteFor(journal, awsService)),
+    maxAttempts,
+    retryStrategy: new RetriesUntilDeadline(maxAttempts, deadline, failureNoteFor(journal, awsService)),
     requestHandler: new RequestsUntilDeadline(deadline, awsService === 's3' ? 'stream' : 'bytes'),
   };
 }

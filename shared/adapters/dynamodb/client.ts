@@ -17,6 +17,21 @@ export function dynamoClient({
   return DynamoDBDocument.from(slim(client), { marshallOptions: { removeUndefinedValues: true } });
 }
 
+/**
+ * A client for writes that may be lost, on the connections of another. A call is one request: it uses up no retries of
+ * the other client's calls, and its failure is not in the journal.
+ */
+export function singleRequestClient({ config }: DynamoDBDocument): DynamoDBDocument {
+  const { endpoint, region, credentials, requestHandler } = config;
+  return dynamoClient({
+    ...clientOptions('dynamodb', { maxAttempts: 1 }),
+    ...(endpoint !== undefined && { endpoint }),
+    region,
+    credentials,
+    requestHandler,
+  });
+}
+
 /** Properties of SDK errors that hold items: of a failed condition, and of a cancelled transaction. */
 const ITEMS = ['Item', 'CancellationReasons'];
 

@@ -13,14 +13,16 @@ import type { MinuteCounters, QueueStatistics } from '../../ports/statistics.ts'
 import { statisticsItemKey } from './delivery-keys.ts';
 import { pagesOf } from './queries.ts';
 import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { DynamoDBServiceException } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 
-/** With retries, in milliseconds. An invocation waits for it, and a chart must not delay deliveries. */
+/** In milliseconds. An invocation waits for it, and a chart must not delay deliveries. */
 const ADDING_MS = 500;
 
 /**
  * An item of the deliveries table for each queue and minute. An update costs one write unit while the item is under
- * 1 KB, so its attributes have short names. An error may hide that the counters were added.
+ * 1 KB, so its attributes have short names.
+ * Counters are added by a client without retries: a request that is refused may follow one whose answer was lost.
  */
 export function dynamoQueueStatistics(client: DynamoDBDocument, tableName: string): QueueStatistics {
   return {
@@ -38,7 +40,13 @@ export function dynamoQueueStatistics(client: DynamoDBDocument, tableName: strin
         ExpressionAttributeNames: Object.fromEntries(all.map(([name]) => [`#${name}`, name])),
         ExpressionAttributeValues: Object.fromEntries(all.map(([name, value]) => [`:${name}`, value])),
       };
-      await client.update(update, { abortSignal: AbortSignal.timeout(ADDING_MS) });
+      try {
+        await client.update(update, { abortSignal: AbortSignal.timeout(ADDING_MS) });
+        return { kind: 'added' };
+      } catch (error) {
+        if (isRefusal(error)) return { kind: 'refused', error };
+        throw error;
+      }
     },
     minutes: async function* (window) {
       for (const { since, until } of daysOf(window)) {
@@ -52,6 +60,13 @@ export function dynamoQueueStatistics(client: DynamoDBDocument, tableName: strin
       }
     },
   };
+}
+
+/** After a server error, a timeout or a lost answer the item may have changed. */
+function isRefusal(error: unknown): error is DynamoDBServiceException {
+  if (!(error instanceof DynamoDBServiceException)) return false;
+  const { httpStatusCode = 0 } = error.$metadata;
+  return httpStatusCode >= 400 && httpStatusCode < 500;
 }
 
 /** The window, divided at midnight UTC. */

@@ -10,7 +10,7 @@ export const inMemoryQueueStatistics = (): QueueStatistics => {
       const total = ofQueue.get(at) ?? noCounters();
       addTo(total, counters);
       minutes.set(queue, ofQueue.set(at, total));
-      return Promise.resolve();
+      return Promise.resolve({ kind: 'added' });
     },
     minutes: async function* ({ queue, since, until }) {
       await Promise.resolve();

@@ -97,11 +97,13 @@ describe('a counting journal', () => {
   let noted: Fact[];
   let flushed: number;
   let writes: number;
-  let fault: Error | undefined;
+  let refusal: Error | undefined;
+  let lostAnswer: Error | undefined;
   let statistics: ReturnType<typeof inMemoryQueueStatistics>;
 
   beforeEach(() => {
-    [now, noted, flushed, writes, fault] = [START, [], 0, 0, undefined];
+    [now, noted, flushed, writes] = [START, [], 0, 0];
+    refusal = lostAnswer = undefined;
     statistics = inMemoryQueueStatistics();
   });
 
@@ -119,9 +121,12 @@ describe('a counting journal', () => {
         clock: { now: () => now },
         settings: { queueStatistics, retentionMs: 1 },
         statistics: {
-          add: (minute) => {
+          add: async (minute) => {
             writes += 1;
-            return fault === undefined ? statistics.add(minute) : Promise.reject(fault);
+            if (refusal !== undefined) return { kind: 'refused', error: refusal };
+            const added = await statistics.add(structuredClone(minute));
+            if (lostAnswer !== undefined) throw lostAnswer;
+            return added;
           },
         },
       },
@@ -146,6 +151,8 @@ describe('a counting journal', () => {
     for await (const { counters } of statistics.minutes(window)) found.push(counters.counts.messages);
     return found;
   };
+
+  const unwritten = () => noted.filter(({ fact }) => fact === 'statistics_unwritten');
 
   it('passes every fact and flush on, and writes nothing where nothing is counted', async () => {
     const journal = aJournal();
@@ -206,28 +213,49 @@ describe('a counting journal', () => {
     expect(await messagesByMinute()).toEqual([95, 1]);
   });
 
-  it('keeps the counters of a failed write for the next one, notes it, and does not fail', async () => {
+  it('keeps the counters of a refused write for the next one, notes it, and does not fail', async () => {
     const journal = aJournal();
-    fault = new TypeError('throttled');
-    await invoke(journal, 1, 2_000);
-    expect(noted.filter((fact) => fact.fact === 'statistics_unwritten')).toEqual([
-      { fact: 'statistics_unwritten', minutes: 1, error: fault },
-    ]);
-    fault = undefined;
+    refusal = new TypeError('throttled');
+    await invoke(journal, 1, MINUTE);
+    expect(unwritten()).toEqual([{ fact: 'statistics_unwritten', minutes: 1, error: refusal }]);
+    refusal = undefined;
     await invoke(journal, 1);
-    expect(await messagesByMinute()).toEqual([2]);
+    expect(await messagesByMinute()).toEqual([1, 1]);
     expect(flushed).toBe(2);
+  });
+
+  it('does not write for a minute after a write that failed, and loses no counts of that minute', async () => {
+    const journal = aJournal();
+    refusal = new TypeError('throttled');
+    await invoke(journal, 1, 1_000);
+    refusal = undefined;
+    await invoke(journal, 59, 1_000);
+    expect([writes, flushed]).toEqual([1, 60]);
+    await invoke(journal, 1);
+    expect(await messagesByMinute()).toEqual([30, 31]);
+  });
+
+  it('counts nothing twice where the answer of a write is lost, notes it, and does not fail', async () => {
+    const journal = aJournal();
+    lostAnswer = new DOMException('aborted', 'TimeoutError');
+    journal.note(aFact('message_accepted'));
+    for (let flush = 0; flush < 10; flush += 1) {
+      await journal.flush();
+      now += MINUTE;
+    }
+    expect(await messagesByMinute()).toEqual([1]);
+    expect(unwritten()).toEqual([{ fact: 'statistics_unwritten', minutes: 1, error: lostAnswer }]);
   });
 
   it('holds a limited number of counters while all writes fail, the newest', async () => {
     const journal = aJournal();
-    fault = new TypeError('throttled');
+    refusal = new TypeError('throttled');
     for (let queue = 0; queue < 1_500; queue += 1)
       journal.note(aFact('message_accepted', { message: { queue: `queue-${queue}`, messageId: 'm' } }));
     await journal.flush();
-    fault = undefined;
+    refusal = undefined;
     writes = 0;
-    now += 2_000;
+    now += MINUTE;
     await journal.flush();
     expect(writes).toBe(1_000);
     expect([await messagesByMinute('queue-0'), await messagesByMinute('queue-1499')]).toEqual([[], [1]]);
