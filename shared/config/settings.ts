@@ -124,7 +124,7 @@ export const functionSettings = {
     rule: flag(),
     default: true,
     description:
-      'Whether the functions count per queue and minute, for charts: [one write unit](cost-and-performance.md#cost) for each invocation, less when busy.',
+      'Whether the functions count per queue and minute, for charts: [one write unit](cost-and-performance.md#cost) for each queue in an invocation, less when busy.',
     variable: 'QUEUE_STATISTICS',
     functions: ['dispatch', 'deliver', 'operate', 'api'],
   },
