@@ -1,5 +1,6 @@
 import { inUnits } from '../../shared/domain/duration.ts';
 import type { RecoveryOutcomes } from '../../shared/domain/recovery/outcomes.ts';
+import type { RecoveryView } from '../../shared/wire/views/recovery.ts';
 
 /** What became of the deliveries of a recovery. `at`: milliseconds since the epoch. */
 export type Look = { at: number; outcomes: readonly RecoveryOutcomes[] };
@@ -16,6 +17,19 @@ export function totalOf(
     sum.open += one.open;
   }
   return sum;
+}
+
+export const OUTCOMES_UNKNOWN =
+  'What became of its deliveries is not known: an earlier version of Posthaste ran it.';
+
+/** Says how many reopened deliveries the outcomes lack. Undefined: none, or the recovery still counts. */
+export function lostText(
+  { state, reopened }: Pick<RecoveryView, 'state' | 'reopened'>,
+  outcomes: readonly RecoveryOutcomes[],
+): string | undefined {
+  const lost = state === 'running' ? 0 : reopened - totalOf(outcomes).total;
+  if (lost <= 0) return undefined;
+  return `${lost.toLocaleString('en')} of the reopened deliveries ${lost === 1 ? 'is' : 'are'} no longer on record.`;
 }
 
 /**

@@ -2,8 +2,9 @@ import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { readOutcomes, showRecovery } from '../../api/recoveries.ts';
-import { totalOf } from '../../api/recovery-progress.ts';
+import { lostText, OUTCOMES_UNKNOWN, totalOf } from '../../api/recovery-progress.ts';
 import { INTERRUPTED } from '../../interruption.ts';
+import { sumOf } from '../../output/counted.ts';
 import { printable } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -41,6 +42,8 @@ export async function followRecovery(
       };
       try {
         const first = await look(started);
+        if (first.outcomes === undefined && !isOver(first))
+          terminal.printError(`${OUTCOMES_UNKNOWN} Waiting only until the recovery has ended.`);
         let interval = pollInterval(POLLING);
         for (let seen = first; !isOver(seen);) {
           progress.show(progressText(first, seen));
@@ -59,16 +62,22 @@ export async function followRecovery(
     .finally(progress.clear);
   await printReport(last, api, json, terminal);
   if (!isInterrupted) return exitStatusOf(last);
-  const open = totalOf(last.outcomes ?? []).open.toLocaleString('en');
+  const open = last.outcomes && totalOf(last.outcomes).open.toLocaleString('en');
   terminal.printError(
-    `Stopped waiting: the recovery is ${last.recovery.state}, deliveries still open: ${open}.`,
+    `Stopped waiting: the recovery is ${last.recovery.state}, deliveries still open: ${open ?? 'unknown'}.`,
   );
   return INTERRUPTED;
 }
 
-/** 1 if the recovery was stopped, or a delivery failed again. */
+/** 1 if the recovery was stopped, a delivery failed again or was skipped, or what became of one is not known. */
 export function exitStatusOf({ recovery, outcomes }: RecoveryReport): number {
-  return recovery.state === 'stopped' || totalOf(outcomes ?? []).failed > 0 ? 1 : 0;
+  const isProven =
+    recovery.state !== 'stopped' &&
+    sumOf(recovery.skipped) === 0 &&
+    outcomes !== undefined &&
+    lostText(recovery, outcomes) === undefined &&
+    totalOf(outcomes).failed === 0;
+  return isProven ? 0 : 1;
 }
 
 /** Progress that makes the next look come sooner. */

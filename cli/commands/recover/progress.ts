@@ -4,7 +4,7 @@ import { countsOf, type RecoveryReport } from './recovery-text.ts';
 /** What a look at a recovery showed. `at`: milliseconds since the epoch. */
 export type Look = RecoveryReport & { at: number };
 
-/** Whether nothing that a recovery reopened is open any more, as far as that is known. */
+/** Whether nothing that a recovery reopened is open any more; where that is not known, whether the recovery has ended. */
 export function isOver({ recovery, outcomes }: RecoveryReport): boolean {
   return recovery.state !== 'running' && totalOf(outcomes ?? []).open === 0;
 }

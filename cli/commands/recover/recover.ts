@@ -19,7 +19,8 @@ export function addRecoverCommands(recover: Command, terminal: Terminal): void {
 }
 
 const STATUS_MORE = `
-Exit status: 1 if a delivery failed again or the recovery was stopped, else 0.
+Exit status: 1 if a delivery failed again, was skipped or is not on record, or
+the recovery was stopped, else 0.
 `;
 
 type Options = DeploymentOptions & { wait?: true };

@@ -4,7 +4,9 @@ import { recoveryOutcomesView } from '../../../shared/wire/views/recovery-outcom
 import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { shortId } from '../../api/find-subscription.ts';
+import { lostText, OUTCOMES_UNKNOWN } from '../../api/recovery-progress.ts';
 import { subscriptionLabels, type SubscriptionLabels } from '../../api/subscription-labels.ts';
+import { sumOf } from '../../output/counted.ts';
 import { clockTime } from '../../output/time-text.ts';
 import { printable } from '../../output/printable.ts';
 import { fieldLines, tableLines } from '../../output/table.ts';
@@ -29,7 +31,7 @@ export async function printReport(
   }
   const labels = subscriptionLabels(api, recovery.queue);
   await labels.load((outcomes ?? []).slice(0, MOST_LABELS).map(({ subscriptionId }) => subscriptionId));
-  terminal.print([...recoveryLines(recovery), ...outcomeLines(outcomes, labels)].join('\n'));
+  terminal.print([...recoveryLines(recovery), ...outcomeLines(recovery, outcomes, labels)].join('\n'));
 }
 
 /** Subscriptions whose name or URL is looked up: each may take a request. */
@@ -51,8 +53,7 @@ export function recoveryLines(recovery: RecoveryView): string[] {
 }
 
 export function countsOf({ found, reopened, skipped }: RecoveryView): string {
-  const left = Object.values(skipped).reduce((sum, count) => sum + count, 0);
-  return `${found} found, ${reopened} reopened, ${left} skipped`;
+  return `${found} found, ${reopened} reopened, ${sumOf(skipped)} skipped`;
 }
 
 const right = { align: 'right' } as const;
@@ -67,16 +68,17 @@ const COLUMNS = [
   { head: 'Next attempt' },
 ];
 
-function outcomeLines(outcomes: RecoveryReport['outcomes'], labels: SubscriptionLabels): string[] {
-  if (outcomes === undefined)
-    return ['', 'What became of its deliveries is not known: an earlier version of Posthaste ran it.'];
-  if (outcomes.length === 0) return [];
+function outcomeLines(
+  recovery: RecoveryView,
+  outcomes: RecoveryReport['outcomes'],
+  labels: SubscriptionLabels,
+): string[] {
+  if (outcomes === undefined) return ['', OUTCOMES_UNKNOWN];
+  const rows = outcomes.map((one) => outcomeRow(one, labels));
+  const lost = lostText(recovery, outcomes);
   return [
-    '',
-    ...tableLines(
-      COLUMNS,
-      outcomes.map((one) => outcomeRow(one, labels)),
-    ),
+    ...(rows.length === 0 ? [] : ['', ...tableLines(COLUMNS, rows)]),
+    ...(lost === undefined ? [] : ['', lost]),
   ];
 }
 

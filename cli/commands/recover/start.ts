@@ -29,8 +29,8 @@ continues when this command ends, also after Ctrl-C during --wait. To stop it,
 use posthaste recover stop.
 
 --wait ends with what became of the deliveries, and removes their settled
-undeliverable notices, if you may. Exit status: 1 if one failed again or the
-recovery was stopped, else 0.
+undeliverable notices, if you may. Exit status: 1 if one failed again, was
+skipped or is not on record, or the recovery was stopped, else 0.
 `;
 
 /** `posthaste recover start` */

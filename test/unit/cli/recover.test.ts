@@ -39,7 +39,13 @@ const SUBSCRIPTIONS: StubRoutes = {
   },
 };
 
-type Looked = { state: string; found?: number; outcomes: readonly object[]; known?: boolean };
+type Looked = {
+  state: string;
+  found?: number;
+  skipped?: object;
+  outcomes: readonly object[];
+  known?: boolean;
+};
 
 /** The routes of the recovery `r1`. Each look at it shows the next of `looks`; the last one stays. */
 const looking = (...looks: readonly Looked[]): StubRoutes => {
@@ -48,7 +54,8 @@ const looking = (...looks: readonly Looked[]): StubRoutes => {
   return {
     [`GET ${RECOVERIES}/r1`]: () => {
       shown = looks[Math.min(look++, looks.length - 1)];
-      return json(recovery(shown?.state ?? '', shown?.found ?? 9));
+      const { state = '', found = 9, skipped = {} } = shown ?? {};
+      return json({ ...recovery(state, found), skipped });
     },
     [`GET ${RECOVERIES}/r1/outcomes`]: () => {
       const { outcomes = [], known = true } = shown ?? {};
@@ -122,10 +129,38 @@ describe('posthaste recover', () => {
   it('says that the outcomes of an earlier version are not known, and waits for the recovery alone', async () => {
     const known = { known: false, outcomes: [] };
     const api = await stubApi(looking({ state: 'running', ...known }, { state: 'completed', ...known }));
-    const { status, stdout } = await api.run(wait);
-    expect(status).toBe(0);
+    const { status, stdout, stderr } = await api.run(wait);
+    expect(status).toBe(1);
+    expect(stderr).toContain('ran it. Waiting only until the recovery has ended.');
     expect(stdout).toContain('What became of its deliveries is not known');
     expect(jsonLines((await api.run([...wait, '--json'])).stdout)).toMatchObject([{ outcomes: null }]);
+  });
+
+  it.each([
+    ['delivered', 0, { outcomes: [outcome(9, 0, 0)] }, /^Recovery(?!.*on record)/s],
+    [
+      'skipped',
+      1,
+      { skipped: { body_gone: 1 }, outcomes: [outcome(9, 0, 0)] },
+      /9 found, 9 reopened, 1 skipped/,
+    ],
+    [
+      'off the record',
+      1,
+      { outcomes: [outcome(5, 0, 0)] },
+      /\n4 of the reopened deliveries are no longer on record\.\n$/,
+    ],
+    [
+      'all off the record',
+      1,
+      { outcomes: [] },
+      /\n\n9 of the reopened deliveries are no longer on record\.\n$/,
+    ],
+  ])('proves that every delivery arrived: %s', async (_, expected, looked, text) => {
+    const api = await stubApi({ ...SUBSCRIPTIONS, ...looking({ state: 'completed', ...looked }) });
+    const { status, stdout } = await api.run(wait);
+    expect(status).toBe(expected);
+    expect(stdout).toMatch(text);
   });
 
   it('fails if the awaited recovery was stopped', async () => {

@@ -1,7 +1,13 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import { readOutcomes } from '../../../../cli/api/recoveries.ts';
-import { timeLeft, totalOf, type Look } from '../../../../cli/api/recovery-progress.ts';
+import {
+  lostText,
+  OUTCOMES_UNKNOWN,
+  timeLeft,
+  totalOf,
+  type Look,
+} from '../../../../cli/api/recovery-progress.ts';
 import type { RecoveryOutcomes } from '../../../../shared/domain/recovery/outcomes.ts';
 import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
 import { useConsole } from '../../live/console-context.tsx';
@@ -31,7 +37,7 @@ export function RecoveryResult({
     <Loaded live={result}>
       {(outcomes) =>
         outcomes === null ? (
-          <p>What became of its deliveries is not known: an earlier version of Posthaste ran it.</p>
+          <p>{OUTCOMES_UNKNOWN}</p>
         ) : (
           <Outcomes recovery={recovery} outcomes={outcomes} names={names} />
         )
@@ -41,7 +47,7 @@ export function RecoveryResult({
 }
 
 function Outcomes({
-  recovery: { queue, state },
+  recovery,
   outcomes,
   names,
 }: {
@@ -49,6 +55,7 @@ function Outcomes({
   outcomes: readonly RecoveryOutcomes[];
   names: ReadonlyMap<string, string>;
 }): JSX.Element {
+  const { queue, state } = recovery;
   const last: Look = { at: Date.now(), outcomes };
   const first = useRef(last);
   const { total, delivered, failed, open } = totalOf(outcomes);
@@ -59,6 +66,7 @@ function Outcomes({
     `${open.toLocaleString('en')} open`,
     ...(left === undefined ? [] : [left]),
   ].join(', ');
+  const lost = lostText(recovery, outcomes);
   return (
     <div class="stack">
       <label class="progress">
@@ -73,6 +81,7 @@ function Outcomes({
           keyOf={({ subscriptionId }) => subscriptionId}
         />
       )}
+      {lost === undefined ? null : <p>{lost}</p>}
     </div>
   );
 }
