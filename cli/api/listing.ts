@@ -33,6 +33,18 @@ export const listing = async function* <Item>(
   return marker !== undefined;
 };
 
+/** The items of a listing, and whether it ended at its `most` with more to come. */
+export async function itemsOf<Item>(
+  list: AsyncGenerator<Item, boolean>,
+): Promise<{ items: Item[]; more: boolean }> {
+  const items: Item[] = [];
+  for (;;) {
+    const next = await list.next();
+    if (next.done === true) return { items, more: next.value };
+    items.push(next.value);
+  }
+}
+
 /** The marker in the link to the next page; undefined on the last page. */
 export function markerIn(links: ListedPage<unknown>['links']): string | undefined {
   const next = links.find(({ rel }) => rel === 'next');

@@ -1,14 +1,20 @@
 import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
 import { ApiRefusal } from './api-refusal.ts';
 import type { ApiClient } from './api-request.ts';
+import { itemsOf } from './listing.ts';
 import { showMessage, type ShownMessage } from './messages.ts';
 import { listSubscriptions } from './subscriptions.ts';
 
-/** `message`: absent if the queue has none with this id. */
-export type SearchedQueue = { message?: ShownMessage; subscriptions: SubscriptionView[] };
+/** `message`: absent if the queue has none with this id. `more`: further subscriptions match. */
+export type SearchedQueue = { message?: ShownMessage; subscriptions: SubscriptionView[]; more: boolean };
 
 /** Subscriptions per queue that a search reports. */
 export const MOST_PER_QUEUE = 10;
+
+/** What a search says where it reports fewer than it found. */
+export function cutText(what: 'messages' | 'subscriptions', queue: string): string {
+  return `${MOST_PER_QUEUE} of more ${what} shown in ${queue}.`;
+}
 
 /**
  * Looks in a queue for the message with this id, and for subscriptions whose id begins with the text or whose name or
@@ -20,11 +26,11 @@ export async function searchQueue(
   text: string,
   signal?: AbortSignal,
 ): Promise<SearchedQueue> {
-  const [message, subscriptions] = await Promise.all([
+  const [message, { items: subscriptions, more }] = await Promise.all([
     findMessage(api, queue, text, signal),
     subscriptionsLike(api, queue, text),
   ]);
-  return { ...(message && { message }), subscriptions };
+  return { ...(message && { message }), subscriptions, more };
 }
 
 async function findMessage(
@@ -42,13 +48,16 @@ async function findMessage(
   }
 }
 
-async function subscriptionsLike(api: ApiClient, queue: string, text: string): Promise<SubscriptionView[]> {
-  const found: SubscriptionView[] = [];
+async function subscriptionsLike(
+  api: ApiClient,
+  queue: string,
+  text: string,
+): Promise<{ items: SubscriptionView[]; more: boolean }> {
   try {
-    for await (const view of listSubscriptions(api, queue, MOST_PER_QUEUE, text)) found.push(view);
+    return await itemsOf(listSubscriptions(api, queue, MOST_PER_QUEUE, text));
   } catch (error) {
     // A deleted queue has messages, and no subscriptions.
-    if (!(error instanceof ApiRefusal && error.status === 404)) throw error;
+    if (error instanceof ApiRefusal && error.status === 404) return { items: [], more: false };
+    throw error;
   }
-  return found;
 }

@@ -1,39 +1,73 @@
 import type { ApiClient } from '../../api/api-request.ts';
 import { ApiRefusal } from '../../api/api-refusal.ts';
-import { readHealth } from '../../api/service.ts';
+import { readHealth, type Health } from '../../api/service.ts';
 import { commandText } from '../../command-name.ts';
+import { counted } from '../../output/counted.ts';
 import { printable } from '../../output/printable.ts';
 
 /**
- * Where a message without a record can be. `ingress`, `deadLetters`: messages there; absent if the caller may not read
- * them. `retentionDays`: how long messages stay on record.
+ * Where a message without a record can be. `queues`: how many were searched; `moreQueues`: there are others. `ingress`,
+ * `delayed` (there until a later time), `deadLetters`: messages there; absent if the caller may not read them.
+ * `retentionDays`: how long messages stay on record.
  */
-export type Absence = { queues: number; retentionDays?: number; ingress?: number; deadLetters?: number };
+export type Absence = {
+  queues: number;
+  moreQueues?: true;
+  retentionDays?: number;
+  ingress?: number;
+  delayed?: number;
+  deadLetters?: number;
+};
+
+type Known = Omit<Absence, 'queues' | 'moreQueues'>;
 
 /** Reads how many messages SQS holds that have no record, and how long records are kept. */
-export async function knownOfAbsent(api: ApiClient): Promise<Omit<Absence, 'queues'>> {
+export async function knownOfAbsent(api: ApiClient): Promise<Known> {
   try {
-    const { queues: { ingress, ingressDeadLetters } = {}, retentionDays } = await readHealth(api);
-    return {
-      ...(retentionDays !== undefined && { retentionDays }),
-      ...(ingress !== undefined && { ingress }),
-      ...(ingressDeadLetters !== undefined && { deadLetters: ingressDeadLetters }),
-    };
+    return knownFrom(await readHealth(api));
   } catch (error) {
     if (error instanceof ApiRefusal) return {};
     throw error;
   }
 }
 
+function knownFrom({ queues = {}, delayed = {}, retentionDays }: Health): Known {
+  const { ingress, ingressDeadLetters: deadLetters } = queues;
+  const { ingress: later } = delayed;
+  return {
+    ...(retentionDays !== undefined && { retentionDays }),
+    ...(ingress !== undefined && { ingress }),
+    ...(later !== undefined && { delayed: later }),
+    ...(deadLetters !== undefined && { deadLetters }),
+  };
+}
+
 /** What it can mean that nothing was found. */
-export function absenceText(what: string, { queues, retentionDays, ingress, deadLetters }: Absence): string {
+export function absenceText(
+  what: string,
+  { queues, moreQueues, retentionDays, ingress, delayed = 0, deadLetters }: Absence,
+): string {
+  const later = delayed === 0 ? '' : ` and ${delayed} until a later time`;
   return [
-    `Nothing was found for ${printable(what)} in ${queues} ${queues === 1 ? 'queue' : 'queues'}. A message of this id`,
-    '- was never accepted: it was not sent, or with another id or to another queue,',
-    `- or still waits in the ingress queue, which holds ${countText(ingress)},`,
+    `Nothing was found for ${printable(what)} in ${queuesText({ queues, moreQueues })}. A message of this id`,
+    ...(moreQueues === true ? ['- is in a queue that was not searched,'] : []),
+    `- ${moreQueues === true ? 'or ' : ''}was never accepted: it was not sent, or with another id or to another queue,`,
+    `- or still waits in the ingress queue, which holds ${countText(ingress)}${later},`,
     `- or is among the ingress dead letters, of which there are ${countText(deadLetters)}: ${commandText('deadletters list ingress')}`,
     `- or is older than the retention of ${retentionDays === undefined ? 'the deployment' : `${retentionDays} days`} (retentionDays).`,
   ].join('\n');
+}
+
+/** Which queues were searched. */
+export function queuesText({
+  queues,
+  moreQueues,
+}: {
+  queues: number;
+  moreQueues?: true | undefined;
+}): string {
+  const all = counted(queues, 'queue', 'queues');
+  return moreQueues === true ? `the first ${all}; use --queue for others` : all;
 }
 
 function countText(count: number | undefined): string {

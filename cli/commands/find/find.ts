@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { findApi } from '../../api/api-access.ts';
 import { apiClient } from '../../api/api-client.ts';
 import type { ApiClient } from '../../api/api-request.ts';
+import { itemsOf } from '../../api/listing.ts';
 import { requireQueue } from '../../api/missing-queue.ts';
 import { queueNames } from '../../api/queues.ts';
 import { MOST_PER_QUEUE } from '../../api/search.ts';
@@ -10,7 +11,7 @@ import { onDeployment, type DeploymentOptions } from '../../options/deployment-o
 import { timeText } from '../../options/time.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
-import { absenceText, knownOfAbsent, type Absence } from './absence.ts';
+import { absenceText, knownOfAbsent, queuesText, type Absence } from './absence.ts';
 import { search, type Finding, type Window } from './search.ts';
 
 type Options = DeploymentOptions & { queue?: string };
@@ -31,21 +32,21 @@ export function addFind(command: Command, terminal: Terminal): void {
     .option('--queue <QUEUE>', 'look only in this queue', queueOf)
     .action(async (what: string, options: Options) => {
       const api = apiClient(await findApi(options, terminal.env), terminal.sleep);
-      const queues = options.queue === undefined ? await allQueues(api) : [options.queue];
+      const { items: queues, more } = await queuesToSearch(api, options);
+      const absence: Absence = { queues: queues.length, ...(more && { moreQueues: true }) };
+      if (more) terminal.printError(`Looks only in ${queuesText(absence)}.`);
       const window = windowOf(what);
-      const findings = await search(api, queues, window ?? what);
+      const { findings, cuts } = await search(api, queues, window ?? what);
       const json = options.json === true;
       printFindings(findings, json, terminal);
+      cuts.forEach(terminal.printError);
       if (findings.length > 0) return;
-      if (options.queue !== undefined) await requireQueue(api, options.queue);
       terminal.exitStatus = 1;
-      const absence = { queues: queues.length };
-      if (window === undefined) await printAbsence(api, { what, absence, json }, terminal);
-      else if (json) terminal.printJson({ found: 0, ...absence, ...window });
-      else terminal.print(`No message was accepted from ${window.since} to ${window.until}.`);
+      if (options.queue !== undefined) await requireQueue(api, options.queue);
+      await printAbsence(api, { what, window, absence, json }, terminal);
     });
   onDeployment(command, {
-    json: 'one finding per line: kind, queue, id, text, next; or found 0, queues, retentionDays, ingress, deadLetters',
+    json: 'one finding per line: kind, queue, id, text, next; or found 0, queues, moreQueues, retentionDays, ingress, delayed, deadLetters',
     more: MORE,
     examples: ['find order-55', 'find acme.example --queue orders', 'find 2026-11-22T14:00', 'find 2h'],
   });
@@ -60,21 +61,29 @@ function printFindings(findings: readonly Finding[], json: boolean, terminal: Te
 
 async function printAbsence(
   api: ApiClient,
-  { what, absence, json }: { what: string; absence: Absence; json: boolean },
+  {
+    what,
+    window,
+    absence,
+    json,
+  }: { what: string; window: Window | undefined; absence: Absence; json: boolean },
   terminal: Terminal,
 ): Promise<void> {
-  const known = { ...absence, ...(await knownOfAbsent(api)) };
+  const known = { ...absence, ...(window ?? (await knownOfAbsent(api))) };
   if (json) terminal.printJson({ found: 0, ...known });
-  else terminal.print(absenceText(what, known));
+  else if (window === undefined) terminal.print(absenceText(what, known));
+  else terminal.print(`No message was accepted from ${window.since} to ${window.until}.`);
 }
 
 /** More than this many queues would take minutes: --queue is needed then. */
 const MOST_QUEUES = 1_000;
 
-async function allQueues(api: ApiClient): Promise<string[]> {
-  const names: string[] = [];
-  for await (const name of queueNames(api, MOST_QUEUES)) names.push(name);
-  return names;
+async function queuesToSearch(
+  api: ApiClient,
+  { queue }: Options,
+): Promise<{ items: string[]; more: boolean }> {
+  if (queue !== undefined) return { items: [queue], more: false };
+  return itemsOf(queueNames(api, MOST_QUEUES));
 }
 
 const AROUND_MS = 5 * 60_000;

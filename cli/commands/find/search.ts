@@ -1,7 +1,8 @@
 import type { ApiClient } from '../../api/api-request.ts';
 import { labelOf, shortId } from '../../api/find-subscription.ts';
 import { listMessages, type ListedMessage } from '../../api/messages.ts';
-import { MOST_PER_QUEUE, searchQueue } from '../../api/search.ts';
+import { itemsOf } from '../../api/listing.ts';
+import { cutText, MOST_PER_QUEUE, searchQueue } from '../../api/search.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { commandText, shellWord } from '../../command-name.ts';
 import { clockTime } from '../../output/time-text.ts';
@@ -22,32 +23,41 @@ export type Window = { since: string; until: string };
 /** Queues searched at a time, with up to three requests each. */
 const SIDE_BY_SIDE = 8;
 
+/** `cuts`: a sentence for each queue that has more than was read. */
+export type Searched = { findings: Finding[]; cuts: string[] };
+
 /** Searches queue by queue, several at a time. */
 export async function search(
   api: ApiClient,
   queues: readonly string[],
   what: string | Window,
-): Promise<Finding[]> {
-  const findings: Finding[] = [];
+): Promise<Searched> {
+  const searched: Searched = { findings: [], cuts: [] };
   const inQueue = async (queue: string): Promise<void> => {
-    if (typeof what !== 'string') {
-      findings.push(...(await messagesAt(api, queue, what)));
-      return;
-    }
-    const { message, subscriptions } = await searchQueue(api, queue, what);
-    if (message !== undefined) findings.push(messageFinding(message.view));
-    findings.push(...subscriptions.map((view) => subscriptionFinding(queue, view)));
+    const { findings, cuts } =
+      typeof what === 'string' ? await foundFor(api, queue, what) : await acceptedIn(api, queue, what);
+    searched.findings.push(...findings);
+    searched.cuts.push(...cuts);
   };
   for (let start = 0; start < queues.length; start += SIDE_BY_SIDE)
     await Promise.all(queues.slice(start, start + SIDE_BY_SIDE).map(inQueue));
-  return findings;
+  return searched;
 }
 
-async function messagesAt(api: ApiClient, queue: string, window: Window): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  for await (const message of listMessages(api, queue, { ...window, most: MOST_PER_QUEUE }))
-    findings.push(messageFinding(message));
-  return findings;
+async function foundFor(api: ApiClient, queue: string, text: string): Promise<Searched> {
+  const { message, subscriptions, more } = await searchQueue(api, queue, text);
+  return {
+    findings: [
+      ...(message === undefined ? [] : [messageFinding(message.view)]),
+      ...subscriptions.map((view) => subscriptionFinding(queue, view)),
+    ],
+    cuts: more ? [cutText('subscriptions', queue)] : [],
+  };
+}
+
+async function acceptedIn(api: ApiClient, queue: string, window: Window): Promise<Searched> {
+  const { items, more } = await itemsOf(listMessages(api, queue, { ...window, most: MOST_PER_QUEUE }));
+  return { findings: items.map(messageFinding), cuts: more ? [cutText('messages', queue)] : [] };
 }
 
 function messageFinding({ queue, id, acceptedAt, matched, deliveries }: ListedMessage): Finding {

@@ -11,6 +11,8 @@ export type Found = {
   /** Queues that have a message with exactly this id. */
   messages: readonly string[];
   subscriptions: readonly SubscriptionView[];
+  /** Queues with more matching subscriptions. */
+  cutIn: readonly string[];
   /** The queues to search, in order, and how many are done. */
   searched: readonly string[];
   lookedIn: number;
@@ -31,6 +33,7 @@ const NOTHING: Found = {
   queues: [],
   messages: [],
   subscriptions: [],
+  cutIn: [],
   searched: [],
   lookedIn: 0,
   more: false,
@@ -65,8 +68,10 @@ export async function search(
   await Promise.all(
     searched.map(async (queue) => {
       try {
-        const { message, subscriptions } = await slots(() => searchQueue(api, queue, text, signal), signal);
+        const result = await slots(() => searchQueue(api, queue, text, signal), signal);
+        const { message, subscriptions, more: isCut } = result;
         add({
+          ...(isCut && { cutIn: [...found.cutIn, queue] }),
           ...(message !== undefined && { messages: [...found.messages, queue] }),
           subscriptions: [...found.subscriptions, ...subscriptions],
         });

@@ -68,7 +68,12 @@ describe('posthaste find', () => {
   });
 
   it('says with numbers where a message may be that is not there', async () => {
-    const health = { status: 'ok', checks: {}, queues: { ingress: 12, ingressDeadLetters: 3 }, retentionDays: 30 };
+    const health = {
+      status: 'ok',
+      checks: {},
+      queues: { ingress: 12, ingressDeadLetters: 3 },
+      retentionDays: 30,
+    };
     const api = await stubApi({ ...ROUTES, 'GET /v2/health': () => json(health) });
     const { status, stdout } = await api.run(['find', 'nothing']);
     expect(status).toBe(1);
@@ -80,6 +85,44 @@ describe('posthaste find', () => {
     expect(jsonLines(lines)).toEqual([
       { found: 0, queues: 1, retentionDays: 30, ingress: 12, deadLetters: 3 },
     ]);
+  });
+
+  it('counts the messages that wait in ingress until a later time', async () => {
+    const health = { status: 'ok', checks: {}, queues: { ingress: 12 }, delayed: { ingress: 40 } };
+    const api = await stubApi({ ...ROUTES, 'GET /v2/health': () => json(health) });
+    const { stdout } = await api.run(['find', 'nothing']);
+    expect(stdout).toContain('holds about 12 and 40 until a later time,');
+    expect(jsonLines((await api.run(['find', 'nothing', '--json'])).stdout)).toEqual([
+      { found: 0, queues: 2, ingress: 12, delayed: 40 },
+    ]);
+  });
+
+  it('says that it looks in the first 1,000 queues only', async () => {
+    const names = Array.from({ length: 100 }, (_, index) => ({ name: `queue-${index}` }));
+    const page = () => json({ queues: names, links: [{ rel: 'next', href: '/v2/queues?marker=more' }] });
+    const empty = names.map(({ name }) => [`GET /v2/queues/${name}/subscriptions`, noSubscription] as const);
+    const api = await stubApi({ 'GET /v2/queues': page, ...Object.fromEntries(empty) });
+    const { status, stdout, stderr } = await api.run(['find', 'nothing']);
+    expect(status).toBe(1);
+    expect(stderr).toBe('Looks only in the first 1,000 queues; use --queue for others.\n');
+    expect(stdout).toContain('in the first 1,000 queues; use --queue for others.');
+    expect(stdout).toContain('\n- is in a queue that was not searched,\n- or was never accepted:');
+  });
+
+  it.each([
+    ['subscriptions', 'acme'],
+    ['messages', '2026-01-01T12:00Z'],
+  ])('says where there are more %s than it shows', async (kind, what) => {
+    const of = <Item>(item: Item): Item[] => Array.from({ length: 10 }, () => item);
+    const links = [{ rel: 'next', href: '/v2?marker=more' }];
+    const api = await stubApi({
+      ...ROUTES,
+      'GET /v2/queues/orders/subscriptions': () => json({ subscriptions: of(subscription), links }),
+      'GET /v2/queues/orders/messages': () => json({ messages: of(message('orders', 'm1')), links }),
+    });
+    const { status, stdout, stderr } = await api.run(['find', what, '--queue', 'orders', '--json']);
+    expect({ status, found: jsonLines(stdout).length }).toEqual({ status: 0, found: 10 });
+    expect(stderr).toBe(`10 of more ${kind} shown in orders.\n`);
   });
 
   it('says that the numbers are unknown to a caller who may not read them', async () => {

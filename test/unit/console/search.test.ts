@@ -76,6 +76,15 @@ describe('search', () => {
     expect(asked).toContain('/v2/queues/orders/subscriptions?match=a+b&limit=10');
   });
 
+  it('names the queues with more subscriptions than it shows', async () => {
+    const subscriptions = Array.from({ length: 10 }, () => subscriptionView(aSubscription(), 0));
+    const { api } = apiWith(['orders', 'few'], {
+      '/v2/queues/orders/subscriptions': { subscriptions, links: [{ rel: 'next', href: '/x?marker=1' }] },
+      '/v2/queues/few/subscriptions': { subscriptions },
+    });
+    expect((await found(api, 'a'))?.cutIn).toEqual(['orders']);
+  });
+
   it('counts the queues that it could not look in, and keeps the first reason', async () => {
     const { api } = apiWith(['mine', 'theirs'], { '/v2/queues/theirs/messages/x': 403 });
     const result = await found(api, 'x');

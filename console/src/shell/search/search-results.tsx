@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useMemo, useState } from 'preact/hooks';
+import { cutText } from '../../../../cli/api/search.ts';
 import { search, type Found } from '../../api/search.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { counted } from '../../parts/counted.ts';
@@ -59,7 +60,7 @@ function Groups({
   found: Found;
   time: SoughtTime | undefined;
 }): JSX.Element {
-  const { queues, messages, subscriptions, failed, isDone } = found;
+  const { queues, messages, subscriptions, cutIn, failed, isDone } = found;
   return (
     <>
       <Group title="Message" items={messages}>
@@ -80,6 +81,11 @@ function Groups({
           </a>
         )}
       </Group>
+      {cutIn.slice(0, MAX_SHOWN).map((cut) => (
+        <p key={cut} class="muted">
+          {cutText('subscriptions', cut)}
+        </p>
+      ))}
       <Group title="Queues" items={queues}>
         {(queue) => <a href={hrefTo({ page: 'queue', queue })}>{queue}</a>}
       </Group>
