@@ -48,6 +48,11 @@ const A_LOOK: DeadLetterLook = {
   hiddenUntil: new Date(Date.now() + 300_000).toISOString(),
 };
 
+const LOOKS_AT: Partial<Record<string, DeadLetterLook>> = {
+  ingress: A_LOOK,
+  delivery: { place: A_LOOK.place, deadLetters: [], total: 3, complete: true, hidden: 0 },
+};
+
 /** Each page with its address and a text that appears only when it has loaded. */
 const pagesOf = ({ billing }: BusyConsole): [name: string, hash: string, loaded: string][] => [
   ['overview', '#/', '1 subscription is failing'],
@@ -62,6 +67,7 @@ const pagesOf = ({ billing }: BusyConsole): [name: string, hash: string, loaded:
   ['replay', '#/queues/orders/replay', '1 failed again'],
   ['books', '#/queues/orders/books', 'Balanced:'],
   ['dead letters', '#/dead-letters', 'unknown_queue'],
+  ['filtered dead letters', '#/dead-letters?which=delivery&reason=not_json', 'None matches'],
   ['choice', '#/books', 'stock.eu-1'],
   ['nowhere', '#/no/such/page', 'Page not found'],
 ];
@@ -78,7 +84,9 @@ inBrowser('the pages of the console', () => {
     });
     // Only a deployment has the SQS queues.
     await page.route(/\/api-local\/dead-letters/, (route) =>
-      route.fulfill({ json: route.request().url().includes('/ingress') ? A_LOOK : COUNTS }),
+      route.fulfill({
+        json: LOOKS_AT[new URL(route.request().url()).pathname.split('/')[3] ?? ''] ?? COUNTS,
+      }),
     );
     await page.goto(there().url);
     for (const [name, hash, loaded] of pagesOf(there())) {

@@ -77,7 +77,7 @@ export function DeadLettersPage({ query }: { query: Query }): JSX.Element {
             <>
               <p class="muted">In {found.place}.</p>
               {found.deadLetters.length === 0 ? (
-                <Empty title={found.hidden > 0 ? 'No dead letter is visible' : 'No dead letters'}>
+                <Empty title={emptyTitle(found, [queue, subscription, reason])}>
                   <Unseen look={found} />
                 </Empty>
               ) : (
@@ -93,6 +93,11 @@ export function DeadLettersPage({ query }: { query: Query }): JSX.Element {
       </div>
     </>
   );
+}
+
+function emptyTitle({ hidden }: DeadLetterLook, filter: readonly (string | undefined)[]): string {
+  if (hidden > 0) return 'No dead letter is visible';
+  return filter.some((text) => text !== undefined) ? 'None matches' : 'No dead letters';
 }
 
 function countText({ queues }: DeadLetterCounts, which: RedrivenQueue): string {
