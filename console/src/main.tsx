@@ -1,5 +1,6 @@
 import './zod-without-eval.ts';
 import { render } from 'preact';
+import { isAccepted } from './api/page-client.ts';
 import { App } from './app.tsx';
 import { applyTheme, chosenTheme } from './parts/theme.ts';
 import { takeSessionToken } from './session-token.ts';
@@ -12,5 +13,5 @@ addEventListener('hashchange', () => {
 });
 const root = document.getElementById('root');
 const channel = new BroadcastChannel('posthaste-token');
-const token = await takeSessionToken({ location, history, storage: sessionStorage, channel });
+const token = await takeSessionToken({ location, history, storage: sessionStorage, channel, isAccepted });
 if (root !== null) render(<App token={token} />, root);

@@ -19,18 +19,26 @@ type Tab = {
   storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
   /** Joins the tabs of this origin (scheme, address and port) in this browser profile, and no others. */
   channel: BroadcastChannel;
+  /** Whether the command that serves the page takes the token: other tabs may be of an earlier run. */
+  isAccepted: (token: string) => Promise<boolean>;
 };
 
 /**
  * The token behind the `#` of the printed link, a part that browsers send to no server; else the token of this tab from
- * before a reload; else the token of another open tab of the console. It is kept in the session storage of this tab, so
+ * before a reload; else the one of another open tab of the console that is accepted. It is kept in the session storage of this tab, so
  * that a copied address does not contain it.
  */
-export async function takeSessionToken({ location, history, storage, channel }: Tab): Promise<SessionToken> {
+export async function takeSessionToken({
+  location,
+  history,
+  storage,
+  channel,
+  isAccepted,
+}: Tab): Promise<SessionToken> {
   const printed = new URLSearchParams(location.hash.replace(/^#/, '')).get('token');
   if (printed !== null) history.replaceState(null, '', `${location.pathname}#/`);
   const token: SessionToken = {
-    value: printed ?? storage.getItem(TOKEN_KEY) ?? (await askOtherTabs(channel)),
+    value: printed ?? storage.getItem(TOKEN_KEY) ?? (await askOtherTabs(channel, isAccepted)),
     forget: () => {
       token.value = undefined;
       storage.removeItem(TOKEN_KEY);
@@ -43,12 +51,23 @@ export async function takeSessionToken({ location, history, storage, channel }: 
   return token;
 }
 
-/** Undefined if no tab answers in time. */
-async function askOtherTabs(channel: BroadcastChannel): Promise<string | undefined> {
+/** Undefined if no tab answers in time with a token that is accepted. */
+async function askOtherTabs(
+  channel: BroadcastChannel,
+  isAccepted: Tab['isAccepted'],
+): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
-  const timer = setTimeout(resolve, MAX_WAIT_MS, undefined);
+  const offered = new Map<string, Promise<void>>();
+  const offer = async (token: string): Promise<void> => {
+    if (await isAccepted(token)) resolve(token);
+  };
+  const timer = setTimeout(() => {
+    void Promise.all(offered.values()).then(() => {
+      resolve(undefined);
+    });
+  }, MAX_WAIT_MS);
   channel.onmessage = ({ data }: MessageEvent<unknown>) => {
-    if (isAnswer(data)) resolve(data.token);
+    if (isAnswer(data) && !offered.has(data.token)) offered.set(data.token, offer(data.token));
   };
   channel.postMessage(QUESTION);
   const answer = await promise;

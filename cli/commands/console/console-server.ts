@@ -42,6 +42,7 @@ export async function startConsole({ page, target, port: wanted }: ConsoleOption
     response.setHeader('cache-control', 'no-store');
     const refusal = pageRefusalOf(exchange, port, token);
     if (refusal !== undefined) refuse(response, refusal);
+    else if (url === INFO && request.method === 'HEAD') response.writeHead(200).end();
     else if (url === INFO) await sendInfo(response, target);
     else await relay(await answerOf(exchange, target, deadLetters), response);
   }, wanted);

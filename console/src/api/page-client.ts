@@ -44,6 +44,16 @@ export function pageClient(token: SessionToken): PageClient {
   };
 }
 
+/** Whether the command that serves this page takes the token. */
+export async function isAccepted(token: string): Promise<boolean> {
+  const headers = { authorization: `Bearer ${token}` };
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  return fetch('/api-local/info', { method: 'HEAD', headers, cache: 'no-store', signal }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
 async function once(prefix: string, request: ApiRequest, token: SessionToken): Promise<ApiAnswer> {
   const { method, path, query = {} } = request;
   const answer = await answerTo(prefix + path + searchOf(query), fetchOf(request, token.value));

@@ -64,6 +64,14 @@ describe('the console info for the page', () => {
     });
   });
 
+  it('tells a page whether its token is valid, without a request to the API', async () => {
+    const before = api.requests.length;
+    const asked = { method: 'HEAD', path: '/api-local/info' };
+    expect((await asPage(served, asked)).status).toBe(200);
+    expect((await asPage(served, { ...asked, headers: { authorization: 'Bearer old' } })).status).toBe(401);
+    expect(api.requests).toHaveLength(before);
+  });
+
   it('is served only with the token and to the right host name', async () => {
     const { port } = served;
     expect((await requestLoopback(port, { path: '/api-local/info' })).status).toBe(401);

@@ -8,7 +8,11 @@ afterEach(() => {
 });
 
 /** A browser tab on the given address; `stored` is its session storage. */
-const tab = (hash: string, stored: Record<string, string> = {}) => {
+const tab = (
+  hash: string,
+  stored: Record<string, string> = {},
+  isAccepted = (_token: string) => Promise.resolve(true),
+) => {
   const storage = {
     getItem: (key: string) => stored[key] ?? null,
     setItem: (key: string, value: string) => {
@@ -25,7 +29,7 @@ const tab = (hash: string, stored: Record<string, string> = {}) => {
   };
   const channel = new BroadcastChannel('tabs-of-a-test');
   channels.push(channel);
-  return { channel, location: { hash, pathname: '/' }, history, storage, addresses, stored };
+  return { channel, isAccepted, location: { hash, pathname: '/' }, history, storage, addresses, stored };
 };
 
 describe('takeSessionToken', () => {
@@ -46,6 +50,20 @@ describe('takeSessionToken', () => {
     expect(pasted.addresses).toEqual([]);
     open.forget();
     expect((await takeSessionToken(tab('#/'))).value).toBe('of-this-run');
+  });
+
+  it('takes the token that the console accepts, if a hidden tab of an earlier run answers first', async () => {
+    for (let tabs = 0; tabs < 2; tabs += 1)
+      await takeSessionToken(tab('#/', { 'posthaste-token': 'of-an-earlier-run' }));
+    const offered: string[] = [];
+    const isAccepted = (token: string) => {
+      offered.push(token);
+      return Promise.resolve(token === 'of-this-run');
+    };
+    expect((await takeSessionToken(tab('#/', {}, isAccepted))).value).toBeUndefined();
+    expect(offered).toEqual(['of-an-earlier-run']);
+    await takeSessionToken(tab('#token=of-this-run'));
+    expect((await takeSessionToken(tab('#/', {}, isAccepted))).value).toBe('of-this-run');
   });
 
   it('does not hand on, nor keep, a token that was refused', async () => {
