@@ -15,7 +15,7 @@ import type { DeadLetterAccess } from './dead-letter-access.ts';
 import { type DeadLetterFilter, matcherOf } from './filter.ts';
 import { type DeadLetterRequest, processDeadLetters } from './process-dead-letters.ts';
 import type { RunResult } from './run-result.ts';
-import { retryUndeliverable, settledOnly } from './undeliverable.ts';
+import { type Recovered, retryUndeliverable, settledOnly } from './undeliverable.ts';
 
 /** `dryRun`: only says what a run would do. */
 export type ChangeRequest = Pick<
@@ -23,8 +23,8 @@ export type ChangeRequest = Pick<
   'startedAt' | 'since' | 'limit' | 'signal' | 'onProgress'
 > & { filter?: DeadLetterFilter; dryRun?: boolean };
 
-/** `settled`: only notices that need nothing more. */
-export type DeleteRequest = ChangeRequest & { settled?: boolean };
+/** `settled`: only notices that need nothing more. `recovered`: of these, only those of the given deliveries. */
+export type DeleteRequest = ChangeRequest & { settled?: boolean; recovered?: Recovered };
 
 /** How to read a dead letter that goes back to a queue. */
 export const READERS = {
@@ -79,7 +79,7 @@ function accepted(messages: readonly unknown[]): Promise<RedriveOutcome[]> {
 export async function deleteDeadLetters(
   access: DeadLetterAccess,
   which: RedrivenQueue,
-  { filter = {}, dryRun = false, settled = false, ...request }: DeleteRequest,
+  { filter = {}, dryRun = false, settled = false, recovered, ...request }: DeleteRequest,
 ): Promise<RunResult & { ids: string[] }> {
   const ids: string[] = [];
   const api = settled ? await access.api() : undefined;
@@ -89,7 +89,9 @@ export async function deleteDeadLetters(
     keep: dryRun,
     read: (deadLetter) => ({ kind: 'redrive', message: deadLetter, identity: deadLetter.id }),
     handle: async (deadLetters) => {
-      const outcomes = await (api === undefined ? accepted(deadLetters) : settledOnly(api, deadLetters));
+      const outcomes = await (api === undefined
+        ? accepted(deadLetters)
+        : settledOnly(api, deadLetters, recovered));
       ids.push(...deadLetters.flatMap(({ id }, index) => (outcomes[index]?.kind === 'redriven' ? [id] : [])));
       return outcomes;
     },

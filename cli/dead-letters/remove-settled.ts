@@ -10,25 +10,21 @@ import type { Terminal } from '../terminal.ts';
 
 const MOST_MS = 40_000;
 
+type Selection = Pick<RecoveryView, 'queue' | 'subscription' | 'status' | 'since' | 'until'>;
+
 /**
- * Removes the undeliverable notices that a recovery has settled: those of its queue and subscription that need nothing
- * more. Best effort: prints one line on stderr if it removed some, or could not. Returns the given exit status.
+ * Removes the undeliverable notices that a recovery has settled: those of the deliveries of its selection that need
+ * nothing more. Best effort: prints one line on stderr if it removed some, or could not. Returns the given exit status.
  */
 export async function removeSettledNotices(
   exitStatus: number,
-  { queue, subscription }: Pick<RecoveryView, 'queue' | 'subscription'>,
+  selection: Selection,
   choice: DeploymentChoice,
   terminal: Terminal,
 ): Promise<number> {
   if (exitStatus === INTERRUPTED || !queuesBelongTo(choice, terminal.env)) return exitStatus;
   try {
-    const removed = await terminal.untilInterrupted((signal) =>
-      removeNow({ queue, subscription }, choice, terminal, signal),
-    );
-    if (removed > 0)
-      terminal.printError(
-        `Removed ${counted(removed, 'settled notice', 'settled notices')} from the undeliverable queue.`,
-      );
+    await terminal.untilInterrupted((signal) => removeNow(selection, choice, terminal, signal));
   } catch (error) {
     terminal.printError(
       `Settled notices stay in the undeliverable queue (${printable(failureText(error))}). ` +
@@ -39,20 +35,24 @@ export async function removeSettledNotices(
 }
 
 async function removeNow(
-  { queue, subscription }: { queue: string; subscription: string | undefined },
+  { queue, subscription, ...recovered }: Selection,
   choice: DeploymentChoice,
   terminal: Terminal,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<void> {
   // Loaded only here: the SDK would slow down a recovery without --wait.
   const { openDeadLetters } = await import('./dead-letter-access.ts');
   const { deleteDeadLetters } = await import('./change.ts');
-  const { handled } = await deleteDeadLetters(await openDeadLetters(choice, terminal), 'undeliverable', {
+  const access = await openDeadLetters(choice, terminal);
+  const { handled } = await deleteDeadLetters(access, 'undeliverable', {
     filter: { queue, ...(subscription !== undefined && { subscription }) },
     settled: true,
+    recovered,
     startedAt: Infinity,
     signal: AbortSignal.any([signal, AbortSignal.timeout(MOST_MS)]),
     onProgress: () => undefined,
   });
-  return handled;
+  if (handled === 0) return;
+  const notices = counted(handled, 'settled notice', 'settled notices');
+  terminal.printError(`Removed ${notices} from the undeliverable queue of ${printable(access.place)}.`);
 }

@@ -4,9 +4,11 @@ import { isOpen } from '../../shared/domain/delivery/delivery.ts';
 import type { NoticeState } from '../../shared/domain/vocabulary.ts';
 import { type EndedDelivery, readUndeliverableNotice } from '../../shared/wire/jobs/dead-letter.ts';
 import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
+import type { RecoveryView } from '../../shared/wire/views/recovery.ts';
 import type { ApiClient } from '../api/api-request.ts';
 import { ApiRefusal } from '../api/api-refusal.ts';
 import { retryDelivery, showDelivery } from '../api/deliveries.ts';
+import { showMessage } from '../api/messages.ts';
 
 const SIDE_BY_SIDE = 8;
 
@@ -89,12 +91,41 @@ export function isSettled(state: NoticeState): boolean {
   return state === 'delivered' || state === 'cancelled' || state === 'ended_again';
 }
 
-/** Counts settled notices as handled, and refuses the others, so that they stay. */
-export async function settledOnly(api: ApiClient, notices: readonly DeadLetter[]): Promise<RedriveOutcome[]> {
-  const states = await statesSince(api, notices);
-  return states.map((state) =>
-    state !== undefined && isSettled(state)
+/** Which deliveries a recovery could reopen. */
+export type Recovered = Pick<RecoveryView, 'since' | 'until' | 'status'>;
+
+/**
+ * Counts settled notices as handled, and refuses the others, so that they stay. `recovered`: also those of other
+ * deliveries.
+ */
+export function settledOnly(
+  api: ApiClient,
+  notices: readonly DeadLetter[],
+  recovered?: Recovered,
+): Promise<RedriveOutcome[]> {
+  return inParallel(notices, SIDE_BY_SIDE, async (notice): Promise<RedriveOutcome> => {
+    const reading = readUndeliverableNotice(notice);
+    if (reading.kind === 'skip') return { kind: 'refused', reason: 'not a notice' };
+    const state = await stateSince(api, reading.message);
+    if (!isSettled(state)) return { kind: 'refused', reason: state };
+    return recovered === undefined || (await isAmong(recovered, api, reading.message))
       ? { kind: 'redriven' }
-      : { kind: 'refused', reason: state ?? 'not a notice' },
-  );
+      : { kind: 'refused', reason: 'not recovered' };
+  });
+}
+
+async function isAmong(
+  { since, until, status }: Recovered,
+  api: ApiClient,
+  ended: EndedDelivery,
+): Promise<boolean> {
+  if (status !== undefined && ended.status !== status) return false;
+  try {
+    const { view } = await showMessage(api, ended.queue, ended.messageId);
+    const acceptedAt = Date.parse(view.acceptedAt);
+    return acceptedAt >= Date.parse(since) && acceptedAt < Date.parse(until);
+  } catch (error) {
+    if (error instanceof ApiRefusal && error.code === 'not_found') return false;
+    throw error;
+  }
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { openApi, openApiToWrite } from '../../api/api-client.ts';
 import { readOutcomes, showRecovery, stopRecovery } from '../../api/recoveries.ts';
-import { removeSettledNotices } from '../../dead-letters/remove-settled.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
@@ -38,8 +37,7 @@ function addRecoverStatus(recover: Command, terminal: Terminal): void {
       const recovery = await showRecovery(api, queue, id);
       const json = options.json === true;
       if (options.wait === true) {
-        const status = await followRecovery(api, recovery, json, terminal);
-        terminal.exitStatus = await removeSettledNotices(status, recovery, options, terminal);
+        terminal.exitStatus = await followRecovery(api, recovery, json, terminal);
         return;
       }
       const report = { recovery, outcomes: await readOutcomes(api, recovery) };

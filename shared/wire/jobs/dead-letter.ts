@@ -82,12 +82,14 @@ export type EndedDelivery = {
   messageId: string;
   subscriptionId: string;
   attemptCount: number;
+  /** The status in which it ended. */
+  status?: string;
 };
 
 /** Only the fields that identify the delivery, so that notices of older releases stay readable. */
 const endedSchema = undeliverableNoticeSchema
   .pick({ queue: true, messageId: true, subscriptionId: true })
-  .extend({ attempts: z.array(z.unknown()) });
+  .extend({ attempts: z.array(z.unknown()), status: z.string().optional().catch(undefined) });
 
 /** Reads a notice of the undeliverable queue. All notices of one delivery have the same identity. */
 export function readUndeliverableNotice({ body }: DeadLetter): DeadLetterReading<EndedDelivery> {
@@ -95,10 +97,10 @@ export function readUndeliverableNotice({ body }: DeadLetter): DeadLetterReading
   if (json === undefined) return { kind: 'skip', reason: 'not_json' };
   const parsed = endedSchema.safeParse(json.value);
   if (!parsed.success) return { kind: 'skip', reason: `invalid_field:${firstField(parsed.error)}` };
-  const { attempts, ...key } = parsed.data;
+  const { attempts, status, ...key } = parsed.data;
   return {
     kind: 'redrive',
-    message: { ...key, attemptCount: attempts.length },
+    message: { ...key, attemptCount: attempts.length, ...(status !== undefined && { status }) },
     identity: JSON.stringify([key.queue, key.messageId, key.subscriptionId]),
   };
 }

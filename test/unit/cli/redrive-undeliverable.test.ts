@@ -1,79 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import type { StubAnswer } from '../../support/aws-stub.ts';
-import { removeSettledNotices } from '../../../cli/dead-letters/remove-settled.ts';
-import { terminalIn } from '../../../cli/terminal.ts';
-import { captured, jsonLines, posthaste, withSdkVariables } from './run-command.ts';
+import { jsonLines } from './run-command.ts';
 import { json, refusal } from './stub-api.ts';
-import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';
+import { closeDeployments, deployed, notice, type Standing } from './undeliverable-deployment.ts';
 
-const stubs: StubbedDeployment[] = [];
-afterAll(async () => {
-  await Promise.all(stubs.map((stub) => stub.close()));
-});
-
-const attempt = (number: number) => ({
-  number,
-  round: 1,
-  phase: 'initial',
-  startedAt: '2026-01-01T00:00:00.000Z',
-  durationMs: 5,
-  outcome: 'failed',
-  statusCode: 503,
-});
-const policy = {
-  retries_with_no_delay: 1,
-  minimum_delay_retries: 0,
-  minimum_delay: 5,
-  maximum_delay: 30,
-  maximum_delay_retries: 0,
-  retry_backoff_function: 'linear',
-  ignore_subscription_override: false,
-  backoff_retries: 0,
-  backoff_exponent: 2,
-  jitter: 'none',
-  retry_on_status: [],
-};
-const delivery = (messageId: string, status: string, attempts: number) => ({
-  queue: 'orders',
-  messageId,
-  subscriptionId: 's1',
-  status,
-  attempts: Array.from({ length: attempts }, (_, index) => attempt(index + 1)),
-  policy,
-});
-const notice = (messageId: string, attempts = 2) =>
-  JSON.stringify({ ...delivery(messageId, 'exhausted', attempts), lastStatus: 503, data: { big: 1 } });
-
-type Standing = { status: string; attempts: number; retry?: StubAnswer };
-
-/**
- * A deployment whose undeliverable queue holds a notice of each delivery, with the current states of the deliveries.
- */
-const deployed = async (
-  standings: Record<string, Standing>,
-  bodies = Object.keys(standings).map((id) => notice(id)),
-) => {
-  const retried: string[] = [];
-  const stub = await stubbedDeployment({
-    bodies,
-    sentAt: Date.now() - 60_000,
-    onApi: (request) => {
-      const [, method, id = '', retry] =
-        /^(\w+) \/v2\/queues\/orders\/messages\/(\w+)\/deliveries\/s1(\/retry)?$/.exec(request) ?? [];
-      const standing = standings[id];
-      if (standing === undefined) return refusal(404, 'not_found', 'there is no such delivery');
-      const view = delivery(id, standing.status, standing.attempts);
-      if (method === 'GET') return json({ ...view, policySource: 'delivery', planned: [] });
-      if (retry !== undefined) retried.push(id);
-      return standing.retry ?? json({ ...view, status: 'retrying' }, 202);
-    },
-  });
-  stubs.push(stub);
-  const posthasteThere = (...args: string[]) =>
-    posthaste([...args, '--deployment', 'Posthaste'], { env: stub.environment });
-  const run = (...args: string[]) => posthasteThere('redrive', 'undeliverable', ...args);
-  return { ...stub, retried, run, posthaste: posthasteThere };
-};
+afterAll(closeDeployments);
 
 const summary = (counts: { redriven: number; settled: number; skipped: number; left: number }) =>
   `${JSON.stringify({ queue: 'undeliverable', ...counts, hidden: 0 })}\n`;
@@ -202,47 +132,5 @@ describe('undeliverable notices', () => {
     expect(stdout).toContain('3 deleted, 2 skipped (exhausted 1, open 1), 0 left');
     expect([...deadLetters.values()]).toEqual([notice('m4'), notice('m5')]);
     expect(held.size).toBe(0);
-  });
-});
-
-describe('a recovery that was awaited', () => {
-  const captureErrors = (environment: NodeJS.ProcessEnv) => {
-    const host = captured(environment);
-    return { terminal: terminalIn(host), said: () => String(host.stderr.read() ?? '') };
-  };
-  const choice = { deployment: 'Posthaste' };
-
-  it('removes the settled notices of its queue', async () => {
-    const { environment, deadLetters } = await deployed(STANDINGS);
-    const { terminal, said } = captureErrors(environment);
-    const run = (queue: string) =>
-      withSdkVariables(environment, () => removeSettledNotices(0, { queue }, choice, terminal));
-    await run('others');
-    expect(deadLetters.size).toBe(5);
-    await run('orders');
-    expect(deadLetters.size).toBe(2);
-    expect(said()).toBe('Removed 3 settled notices from the undeliverable queue.\n');
-  });
-
-  it('removes nothing where only the address of the API is given: the queues found may not belong to it', async () => {
-    const { environment, deadLetters } = await deployed(STANDINGS);
-    const { terminal, said } = captureErrors({
-      ...environment,
-      POSTHASTE_API_URL: 'https://api.example.com',
-    });
-    const run = () => removeSettledNotices(0, { queue: 'orders' }, {}, terminal);
-    expect(await withSdkVariables(environment, run)).toBe(0);
-    expect({ left: deadLetters.size, said: said() }).toEqual({ left: 5, said: '' });
-  });
-
-  it('says how to remove them if it cannot', async () => {
-    const { environment } = await deployed(STANDINGS);
-    const { terminal, said } = captureErrors(environment);
-    await withSdkVariables(environment, () =>
-      removeSettledNotices(1, { queue: 'orders' }, { deployment: 'Nowhere' }, terminal),
-    );
-    expect(said()).toMatch(
-      /^Settled notices stay in the undeliverable queue \(There is no stack Nowhere.*deadletters delete undeliverable --settled\n$/,
-    );
   });
 });

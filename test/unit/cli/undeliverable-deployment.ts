@@ -1,0 +1,115 @@
+import type { StubAnswer } from '../../support/aws-stub.ts';
+import { posthaste } from './run-command.ts';
+import { json, refusal } from './stub-api.ts';
+import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';
+
+const stubs: StubbedDeployment[] = [];
+/** For `afterAll`. */
+export const closeDeployments = async (): Promise<void> => {
+  await Promise.all(stubs.splice(0).map((stub) => stub.close()));
+};
+
+const attempt = (number: number) => ({
+  number,
+  round: 1,
+  phase: 'initial',
+  startedAt: '2026-01-01T00:00:00.000Z',
+  durationMs: 5,
+  outcome: 'failed',
+  statusCode: 503,
+});
+const policy = {
+  retries_with_no_delay: 1,
+  minimum_delay_retries: 0,
+  minimum_delay: 5,
+  maximum_delay: 30,
+  maximum_delay_retries: 0,
+  retry_backoff_function: 'linear',
+  ignore_subscription_override: false,
+  backoff_retries: 0,
+  backoff_exponent: 2,
+  jitter: 'none',
+  retry_on_status: [],
+};
+const delivery = (messageId: string, status: string, attempts: number) => ({
+  queue: 'orders',
+  messageId,
+  subscriptionId: 's1',
+  status,
+  attempts: Array.from({ length: attempts }, (_, index) => attempt(index + 1)),
+  policy,
+});
+export const notice = (messageId: string, attempts = 2): string =>
+  JSON.stringify({ ...delivery(messageId, 'exhausted', attempts), lastStatus: 503, data: { big: 1 } });
+
+export type Standing = { status: string; attempts: number; retry?: StubAnswer; acceptedAt?: string };
+
+const MESSAGE = {
+  queue: 'orders',
+  duplicates: 0,
+  matched: 1,
+  filtered: 0,
+  deliveries: { pending: 0, retrying: 0, delivered: 1, rejected: 0, exhausted: 0, cancelled: 0 },
+  bodyKept: false,
+};
+
+export const RECOVERY = {
+  id: 'r1',
+  queue: 'orders',
+  since: '2026-01-01T00:00:00.000Z',
+  until: '2026-01-02T00:00:00.000Z',
+  state: 'completed',
+  found: 1,
+  reopened: 1,
+  skipped: {},
+  createdAt: '2026-01-02T00:00:00.000Z',
+  updatedAt: '2026-01-02T00:00:00.000Z',
+};
+const OUTCOMES = {
+  known: true,
+  subscriptions: [{ subscriptionId: 's1', total: 1, delivered: 1, failed: 0, open: 0 }],
+  links: [],
+};
+const RECOVERY_ROUTES: Partial<Record<string, object>> = {
+  'POST /v2/queues/orders/recoveries': RECOVERY,
+  'GET /v2/queues/orders/recoveries/r1': RECOVERY,
+  'GET /v2/queues/orders/recoveries/r1/outcomes': OUTCOMES,
+};
+
+/** A recovery or a message. */
+const otherOf = (request: string, standings: Record<string, Standing>): object | undefined => {
+  const [, id = ''] = /^GET \/v2\/queues\/orders\/messages\/(\w+)$/.exec(request) ?? [];
+  const acceptedAt = standings[id]?.acceptedAt;
+  return acceptedAt === undefined ? RECOVERY_ROUTES[request] : { ...MESSAGE, id, acceptedAt };
+};
+
+/**
+ * A deployment whose undeliverable queue holds a notice of each delivery, with the current states of the deliveries.
+ */
+export const deployed = async (
+  standings: Record<string, Standing>,
+  bodies = Object.keys(standings).map((id) => notice(id)),
+) => {
+  const retried: string[] = [];
+  const stub = await stubbedDeployment({
+    bodies,
+    sentAt: Date.now() - 60_000,
+    onApi: (request) => {
+      const other = otherOf(request, standings);
+      if (other !== undefined) return json(other);
+      const [, method, id = '', retry] =
+        /^(\w+) \/v2\/queues\/orders\/messages\/(\w+)\/deliveries\/s1(\/retry)?$/.exec(request) ?? [];
+      const standing = standings[id];
+      if (standing === undefined) return refusal(404, 'not_found', 'there is no such delivery');
+      const view = delivery(id, standing.status, standing.attempts);
+      if (method === 'GET') return json({ ...view, policySource: 'delivery', planned: [] });
+      if (retry !== undefined) retried.push(id);
+      return standing.retry ?? json({ ...view, status: 'retrying' }, 202);
+    },
+  });
+  stubs.push(stub);
+  const posthasteThere = (...args: string[]) =>
+    posthaste([...args, '--deployment', 'Posthaste'], { env: stub.environment });
+  const run = (...args: string[]) => posthasteThere('redrive', 'undeliverable', ...args);
+  return { ...stub, retried, run, posthaste: posthasteThere };
+};
