@@ -185,10 +185,7 @@ async function resendLastPart(
   const current = added.kind === 'added' ? added.record : added.current;
   if (current === undefined) return undefined;
   throwIfOutOfTime(context, current);
-  const following = await readLastPart(context, current, sent);
-  const { matching } = following.match;
-  ports.journal.note({ fact: 'page_sent', message: record.key, matched: matching.length, filtered: 0 });
-  return resendLastPart(context, current, sent, following);
+  return resendLastPart(context, current, sent, await readLastPart(context, current, sent));
 }
 
 function lastPartOf(record: MessageRecord): Part {

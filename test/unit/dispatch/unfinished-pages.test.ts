@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { endOfBuckets } from '../../../shared/domain/delivery/fan-out.ts';
+import { noCounters } from '../../../shared/domain/message/statistics.ts';
 import { UnfinishedError } from '../../../shared/domain/receives.ts';
+import { countFact } from '../../../shared/steps/counting-journal.ts';
 import { allNamed, aPagedWorld, crashAt, ids, placesIn, PUBLISHED } from './paged-world.ts';
 
 describe('a message to several pages whose dispatch crashed', () => {
@@ -76,6 +78,17 @@ describe('a message that takes longer than one invocation', () => {
     expect(placesIn(world.sent)).toEqual(before);
     expect(await world.record()).toMatchObject({ matched: 95, buckets: 1 });
     expect(endOfBuckets(await world.record())).toBe(1);
+  });
+
+  it('counts each subscription once although its last page has grown', async () => {
+    const world = await aPagedWorld(35);
+    world.settings.pageSize = 1_000;
+    await world.dispatch(PUBLISHED);
+    world.settings.pageSize = 10;
+    await world.dispatch(PUBLISHED);
+    const counters = noCounters();
+    for (const fact of world.journal.facts) countFact(fact, () => counters);
+    expect(counters.counts).toMatchObject({ messages: 1, matched: 35 });
   });
 });
 
