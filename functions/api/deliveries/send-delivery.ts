@@ -2,6 +2,7 @@ import { withRetriedWrites } from '../../../shared/domain/contention.ts';
 import { isOpen, type Delivery, type DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { deliveryKeyIn, partWith } from '../../../shared/domain/delivery/fan-out.ts';
 import { deliveryByHand } from '../../../shared/domain/delivery/interventions.ts';
+import { isOfLife } from '../../../shared/domain/message/life.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
 import { absenceOf, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
@@ -70,7 +71,9 @@ async function firstRefusal(
   const { subscriptions, clock } = context.ports;
   // It has the link of another subscription, which must not see it.
   if (isConfirmationId(messageId)) return 'no_such_delivery';
-  const { subscription } = await subscriptions.find(queue, subscriptionId, 'fresh');
+  const { queue: found, subscription } = await subscriptions.find(queue, subscriptionId, 'fresh');
+  // The queue was deleted and created again: its subscribers must not see messages of the earlier one.
+  if (found !== undefined && !isOfLife(record, found.createdAt)) return 'no_such_message';
   if (subscription === undefined || absenceOf(subscription, clock.now()) !== undefined)
     return 'subscription_absent';
   return (await mayStillBeSent(context, record, subscription)) ? 'unfinished' : undefined;

@@ -32,6 +32,11 @@ export function isFromEarlierLife(
   );
 }
 
+/** Whether a recorded message belongs to this life of its queue. */
+export function isOfLife({ acceptedAt, life = acceptedAt }: RecordedMessage, createdAt: number): boolean {
+  return life >= createdAt;
+}
+
 /** The record that replaces one of an earlier life; its deliveries use unused buckets. */
 export function replacementFor<Record extends RecordedMessage>(
   earlier: RecordedMessage,

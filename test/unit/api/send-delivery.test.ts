@@ -3,7 +3,8 @@ import { sendDelivery } from '../../../functions/api/deliveries/send-delivery.ts
 import { booksOfMessage, isBalanced } from '../../../shared/domain/message/books.ts';
 import { confirmationIdOf } from '../../../shared/domain/subscription/confirmation.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import { aMessage } from '../../support/builders.ts';
+import type { MessageRecord } from '../../../shared/ports/messages.ts';
+import { aMessage, aQueue } from '../../support/builders.ts';
 import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
@@ -142,6 +143,22 @@ describe('sending a message by hand is refused', () => {
     await refusedAs('no_such_message');
   });
 
+  it.each<[string, (record: MessageRecord) => MessageRecord]>([
+    ['', (record) => record],
+    [', recorded by version 0.1.0', ({ life: _, ...record }) => record],
+  ])('for a message of a queue that was deleted and created again%s', async (_what, stored) => {
+    await delivered();
+    const record = await world.messageRecords.find(MESSAGE);
+    if (record === undefined) throw new Error('The message is not on record');
+    const key = { ...MESSAGE, messageId: 'stored' };
+    await world.messageRecords.accept(stored({ ...record, key }), world.clock.now());
+    await world.clock.run(world.clock.now() + DAY);
+    await world.subscriptions.deleteQueue('orders', world.clock.now());
+    await world.subscriptions.putQueue(aQueue({ createdAt: world.clock.now() }));
+    await world.subscribe('newer', { createdAt: world.clock.now() });
+    await refusedAs('no_such_message', 'newer', key);
+  });
+
   it('while a first attempt that may be its own is still to come', async () => {
     await world.publish({}, 600);
     await world.until(1_000);
@@ -172,9 +189,10 @@ describe('sending a message by hand is refused', () => {
     await delivered();
     const record = await world.messageRecords.find(MESSAGE);
     if (record === undefined) throw new Error('The message is not on record');
+    await world.subscribe('newer', { createdAt: world.clock.now() + 1 });
     const unfinished = { ...MESSAGE, messageId: 'unfinished' };
     await world.messageRecords.accept({ ...record, key: unfinished, until: 's-1' });
-    await refusedAs('unfinished', 's-3', unfinished);
+    await refusedAs('unfinished', 'newer', unfinished);
   });
 
   it('without the body', async () => {
