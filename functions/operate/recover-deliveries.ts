@@ -53,9 +53,8 @@ export async function recoverDeliveries(
 ): Promise<void> {
   let recovery = await context.ports.recoveries.find(operation.queue, operation.recoveryId);
   if (recovery === undefined) await awaitRecord(context, operation);
-  let keptPages = 0;
   while (recovery?.state === 'running') {
-    keptPages = await keepNewPage(context, recovery, keptPages);
+    await keepPage(context, recovery);
     const progress = remaining() < PAGE_MS ? { waitSeconds: 0 } : await advance(context, recovery, remaining);
     if ('waitSeconds' in progress) {
       await continueLater(context, operation, progress.waitSeconds);
@@ -67,18 +66,12 @@ export async function recoverDeliveries(
 }
 
 /**
- * Stores the batch if it is a page that this invocation did not store yet, and returns the number of pages stored. A
- * page is stored before its first delivery changes; when only its rest is left, storing it again is a no-op.
+ * Stores the batch as a page, before its first delivery changes. When only its rest is left, storing it again is a
+ * no-op. A batch of deferred deliveries is no page: an empty last page has no stored keys that it would leave in place.
  */
-async function keepNewPage(
-  { ports }: OperateContext,
-  recovery: Recovery,
-  keptPages: number,
-): Promise<number> {
+async function keepPage({ ports }: OperateContext, recovery: Recovery): Promise<void> {
   const { pages = 0, looks, batch } = recovery;
-  if (pages <= keptPages || looks > 0 || batch.length === 0) return keptPages;
-  await ports.recoveries.keepPage({ ...recovery, pages });
-  return pages;
+  if (pages > 0 && looks === 0 && batch.length > 0) await ports.recoveries.keepPage({ ...recovery, pages });
 }
 
 /** The current record, or the seconds until another message continues. */

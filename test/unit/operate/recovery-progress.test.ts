@@ -146,6 +146,20 @@ describe('the pages of a recovery', () => {
     expect(await recovery.found()).toMatchObject({ found: 120, reopened: 108, pages: 3 });
   });
 
+  it('do not contain deferred deliveries again after a page without deliveries to reopen', async () => {
+    const { startRecovery, work, keep, ports } = operateWorld();
+    for (let index = 0; index < 50; index += 1)
+      await keep(
+        anExhausted({ messageId: `m-${index}` }, { acceptedAt: SOME_TIME + index, owed: ['undeliverable'] }),
+      );
+    await keep(anExhausted({ messageId: 'm-open' }, { acceptedAt: SOME_TIME + 50, status: 'retrying' }));
+    const recovery = await startRecovery();
+    await work();
+    const { items } = await ports.recoveries.keptPages('orders', recovery.id, { limit: 100 });
+    expect(items.map(({ keys }) => keys.length)).toEqual([50]);
+    expect(await recovery.found()).toMatchObject({ state: 'completed', pages: 2 });
+  });
+
   it('are not stored for a recovery that an earlier version has begun', async () => {
     const { startRecovery, work, ports, record, delivery } = await withOne();
     const recovery = await startRecovery();
