@@ -28,7 +28,7 @@ import {
   type OperateContext,
   type TimeLeft,
 } from './context.ts';
-import { writeTime } from '../../shared/steps/retention.ts';
+import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
 
 /** Deliveries per page. The recovery's record stores their keys meanwhile: about 7 KB. */
 const PAGE = 50;
@@ -69,9 +69,12 @@ export async function recoverDeliveries(
  * Stores the batch as a page, before its first delivery changes. When only its rest is left, storing it again is a
  * no-op. A batch of deferred deliveries is no page: an empty last page has no stored keys that it would leave in place.
  */
-async function keepPage({ ports }: OperateContext, recovery: Recovery): Promise<void> {
+async function keepPage({ ports, settings }: OperateContext, recovery: Recovery): Promise<void> {
   const { pages = 0, looks, batch } = recovery;
-  if (pages > 0 && looks === 0 && batch.length > 0) await ports.recoveries.keepPage({ ...recovery, pages });
+  if (pages === 0 || looks > 0 || batch.length === 0) return;
+  // As long as its deliveries can be on record, however long the recovery runs after it.
+  const expiresAt = keptUntil(ports.clock.now(), settings);
+  await ports.recoveries.keepPage({ ...recovery, pages, expiresAt });
 }
 
 /** The current record, or the seconds until another message continues. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import { longestScheduleMs } from '../../../shared/domain/retry/policy-limits.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
-import { anExhausted, operateWorld } from '../../support/in-memory/operate-world.ts';
+import { anExhausted, operateWorld, REQUESTED_AT } from '../../support/in-memory/operate-world.ts';
 
 const withOne = async (overrides: Partial<Delivery> = {}) => {
   const world = operateWorld();
@@ -144,6 +145,21 @@ describe('the pages of a recovery', () => {
     expect(items.map(({ keys }) => keys.length)).toEqual([50, 50, 20]);
     expect(new Set(items.flatMap(({ keys }) => keys.map(({ messageId }) => messageId))).size).toBe(120);
     expect(await recovery.found()).toMatchObject({ found: 120, reopened: 108, pages: 3 });
+  });
+
+  it('are kept as long as the records of their deliveries, also in a long recovery', async () => {
+    const { startRecovery, work, ports, settings } = await withOne();
+    const { keepPage } = ports.recoveries;
+    const expiries: number[] = [];
+    ports.recoveries.keepPage = (recovery) => {
+      expiries.push(recovery.expiresAt);
+      return keepPage(recovery);
+    };
+    await startRecovery();
+    await work();
+    expect(expiries).toEqual([
+      REQUESTED_AT + settings.retentionMs + longestScheduleMs(settings.retryAfterCapMs),
+    ]);
   });
 
   it('do not contain deferred deliveries again after a page without deliveries to reopen', async () => {
