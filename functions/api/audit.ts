@@ -75,10 +75,9 @@ export function queueDigest({ metadata, retryPolicy }: Queue): QueueDigest {
 
 /**
  * A subscription in the audit trail. The path and query of the URL and the values of headers, templates and filters may
- * hold secrets, so only their presence is logged.
+ * hold secrets, so only their presence is logged; its name is free text and left out.
  */
 type SubscriptionDigest = {
-  name?: string;
   /** Scheme, host and port. */
   subscriber: string;
   ttl?: number;
@@ -90,9 +89,8 @@ type SubscriptionDigest = {
 };
 
 export function subscriptionDigest(subscription: Subscription): SubscriptionDigest {
-  const { name, subscriber, ttl, options, disabled, unconfirmed } = subscription;
+  const { subscriber, ttl, options, disabled, unconfirmed } = subscription;
   return {
-    ...(name !== undefined && { name }),
     subscriber: URL.parse(subscriber)?.origin ?? 'unknown',
     ...(ttl !== undefined && { ttl }),
     ...(options._retry_policy && { retryPolicy: options._retry_policy }),

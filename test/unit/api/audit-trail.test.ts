@@ -6,7 +6,7 @@ const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
 const NAME = { queue: 'orders', subscriptionId: 'id-1' };
 
 const subscribing = {
-  name: 'Billing',
+  name: `Billing ${SECRET}`,
   subscriber: `https://a.example:8443/${SECRET}?token=${SECRET}`,
   ttl: 60,
   options: {
@@ -17,7 +17,6 @@ const subscribing = {
 };
 
 const others = {
-  name: 'Billing',
   retryPolicy: { minimum_delay: 2 },
   headers: ['accept', 'x-key'],
   options: ['_retry_policy', 'post_data', 'post_headers'],
@@ -71,8 +70,7 @@ describe('the audit trail', () => {
       ttl: null,
     });
     await call('DELETE', `${SUBSCRIPTIONS}/id-1`);
-    const { name: _, ...unnamed } = others;
-    const endless = { ...unnamed, subscriber: 'https://b.example', headers: ['accept'] };
+    const endless = { ...others, subscriber: 'https://b.example', headers: ['accept'] };
     expect(changes).toEqual([
       { ...CALLER, change: 'subscription_created', ...NAME, after: digest },
       {
