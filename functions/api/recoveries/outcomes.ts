@@ -7,7 +7,7 @@ import {
 } from '../../../shared/domain/recovery/outcomes.ts';
 import type { Recovery } from '../../../shared/domain/recovery/recovery.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
-import type { DeliveryListings, Recoveries } from '../../../shared/ports/deliveries.ts';
+import type { DeliveryListings, DeliveryRecords, Recoveries } from '../../../shared/ports/deliveries.ts';
 import {
   recoveryOutcomesSchema,
   recoveryOutcomesView,
@@ -29,7 +29,7 @@ export function addRecoveryOutcomesRoute(addRoute: AddRoute, dependencies: ApiDe
       description:
         'Counted from the records of the deliveries, in their present state. Many deliveries are split into pages: ' +
         'follow `links` and add up the counts of each subscription. `known` is false for a recovery of an earlier ' +
-        'version of Posthaste, which did not store its deliveries.',
+        'version of Posthaste, which did not store its deliveries. Records that cannot be read are not counted.',
       query: outcomesQuery,
       answers: { 200: json('The counts, or one page of them.', outcomesAnswerSchema) },
       refuses: [400, 404],
@@ -37,7 +37,14 @@ export function addRecoveryOutcomesRoute(addRoute: AddRoute, dependencies: ApiDe
     async (context) => {
       const { marker } = parseWith(outcomesQuery, context.req.query());
       const recovery = await existingRecovery(dependencies, context.req.param());
-      const { outcomes, ...rest } = await readOutcomes(dependencies, recovery, marker);
+      const { outcomes, unreadable, ...rest } = await readOutcomes(dependencies, recovery, marker);
+      for (const { key, error } of unreadable)
+        dependencies.reportFault(error, {
+          ...context.env.caller,
+          queue: key.queue,
+          messageId: key.messageId,
+          subscriptionId: key.subscriptionId,
+        });
       const path = `${recoveriesPath(recovery.selection.queue)}/${recovery.id}/outcomes`;
       const answer: z.input<typeof outcomesAnswerSchema> = {
         known: recovery.pages !== undefined,
@@ -63,6 +70,8 @@ type OutcomesContext = {
   deliveryListings: Pick<DeliveryListings, 'records'>;
 };
 
+type Outcomes = { outcomes: readonly RecoveryOutcomes[] } & Pick<DeliveryRecords, 'unreadable'>;
+
 /** Reads no further pages after this time, so that a command can show its progress. */
 const READING_MS = 5_000;
 
@@ -74,17 +83,18 @@ const MAX_SUBSCRIPTIONS = 10_000;
 
 /**
  * The present state of the deliveries that a recovery reopened. Out of time, it returns the counts of a part and a
- * `marker` for the next part; the parts add up.
- * @throws InvalidMarkerError, UnreadableRecordError
+ * `marker` for the next part; the parts add up. `unreadable`: records that are in no count.
+ * @throws InvalidMarkerError
  */
 export async function readOutcomes(
   context: OutcomesContext,
   { id, selection }: Recovery,
   from: string | undefined,
-): Promise<{ outcomes: readonly RecoveryOutcomes[]; marker?: string }> {
+): Promise<Outcomes & { marker?: string }> {
   const { clock, recoveries } = context;
   const startedAt = clock.now();
   let outcomes: readonly RecoveryOutcomes[] = [];
+  const unreadable: DeliveryRecords['unreadable'][number][] = [];
   let marker = from;
   do {
     const page = await recoveries.keptPages(selection.queue, id, {
@@ -92,22 +102,22 @@ export async function readOutcomes(
       ...(marker !== undefined && { marker }),
     });
     const read = await Promise.all(page.items.map(({ keys }) => readPage(context, id, keys)));
-    outcomes = sumOfOutcomes([...outcomes, ...read.flat()]);
+    outcomes = sumOfOutcomes([...outcomes, ...read.flatMap((part) => part.outcomes)]);
+    unreadable.push(...read.flatMap((part) => part.unreadable));
     ({ marker } = page);
   } while (
     marker !== undefined &&
     clock.now() - startedAt < READING_MS &&
     outcomes.length < MAX_SUBSCRIPTIONS
   );
-  return { outcomes, ...(marker !== undefined && { marker }) };
+  return { outcomes, unreadable, ...(marker !== undefined && { marker }) };
 }
 
 async function readPage(
   { deliveryListings }: OutcomesContext,
   recoveryId: string,
   keys: readonly DeliveryKey[],
-): Promise<RecoveryOutcomes[]> {
+): Promise<Outcomes> {
   const { deliveries, unreadable } = await deliveryListings.records(keys);
-  for (const { error } of unreadable) throw error;
-  return outcomesOf(recoveryId, deliveries);
+  return { outcomes: outcomesOf(recoveryId, deliveries), unreadable };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { newRecovery, recoveryIdOf } from '../../../shared/domain/recovery/recovery.ts';
 import { sumOfOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
 import { recoveryOutcomesOf, recoveryOutcomesSchema } from '../../../shared/wire/views/recovery-outcomes.ts';
@@ -77,6 +78,27 @@ describe('GET /v2/queues/{queue}/recoveries/{id}/outcomes', () => {
       status: 200,
       body: { known: false, subscriptions: [], links: [] },
     });
+  });
+
+  it('leaves out a record that cannot be read, and reports it', async () => {
+    const { call, list, faults, dependencies } = await withRecovery();
+    await list([
+      { subscriptionId: 's-1', status: 'delivered', recoveries },
+      { subscriptionId: 's-2', status: 'delivered', recoveries },
+    ]);
+    const { deliveryListings } = dependencies;
+    const records = deliveryListings.records.bind(deliveryListings);
+    const error = new TypeError('unreadable');
+    deliveryListings.records = async (keys) => {
+      const isFaulty = ({ subscriptionId }: DeliveryKey) => subscriptionId === 's-2';
+      const { deliveries } = await records(keys.filter((key) => !isFaulty(key)));
+      return { deliveries, unreadable: keys.filter(isFaulty).map((key) => ({ key, error })) };
+    };
+    expect(await call('GET', PATH)).toMatchObject({
+      status: 200,
+      body: { subscriptions: [{ subscriptionId: 's-1', total: 1 }] },
+    });
+    expect(faults).toMatchObject([{ fault: error, caller: { queue: 'orders', subscriptionId: 's-2' } }]);
   });
 
   it('continues through links if time runs out, and the pages add up', async () => {
