@@ -3,7 +3,6 @@ import { sendDelivery } from '../../../functions/api/deliveries/send-delivery.ts
 import { booksOfMessage, isBalanced } from '../../../shared/domain/message/books.ts';
 import { confirmationIdOf } from '../../../shared/domain/subscription/confirmation.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { aMessage, aQueue } from '../../support/builders.ts';
 import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
@@ -143,21 +142,22 @@ describe('sending a message by hand is refused', () => {
     await refusedAs('no_such_message');
   });
 
-  it.each<[string, (record: MessageRecord) => MessageRecord]>([
-    ['', (record) => record],
-    [', recorded by version 0.1.0', ({ life: _, ...record }) => record],
-  ])('for a message of a queue that was deleted and created again%s', async (_what, stored) => {
-    await delivered();
-    const record = await world.messageRecords.find(MESSAGE);
-    if (record === undefined) throw new Error('The message is not on record');
-    const key = { ...MESSAGE, messageId: 'stored' };
-    await world.messageRecords.accept(stored({ ...record, key }), world.clock.now());
-    await world.clock.run(world.clock.now() + DAY);
-    await world.subscriptions.deleteQueue('orders', world.clock.now());
-    await world.subscriptions.putQueue(aQueue({ createdAt: world.clock.now() }));
-    await world.subscribe('newer', { createdAt: world.clock.now() });
-    await refusedAs('no_such_message', 'newer', key);
-  });
+  it.each([true, false])(
+    'for a message of an earlier queue of this name, stored with its life: %s',
+    async (isWithLife) => {
+      await delivered();
+      const record = await world.messageRecords.find(MESSAGE);
+      if (record === undefined) throw new Error('The message is not on record');
+      const key = { ...MESSAGE, messageId: 'stored' };
+      const { life: _, ...lifeless } = record;
+      await world.messageRecords.accept({ ...(isWithLife ? record : lifeless), key }, world.clock.now());
+      await world.clock.run(world.clock.now() + DAY);
+      await world.subscriptions.deleteQueue('orders', world.clock.now());
+      await world.subscriptions.putQueue(aQueue({ createdAt: world.clock.now() }));
+      await world.subscribe('newer', { createdAt: world.clock.now() });
+      await refusedAs('no_such_message', 'newer', key);
+    },
+  );
 
   it('while a first attempt that may be its own is still to come', async () => {
     await world.publish({}, 600);

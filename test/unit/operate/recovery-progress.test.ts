@@ -149,7 +149,7 @@ describe('the pages of a recovery', () => {
 
   it('are kept as long as the records of their deliveries, also in a long recovery', async () => {
     const { startRecovery, work, ports, settings } = await withOne();
-    const { keepPage } = ports.recoveries;
+    const keepPage = ports.recoveries.keepPage.bind(ports.recoveries);
     const expiries: number[] = [];
     ports.recoveries.keepPage = (recovery) => {
       expiries.push(recovery.expiresAt);
