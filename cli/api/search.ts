@@ -33,11 +33,12 @@ export async function searchQueue(
   return { ...(message && { message }), subscriptions, more };
 }
 
-async function findMessage(
+/** Undefined: the queue has no such message. */
+export async function findMessage(
   api: ApiClient,
   queue: string,
   id: string,
-  signal: AbortSignal | undefined,
+  signal?: AbortSignal,
 ): Promise<ShownMessage | undefined> {
   try {
     return await showMessage(api, queue, id, signal);

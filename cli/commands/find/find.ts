@@ -20,7 +20,8 @@ const MORE = `
 Looks in all queues for a message with this id, and for subscriptions whose id
 starts with the text or whose name or URL contains it. For a time, such as
 2026-11-22T14:00, it lists messages accepted within five minutes of it; for an
-age, such as 2h, those accepted since. At most ${MOST_PER_QUEUE} of a kind per queue.
+age, such as 2h, those accepted since; also a message with that id. At most
+${MOST_PER_QUEUE} of a kind per queue.
 
 Exit status: 0 if anything was found, otherwise 1.
 `;
@@ -36,7 +37,7 @@ export function addFind(command: Command, terminal: Terminal): void {
       const absence: Absence = { queues: queues.length, ...(more && { moreQueues: true }) };
       if (more) terminal.printError(`Looks only in ${queuesText(absence)}.`);
       const window = windowOf(what);
-      const { findings, cuts } = await search(api, queues, window ?? what);
+      const { findings, cuts } = await search(api, queues, what, window);
       const json = options.json === true;
       printFindings(findings, json, terminal);
       cuts.forEach(terminal.printError);
@@ -72,7 +73,10 @@ async function printAbsence(
   const known = { ...absence, ...(window ?? (await knownOfAbsent(api))) };
   if (json) terminal.printJson({ found: 0, ...known });
   else if (window === undefined) terminal.print(absenceText(what, known));
-  else terminal.print(`No message was accepted from ${window.since} to ${window.until}.`);
+  else
+    terminal.print(
+      `No message was accepted from ${window.since} to ${window.until}, and none has the id ${printable(what)}.`,
+    );
 }
 
 /** More than this many queues would take minutes: --queue is needed then. */

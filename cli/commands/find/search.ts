@@ -2,7 +2,7 @@ import type { ApiClient } from '../../api/api-request.ts';
 import { labelOf, shortId } from '../../api/find-subscription.ts';
 import { listMessages, type ListedMessage } from '../../api/messages.ts';
 import { itemsOf } from '../../api/listing.ts';
-import { cutText, MOST_PER_QUEUE, searchQueue } from '../../api/search.ts';
+import { cutText, findMessage, MOST_PER_QUEUE, searchQueue } from '../../api/search.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { commandText, shellWord } from '../../command-name.ts';
 import { clockTime } from '../../output/time-text.ts';
@@ -26,16 +26,17 @@ const SIDE_BY_SIDE = 8;
 /** `cuts`: a sentence for each queue that has more than was read. */
 export type Searched = { findings: Finding[]; cuts: string[] };
 
-/** Searches queue by queue, several at a time. */
+/** Searches queue by queue, several at a time. `window`: what the text means as a time. */
 export async function search(
   api: ApiClient,
   queues: readonly string[],
-  what: string | Window,
+  text: string,
+  window: Window | undefined,
 ): Promise<Searched> {
   const searched: Searched = { findings: [], cuts: [] };
   const inQueue = async (queue: string): Promise<void> => {
     const { findings, cuts } =
-      typeof what === 'string' ? await foundFor(api, queue, what) : await acceptedIn(api, queue, what);
+      window === undefined ? await foundFor(api, queue, text) : await acceptedIn(api, queue, text, window);
     searched.findings.push(...findings);
     searched.cuts.push(...cuts);
   };
@@ -55,9 +56,17 @@ async function foundFor(api: ApiClient, queue: string, text: string): Promise<Se
   };
 }
 
-async function acceptedIn(api: ApiClient, queue: string, window: Window): Promise<Searched> {
-  const { items, more } = await itemsOf(listMessages(api, queue, { ...window, most: MOST_PER_QUEUE }));
-  return { findings: items.map(messageFinding), cuts: more ? [cutText('messages', queue)] : [] };
+/** The message with this id, and those of the window. */
+async function acceptedIn(api: ApiClient, queue: string, id: string, window: Window): Promise<Searched> {
+  const [named, { items, more }] = await Promise.all([
+    findMessage(api, queue, id),
+    itemsOf(listMessages(api, queue, { ...window, most: MOST_PER_QUEUE })),
+  ]);
+  const others = items.filter((message) => message.id !== named?.view.id);
+  return {
+    findings: [...(named === undefined ? [] : [named.view]), ...others].map(messageFinding),
+    cuts: more ? [cutText('messages', queue)] : [],
+  };
 }
 
 function messageFinding({ queue, id, acceptedAt, matched, deliveries }: ListedMessage): Finding {

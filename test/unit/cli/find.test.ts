@@ -144,10 +144,21 @@ describe('posthaste find', () => {
     const { stdout } = await api.run(['find', what, '--queue', 'orders']);
     // The producer chose the id: what is pasted must stay one word.
     expect(stdout).toContain(String.raw`explain orders 'o'\''1; reboot'`);
-    const asked = new URL(api.requests.at(-1)?.path ?? '', api.url).searchParams;
+    const list = api.requests.find(({ path }) => path.includes('/messages?'));
+    const asked = new URL(list?.path ?? '', api.url).searchParams;
     const [from, to] = [asked.get('since') ?? '', asked.get('until') ?? ''];
     if (since === undefined) expect(Date.parse(to) - Date.parse(from)).toBe(2 * 3_600_000);
     else expect([from, to]).toEqual([since, until]);
+  });
+
+  it.each(['2h', '2026-11-22'])('finds a message whose id reads like a time: %s', async (id) => {
+    const api = await stubApi({
+      [`GET /v2/queues/orders/messages/${id}`]: () => json(message('orders', id)),
+      'GET /v2/queues/orders/messages': () =>
+        json({ messages: [message('orders', 'm2'), message('orders', id)], links: [] }),
+    });
+    const { stdout } = await api.run(['find', id, '--queue', 'orders', '--json']);
+    expect(jsonLines(stdout)).toMatchObject([{ id }, { id: 'm2' }]);
   });
 
   it('fails for a time without messages', async () => {
@@ -157,7 +168,8 @@ describe('posthaste find', () => {
     const { status, stdout } = await api.run(['find', '2026-01-01T12:00Z', '--queue', 'orders']);
     expect({ status, stdout }).toEqual({
       status: 1,
-      stdout: 'No message was accepted from 2026-01-01T11:55:00.000Z to 2026-01-01T12:05:00.000Z.\n',
+      stdout:
+        'No message was accepted from 2026-01-01T11:55:00.000Z to 2026-01-01T12:05:00.000Z, and none has the id 2026-01-01T12:00Z.\n',
     });
   });
 });
