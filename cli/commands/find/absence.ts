@@ -6,20 +6,21 @@ import { counted } from '../../output/counted.ts';
 import { printable } from '../../output/printable.ts';
 
 /**
- * Where a message without a record can be. `queues`: how many were searched; `moreQueues`: there are others. `ingress`,
- * `delayed` (there until a later time), `deadLetters`: messages there; absent if the caller may not read them.
- * `retentionDays`: how long messages stay on record.
+ * Where a message without a record can be. `queues`: how many were looked in, of which `notSearched` refused; `moreQueues`:
+ * there are others. `ingress`, `delayed` (there until a later time), `deadLetters`: messages there; absent if the caller
+ * may not read them. `retentionDays`: how long messages stay on record.
  */
 export type Absence = {
   queues: number;
   moreQueues?: true;
+  notSearched?: number;
   retentionDays?: number;
   ingress?: number;
   delayed?: number;
   deadLetters?: number;
 };
 
-type Known = Omit<Absence, 'queues' | 'moreQueues'>;
+type Known = Omit<Absence, 'queues' | 'moreQueues' | 'notSearched'>;
 
 /** Reads how many messages SQS holds that have no record, and how long records are kept. */
 export async function knownOfAbsent(api: ApiClient): Promise<Known> {
@@ -45,13 +46,15 @@ function knownFrom({ queues = {}, delayed = {}, retentionDays }: Health): Known 
 /** What it can mean that nothing was found. */
 export function absenceText(
   what: string,
-  { queues, moreQueues, retentionDays, ingress, delayed = 0, deadLetters }: Absence,
+  { queues, moreQueues, notSearched = 0, retentionDays, ingress, delayed = 0, deadLetters }: Absence,
 ): string {
+  const searched = queuesText({ queues, moreQueues });
+  const refused = notSearched === 0 ? '' : `, of which ${notSearched} could not be searched`;
   const later = delayed === 0 ? '' : ` and ${delayed} until a later time`;
   return [
-    `Nothing was found for ${printable(what)} in ${queuesText({ queues, moreQueues })}. A message of this id`,
-    ...(moreQueues === true ? ['- is in a queue that was not searched,'] : []),
-    `- ${moreQueues === true ? 'or ' : ''}was never accepted: it was not sent, or with another id or to another queue,`,
+    `Nothing was found for ${printable(what)} in ${searched}${refused}. A message of this id`,
+    '- was never accepted: it was not sent, or with another id or to another queue,',
+    ...(moreQueues === true || notSearched > 0 ? ['- or is in a queue that was not searched,'] : []),
     `- or still waits in the ingress queue, which holds ${countText(ingress)}${later},`,
     `- or is among the ingress dead letters, of which there are ${countText(deadLetters)}: ${commandText('deadletters list ingress')}`,
     `- or is older than the retention of ${retentionDays === undefined ? 'the deployment' : `${retentionDays} days`} (retentionDays).`,

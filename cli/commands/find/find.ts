@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { findApi } from '../../api/api-access.ts';
 import { apiClient } from '../../api/api-client.ts';
+import { adviceFor } from '../../api/api-refusal.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { itemsOf } from '../../api/listing.ts';
 import { requireQueue } from '../../api/missing-queue.ts';
@@ -9,10 +10,11 @@ import { MOST_PER_QUEUE } from '../../api/search.ts';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { timeText } from '../../options/time.ts';
+import { counted } from '../../output/counted.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { absenceText, knownOfAbsent, queuesText, type Absence } from './absence.ts';
-import { search, type Finding, type Window } from './search.ts';
+import { search, type Finding, type Searched, type Window } from './search.ts';
 
 type Options = DeploymentOptions & { queue?: string };
 
@@ -34,23 +36,35 @@ export function addFind(command: Command, terminal: Terminal): void {
     .action(async (what: string, options: Options) => {
       const api = apiClient(await findApi(options, terminal.env), terminal.sleep);
       const { items: queues, more } = await queuesToSearch(api, options);
-      const absence: Absence = { queues: queues.length, ...(more && { moreQueues: true }) };
-      if (more) terminal.printError(`Looks only in ${queuesText(absence)}.`);
+      const limit = { queues: queues.length, ...(more && { moreQueues: true as const }) };
+      if (more) terminal.printError(`Looks only in ${queuesText(limit)}.`);
       const window = windowOf(what);
-      const { findings, cuts } = await search(api, queues, what, window);
+      const { findings, cuts, failed } = await search(api, queues, what, window);
       const json = options.json === true;
       printFindings(findings, json, terminal);
       cuts.forEach(terminal.printError);
+      failedLines(failed).forEach(terminal.printError);
       if (findings.length > 0) return;
       terminal.exitStatus = 1;
       if (options.queue !== undefined) await requireQueue(api, options.queue);
+      const absence = { ...limit, ...(failed.count > 0 && { notSearched: failed.count }) };
       await printAbsence(api, { what, window, absence, json }, terminal);
     });
   onDeployment(command, {
-    json: 'one finding per line: kind, queue, id, text, next; or found 0, queues, moreQueues, retentionDays, ingress, delayed, deadLetters',
+    json: 'one finding per line: kind, queue, id, text, next; or found 0, queues, moreQueues, notSearched, retentionDays, ingress, delayed, deadLetters',
     more: MORE,
     examples: ['find order-55', 'find acme.example --queue orders', 'find 2026-11-22T14:00', 'find 2h'],
   });
+}
+
+function failedLines({ count, reason }: Searched['failed']): string[] {
+  if (reason === undefined) return [];
+  const advice = adviceFor(reason);
+  const counts = counted(count, 'queue', 'queues');
+  return [
+    `${counts} could not be searched: ${printable(reason.message)}`,
+    ...(advice === undefined ? [] : [advice]),
+  ];
 }
 
 function printFindings(findings: readonly Finding[], json: boolean, terminal: Terminal): void {

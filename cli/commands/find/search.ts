@@ -1,3 +1,4 @@
+import { ApiRefusal } from '../../api/api-refusal.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { labelOf, shortId } from '../../api/find-subscription.ts';
 import { listMessages, type ListedMessage } from '../../api/messages.ts';
@@ -24,7 +25,10 @@ export type Window = { since: string; until: string };
 const SIDE_BY_SIDE = 8;
 
 /** `cuts`: a sentence for each queue that has more than was read. */
-export type Searched = { findings: Finding[]; cuts: string[] };
+type Found = { findings: Finding[]; cuts: string[] };
+
+/** `failed`: queues that refused to be searched, and the first reason. */
+export type Searched = Found & { failed: { count: number; reason?: ApiRefusal } };
 
 /** Searches queue by queue, several at a time. `window`: what the text means as a time. */
 export async function search(
@@ -33,19 +37,25 @@ export async function search(
   text: string,
   window: Window | undefined,
 ): Promise<Searched> {
-  const searched: Searched = { findings: [], cuts: [] };
+  const searched: Searched = { findings: [], cuts: [], failed: { count: 0 } };
   const inQueue = async (queue: string): Promise<void> => {
-    const { findings, cuts } =
-      window === undefined ? await foundFor(api, queue, text) : await acceptedIn(api, queue, text, window);
-    searched.findings.push(...findings);
-    searched.cuts.push(...cuts);
+    try {
+      const { findings, cuts } =
+        window === undefined ? await foundFor(api, queue, text) : await acceptedIn(api, queue, text, window);
+      searched.findings.push(...findings);
+      searched.cuts.push(...cuts);
+    } catch (error) {
+      if (!(error instanceof ApiRefusal)) throw error;
+      const { count, reason = error } = searched.failed;
+      searched.failed = { count: count + 1, reason };
+    }
   };
   for (let start = 0; start < queues.length; start += SIDE_BY_SIDE)
     await Promise.all(queues.slice(start, start + SIDE_BY_SIDE).map(inQueue));
   return searched;
 }
 
-async function foundFor(api: ApiClient, queue: string, text: string): Promise<Searched> {
+async function foundFor(api: ApiClient, queue: string, text: string): Promise<Found> {
   const { message, subscriptions, more } = await searchQueue(api, queue, text);
   return {
     findings: [
@@ -57,7 +67,7 @@ async function foundFor(api: ApiClient, queue: string, text: string): Promise<Se
 }
 
 /** The message with this id, and those of the window. */
-async function acceptedIn(api: ApiClient, queue: string, id: string, window: Window): Promise<Searched> {
+async function acceptedIn(api: ApiClient, queue: string, id: string, window: Window): Promise<Found> {
   const [named, { items, more }] = await Promise.all([
     findMessage(api, queue, id),
     itemsOf(listMessages(api, queue, { ...window, most: MOST_PER_QUEUE })),

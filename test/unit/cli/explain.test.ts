@@ -1,0 +1,84 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { jsonLines } from './run-command.ts';
+import { closeStubs, json, refusal, stubApi } from './stub-api.ts';
+
+afterAll(closeStubs);
+
+const AT = '2026-01-01T00:00:00.000Z';
+const ID = '5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11';
+const message = {
+  queue: 'orders',
+  id: 'm1',
+  acceptedAt: AT,
+  duplicates: 0,
+  matched: 3,
+  filtered: 0,
+  bodyKept: false,
+};
+
+describe('posthaste explain', () => {
+  const filtered = {
+    subscriptionId: ID,
+    subscriber: 'https://acme.example/hook',
+    verdict: 'filtered',
+    certain: false,
+    detail: 'by the options of today',
+    rule: { by: 'filter', path: 'order.total' },
+  };
+  const delivery = {
+    queue: 'orders',
+    messageId: 'm1',
+    subscriptionId: 'gone',
+    status: 'retrying',
+    acceptedAt: AT,
+    attemptCount: 2,
+    lastAttempt: { number: 2, startedAt: AT, outcome: 'failed', statusCode: 503 },
+  };
+  const retrying = { subscriptionId: 'gone', verdict: 'retrying', certain: true, delivery };
+  const answer = () => json({ message, subscriptions: [filtered, retrying], links: [] });
+  const EXPLAIN = 'GET /v2/queues/orders/messages/m1/explain';
+
+  it('says why each subscription received a message or not', async () => {
+    const { stdout } = await (await stubApi({ [EXPLAIN]: answer })).run(['explain', 'orders', 'm1']);
+    expect(stdout).toMatch(
+      /5b0c0f1e +https:\/\/acme.example\/hook +filtered \? +the subscription does not want it: filter at order.total, by the options of today\n/,
+    );
+    expect(stdout).toMatch(
+      /gone +\(deleted\) +retrying +attempts failed, and another one follows, 2 attempts, 503\n/,
+    );
+  });
+
+  it('explains one subscription', async () => {
+    const api = await stubApi({ [EXPLAIN]: answer });
+    const { stdout } = await api.run(['explain', 'orders', 'm1', ID, '--json']);
+    expect(jsonLines(stdout)).toEqual([filtered, retrying]);
+    expect(api.requests.at(-1)?.path).toContain(`subscription=${ID}`);
+  });
+});
+
+describe('posthaste send', () => {
+  const pending = {
+    queue: 'orders',
+    messageId: 'm1',
+    subscriptionId: ID,
+    status: 'pending',
+    attempts: [],
+    policy: null,
+  };
+  const SEND = `POST /v2/queues/orders/messages/m1/deliveries/${ID}/send`;
+
+  it('sends a message to one subscription', async () => {
+    const api = await stubApi({ [SEND]: () => json(pending, 202) });
+    const { status, stdout } = await api.run(['send', 'orders', 'm1', '--to', ID, '--json']);
+    expect({ status, lines: jsonLines(stdout) }).toEqual({ status: 0, lines: [pending] });
+  });
+
+  it('shows the setting that the API names if the body is not kept, and asks once', async () => {
+    const refused = () => refusal(409, 'conflict', 'the body is not kept: `_retain_messages`');
+    const api = await stubApi({ [SEND]: refused });
+    const { status, stderr } = await api.run(['send', 'orders', 'm1', '--to', ID]);
+    expect(status).toBe(1);
+    expect(stderr).toContain('`_retain_messages`');
+    expect(api.requests).toHaveLength(1);
+  });
+});
