@@ -8,8 +8,8 @@ export type ListForm<Item> = {
   prepare?: (items: readonly Item[]) => Promise<void>;
   /** Cells must already be printable. */
   rowOf: (item: Item) => readonly string[];
-  /** Printed in place of an empty table. */
-  none: string;
+  /** Printed in place of an empty table; a function is called after the listing has ended. */
+  none: string | (() => string);
   /** How many items there are in all, asked if `--limit` cuts the list short. */
   total?: () => Promise<number | undefined>;
 };
@@ -48,7 +48,7 @@ async function printTable<Item>(
     ({ end } = next);
     const [head = '', ...lines] = await rowsOf(next.together, form);
     if (terminal.readerLeft.aborted) return;
-    if (printed === 0) terminal.print(lines.length === 0 ? form.none : head);
+    if (printed === 0) terminal.print(lines.length === 0 ? noneText(form) : head);
     lines.forEach(terminal.print);
     printed += lines.length;
     if (end?.isCut === true) terminal.printError(await cutText(printed, form));
@@ -61,6 +61,10 @@ async function rowsOf<Item>(
 ): Promise<string[]> {
   if (items.length > 0) await prepare?.(items);
   return tableLines(columns, items.map(rowOf));
+}
+
+function noneText({ none }: { none: string | (() => string) }): string {
+  return typeof none === 'string' ? none : none();
 }
 
 async function cutText<Item>(printed: number, { total }: ListForm<Item>): Promise<string> {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { ExplainVerdict } from '../../../shared/domain/vocabulary.ts';
 import { openApi } from '../../api/api-client.ts';
-import { explainMessage, type Explained } from '../../api/explain.ts';
+import { explainMessage, noneLeftText, type Explained } from '../../api/explain.ts';
 import { shortId } from '../../api/find-subscription.ts';
 import { idOf, queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -32,11 +32,15 @@ export function addExplain(command: Command, terminal: Terminal): void {
           reference === undefined
             ? { queue, messageId }
             : await findAddress(api, queue, messageId, reference);
-        await printList(terminal, explainMessage(api, address), {
+        let matched = 0;
+        const onMessage = (message: { matched: number }): void => {
+          ({ matched } = message);
+        };
+        await printList(terminal, explainMessage(api, address, { onMessage }), {
           ...options,
           columns: COLUMNS,
           rowOf: (explained) => rowOf(explained, terminal),
-          none: 'The queue had no subscription.',
+          none: () => noneLeftText(matched),
         });
       },
     );

@@ -48,6 +48,15 @@ describe('posthaste explain', () => {
     );
   });
 
+  it.each([
+    [3, 'No subscription is left; the message matched 3 when it was accepted.\n'],
+    [0, 'The queue has no subscription, and the message matched none.\n'],
+  ])('says what a message matched whose subscriptions are removed: %s', async (matched, text) => {
+    const none = () => json({ message: { ...message, matched }, subscriptions: [], links: [] });
+    const { stdout } = await (await stubApi({ [EXPLAIN]: none })).run(['explain', 'orders', 'm1']);
+    expect(stdout).toBe(text);
+  });
+
   it('explains one subscription', async () => {
     const api = await stubApi({ [EXPLAIN]: answer });
     const { stdout } = await api.run(['explain', 'orders', 'm1', ID, '--json']);

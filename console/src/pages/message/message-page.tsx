@@ -34,7 +34,7 @@ export function MessagePage({ queue, id }: { queue: string; id: string }): JSX.E
   );
   const isMissing = isNotFound(message.failure);
   const explained = useLive(`explained/${queue}/${id}/${String(isMissing)}`, () =>
-    firstOf(explainMessage(api, { queue, messageId: id }, MOST + 1), MOST),
+    firstOf(explainMessage(api, { queue, messageId: id }, { most: MOST + 1 }), MOST),
   );
   return (
     <>
@@ -51,7 +51,7 @@ export function MessagePage({ queue, id }: { queue: string; id: string }): JSX.E
               <Loaded live={explained}>
                 {(listed) => (
                   <MessageSubscriptions
-                    message={{ queue, messageId: id }}
+                    message={{ queue, messageId: id, matched: view.matched }}
                     listed={listed}
                     onSent={explained.refresh}
                   />

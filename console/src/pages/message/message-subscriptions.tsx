@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { Explained } from '../../../../cli/api/explain.ts';
+import { noneLeftText, type Explained } from '../../../../cli/api/explain.ts';
 import type { Listed } from '../../api/listed.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { Empty } from '../../parts/notice.tsx';
@@ -10,15 +10,15 @@ import { Verdict } from './verdict.tsx';
 
 /** What became of a message for each subscription of its queue. */
 export function MessageSubscriptions({
-  message: { queue, messageId },
+  message: { queue, messageId, matched },
   listed,
   onSent,
 }: {
-  message: { queue: string; messageId: string };
+  message: { queue: string; messageId: string; matched: number };
   listed: Listed<Explained>;
   onSent: () => void;
 }): JSX.Element {
-  if (listed.items.length === 0) return <Empty title="The queue has no subscriptions" />;
+  if (listed.items.length === 0) return <Empty title={noneLeftText(matched)} />;
   const columns: readonly Column<Explained>[] = [
     {
       head: 'Subscription',
