@@ -3,7 +3,7 @@ import type { ExplainVerdict } from '../../../shared/domain/vocabulary.ts';
 import { openApi } from '../../api/api-client.ts';
 import { explainMessage, noneLeftText, type Explained } from '../../api/explain.ts';
 import { shortId } from '../../api/find-subscription.ts';
-import { idOf, queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
+import { idOf, queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printList } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
@@ -19,31 +19,30 @@ changed since, or the message's data is not kept. To send the message to a
 subscription all the same, use posthaste send.
 `;
 
+type Options = DeploymentOptions & { limit?: number };
+
 /** `posthaste explain` */
 export function addExplain(command: Command, terminal: Terminal): void {
   command
     .argument('<queue>', 'name of the queue', queueOf)
     .argument('<message>', 'id of the message', idOf)
     .argument('[subscription]', SUBSCRIPTION, subscriptionOf)
-    .action(
-      async (queue: string, messageId: string, reference: string | undefined, options: DeploymentOptions) => {
-        const api = await openApi(options, terminal);
-        const address =
-          reference === undefined
-            ? { queue, messageId }
-            : await findAddress(api, queue, messageId, reference);
-        let matched = 0;
-        const onMessage = (message: { matched: number }): void => {
-          ({ matched } = message);
-        };
-        await printList(terminal, explainMessage(api, address, { onMessage }), {
-          ...options,
-          columns: COLUMNS,
-          rowOf: (explained) => rowOf(explained, terminal),
-          none: () => noneLeftText(matched),
-        });
-      },
-    );
+    .option('--limit <N>', 'maximum number of subscriptions (default: 100)', wholeNumberOf(1))
+    .action(async (queue: string, messageId: string, reference: string | undefined, options: Options) => {
+      const api = await openApi(options, terminal);
+      const address =
+        reference === undefined ? { queue, messageId } : await findAddress(api, queue, messageId, reference);
+      let matched = 0;
+      const onMessage = (message: { matched: number }): void => {
+        ({ matched } = message);
+      };
+      await printList(terminal, explainMessage(api, address, { most: options.limit ?? 100, onMessage }), {
+        ...options,
+        columns: COLUMNS,
+        rowOf: (explained) => rowOf(explained, terminal),
+        none: () => noneLeftText(matched),
+      });
+    });
   onDeployment(command, {
     json: 'one subscription per line: subscriptionId, verdict, certain, detail, rule, delivery',
     more: MORE,

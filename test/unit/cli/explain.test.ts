@@ -57,6 +57,22 @@ describe('posthaste explain', () => {
     expect(stdout).toBe(text);
   });
 
+  it.each([
+    [100, []],
+    [2, ['--limit', '2']],
+  ])('ends after %s subscriptions, and says so', async (most, limit) => {
+    const page = () =>
+      json({
+        message,
+        subscriptions: Array.from({ length: most }, () => retrying),
+        links: [{ rel: 'next', href: '/v2?marker=more' }],
+      });
+    const api = await stubApi({ [EXPLAIN]: page });
+    const { stderr } = await api.run(['explain', 'orders', 'm1', ...limit]);
+    expect(stderr).toBe(`${most} of more than ${most} shown: raise --limit for more.\n`);
+    expect(api.requests).toHaveLength(1);
+  });
+
   it('explains one subscription', async () => {
     const api = await stubApi({ [EXPLAIN]: answer });
     const { stdout } = await api.run(['explain', 'orders', 'm1', ID, '--json']);
