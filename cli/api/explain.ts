@@ -41,7 +41,7 @@ export function noneLeftText(matched: number): string {
     : `No subscription is left; the message matched ${matched} when it was accepted.`;
 }
 
-/** Sends a message to one subscription. Requested once: a repeated request could start a second round. */
+/** Sends a message to one subscription. Requested once: a repeat starts a second round if the first one has ended. */
 export function sendDelivery(
   api: ApiClient,
   { queue, messageId, subscriptionId }: DeliveryAddress,

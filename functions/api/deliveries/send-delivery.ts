@@ -24,9 +24,10 @@ export type SendResult =
 
 /**
  * Sends a message to one subscription by hand: another round for an ended delivery, a new delivery where it was
- * filtered or the subscription is newer. An open delivery is left alone, so that a repeat makes no second request.
- * @throws when a service fails. Safe to repeat: the record is written before its wake-up, and reconcile finds a
- * delivery whose wake-up is missing.
+ * filtered or the subscription is newer. An open delivery is left alone: a repeat makes no further request while the
+ * delivery is open, and starts another round once it has ended.
+ * @throws when a service fails. The record is written before its wake-up, and reconcile finds a delivery whose wake-up
+ * is missing.
  */
 export async function sendDelivery(
   context: SendContext,
