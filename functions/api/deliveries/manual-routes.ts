@@ -148,7 +148,8 @@ const RETRY_REFUSALS: Record<Exclude<SendRefusal, 'no_such_delivery' | 'no_such_
   recovered_already: 'this recovery has already replayed this delivery',
   contended: 'this delivery keeps changing; try again',
   unfinished:
-    'first attempts of this message are still to come, perhaps also for this subscription; try again later',
+    'first attempts of this message are still to come, perhaps also for this subscription; try again later, or redrive ' +
+    'the delivery dead letters',
 };
 
 function cancellationRefused(why: CancelRefusal): RefusedRequest {
