@@ -18,7 +18,7 @@ export function QueueStatistics({ queue }: { queue: string }): JSX.Element {
   return (
     <Section title="Over time" aside={<WindowChoice window={window} onChange={setWindow} />}>
       <Loaded live={statistics} lines={12}>
-        {(value) => (value.enabled ? <StatisticsCharts summary={value} window={window} /> : <NotCounted />)}
+        {(value) => (value === null ? <NotCounted /> : <StatisticsCharts summary={value} window={window} />)}
       </Loaded>
     </Section>
   );

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
-import { apiPath } from '../../../cli/api/api-request.ts';
+import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
+import { type ApiClient, apiPath } from '../../../cli/api/api-request.ts';
 import { statisticsViewSchema } from '../../../shared/wire/views/statistics.ts';
-import type { PageClient } from '../api/page-client.ts';
 
 /** Counts and durations of a queue. `points` leaves out steps in which nothing happened. */
 export type Statistics = z.infer<typeof statisticsViewSchema>;
@@ -19,14 +19,21 @@ export type WindowName = keyof typeof WINDOWS;
 
 export const WINDOW_NAMES = ['hour', 'day', 'week'] as const satisfies readonly WindowName[];
 
-/** The steps of a window up to now; the last one is still being counted. */
-export function readStatistics(
-  api: PageClient,
+/** The steps of a window up to now; the last one is still being counted. Null: the deployment counts nothing. */
+export async function readStatistics(
+  api: ApiClient,
   queue: string,
   { window, now, signal }: { window: WindowName; now: number; signal: AbortSignal },
-): Promise<Statistics> {
+): Promise<Statistics | null> {
   const { lengthMs, stepSeconds } = WINDOWS[window];
   const query = { since: new Date(now - lengthMs).toISOString(), step: stepSeconds };
   const path = apiPath`/v2/queues/${queue}/statistics`;
-  return api.call({ method: 'GET', path, query, signal }, statisticsViewSchema);
+  try {
+    const statistics = await api.call({ method: 'GET', path, query, signal }, statisticsViewSchema);
+    return statistics.enabled ? statistics : null;
+  } catch (error) {
+    // An earlier version of Posthaste, which does not have the route.
+    if (error instanceof ApiRefusal && error.status === 404) return null;
+    throw error;
+  }
 }

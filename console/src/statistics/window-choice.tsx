@@ -30,5 +30,9 @@ export function WindowChoice({
 
 /** Shown in place of figures and charts that the deployment does not count. */
 export function NotCounted(): JSX.Element {
-  return <p class="muted">This deployment counts no statistics: its setting queueStatistics is off.</p>;
+  return (
+    <p class="muted">
+      This deployment counts no statistics: its setting queueStatistics is off, or it has an earlier version.
+    </p>
+  );
 }

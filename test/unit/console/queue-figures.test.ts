@@ -51,7 +51,7 @@ describe('the figures of a queue', () => {
   });
 
   it('have no counts where the deployment keeps no statistics', () => {
-    const figures = figuresOf(reading({ statistics: { ...statisticsOf(), enabled: false } }));
+    const figures = figuresOf(reading({ statistics: null }));
     expect(figures.statistics).toBeUndefined();
     expect(totalOf([figures]).summary).toBeUndefined();
     expect(warningsOf(figures)).toEqual([]);

@@ -10,7 +10,7 @@ import { failedIn, sumOfStatistics, type Summary } from '../../statistics/series
 export type QueueReading = {
   at: number;
   subscriptions: Listed<SubscriptionView>;
-  statistics: Statistics;
+  statistics: Statistics | null;
   retrying: Listed<ListedDelivery>;
 };
 
@@ -33,7 +33,7 @@ export function figuresOf({ at, subscriptions, statistics, retrying }: QueueRead
         .length,
       off: items.filter(({ disabled }) => disabled !== undefined && disabled.reason !== 'manual').length,
     },
-    statistics: statistics.enabled ? statistics : undefined,
+    statistics: statistics ?? undefined,
     retrying: { count: retrying.items.length, more: retrying.more },
     latenessMs: Math.max(0, ...retrying.items.map(({ nextAttemptAt }) => lateness(nextAttemptAt, at))),
   };
