@@ -1,6 +1,7 @@
 import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { commandText } from '../command-name.ts';
+import { ApiRefusal } from './api-refusal.ts';
 import type { ApiClient } from './api-request.ts';
 import { listSubscriptions } from './subscriptions.ts';
 
@@ -23,12 +24,27 @@ export async function resolveSubscription(api: ApiClient, queue: string, referen
   if (WHOLE_ID.test(reference)) return reference;
   const fitting: Named[] = [];
   const near: Named[] = [];
-  for await (const found of listSubscriptions(api, queue, undefined, reference)) {
-    // Both are unique on the queue.
-    if (found.id === reference || found.subscriber === reference) return found.id;
-    (isMeant(found, reference) ? fitting : near).push(found);
+  try {
+    for await (const found of listSubscriptions(api, queue, undefined, reference)) {
+      // Both are unique on the queue.
+      if (found.id === reference || found.subscriber === reference) return found.id;
+      (isMeant(found, reference) ? fitting : near).push(found);
+    }
+  } catch (error) {
+    if (!isMatchUnknown(error)) throw error;
+    throw new Problem(
+      'Names and URLs of subscriptions need a deployment of this version: give the whole id, or update the deployment.',
+      { cause: error },
+    );
   }
   return theOnly(fitting, { queue, reference, near });
+}
+
+/** Whether an earlier version refused the parameter `match`. */
+function isMatchUnknown(error: unknown): boolean {
+  return (
+    error instanceof ApiRefusal && error.status === 400 && error.fields.some(({ field }) => field === 'match')
+  );
 }
 
 function isMeant({ id, name }: Named, reference: string): boolean {

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { closeStubs, json, stubApi, type StubApi } from './stub-api.ts';
+import { closeStubs, json, refusal, stubApi, type StubApi } from './stub-api.ts';
 
 afterAll(closeStubs);
 
@@ -80,6 +80,18 @@ describe('a subscription in a command', () => {
     expect(JSON.parse(stderr)).toMatchObject({
       error: { message: expect.stringMatching(message) as unknown },
     });
+  });
+
+  it('is found by its whole id only on a deployment of an earlier version', async () => {
+    const unknown = () =>
+      refusal(400, 'invalid_request', 'match is not a known field', [
+        { field: 'match', message: 'is not a known field' },
+      ]);
+    const api = await stubApi({ [LIST]: unknown, [`${LIST}/${ACME}`]: () => json(all[0]) });
+    const { status, stderr } = await api.run(['subscription', 'show', 'orders', 'ACME']);
+    expect(status).toBe(1);
+    expect(stderr).toContain('Names and URLs of subscriptions need a deployment of this version: ');
+    expect((await api.run(['subscription', 'show', 'orders', ACME])).status).toBe(0);
   });
 
   it('is looked up for the filters of lists and recoveries as well', async () => {
