@@ -110,6 +110,7 @@ inBrowser('the console on the deployed system', () => {
       await page.getByRole('button', { name: 'Send' }).click();
       await page.getByText(/Response: 200/).waitFor();
       await page.getByRole('button', { name: 'Disable' }).click();
+      await page.getByRole('button', { name: 'Disable the subscription' }).click();
       await status(page, 'disabled').waitFor();
       await page.getByRole('button', { name: 'Enable' }).click();
       await status(page, 'enabled').waitFor();
