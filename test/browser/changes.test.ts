@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { busyConsole } from './busy-console.ts';
 import { record } from './busy-deployment.ts';
 import { inBrowser } from './chromium.ts';
-import { axeViolations, goTo } from './console-page.ts';
+import { axeViolations, goTo, isTooWide } from './console-page.ts';
 
 const PHASE_FIELDS = [
   'Retries with no delay',
@@ -106,6 +106,12 @@ inBrowser('an operator in the console', () => {
     await page.keyboard.press('/');
     await find('warehouse.example');
     expect(await axeViolations(page)).toEqual([]);
+    for (const width of [1280, 700, 360]) {
+      await page.setViewportSize({ width, height: 800 });
+      const results = await page.locator('.search-results').boundingBox();
+      expect(results?.x, `${width} px`).toBeGreaterThanOrEqual(0);
+      expect(await isTooWide(page), `${width} px`).toBe(false);
+    }
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: `Subscription ${there().warehouse}` }).waitFor();
