@@ -14,10 +14,12 @@ import { aSubscription } from '../../support/builders.ts';
 const NOW = Date.UTC(2026, 10, 21, 12);
 
 const reading = (more: Partial<QueueReading> = {}): QueueReading => ({
+  since: NOW - 3_600_000,
   at: NOW,
   subscriptions: { items: [], more: false },
   statistics: statisticsOf(),
   retrying: { items: [], more: false },
+  undelivered: { items: [], more: false },
   ...more,
 });
 
@@ -29,6 +31,17 @@ const retrying = (acceptedAt: number, nextAttemptAt?: number): QueueReading['ret
   acceptedAt: new Date(acceptedAt).toISOString(),
   attemptCount: 1,
   ...(nextAttemptAt !== undefined && { nextAttemptAt: new Date(nextAttemptAt).toISOString() }),
+});
+
+const undelivered = (
+  acceptedAt: number,
+  attemptedAt?: number,
+): QueueReading['undelivered']['items'][number] => ({
+  ...retrying(acceptedAt),
+  status: 'exhausted',
+  ...(attemptedAt !== undefined && {
+    lastAttempt: { number: 3, startedAt: new Date(attemptedAt).toISOString(), outcome: 'failed' },
+  }),
 });
 
 describe('waitingIn', () => {
@@ -43,11 +56,17 @@ describe('waitingIn', () => {
 });
 
 describe('the figures of a queue', () => {
-  it('warn of deliveries that were rejected or exhausted, but not of cancelled ones', () => {
-    const statistics = statisticsOf({ rejected: 3, exhausted: 2, cancelled: 9 });
-    expect(warningsOf(figuresOf(reading({ statistics })))).toEqual([
-      { weight: 1, text: '5 deliveries rejected or exhausted' },
-    ]);
+  it('warn of deliveries that ended without success in the window and are still undelivered', () => {
+    const before = NOW - 3_600_001;
+    const items = [undelivered(before, NOW - 60_000), undelivered(NOW), undelivered(before)];
+    const warnings = (more: boolean) => warningsOf(figuresOf(reading({ undelivered: { items, more } })));
+    expect(warnings(false)).toEqual([{ weight: 1, text: '2 deliveries rejected or exhausted' }]);
+    expect(warnings(true)).toEqual([{ weight: 1, text: '2+ deliveries rejected or exhausted' }]);
+  });
+
+  it('warn of nothing once a recovery delivered what was rejected or exhausted', () => {
+    const statistics = statisticsOf({ rejected: 3, exhausted: 2 });
+    expect(warningsOf(figuresOf(reading({ statistics })))).toEqual([]);
   });
 
   it('have no counts where the deployment keeps no statistics', () => {

@@ -4,14 +4,17 @@ import type { Health } from '../../../../cli/api/service.ts';
 import { counted } from '../../parts/counted.ts';
 import type { Listed } from '../../api/listed.ts';
 import type { Statistics } from '../../statistics/read-statistics.ts';
-import { failedIn, sumOfStatistics, type Summary } from '../../statistics/series.ts';
+import { sumOfStatistics, type Summary } from '../../statistics/series.ts';
 
-/** The data read for one queue. `at`: milliseconds since the epoch. */
+/** The data read for one queue. `since`, `at`: the window, in milliseconds since the epoch. */
 export type QueueReading = {
+  since: number;
   at: number;
   subscriptions: Listed<SubscriptionView>;
   statistics: Statistics | null;
   retrying: Listed<ListedDelivery>;
+  /** Deliveries that are rejected or exhausted now, whenever that happened. */
+  undelivered: Listed<ListedDelivery>;
 };
 
 /** The figures of a queue. `latenessMs`: how overdue the latest retry is. */
@@ -20,10 +23,13 @@ export type QueueFigures = {
   /** Undefined where the deployment counts none. */
   statistics: Statistics | undefined;
   retrying: { count: number; more: boolean };
+  /** Rejected or exhausted in the window, and not delivered since. */
+  undelivered: { count: number; more: boolean };
   latenessMs: number;
 };
 
-export function figuresOf({ at, subscriptions, statistics, retrying }: QueueReading): QueueFigures {
+export function figuresOf(reading: QueueReading): QueueFigures {
+  const { since, at, subscriptions, statistics, retrying } = reading;
   const { items } = subscriptions;
   return {
     subscriptions: {
@@ -35,8 +41,17 @@ export function figuresOf({ at, subscriptions, statistics, retrying }: QueueRead
     },
     statistics: statistics ?? undefined,
     retrying: { count: retrying.items.length, more: retrying.more },
+    undelivered: {
+      count: reading.undelivered.items.filter((delivery) => endedAbout(delivery) >= since).length,
+      more: reading.undelivered.more,
+    },
     latenessMs: Math.max(0, ...retrying.items.map(({ nextAttemptAt }) => lateness(nextAttemptAt, at))),
   };
+}
+
+/** Without an attempt, a delivery ends soon after the message is accepted. */
+function endedAbout({ lastAttempt, acceptedAt }: ListedDelivery): number {
+  return Date.parse(lastAttempt?.startedAt ?? acceptedAt);
 }
 
 /** 0 for an attempt in progress, which has no next time. */
@@ -69,8 +84,7 @@ export const LATE_MS = 5_000;
 export type Warning = { weight: number; text: string };
 
 /** What needs attention, worst first. */
-export function warningsOf({ subscriptions, statistics, latenessMs }: QueueFigures): Warning[] {
-  const failed = statistics === undefined ? 0 : failedIn(statistics.total);
+export function warningsOf({ subscriptions, undelivered, latenessMs }: QueueFigures): Warning[] {
   return [
     ...(subscriptions.off > 0
       ? [
@@ -89,10 +103,14 @@ export function warningsOf({ subscriptions, statistics, latenessMs }: QueueFigur
           },
         ]
       : []),
-    ...(failed > 0
-      ? [{ weight: 1, text: `${counted(failed, 'delivery', 'deliveries')} rejected or exhausted` }]
+    ...(undelivered.count > 0
+      ? [{ weight: 1, text: `${undeliveredText(undelivered)} rejected or exhausted` }]
       : []),
   ];
+}
+
+function undeliveredText({ count, more }: QueueFigures['undelivered']): string {
+  return more ? `${count}+ deliveries` : counted(count, 'delivery', 'deliveries');
 }
 
 /** Sorts by the weight of the worst problem, then by name. */

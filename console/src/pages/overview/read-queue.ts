@@ -1,23 +1,44 @@
-import { listDeliveries } from '../../../../cli/api/deliveries.ts';
+import { listDeliveries, type ListedDelivery } from '../../../../cli/api/deliveries.ts';
 import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
-import { firstOf } from '../../api/listed.ts';
+import { firstOf, type Listed } from '../../api/listed.ts';
 import type { PageClient } from '../../api/page-client.ts';
-import { readStatistics, type WindowName } from '../../statistics/read-statistics.ts';
+import {
+  readStatistics,
+  WINDOWS,
+  type Statistics,
+  type WindowName,
+} from '../../statistics/read-statistics.ts';
+import { failedIn } from '../../statistics/series.ts';
 import type { QueueReading } from './queue-figures.ts';
 
 /** One page of the API. */
 const MOST = 99;
 
-/** Three requests, whose cost does not depend on the number of messages. */
+/** Three to five requests, whose cost does not depend on the number of messages. */
 export async function readQueue(
   api: PageClient,
   queue: string,
   { window, now, signal }: { window: WindowName; now: number; signal: AbortSignal },
 ): Promise<QueueReading> {
+  const listed = (status: string): Promise<Listed<ListedDelivery>> =>
+    firstOf(listDeliveries(api, queue, { status }, { most: MOST + 1, signal }), MOST);
   const [subscriptions, statistics, retrying] = await Promise.all([
     firstOf(listSubscriptions(api, queue, MOST + 1), MOST),
     readStatistics(api, queue, { window, now, signal }),
-    firstOf(listDeliveries(api, queue, { status: 'retrying' }, { most: MOST + 1, signal }), MOST),
+    listed('retrying'),
   ]);
-  return { at: now, subscriptions, statistics, retrying };
+  const failed = mayHaveFailed(statistics)
+    ? await Promise.all([listed('rejected'), listed('exhausted')])
+    : [];
+  const undelivered = {
+    items: failed.flatMap(({ items }) => items),
+    more: failed.some(({ more }) => more),
+  };
+  const since = now - WINDOWS[window].lengthMs;
+  return { since, at: now, subscriptions, statistics, retrying, undelivered };
+}
+
+/** Where nothing is counted, only the lists can tell. */
+function mayHaveFailed({ enabled, total }: Statistics): boolean {
+  return !enabled || failedIn(total) > 0;
 }

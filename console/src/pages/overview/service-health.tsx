@@ -1,6 +1,8 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
+import { REDRIVEN_QUEUES } from '../../../../shared/domain/vocabulary.ts';
 import type { Health } from '../../../../cli/api/service.ts';
 import type { Live } from '../../live/use-live.ts';
+import { counted } from '../../parts/counted.ts';
 import { Failure, Notice } from '../../parts/notice.tsx';
 import { hrefTo } from '../../route.ts';
 
@@ -20,37 +22,68 @@ export function ServiceHealth({ health }: { health: Live<Health> }): JSX.Element
 
 function Report({ health }: { health: Health }): JSX.Element {
   const warnings = warningsIn(health);
-  return warnings.length === 0 ? (
-    <p class="health-well">
-      <span class="tone-delivered">The service is healthy.</span> No retry is overdue, and the dead-letter
-      queues are empty.
-    </p>
-  ) : (
-    <Notice tone="warning" title="Needs attention">
-      <ul>
-        {warnings.map((text) => (
-          <li key={text}>{text}</li>
-        ))}
-      </ul>
-      {Object.keys(health.queues ?? {}).some((name) => (health.queues?.[name] ?? 0) > 0 && name in ADVICE) ? (
-        <p>
-          <a href={hrefTo({ page: 'dead-letters', query: {} })}>Show dead letters</a>
+  const notices = health.queues?.['undeliverable'] ?? 0;
+  return (
+    <>
+      {warnings.length === 0 ? (
+        <p class="health-well">
+          <span class="tone-delivered">The service is healthy.</span> No retry is overdue, and there are no
+          dead letters.
         </p>
-      ) : null}
-    </Notice>
+      ) : (
+        <Notice tone="warning" title="Needs attention">
+          <ul>
+            {warnings.map(([name, text]) => (
+              <li key={name}>{text}</li>
+            ))}
+          </ul>
+        </Notice>
+      )}
+      {notices === 0 ? null : (
+        <p class="muted">
+          About {counted(notices, 'undeliverable notice', 'undeliverable notices')}.{' '}
+          <DeadLetterLink which="undeliverable">See which are settled</DeadLetterLink>
+        </p>
+      )}
+    </>
   );
 }
 
-function warningsIn({ checks, queues = {}, overdue = 0 }: Health): string[] {
+type NamedWarning = readonly [name: string, text: ComponentChildren];
+
+function warningsIn({ checks, queues = {}, overdue = 0 }: Health): NamedWarning[] {
   return [
     ...Object.entries(checks)
       .filter(([, state]) => state === 'failing')
-      .map(([name]) => `Not available: ${inWords(name)}.`),
-    ...(overdue > 0 ? [overdueText(overdue)] : []),
+      .map(([name]): NamedWarning => [name, `Not available: ${inWords(name)}.`]),
+    ...(overdue > 0 ? [['overdue', overdueText(overdue)] as const] : []),
     ...Object.entries(queues)
-      .filter(([name, count]) => count > 0 && /undeliverable|deadletters/i.test(name))
-      .map(([name, count]) => `About ${count} in the queue of ${inWords(name)}${adviceOn(name)}`),
+      .filter(([name, count]) => count > 0 && name.endsWith(DEAD_LETTERS))
+      .map(([name, count]): NamedWarning => [name, deadLetterText(name, count)]),
   ];
+}
+
+/** The queue counts of the health report are named after the queue and this. */
+const DEAD_LETTERS = 'DeadLetters';
+
+function deadLetterText(name: string, count: number): JSX.Element {
+  const which = REDRIVEN_QUEUES.find((queue) => name === `${queue}${DEAD_LETTERS}`);
+  return (
+    <>
+      About {count} in the queue of {inWords(name)}
+      {which === undefined ? (
+        ': find the cause, then purge it. reconcile has already started these retries.'
+      ) : (
+        <>
+          : find the cause, then redrive them. <DeadLetterLink which={which}>Show them</DeadLetterLink>
+        </>
+      )}
+    </>
+  );
+}
+
+function DeadLetterLink({ which, children }: { which: string; children: string }): JSX.Element {
+  return <a href={hrefTo({ page: 'dead-letters', query: { which } })}>{children}</a>;
 }
 
 function overdueText(overdue: number): string {
@@ -58,21 +91,8 @@ function overdueText(overdue: number): string {
   return `${overdue === 1000 ? '1000 or more' : overdue} retries are overdue.`;
 }
 
-const ADVICE: Readonly<Record<string, string>> = {
-  ingressDeadLetters: ': find the cause, then redrive them.',
-  deliveryDeadLetters: ': find the cause, then redrive them.',
-  operationDeadLetters: ': find the cause, then redrive them.',
-  schedulerDeadLetters: ': find the cause, then purge it. reconcile has already started these retries.',
-  undeliverable: ': once their subscribers work again, redrive them.',
-};
-
-function adviceOn(queue: string): string {
-  return ADVICE[queue] ?? '.';
-}
-
 /** `ingress dead letters` for `ingressDeadLetters`. */
 function inWords(name: string): string {
-  if (name === 'undeliverable') return 'undeliverable deliveries';
   if (name === 'queues') return 'queue counts';
   return name.replaceAll(/[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`);
 }

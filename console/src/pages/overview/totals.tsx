@@ -83,7 +83,7 @@ function tilesOf({ summary, retrying, latenessMs }: ReturnType<typeof totalOf>):
   return [
     ['Messages', count(({ messages }) => messages)],
     ['Delivered', count(({ delivered }) => delivered)],
-    ['Failed', count(failedIn), summary !== undefined && failedIn(summary.total) > 0 ? 'tone-rejected' : ''],
+    ['Failed', count(failedIn)],
     ['Successful attempts', rate === null ? 'none yet' : percentText(rate)],
     ['Retrying', `${retrying.count.toLocaleString('en')}${retrying.more ? '+' : ''}`],
     latenessMs < LATE_MS
