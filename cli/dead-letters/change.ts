@@ -1,5 +1,6 @@
 import type {
   DeadLetter,
+  DeadLetterReading,
   RedriveOutcome,
   RedrivenMessage,
 } from '../../shared/domain/delivery/dead-letter.ts';
@@ -12,7 +13,9 @@ import {
   readUndeliverableNotice,
 } from '../../shared/wire/jobs/dead-letter.ts';
 import type { DeadLetterAccess } from './dead-letter-access.ts';
+import { describeDeadLetter } from './describe.ts';
 import { type DeadLetterFilter, matcherOf } from './filter.ts';
+import { type CheckedMessage, sendUnlessLost } from './lost-again.ts';
 import { type DeadLetterRequest, processDeadLetters } from './process-dead-letters.ts';
 import type { RunResult } from './run-result.ts';
 import { type Recovered, retryUndeliverable, settledOnly } from './undeliverable.ts';
@@ -23,12 +26,17 @@ export type ChangeRequest = Pick<
   'startedAt' | 'since' | 'limit' | 'signal' | 'onProgress'
 > & { filter?: DeadLetterFilter; dryRun?: boolean };
 
+/**
+ * For ingress dead letters. `toQueue`: where they go instead. `evenUnmatched`: also to a queue without a subscription,
+ * which loses them.
+ */
+export type RedriveRequest = ChangeRequest & { toQueue?: string; evenUnmatched?: boolean };
+
 /** `settled`: only notices that need nothing more. `recovered`: of these, only those of the given deliveries. */
 export type DeleteRequest = ChangeRequest & { settled?: boolean; recovered?: Recovered };
 
-/** How to read a dead letter that goes back to a queue. */
-export const READERS = {
-  ingress: readIngressDeadLetter,
+/** How to read a dead letter that goes back to a queue unchanged. */
+const READERS = {
   delivery: readDeliveryDeadLetter,
   operation: readOperationDeadLetter,
 } as const;
@@ -41,7 +49,7 @@ export const READERS = {
 export async function redriveDeadLetters(
   access: DeadLetterAccess,
   which: RedrivenQueue,
-  { filter = {}, dryRun = false, ...request }: ChangeRequest,
+  { filter = {}, dryRun = false, toQueue, evenUnmatched = false, ...request }: RedriveRequest,
 ): Promise<RunResult> {
   const common = { ...request, ...wanted(which, filter), keep: dryRun };
   const ports = access.portsOf(which);
@@ -54,7 +62,25 @@ export async function redriveDeadLetters(
     });
   }
   const handle = dryRun ? accepted : sendBack(access.workQueues);
-  return processDeadLetters(ports, { ...common, read: READERS[which], handle });
+  if (which !== 'ingress') return processDeadLetters(ports, { ...common, read: READERS[which], handle });
+  return processDeadLetters(ports, {
+    ...common,
+    read: (deadLetter) => readToCheck(deadLetter, { toQueue, evenUnmatched }),
+    handle: sendUnlessLost(access.api, handle),
+  });
+}
+
+/** A queue that was missing when its message came, or that is given now, may have no subscription yet. */
+function readToCheck(
+  deadLetter: DeadLetter,
+  { toQueue, evenUnmatched }: { toQueue: string | undefined; evenUnmatched: boolean },
+): DeadLetterReading<CheckedMessage> {
+  const reading = readIngressDeadLetter(deadLetter, toQueue);
+  if (reading.kind === 'skip') return reading;
+  const { queue, reason } = describeDeadLetter('ingress', deadLetter);
+  const target = toQueue ?? (reason === 'unknown_queue' ? queue : undefined);
+  const isChecked = target !== undefined && !evenUnmatched;
+  return { ...reading, message: { message: reading.message, ...(isChecked && { target }) } };
 }
 
 /** Sends each message to the queue that it was for. */

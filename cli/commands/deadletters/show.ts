@@ -1,7 +1,10 @@
 import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
 import type { DeadLetterDetail } from '../../../shared/wire/views/console.ts';
+import { Problem } from '../../../local/install/problem.mjs';
 import { parseJson } from '../../../shared/wire/json-slice.ts';
-import { openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
+import { ApiRefusal } from '../../api/api-refusal.ts';
+import { isQueue, noSuchQueue } from '../../api/missing-queue.ts';
+import { type DeadLetterAccess, openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
 import { NO_REASON } from '../../dead-letters/filter.ts';
 import { runProblem } from '../../dead-letters/run-text.ts';
 import { findDeadLetter } from '../../dead-letters/whole-ids.ts';
@@ -27,7 +30,26 @@ export async function runShow(
     .catch(runProblem('The look', 'a minute'))
     .finally(progress.clear);
   if (options.json === true) terminal.printJson(found);
-  else terminal.print(textOf(found));
+  else {
+    const missing = await missingQueue(access, found);
+    terminal.print(textOf(found));
+    if (missing !== undefined) terminal.print(`\n${printable(missing)}`);
+  }
+}
+
+/** Says that the queue of a dead letter is still missing, and which name was probably meant. Best effort. */
+async function missingQueue(
+  access: DeadLetterAccess,
+  { reason, queue }: DeadLetterDetail,
+): Promise<string | undefined> {
+  if (reason !== 'unknown_queue' || queue === undefined) return undefined;
+  try {
+    const api = await access.api();
+    return (await isQueue(api, queue)) ? undefined : (await noSuchQueue(api, queue)).message;
+  } catch (error) {
+    if (error instanceof ApiRefusal || error instanceof Problem) return undefined;
+    throw error;
+  }
 }
 
 function textOf(found: DeadLetterDetail): string {

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { wholeNumberOf } from '../../options/arguments.ts';
+import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment } from '../../options/deployment-options.ts';
 import { pastTimeOf, TIME_FORMS } from '../../options/time.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -9,7 +9,9 @@ import type { RedriveOptions } from './run.ts';
 
 const MORE = `
 ingress        sends dead letters back to the ingress queue, with the same
-               message ids
+               message ids; with --to-queue to another queue of Posthaste.
+               Those of a queue that was missing (unknown_queue) are skipped
+               while it has no subscription: their data would be lost
 delivery       sends dead letters back to the delivery and retry queues
 operation      continues recoveries and cancellations where they stopped
 undeliverable  retries deliveries that were rejected or exhausted, and removes
@@ -31,8 +33,19 @@ export function addRedrive(command: Command, terminal: Terminal): void {
   addIdOption(addDeadLetterFilter(command))
     .option('--since <TIME>', `only messages sent since this time: ${TIME_FORMS}`, pastTimeOf)
     .option('--limit <N>', 'maximum number of messages to redrive (default: all)', wholeNumberOf(1))
+    .option(
+      '--to-queue <QUEUE>',
+      'ingress: send the messages to this queue instead, such as for a mistyped name',
+      queueOf,
+    )
+    .option(
+      '--even-unmatched',
+      'ingress: also to a queue without a subscription, which does not keep the data',
+    )
     .option('--dry-run', 'change nothing, and say what would be redriven')
     .action(async (queue: RedrivenQueue, options: RedriveOptions) => {
+      if (queue !== 'ingress' && (options.toQueue !== undefined || options.evenUnmatched === true))
+        return command.error('error: --to-queue and --even-unmatched are for redrive ingress');
       // Loaded only here: the SDK would slow down every other command.
       const { runRedrive } = await import('./run.ts');
       terminal.exitStatus = await runRedrive(queue, options, terminal);
@@ -41,7 +54,7 @@ export function addRedrive(command: Command, terminal: Terminal): void {
     json: 'queue, redriven, skipped, left, hidden; also settled for undeliverable, hiddenUntil, missing, dryRun',
     more: MORE,
     examples: [
-      'redrive ingress --reason unknown_queue --dry-run',
+      'redrive ingress --reason unknown_queue --queue ordrs --to-queue orders',
       'redrive delivery --since 2h --limit 100 --json',
       'redrive undeliverable --queue orders --since 1d',
     ],

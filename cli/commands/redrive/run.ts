@@ -4,6 +4,7 @@ import { DEAD_LETTERS_OF, openDeadLetters } from '../../dead-letters/dead-letter
 import { asJson, progressText, sentenceOf, statusOf } from '../../dead-letters/outcome-text.ts';
 import { outcomeOf, runProblem } from '../../dead-letters/run-text.ts';
 import { withWholeIds } from '../../dead-letters/whole-ids.ts';
+import { requireQueue } from '../../api/missing-queue.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { sumOf } from '../../output/counted.ts';
 import { printable } from '../../output/printable.ts';
@@ -13,7 +14,14 @@ import { type FilterOptions, filterOf } from '../deadletters/filter-options.ts';
 
 /** `since`: milliseconds since the epoch. */
 export type RedriveOptions = DeploymentChoice &
-  FilterOptions & { since?: number; limit?: number; dryRun?: true; json?: true };
+  FilterOptions & {
+    since?: number;
+    limit?: number;
+    dryRun?: true;
+    toQueue?: string;
+    evenUnmatched?: true;
+    json?: true;
+  };
 
 /** Redrives a queue, prints the result and returns the exit status. */
 export async function runRedrive(
@@ -22,9 +30,10 @@ export async function runRedrive(
   terminal: Terminal,
 ): Promise<number> {
   const startedAt = Date.now();
-  const { since, limit, dryRun = false, json } = options;
+  const { since, limit, dryRun = false, toQueue, evenUnmatched, json } = options;
   const access = await openDeadLetters(options, terminal);
   if (json !== true && !dryRun) terminal.printError(`→ ${printable(access.place)}`);
+  if (toQueue !== undefined) await requireQueue(await access.api(), toQueue);
   const progress = progressLine(terminal.stderr, () => Date.now());
   progress.show(`Looking for ${DEAD_LETTERS_OF[which]} …`);
   const outcome = await terminal
@@ -37,6 +46,8 @@ export async function runRedrive(
         signal,
         ...(since !== undefined && { since }),
         ...(limit !== undefined && { limit }),
+        ...(toQueue !== undefined && { toQueue }),
+        ...(evenUnmatched && { evenUnmatched }),
         onProgress: (tally) => {
           progress.show(progressText(which, tally, 'redriven'));
         },

@@ -26,7 +26,8 @@ export type ParsedIngress =
 
 /** Attribute in which a redrive keeps a message's id, because SQS assigns a new one. */
 export const ID_ATTRIBUTE = 'posthaste-id';
-const QUEUE_ATTRIBUTE = 'queue';
+/** Names the queue, with priority over all else in the message. */
+export const QUEUE_ATTRIBUTE = 'queue';
 
 /** Whether dispatch reads this SQS attribute. */
 export function isIngressAttribute(name: string): boolean {

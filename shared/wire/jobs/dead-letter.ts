@@ -6,7 +6,7 @@ import type {
 } from '../../domain/delivery/dead-letter.ts';
 import { groupOf } from '../../domain/delivery/job.ts';
 import { firstField } from '../fields.ts';
-import { ID_ATTRIBUTE, isIngressAttribute } from '../ingress/message.ts';
+import { ID_ATTRIBUTE, isIngressAttribute, QUEUE_ATTRIBUTE } from '../ingress/message.ts';
 import { parseJson } from '../json-slice.ts';
 import { parseWork } from './delivery-job.ts';
 import { parseOperation } from './operation.ts';
@@ -19,16 +19,22 @@ export const REASON_ATTRIBUTE = 'reason';
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * Redrives an ingress dead letter unchanged; dispatch validates it again. An attribute keeps its original id, because
+ * Redrives an ingress dead letter unchanged, or to the queue `toQueue`; dispatch validates it again. An attribute keeps its original id, because
  * SQS assigns a new one. Skips it as `too_large` if the id does not fit: without it, subscribers would receive the
  * message again under another id.
  */
-export function readIngressDeadLetter({ id, body, attributes, group }: DeadLetter): DeadLetterReading {
+export function readIngressDeadLetter(
+  { id, body, attributes, group }: DeadLetter,
+  toQueue?: string,
+): DeadLetterReading {
   const originalId = attributes[ID_ATTRIBUTE] ?? { type: 'String', text: id };
   const senderAttributes = Object.fromEntries(
     Object.entries(attributes).filter(([name]) => name !== REASON_ATTRIBUTE),
   );
-  const all = withReservedAttributes(senderAttributes, { [ID_ATTRIBUTE]: originalId });
+  const all = withReservedAttributes(senderAttributes, {
+    [ID_ATTRIBUTE]: originalId,
+    ...(toQueue !== undefined && { [QUEUE_ATTRIBUTE]: { type: 'String', text: toQueue } }),
+  });
   if (Buffer.byteLength(body) + bytesOf(all) > MAX_BYTES) return { kind: 'skip', reason: 'too_large' };
   return {
     kind: 'redrive',

@@ -28,7 +28,7 @@ const aDeadLetter = (n: number, reason: string, sentAt = Date.now() - 60_000) =>
 const served = async (over: Partial<DeadLetterQueue> = {}, open?: () => Promise<DeadLetterAccess>) => {
   const clock = { now: () => Date.now(), sleep: () => Promise.resolve() };
   const ingress = inMemoryDeadLetterQueue(clock);
-  ingress.put(aDeadLetter(0, 'unknown_queue'), aDeadLetter(1, 'not_json'), aDeadLetter(2, 'not_json'));
+  ingress.put(aDeadLetter(0, 'queue_missing'), aDeadLetter(1, 'not_json'), aDeadLetter(2, 'not_json'));
   const workQueues = inMemoryWorkQueues();
   const access: DeadLetterAccess = {
     name: 'Posthaste',

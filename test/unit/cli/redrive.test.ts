@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { posthaste, type RunningCommand } from './run-command.ts';
+import { json, refusal } from './stub-api.ts';
 import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';
 
 const AN_HOUR = 3_600_000;
@@ -33,8 +34,8 @@ describe('posthaste redrive', () => {
       stderr: '',
     });
     expect(sent).toEqual([
-      { queue: 'IngressQueueUrl', body: 'one' },
-      { queue: 'IngressQueueUrl', body: '{"n": 2}' },
+      { queue: 'IngressQueueUrl', body: 'one', attributes: { 'posthaste-id': 'letter-0' } },
+      { queue: 'IngressQueueUrl', body: '{"n": 2}', attributes: { 'posthaste-id': 'letter-1' } },
     ]);
     expect(deadLetters.size).toBe(0);
   });
@@ -47,7 +48,7 @@ describe('posthaste redrive', () => {
     expect((await redrive(args, environment)).stdout).toBe(
       'Dead letters of the operation queue in Posthaste: 1 redriven, 1 skipped (unknown_kind 1), 0 left.\n',
     );
-    expect(sent).toEqual([{ queue: 'OperationQueueUrl', body }]);
+    expect(sent).toEqual([{ queue: 'OperationQueueUrl', body, attributes: {} }]);
     expect(deadLetters.size).toBe(1);
   });
 
@@ -151,6 +152,7 @@ describe('posthaste redrive', () => {
     ['an invalid date', ['ingress', '--since', '2026-02-30T00:00:00Z']],
     ['an unknown unit', ['ingress', '--since', '3w']],
     ['a time in the future', ['ingress', '--since', '2999-01-01T00:00:00Z']],
+    ['another queue for what is no ingress message', ['delivery', '--to-queue', 'orders']],
     ['a limit of zero', ['ingress', '--limit', '0']],
     ['a fractional limit', ['ingress', '--limit', '1.5']],
     ['an invalid stack name prefix', ['ingress', '--deployment', 'a b']],
@@ -160,6 +162,84 @@ describe('posthaste redrive', () => {
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain('See posthaste redrive --help');
     expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  describe('of a mistyped queue', () => {
+    const body = '{"queue":"ordrs","id":"m1","data":1}';
+    const subscription = {
+      id: 's1',
+      source: 'orders',
+      subscriber: 'https://acme.example/hook',
+      ttl: null,
+      age: 1,
+      options: {},
+      confirmed: true,
+    };
+    /** `subscribed`: the queues that exist, and whether they have a subscription. */
+    const mistyped = (subscribed: Record<string, boolean>) =>
+      deployed({
+        bodies: [body],
+        attributes: { [body]: { reason: 'unknown_queue' } },
+        onApi: (request) => {
+          const [, queue = '', rest] = /^GET \/v2\/queues\/(\w+)(\/subscriptions)?/.exec(request) ?? [];
+          const isSubscribed = subscribed[queue];
+          if (request.startsWith('GET /v2/queues?'))
+            return json({ queues: Object.keys(subscribed).map((name) => ({ name })), links: [] });
+          if (isSubscribed === undefined) return refusal(404, 'not_found', 'there is no such queue');
+          if (rest === undefined) return json({});
+          return json({ subscriptions: isSubscribed ? [subscription] : [], links: [] });
+        },
+      });
+
+    it('sends the message to the queue that was meant', async () => {
+      const { environment, sent, deadLetters } = await mistyped({ orders: true });
+      const { stdout } = await redrive([...ON_AWS, '--to-queue', 'orders', '--json'], environment);
+      expect(stdout).toBe(summary(1, 0));
+      const attributes = { queue: 'orders', 'posthaste-id': 'letter-0' };
+      expect(sent).toEqual([{ queue: 'IngressQueueUrl', body, attributes }]);
+      expect(deadLetters.size).toBe(0);
+    });
+
+    it('sends nothing to another queue that is missing, and suggests a name', async () => {
+      const { environment, sent } = await mistyped({ orders: true });
+      const { status, stderr } = await redrive([...ON_AWS, '--to-queue', 'oders'], environment);
+      expect({ status, sent }).toEqual({ status: 1, sent: [] });
+      expect(stderr).toContain('There is no queue oders. Did you mean orders?');
+    });
+
+    it.each([
+      ['is missing', {}, [], 'there is no queue ordrs'],
+      ['has no subscription', { ordrs: false }, ['--dry-run'], 'queue ordrs has no subscription'],
+      [
+        'was given and has no subscription',
+        { orders: false },
+        ['--to-queue', 'orders'],
+        'queue orders has no',
+      ],
+    ])('keeps the message while the queue %s: it would be lost', async (_, queues, args, reason) => {
+      const { environment, sent, deadLetters } = await mistyped(queues);
+      const { stdout } = await redrive([...ON_AWS, ...args], environment);
+      expect(stdout).toContain(
+        `0 ${args[0] === '--dry-run' ? 'would be ' : ''}redriven, 1 skipped (${reason}`,
+      );
+      expect({ sent, left: deadLetters.size }).toEqual({ sent: [], left: 1 });
+    });
+
+    it.each([
+      ['once the queue has a subscription', { ordrs: true }, []],
+      ['where that is wanted', { ordrs: false }, ['--even-unmatched']],
+    ])('sends the message to its own queue %s', async (_, queues, args) => {
+      const { environment, sent } = await mistyped(queues);
+      expect((await redrive([...ON_AWS, ...args, '--json'], environment)).stdout).toBe(summary(1, 0));
+      expect(sent).toMatchObject([{ attributes: { 'posthaste-id': 'letter-0' } }]);
+    });
+
+    it('is shown with the name that was probably meant', async () => {
+      const { environment } = await mistyped({ orders: true });
+      const args = ['deadletters', 'show', 'ingress', 'letter-0', '--deployment', 'Posthaste'];
+      const { stdout } = await posthaste(args, { env: environment });
+      expect(stdout).toContain('There is no queue ordrs. Did you mean orders?');
+    });
   });
 
   it('has an example in its help', async () => {

@@ -11,7 +11,7 @@ export type StubbedDeployment = {
   /** Ids of those that are hidden. */
   held: Set<string>;
   /** Sent messages, with the name of their queue. */
-  sent: { queue: string; body: string }[];
+  sent: { queue: string; body: string; attributes?: Record<string, string> }[];
   close: () => Promise<void>;
 };
 
@@ -36,6 +36,7 @@ const requestSchema = z.object({
       z.object({
         Id: z.string(),
         MessageBody: z.string().default(''),
+        MessageAttributes: z.record(z.string(), z.object({ StringValue: z.string() })).default({}),
         ReceiptHandle: z.string().default(''),
       }),
     )
@@ -92,8 +93,16 @@ export const stubbedDeployment = async ({
     SendMessageBatch: ({ QueueUrl, Entries }) => {
       const instead = onSend();
       if (instead !== undefined) return instead;
-      for (const { MessageBody } of Entries)
-        sent.push({ queue: QueueUrl.split('/').at(-1) ?? '', body: MessageBody });
+      for (const { MessageBody, MessageAttributes } of Entries) {
+        const texts = Object.entries(MessageAttributes).map(
+          ([name, { StringValue }]) => [name, StringValue] as const,
+        );
+        sent.push({
+          queue: QueueUrl.split('/').at(-1) ?? '',
+          body: MessageBody,
+          attributes: Object.fromEntries(texts),
+        });
+      }
       const Successful = Entries.map(({ Id, MessageBody }) => ({
         Id,
         MessageId: Id,

@@ -74,6 +74,12 @@ describe('redriving a dead letter of the ingress queue', () => {
     expect(identity).toBe('first-life');
   });
 
+  it('goes to another queue if one is given, with the id that it had', () => {
+    const attributes = { reason: text('unknown_queue'), queue: text('ordrs') };
+    const { message } = redriven(readIngressDeadLetter(aDeadLetter({ attributes }), 'orders'));
+    expect(message.attributes).toEqual({ queue: text('orders'), 'posthaste-id': text('sqs-1') });
+  });
+
   it('drops an attribute that dispatch does not read to stay within ten', () => {
     const names = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8', 'a9', 'queue'];
     const { message } = redriven(
