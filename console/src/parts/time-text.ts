@@ -53,7 +53,8 @@ export function localInput(time: number): string {
   return shifted.toISOString().slice(0, 16);
 }
 
-/** The label of an axis: the time to the minute, with the date unless it is today. */
-export function axisTime(time: number, now: number): string {
-  return clockText(time, { now, exact: false }).replace(/:\d\d$/, '');
+/** The label of an axis: the time to the minute or the second, with the date unless it is today. */
+export function axisTime(time: number, { now, seconds }: { now: number; seconds: boolean }): string {
+  const text = clockText(time, { now, exact: false });
+  return seconds ? text : text.replace(/:\d\d$/, '');
 }

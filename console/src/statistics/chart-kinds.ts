@@ -1,5 +1,5 @@
 import type { ChartOptions } from '../parts/chart.tsx';
-import { timeChart } from '../parts/time-chart.ts';
+import { lonePoints, MILLISECOND_STEPS, timeChart } from '../parts/time-chart.ts';
 import { durationText } from '../parts/time-text.ts';
 import type { Counts, Percentiles } from './read-statistics.ts';
 import { failedIn, successRate } from './series.ts';
@@ -72,7 +72,11 @@ function countLine(
 }
 
 function percentileChart(title: string, times: (counts: Counts) => Percentiles | undefined): ChartKind {
-  const values = { valueText: durationText, range: (most: number) => Math.max(10, most * 1.1) };
+  const values = {
+    valueText: durationText,
+    range: (most: number) => Math.max(10, most * 1.1),
+    steps: MILLISECOND_STEPS,
+  };
   const lines = PERCENTILES.map(([name, colour, dash]): Line => ({
     name,
     colour,
@@ -85,11 +89,14 @@ function percentileChart(title: string, times: (counts: Counts) => Percentiles |
 
 function chart(
   title: string,
-  values: { valueText: (value: number) => string; range: (most: number) => number },
+  values: { valueText: (value: number) => string; range: (most: number) => number; steps?: number[] },
   lines: readonly Line[],
 ): ChartKind {
   const series = (colour: (name: string) => string) =>
-    lines.map((line) => ({ stroke: colour(line.colour), dash: line.dash, width: 1.75, points: { size: 4 } }));
+    lines.map((line) => {
+      const stroke = colour(line.colour);
+      return { stroke, dash: line.dash, width: 1.75, points: lonePoints(stroke) };
+    });
   return { title, isCount: false, isSlowest: false, lines, options: timeChart({ ...values, series }) };
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { loneIn, timeRange } from '../../../console/src/parts/time-chart.ts';
 import { CHART_KINDS, percentText } from '../../../console/src/statistics/chart-kinds.ts';
 import { seriesOf, successRate, sumOfStatistics } from '../../../console/src/statistics/series.ts';
 import { countsOf, statisticsOf } from './statistics-of.ts';
@@ -93,6 +94,18 @@ describe('the charts', () => {
       ['Time to delivery', [1, 2, 4000]],
       ['Response times', [null, null, null]],
     ]);
+  });
+
+  it('mark a value without a neighbour, which no line would show', () => {
+    expect(loneIn([5, null, 1, 2, null, undefined, 0])).toEqual([0, 6]);
+    expect(loneIn([7])).toEqual([0]);
+    expect(loneIn([null, 1, 2, null])).toEqual([]);
+  });
+
+  it('cover at least a minute, with the values in the middle', () => {
+    expect(timeRange(100, 100)).toEqual([70, 130]);
+    expect(timeRange(100, 150)).toEqual([95, 155]);
+    expect(timeRange(100, 3700)).toEqual([100, 3700]);
   });
 
   it('sum up the window in words, without what did not happen', () => {

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { clockText, durationText, relativeText, utcText } from '../../../console/src/parts/time-text.ts';
+import {
+  axisTime,
+  clockText,
+  durationText,
+  relativeText,
+  utcText,
+} from '../../../console/src/parts/time-text.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 
@@ -19,6 +25,11 @@ describe('times in the console', () => {
     expect(utcText('2026-11-21T12:00:00.000Z')).toBe('2026-11-21 12:00:00.000 UTC');
     expect(utcText('2026-11-21T13:00:00.000+01:00')).toBe('2026-11-21 12:00:00.000 UTC');
     expect(utcText('no time at all')).toBe('no time at all');
+  });
+
+  it('are shown on an axis to the minute, or to the second where its steps are shorter', () => {
+    expect(axisTime(NOON + 7000, { now: NOON, seconds: false })).toMatch(/^\d\d:00$/);
+    expect(axisTime(NOON + 7000, { now: NOON, seconds: true })).toMatch(/^\d\d:00:07$/);
   });
 
   it.each([

@@ -5,6 +5,7 @@ import { type BackoffFunction, BACKOFF_FUNCTIONS } from '../../../../shared/doma
 import type { RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { retrySchedule } from '../../../../shared/domain/retry/schedule.ts';
 import { Chart, type ChartOptions } from '../../parts/chart.tsx';
+import { DURATION_STEPS } from '../../parts/time-chart.ts';
 import { durationText } from '../../parts/time-text.ts';
 import { delaysOf, runningTotal } from './schedule-series.ts';
 
@@ -92,10 +93,7 @@ function axes(colour: (name: string) => string): uPlot.Axis[] {
       grid: { stroke: colour('line') },
       ticks: { show: false },
       size: 74,
-      incrs: [
-        1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
-        172_800, 432_000,
-      ],
+      incrs: DURATION_STEPS,
       values: (_plot, values) => seconds(values),
     },
   ];

@@ -4,7 +4,7 @@ import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/sub
 import { Chart } from '../../parts/chart.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Empty } from '../../parts/notice.tsx';
-import { timeChart } from '../../parts/time-chart.ts';
+import { MILLISECOND_STEPS, timeChart } from '../../parts/time-chart.ts';
 import { durationText } from '../../parts/time-text.ts';
 import { quantile, responseTimes } from './response-time-series.ts';
 
@@ -59,6 +59,7 @@ export function ResponseTimes({
 const OPTIONS = timeChart({
   valueText: durationText,
   range: (most) => Math.max(10, most * 1.1),
+  steps: MILLISECOND_STEPS,
   series: (colour) => [
     {
       stroke: colour('delivered'),
