@@ -39,6 +39,6 @@ export async function readQueue(
 }
 
 /** Where nothing is counted, only the lists can tell. */
-function mayHaveFailed({ enabled, total }: Statistics): boolean {
-  return !enabled || failedIn(total) > 0;
+function mayHaveFailed(statistics: Statistics | null): boolean {
+  return statistics === null || !statistics.enabled || failedIn(statistics.total) > 0;
 }
