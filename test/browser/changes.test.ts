@@ -114,7 +114,10 @@ inBrowser('an operator in the console', () => {
     }
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: `Subscription ${there().warehouse}` }).waitFor();
+    await page
+      .getByRole('heading', { name: 'Subscription https://warehouse.example.com/hooks/orders' })
+      .waitFor();
+    await page.getByText(there().warehouse, { exact: true }).waitFor();
     await page.keyboard.press('/');
     await find('order-4700');
     await page.getByRole('link', { name: 'order-4700 in orders' }).waitFor();

@@ -114,7 +114,7 @@ inBrowser('the forms of the console', () => {
     expect(await axeViolations(page)).toEqual([]);
     await click(dialog, 'Done');
     await page.getByRole('link', { name: /^https:\/\/new\.example\.com\/hook/ }).waitFor();
-    await page.getByText('Dispatch', { exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'Subscription Dispatch' }).waitFor();
     expect(await page.content()).not.toContain('whsec_');
     const id = page.url().split('/').at(-1) ?? '';
     expect(await stored('orders', id)).toMatchObject({

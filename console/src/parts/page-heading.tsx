@@ -8,18 +8,22 @@ export function PageHeading({
   title,
   crumbs = [],
   kind,
+  id,
   children,
 }: {
   title: string;
   crumbs?: readonly Crumb[];
   kind?: string;
+  /** Shown below a title that is a name. */
+  id?: string | undefined;
   children?: ComponentChildren;
 }): JSX.Element {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Posthaste`;
-    heading.current?.focus();
   }, [title]);
+  // Once: the title may become a name when its subject has loaded.
+  useEffect(() => heading.current?.focus(), []);
   return (
     <div class="page-heading">
       {crumbs.length === 0 ? null : (
@@ -34,10 +38,13 @@ export function PageHeading({
         </nav>
       )}
       <div class="page-heading-row">
-        <h1 ref={heading} tabIndex={-1}>
-          {kind === undefined ? null : <span class="kind">{kind} </span>}
-          {title}
-        </h1>
+        <div>
+          <h1 ref={heading} tabIndex={-1}>
+            {kind === undefined ? null : <span class="kind">{kind} </span>}
+            {title}
+          </h1>
+          {id === undefined ? null : <p class="muted id">{id}</p>}
+        </div>
         {children === undefined ? null : <div class="actions">{children}</div>}
       </div>
     </div>

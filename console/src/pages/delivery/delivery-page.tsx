@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { showDelivery, type DeliveryAddress, type DeliveryDetail } from '../../../../cli/api/deliveries.ts';
+import { showSubscription } from '../../../../cli/api/subscriptions.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Facts } from '../../parts/facts.tsx';
@@ -10,6 +11,7 @@ import { PageHeading } from '../../parts/page-heading.tsx';
 import { PolicyFacts } from '../../parts/policy-facts.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Status } from '../../parts/status.tsx';
+import { subscriptionTitle } from '../../parts/subscriber-url.tsx';
 import { hrefTo } from '../../route.ts';
 import { AttemptTable } from './attempt-table.tsx';
 import { DeliveryActions } from './delivery-actions.tsx';
@@ -19,7 +21,7 @@ import { Timeline } from './timeline.tsx';
 
 export function DeliveryPage({ address }: { address: DeliveryAddress }): JSX.Element {
   const { api } = useConsole();
-  const { queue, messageId, subscriptionId } = address;
+  const { queue, messageId } = address;
   const delivery = useLive(`delivery/${JSON.stringify(address)}`, (signal) =>
     showDelivery(api, address, signal),
   );
@@ -37,17 +39,39 @@ export function DeliveryPage({ address }: { address: DeliveryAddress }): JSX.Ele
           <DeliveryActions address={address} delivery={delivery.value} onDone={delivery.refresh} />
         )}
       </PageHeading>
-      <p>
-        to the subscription{' '}
-        <a class="id" href={hrefTo({ page: 'subscription', queue, subscription: subscriptionId })}>
-          {subscriptionId}
-        </a>
-      </p>
+      <Receiver address={address} />
       <Loaded live={delivery} lines={10}>
         {(value) => <Report delivery={value} />}
       </Loaded>
       {delivery.value === undefined ? null : <RequestSection address={address} />}
     </>
+  );
+}
+
+function Receiver({ address: { queue, subscriptionId } }: { address: DeliveryAddress }): JSX.Element {
+  const { api } = useConsole();
+  // Without a value where the subscription is deleted: its id is then all that is known.
+  const { value } = useLive(`subscription/${queue}/${subscriptionId}`, () =>
+    showSubscription(api, queue, subscriptionId),
+  );
+  const href = hrefTo({ page: 'subscription', queue, subscription: subscriptionId });
+  if (value === undefined)
+    return (
+      <p>
+        to the subscription{' '}
+        <a class="id" href={href}>
+          {subscriptionId}
+        </a>
+      </p>
+    );
+  return (
+    <p>
+      to{' '}
+      <a class="url strong" href={href}>
+        {subscriptionTitle(value)}
+      </a>{' '}
+      <span class="muted id">{subscriptionId}</span>
+    </p>
   );
 }
 

@@ -3,15 +3,13 @@ import { deleteSubscription } from '../../../../cli/api/subscriptions.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { ConfirmButton } from '../../parts/confirm-button.tsx';
+import { subscriberText } from '../../parts/subscriber-url.tsx';
 import { hrefTo } from '../../route.ts';
 
 /** The button that deletes a subscription, after a question. */
-export function DeleteSubscription({
-  subscription: { source: queue, id, subscriber },
-}: {
-  subscription: SubscriptionView;
-}): JSX.Element {
+export function DeleteSubscription({ subscription }: { subscription: SubscriptionView }): JSX.Element {
   const { api } = useConsole();
+  const { source: queue, id } = subscription;
   return (
     <ConfirmButton
       text="Delete"
@@ -22,8 +20,8 @@ export function DeleteSubscription({
       }}
     >
       <p>
-        <span class="url">{subscriber}</span> gets no more requests. Its open deliveries are cancelled, its
-        signing secret and its options are lost.
+        <span class="url">{subscriberText(subscription)}</span> gets no more requests. Its open deliveries are
+        cancelled, its signing secret and its options are lost.
       </p>
       <p>To stop the requests for a while only, disable it.</p>
     </ConfirmButton>

@@ -7,13 +7,12 @@ import { SubscriptionState } from '../../parts/subscription-state.tsx';
 import { durationText } from '../../parts/time-text.ts';
 
 export function SubscriptionFacts({ subscription }: { subscription: SubscriptionView }): JSX.Element {
-  const { name, subscriber, age, ttl, options, failing, confirmation } = subscription;
+  const { subscriber, age, ttl, options, failing, confirmation } = subscription;
   const { _retry_policy, ...others } = options;
   const hasOthers = Object.keys(others).length > 0;
   return (
     <div class="stack">
       <p class="lead">
-        {name === undefined ? null : <strong>{name} </strong>}
         <SubscriberUrl url={subscriber} />
       </p>
       <Facts

@@ -13,6 +13,7 @@ import { Loaded } from '../../parts/loaded.tsx';
 import { Failure } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
+import { subscriptionTitle } from '../../parts/subscriber-url.tsx';
 import { hrefTo } from '../../route.ts';
 import { DeleteSubscription } from './delete-subscription.tsx';
 import { EditSubscription } from './edit-subscription.tsx';
@@ -44,7 +45,8 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }): 
   );
   const { value } = subscription;
   const heading = {
-    title: id,
+    title: value === undefined ? id : subscriptionTitle(value),
+    id: value === undefined ? undefined : id,
     kind: 'Subscription',
     crumbs: [{ text: queue, href: hrefTo({ page: 'queue', queue }) }],
   };

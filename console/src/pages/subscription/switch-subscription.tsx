@@ -5,6 +5,7 @@ import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { ConfirmButton } from '../../parts/confirm-button.tsx';
 import { Failure } from '../../parts/notice.tsx';
+import { subscriberText } from '../../parts/subscriber-url.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 
 type Switch = { queue: string; subscription: SubscriptionView; onDone: () => void };
@@ -12,7 +13,7 @@ type Switch = { queue: string; subscription: SubscriptionView; onDone: () => voi
 /** The button that enables or disables a subscription. It asks before it disables. */
 export function SwitchSubscription({ queue, subscription, onDone }: Switch): JSX.Element {
   const { api } = useConsole();
-  const { id, subscriber, disabled } = subscription;
+  const { id, disabled } = subscription;
   const { action, run } = useAction(async () => {
     await switchSubscription(api, queue, id, 'enable');
     onDone();
@@ -29,8 +30,8 @@ export function SwitchSubscription({ queue, subscription, onDone }: Switch): JSX
         }}
       >
         <p>
-          <span class="url">{subscriber}</span> gets no more requests: neither new messages nor retries. Their
-          deliveries end as cancelled (disabled).
+          <span class="url">{subscriberText(subscription)}</span> gets no more requests: neither new messages
+          nor retries. Their deliveries end as cancelled (disabled).
         </p>
         <p>The data is kept, so that a recovery can send them after you enable the subscription again.</p>
       </ConfirmButton>
