@@ -18,7 +18,7 @@ export function SubscriptionFacts({ subscription }: { subscription: Subscription
       <Facts
         facts={[
           ['State', <SubscriptionState of={subscription} />],
-          ['Failures in a row', failing?.failures],
+          ['Counted failures in a row', failing?.failures],
           [
             'Confirmation',
             confirmation === 'owed'
