@@ -1,24 +1,28 @@
 import { describe, expect, it } from 'vitest';
 import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
-import type { ApiClient } from '../../../cli/api/api-request.ts';
+import { searchOf, type ApiClient } from '../../../cli/api/api-request.ts';
 import { parsedAnswer } from '../../../cli/api/parsed-answer.ts';
+import { readQueue } from '../../../console/src/pages/overview/read-queue.ts';
 import { readStatistics } from '../../../console/src/statistics/read-statistics.ts';
 import { statisticsOf } from './statistics-of.ts';
 
-/** Reads from an API that answers with the text, or refuses with the status. */
-const read = (answer: object | number) => {
-  const send: ApiClient['send'] = ({ method, path }) =>
-    typeof answer === 'number'
+/** An API that answers requests for statistics with the value, or refuses them with the status; its lists are empty. */
+const apiWith = (statistics: object | number) => {
+  const asked: string[] = [];
+  const send: ApiClient['send'] = ({ method, path, query = {} }) => {
+    asked.push(path + searchOf(query));
+    const answer = path.endsWith('/statistics') ? statistics : { subscriptions: [], deliveries: [] };
+    return typeof answer === 'number'
       ? Promise.reject(new ApiRefusal(`${method} ${path}`, answer, ''))
       : Promise.resolve({ status: 200, text: JSON.stringify(answer), headers: new Headers() });
-  const api: ApiClient = {
-    name: 'the API',
-    send,
-    call: async (request, schema) => parsedAnswer(await send(request), request, schema),
   };
-  const { signal } = new AbortController();
-  return readStatistics(api, 'orders', { window: 'hour', now: Date.UTC(2026, 10, 21), signal });
+  const call: ApiClient['call'] = async (request, schema) =>
+    parsedAnswer(await send(request), request, schema);
+  return { asked, api: { name: 'the API', send, call } };
 };
+
+const HOUR = { window: 'hour', now: Date.UTC(2026, 10, 21), signal: new AbortController().signal } as const;
+const read = (answer: object | number) => readStatistics(apiWith(answer).api, 'orders', HOUR);
 
 describe('readStatistics', () => {
   it('reads what the deployment counts', async () => {
@@ -34,5 +38,17 @@ describe('readStatistics', () => {
 
   it('fails where it may not read them', async () => {
     await expect(read(403)).rejects.toMatchObject({ status: 403 });
+  });
+});
+
+describe('readQueue', () => {
+  it.each([
+    ['nothing is counted', 404, 2],
+    ['deliveries failed', statisticsOf({ exhausted: 1 }), 2],
+    ['none failed', statisticsOf(), 0],
+  ])('lists failed deliveries only where there may be some: %s', async (_, statistics, lists) => {
+    const { api, asked } = apiWith(statistics);
+    await readQueue(api, 'orders', HOUR);
+    expect(asked.filter((path) => /status=(rejected|exhausted)/.test(path))).toHaveLength(lists);
   });
 });

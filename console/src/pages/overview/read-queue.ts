@@ -1,7 +1,7 @@
+import type { ApiClient } from '../../../../cli/api/api-request.ts';
 import { listDeliveries, type ListedDelivery } from '../../../../cli/api/deliveries.ts';
 import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
 import { firstOf, type Listed } from '../../api/listed.ts';
-import type { PageClient } from '../../api/page-client.ts';
 import {
   readStatistics,
   WINDOWS,
@@ -16,7 +16,7 @@ const MOST = 99;
 
 /** Three to five requests, whose cost does not depend on the number of messages. */
 export async function readQueue(
-  api: PageClient,
+  api: ApiClient,
   queue: string,
   { window, now, signal }: { window: WindowName; now: number; signal: AbortSignal },
 ): Promise<QueueReading> {
@@ -40,5 +40,5 @@ export async function readQueue(
 
 /** Where nothing is counted, only the lists can tell. */
 function mayHaveFailed(statistics: Statistics | null): boolean {
-  return statistics === null || !statistics.enabled || failedIn(statistics.total) > 0;
+  return statistics === null || failedIn(statistics.total) > 0;
 }
