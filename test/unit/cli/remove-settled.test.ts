@@ -20,7 +20,7 @@ describe('a recovery that was awaited', () => {
     expired: { status: 'delivered', attempts: 3 },
   };
 
-  it('removes the settled notices of its own deliveries: of its queue, subscription, status and window', async () => {
+  it('removes the settled notices of the deliveries that it covers: of its queue, subscription, status and window', async () => {
     const { environment, deadLetters } = await deployed(ACCEPTED);
     const { terminal, said } = captureErrors(environment);
     const run = (selection: object) =>
