@@ -187,4 +187,15 @@ inBrowser('the pages of the console', () => {
     expect(await page.evaluate('window.shift')).toBeLessThan(0.1);
     await opened.close();
   });
+
+  it('offer to enable a disabled subscription before a message is sent to it', async () => {
+    const { page, close } = await there().open();
+    await goTo(page, '#/queues/invoices/messages/invoice-9');
+    await page.getByRole('link', { name: 'Enable it to send' }).click();
+    await page.getByRole('button', { name: 'Enable' }).click();
+    await page.getByText('enabled', { exact: true }).waitFor();
+    await goTo(page, '#/queues/invoices/messages/invoice-9');
+    await page.getByRole('button', { name: 'Send to https://ledger.example.org/in' }).waitFor();
+    await close();
+  });
 });

@@ -2,7 +2,9 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { sendDelivery, type Explained } from '../../../../cli/api/explain.ts';
 import { useConsole } from '../../live/console-context.tsx';
+import { showSubscription } from '../../../../cli/api/subscriptions.ts';
 import { useAction } from '../../live/use-action.ts';
+import { useLive } from '../../live/use-live.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Failure, Notice } from '../../parts/notice.tsx';
 import { subscriberText } from '../../parts/subscriber-url.tsx';
@@ -13,22 +15,49 @@ import { hrefTo } from '../../route.ts';
 const CONSEQUENCES: Partial<Record<Explained['verdict'], string>> = {
   delivered: 'It was delivered already. The subscriber gets it again, with the same webhook-id.',
   filtered: 'The subscription filters this message out. The subscriber gets it this once, and no other.',
+  disabled:
+    'The subscription was disabled when the message was to be sent. The subscriber gets it like a new one.',
   added_later: 'The subscription is newer than the message. The subscriber gets it like a new one.',
 };
 
-function canBeSent({ verdict }: Explained): boolean {
-  return CONSEQUENCES[verdict] !== undefined;
-}
-
 type SendTo = { message: { queue: string; messageId: string }; to: Explained; onSent: () => void };
+
+type Asked = SendTo & { consequence: string | undefined };
 
 /** Sends the message to one subscription, after a question; without a button where it cannot be sent. */
 export function SendMessage(props: SendTo): JSX.Element {
+  const { verdict } = props.to;
+  // The verdict changes once the message is sent, while the dialog is still open.
+  const [wasDisabled] = useState(verdict === 'disabled');
+  const consequence = CONSEQUENCES[verdict];
+  return wasDisabled ? (
+    <SendOrEnable {...props} consequence={consequence} />
+  ) : (
+    <SendButton {...props} consequence={consequence} />
+  );
+}
+
+/** The verdict is about the time of the message; the subscription may be enabled by now. */
+function SendOrEnable(props: Asked): JSX.Element | null {
+  const { api } = useConsole();
+  const {
+    message: { queue },
+    to: { subscriptionId: subscription },
+  } = props;
+  const { value } = useLive(`subscription/${queue}/${subscription}`, () =>
+    showSubscription(api, queue, subscription),
+  );
+  if (value === undefined) return null;
+  if (value.disabled === undefined) return <SendButton {...props} />;
+  return <a href={hrefTo({ page: 'subscription', queue, subscription })}>Enable it to send</a>;
+}
+
+function SendButton(props: Asked): JSX.Element {
   const [open, setOpen] = useState(false);
-  const { to } = props;
+  const { to, consequence } = props;
   return (
     <>
-      {canBeSent(to) ? (
+      {consequence === undefined ? null : (
         <button
           type="button"
           class="button button-small"
@@ -39,7 +68,7 @@ export function SendMessage(props: SendTo): JSX.Element {
           {to.verdict === 'delivered' ? 'Send again' : 'Send'}
           <span class="unseen"> to {receiverText(to)}</span>
         </button>
-      ) : null}
+      )}
       {open ? (
         <Dialog
           title="Send to this subscription"
@@ -58,11 +87,11 @@ function receiverText({ name, subscriber, subscriptionId }: Explained): string {
   return subscriberText({ ...(name !== undefined && { name }), subscriber: subscriber ?? subscriptionId });
 }
 
-function Question({ message: { queue, messageId }, to, onSent }: SendTo): JSX.Element {
+function Question({ message: { queue, messageId }, to, onSent, consequence: now }: Asked): JSX.Element {
   const { api } = useConsole();
-  const { subscriptionId, verdict } = to;
+  const { subscriptionId } = to;
   // The verdict changes once the message is sent; the question does not.
-  const [consequence] = useState(CONSEQUENCES[verdict]);
+  const [consequence] = useState(now);
   const { action, run } = useAction(async () => {
     await sendDelivery(api, { queue, messageId, subscriptionId });
     onSent();
