@@ -63,7 +63,9 @@ describe('the runbook', () => {
     const runOf = async (command: string): Promise<string[]> => {
       const args = [...command.split(' '), '--deployment', 'Posthaste'];
       const { status, stdout, stderr } = await posthaste(args, { env });
-      const isRight = status === 0 || (status === 1 && REPORTING.test(command));
+      // Tests and awaited recoveries look at the same SQS queues meanwhile.
+      const isHidden = (stdout + stderr).includes('hidden by another look');
+      const isRight = status === 0 || (status === 1 && (REPORTING.test(command) || isHidden));
       return isRight ? [] : [`${command}: status ${status}\n${stdout}${stderr}`];
     };
     // Commands on one SQS queue hide its messages from each other.
