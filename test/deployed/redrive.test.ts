@@ -46,7 +46,12 @@ const summary = z.strictObject({
 const posthaste = (...args: string[]): Promise<{ status: unknown; stdout: string; stderr: string }> =>
   new Promise((resolve) => {
     const command = ['cli/posthaste.ts', ...args, '--deployment', 'Posthaste', '--json'];
-    const env = { ...plainEnvironment(), ...awsEnvironment(endpoint, deployment.endpoints) };
+    const env = {
+      ...plainEnvironment(),
+      ...awsEnvironment(endpoint, deployment.endpoints),
+      // The host name of the API does not resolve on the local AWS.
+      POSTHASTE_API_URL: deployment.endpoints.apiUrl,
+    };
     execFile(projectNode, command, { cwd: projectRoot, env }, (error, stdout, stderr) => {
       resolve({ status: error === null ? 0 : error.code, stdout, stderr });
     });
