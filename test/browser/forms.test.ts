@@ -39,6 +39,12 @@ inBrowser('the forms of the console', () => {
     await click(page, 'Create queue');
     const dialog = page.getByRole('dialog');
     const name = dialog.getByLabel('Name');
+    await name.fill('or ders');
+    await click(dialog, 'Create queue');
+    await faultAt(name).getByText('1 to 64 characters: A-Z a-z 0-9 _ . -').waitFor();
+    await click(dialog, 'Cancel');
+    await dialog.waitFor({ state: 'detached' });
+    await click(page, 'Create queue');
     await name.fill('orders');
     await click(dialog, 'Create queue');
     await faultAt(name).getByText('There is already a queue orders.').waitFor();
@@ -107,6 +113,8 @@ inBrowser('the forms of the console', () => {
     await dialog.getByLabel('Maximum requests per second').fill('2.5');
     await click(dialog, 'Create');
     await faultAt(url).getByText('must be an http or https URL').waitFor();
+    expect(await dialog.getByText('must be an http or https URL').count()).toBe(1);
+    await dialog.getByText('Correct the marked fields first.').waitFor();
     await url.fill('https://new.example.com/hook');
     await click(dialog, 'Create');
     const secret = dialog.locator('code.secret');

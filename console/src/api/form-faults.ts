@@ -1,6 +1,11 @@
 import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
 import type { FieldError } from '../../../shared/domain/errors.ts';
 
+/** Whether each rejected field is one of `names`, so that its error is shown beside it. */
+export function areMarked(fields: readonly FieldError[], names: readonly string[]): boolean {
+  return fields.length > 0 && fields.every(({ field }) => nameOf(pathOf(field), names) !== undefined);
+}
+
 /** Errors by the name of a form field. */
 export type Faults = ReadonlyMap<string, string>;
 
@@ -20,10 +25,8 @@ export function faultsByField(
 ): Faults {
   const faults = new Map<string, string>();
   for (const { field, message } of fields) {
-    const path = field.replace(/^options\./, '');
-    const name = names.find(
-      (one) => path === one || (/^[.[]/.test(path.slice(one.length, one.length + 1)) && path.startsWith(one)),
-    );
+    const path = pathOf(field);
+    const name = nameOf(path, names);
     const key = name ?? otherwise;
     if (key === undefined) continue;
     const below = name === undefined ? path : path.slice(name.length).replace(/^\./, '');
@@ -31,4 +34,15 @@ export function faultsByField(
     faults.set(key, faults.has(key) ? `${faults.get(key) ?? ''}; ${text}` : text);
   }
   return faults;
+}
+
+function pathOf(field: string): string {
+  return field.replace(/^options\./, '');
+}
+
+/** The form field that a path names, or is below of. */
+function nameOf(path: string, names: readonly string[]): string | undefined {
+  return names.find(
+    (one) => path === one || (/^[.[]/.test(path.slice(one.length, one.length + 1)) && path.startsWith(one)),
+  );
 }

@@ -53,7 +53,7 @@ export function OverviewPage(): JSX.Element {
             <GoToQueue />
             {shown.length === 0 ? null : (
               <DialogButton text="Create queue" wide>
-                {() => <CreateQueue onCreated={queues.refresh} />}
+                {(close) => <CreateQueue onCreated={queues.refresh} onClose={close} />}
               </DialogButton>
             )}
           </div>

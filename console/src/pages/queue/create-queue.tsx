@@ -11,13 +11,19 @@ import { hrefTo } from '../../route.ts';
 import { choiceOf, policyIn } from '../designer/policy-choice.ts';
 import { PolicyField } from '../designer/policy-field.tsx';
 
+const QUEUE_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+const NAME_RULE = '1 to 64 characters: A-Z a-z 0-9 _ . -';
+
 /** The form that creates a queue and opens its page. */
 export function CreateQueue({
   label = 'Name',
   onCreated,
+  onClose,
 }: {
   label?: string;
   onCreated: () => void;
+  /** Of the dialog with the form. */
+  onClose?: () => void;
 }): JSX.Element {
   const { api } = useConsole();
   const [name, setName] = useState('');
@@ -37,29 +43,18 @@ export function CreateQueue({
       class="stack"
       onSubmit={(event) => {
         event.preventDefault();
-        if (policyIn(policy).ok && action.state !== 'running') run();
+        if (QUEUE_NAME.test(name) && policyIn(policy).ok && action.state !== 'running') run();
       }}
     >
-      <Field
+      <NameField
         label={label}
-        hint="1 to 64 characters: A-Z a-z 0-9 _ . -"
+        name={name}
         fault={exists ? `There is already a queue ${name}.` : undefined}
-      >
-        {(parts) => (
-          <input
-            {...parts}
-            required
-            pattern="[A-Za-z0-9_.\-]{1,64}"
-            value={name}
-            autocomplete="off"
-            spellcheck={false}
-            onInput={({ currentTarget }) => {
-              setName(currentTarget.value);
-              reset();
-            }}
-          />
-        )}
-      </Field>
+        onName={(next) => {
+          setName(next);
+          reset();
+        }}
+      />
       <PolicyField
         none="none: the deployment’s defaults apply"
         choice={policy}
@@ -69,10 +64,47 @@ export function CreateQueue({
           reset();
         }}
       />
-      <WorkButton action={action} kind="primary" submit>
-        Create queue
-      </WorkButton>
       {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      <div class="actions">
+        <WorkButton action={action} kind="primary" submit>
+          Create queue
+        </WorkButton>
+        {onClose === undefined ? null : (
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+        )}
+      </div>
     </form>
+  );
+}
+
+function NameField({
+  label,
+  name,
+  fault,
+  onName,
+}: {
+  label: string;
+  name: string;
+  fault: string | undefined;
+  onName: (name: string) => void;
+}): JSX.Element {
+  const isWrong = name !== '' && !QUEUE_NAME.test(name);
+  return (
+    <Field label={label} hint={isWrong ? undefined : NAME_RULE} fault={isWrong ? NAME_RULE : fault}>
+      {(parts) => (
+        <input
+          {...parts}
+          required
+          value={name}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={({ currentTarget }) => {
+            onName(currentTarget.value);
+          }}
+        />
+      )}
+    </Field>
   );
 }

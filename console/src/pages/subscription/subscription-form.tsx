@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { hasNewOrigin } from '../../../../shared/domain/subscription/change.ts';
-import { faultsByField, rejectedFields } from '../../api/form-faults.ts';
+import { areMarked, faultsByField, rejectedFields } from '../../api/form-faults.ts';
 import type { Action } from '../../live/use-action.ts';
 import { InputField } from '../../parts/input-field.tsx';
 import { Failure, Notice } from '../../parts/notice.tsx';
@@ -48,6 +48,7 @@ export function SubscriptionForm({
   const own = draftFaults(draft, before);
   const rejected = rejectedFields(action);
   const faults = new Map([...faultsByField(rejected, fieldsOf(draft)), ...own]);
+  const isMarked = areMarked(rejected, [...fieldsOf(draft), '_retry_policy']);
   const change = (changed: Partial<SubscriptionDraft>): void => {
     setDraft({ ...draft, ...changed });
     onChanged();
@@ -124,8 +125,8 @@ export function SubscriptionForm({
           change({ policy });
         }}
       />
-      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
-      {own.size > 0 ? <p class="field-fault">Correct the marked fields first.</p> : null}
+      {action.state === 'failed' && !isMarked ? <Failure of={action.failure} /> : null}
+      {own.size > 0 || isMarked ? <p class="field-fault">Correct the marked fields first.</p> : null}
       <div class="actions">
         <WorkButton action={action} kind="primary" submit>
           {verb}
