@@ -1,14 +1,17 @@
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
 import type { DeadLetter, RedriveOutcome } from '../../shared/domain/delivery/dead-letter.ts';
 import { isOpen } from '../../shared/domain/delivery/delivery.ts';
-import type { NoticeState } from '../../shared/domain/vocabulary.ts';
+import { type NoticeState, SETTLED_NOTICES } from '../../shared/domain/vocabulary.ts';
 import { type EndedDelivery, readUndeliverableNotice } from '../../shared/wire/jobs/dead-letter.ts';
 import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
 import type { RecoveryView } from '../../shared/wire/views/recovery.ts';
+import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
 import type { ApiClient } from '../api/api-request.ts';
 import { ApiRefusal } from '../api/api-refusal.ts';
 import { retryDelivery, showDelivery } from '../api/deliveries.ts';
 import { showMessage } from '../api/messages.ts';
+import { NoSuchQueue } from '../api/missing-queue.ts';
+import { showSubscription } from '../api/subscriptions.ts';
 
 const SIDE_BY_SIDE = 8;
 
@@ -22,11 +25,12 @@ export function retryUndeliverable(
   ended: readonly EndedDelivery[],
   dryRun = false,
 ): Promise<RedriveOutcome[]> {
-  return inParallel(ended, SIDE_BY_SIDE, (one) => retryOne(api, one, dryRun));
+  const subscriptions = subscriptionsOf(api);
+  return inParallel(ended, SIDE_BY_SIDE, (one) => retryOne({ api, subscriptions }, one, dryRun));
 }
 
-async function retryOne(api: ApiClient, ended: EndedDelivery, dryRun: boolean): Promise<RedriveOutcome> {
-  const state = await stateSince(api, ended);
+async function retryOne(lookup: Lookup, ended: EndedDelivery, dryRun: boolean): Promise<RedriveOutcome> {
+  const state = await stateSince(lookup, ended);
   switch (state) {
     case 'not_on_record':
       return { kind: 'refused', reason: state };
@@ -34,11 +38,20 @@ async function retryOne(api: ApiClient, ended: EndedDelivery, dryRun: boolean): 
     case 'cancelled':
     case 'open':
     case 'ended_again':
+    case 'subscription_deleted':
       return { kind: 'settled', reason: state };
     case 'rejected':
     case 'exhausted':
-      return dryRun ? { kind: 'redriven' } : await retriedOne(api, ended);
+      return dryRun ? foreseen(await lookup.subscriptions(ended)) : await retriedOne(lookup.api, ended);
   }
+}
+
+/** What a retry would answer as far as the subscription tells: the API refuses one that gets no requests. */
+function foreseen(subscription: Found): RedriveOutcome {
+  if (typeof subscription !== 'object') return { kind: 'redriven' };
+  const { disabled, confirmed } = subscription;
+  if (disabled !== undefined) return { kind: 'refused', reason: 'the subscription is disabled' };
+  return confirmed ? { kind: 'redriven' } : { kind: 'refused', reason: 'the subscription is unconfirmed' };
 }
 
 async function retriedOne(api: ApiClient, ended: EndedDelivery): Promise<RedriveOutcome> {
@@ -62,19 +75,56 @@ export function statesSince(
   api: ApiClient,
   notices: readonly DeadLetter[],
 ): Promise<(NoticeState | undefined)[]> {
+  const lookup = { api, subscriptions: subscriptionsOf(api) };
   return inParallel(notices, SIDE_BY_SIDE, async (notice) => {
     const reading = readUndeliverableNotice(notice);
-    return reading.kind === 'skip' ? undefined : stateSince(api, reading.message);
+    return reading.kind === 'skip' ? undefined : stateSince(lookup, reading.message);
   });
 }
 
-async function stateSince(api: ApiClient, ended: EndedDelivery): Promise<NoticeState> {
+/** `unknown`: the caller may not read it. */
+type Found = SubscriptionView | 'missing' | 'unknown';
+
+type Lookup = { api: ApiClient; subscriptions: (of: EndedDelivery) => Promise<Found> };
+
+/** Reads each subscription once: many notices are of the same. */
+function subscriptionsOf(api: ApiClient): Lookup['subscriptions'] {
+  const read = new Map<string, Promise<Found>>();
+  return ({ queue, subscriptionId }) => {
+    const name = JSON.stringify([queue, subscriptionId]);
+    const found = read.get(name) ?? findSubscription(api, queue, subscriptionId);
+    read.set(name, found);
+    return found;
+  };
+}
+
+async function findSubscription(api: ApiClient, queue: string, id: string): Promise<Found> {
+  try {
+    return await showSubscription(api, queue, id);
+  } catch (error) {
+    if (isMissing(error)) return 'missing';
+    if (error instanceof ApiRefusal && error.status === 403) return 'unknown';
+    throw error;
+  }
+}
+
+async function stateSince({ api, subscriptions }: Lookup, ended: EndedDelivery): Promise<NoticeState> {
+  const state = await deliveryState(api, ended);
+  const isToDo = state === 'rejected' || state === 'exhausted' || state === 'not_on_record';
+  return isToDo && (await subscriptions(ended)) === 'missing' ? 'subscription_deleted' : state;
+}
+
+async function deliveryState(api: ApiClient, ended: EndedDelivery): Promise<NoticeState> {
   try {
     return stateOf(await showDelivery(api, ended), ended);
   } catch (error) {
-    if (error instanceof ApiRefusal && error.code === 'not_found') return 'not_on_record';
+    if (isMissing(error)) return 'not_on_record';
     throw error;
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof NoSuchQueue || (error instanceof ApiRefusal && error.code === 'not_found');
 }
 
 function stateOf(
@@ -86,9 +136,11 @@ function stateOf(
   return attempts.length > attemptCount ? 'ended_again' : status;
 }
 
+const settled: ReadonlySet<NoticeState> = new Set(SETTLED_NOTICES);
+
 /** Whether a notice needs nothing more. An open delivery ends with a success or with a newer notice. */
 export function isSettled(state: NoticeState): boolean {
-  return state === 'delivered' || state === 'cancelled' || state === 'ended_again';
+  return settled.has(state);
 }
 
 /** Which deliveries a recovery could reopen. */
@@ -103,10 +155,11 @@ export function settledOnly(
   notices: readonly DeadLetter[],
   recovered?: Recovered,
 ): Promise<RedriveOutcome[]> {
+  const lookup = { api, subscriptions: subscriptionsOf(api) };
   return inParallel(notices, SIDE_BY_SIDE, async (notice): Promise<RedriveOutcome> => {
     const reading = readUndeliverableNotice(notice);
     if (reading.kind === 'skip') return { kind: 'refused', reason: 'not a notice' };
-    const state = await stateSince(api, reading.message);
+    const state = await stateSince(lookup, reading.message);
     if (!isSettled(state)) return { kind: 'refused', reason: state };
     return recovered === undefined || (await isAmong(recovered, api, reading.message))
       ? { kind: 'redriven' }

@@ -242,6 +242,9 @@ export type WorkQueueName = 'ingress' | 'delivery' | 'retry' | 'operation';
 export const REDRIVEN_QUEUES = ['ingress', 'delivery', 'operation', 'undeliverable'] as const;
 export type RedrivenQueue = (typeof REDRIVEN_QUEUES)[number];
 
-/** What became of a delivery since its undeliverable notice. `ended_again`: it has a newer notice. */
-export const NOTICE_STATES = [...TERMINAL_STATUSES, 'open', 'ended_again', 'not_on_record'] as const;
+/** An undeliverable notice of such a delivery needs nothing more. `ended_again`: it has a newer notice. */
+export const SETTLED_NOTICES = ['delivered', 'cancelled', 'ended_again', 'subscription_deleted'] as const;
+
+/** What became of a delivery since its undeliverable notice. */
+export const NOTICE_STATES = [...SETTLED_NOTICES, 'rejected', 'exhausted', 'open', 'not_on_record'] as const;
 export type NoticeState = (typeof NOTICE_STATES)[number];

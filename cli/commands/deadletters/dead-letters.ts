@@ -75,7 +75,7 @@ with their number; otherwise it needs --yes.
 
 --settled deletes undeliverable notices that need nothing more: those of
 deliveries that were delivered or cancelled since, or ended again, which made
-a newer notice.
+a newer notice, and those of deleted subscriptions.
 
 Exit status: 0 on success, 1 on failure, if another program hid messages or if
 the answer was no, 2 for a usage error, 130 if interrupted.

@@ -16,8 +16,9 @@ delivery       sends dead letters back to the delivery and retry queues
 operation      continues recoveries and cancellations where they stopped
 undeliverable  retries deliveries that were rejected or exhausted, and removes
                their notices. A delivery that is delivered, cancelled or open
-               by now, or that ended again, needs no retry: its notice is
-               settled, which means removed without a retry
+               by now, that ended again, or whose subscription was deleted,
+               needs no retry: its notice is settled, which means removed
+               without a retry
 
 Messages that cannot be read or retried are skipped and stay in their queue.
 Only messages sent before the command started are redriven. It is safe to

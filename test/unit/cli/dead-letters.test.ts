@@ -34,6 +34,16 @@ const deployed = async (options: Partial<Parameters<typeof stubbedDeployment>[0]
   return { ...stub, run };
 };
 
+const subscription = {
+  id: 's1',
+  source: 'orders',
+  subscriber: 'https://acme.example/hook',
+  ttl: null,
+  age: 1,
+  options: {},
+  confirmed: true,
+};
+
 /** Types an answer on a terminal once the question is there. */
 const answering = (answer: string): RunOptions => ({
   onStart: ({ stdin, stderr }) => {
@@ -99,7 +109,10 @@ describe('posthaste deadletters list', () => {
       JSON.stringify({ queue: 'orders', messageId, subscriptionId: 's1', attempts: [] });
     const { run } = await deployed({
       bodies: [notice('m1'), notice('m2')],
-      onApi: () => refusal(404, 'not_found', 'there is no such delivery'),
+      onApi: (request) =>
+        request.endsWith('/subscriptions/s1')
+          ? json(subscription)
+          : refusal(404, 'not_found', 'there is no such delivery'),
     });
     const { stdout } = await run(['list', 'undeliverable', '--json']);
     expect(jsonLines(stdout)).toMatchObject([{ state: 'not_on_record' }, { state: 'not_on_record' }]);

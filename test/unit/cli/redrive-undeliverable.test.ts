@@ -1,7 +1,13 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { jsonLines } from './run-command.ts';
 import { json, refusal } from './stub-api.ts';
-import { closeDeployments, deployed, notice, type Standing } from './undeliverable-deployment.ts';
+import {
+  closeDeployments,
+  deployed,
+  notice,
+  type Standing,
+  subscription,
+} from './undeliverable-deployment.ts';
 
 afterAll(closeDeployments);
 
@@ -112,6 +118,50 @@ describe('undeliverable notices', () => {
       dryRun: true,
     });
     expect({ retried, left: deadLetters.size }).toEqual({ retried: [], left: 5 });
+  });
+
+  describe('of a subscription that was deleted', () => {
+    const NONE = refusal(404, 'not_found', 'there is no such subscription');
+    const standings = { m1: { status: 'exhausted', attempts: 2 }, m2: { status: 'rejected', attempts: 2 } };
+    const bodies = [notice('m1'), notice('m2'), notice('unknown')];
+
+    it.each([
+      ['a redrive', ['redrive', 'undeliverable'], '0 redriven, 3 settled', 0],
+      ['a dry run', ['redrive', 'undeliverable', '--dry-run'], '0 would be redriven, 3 settled', 3],
+      ['a deletion', ['deadletters', 'delete', 'undeliverable', '--settled', '--yes'], '3 deleted', 0],
+    ])('are settled by %s', async (_, args, said, left) => {
+      const { posthaste: there, retried, deadLetters } = await deployed(standings, bodies, NONE);
+      const { stdout } = await there(...args);
+      expect(stdout).toContain(said);
+      expect({ retried, left: deadLetters.size }).toEqual({ retried: [], left });
+    });
+
+    it('show that', async () => {
+      const { posthaste: there } = await deployed(standings, bodies, NONE);
+      const { stdout } = await there('deadletters', 'list', 'undeliverable', '--json');
+      expect(jsonLines(stdout)).toMatchObject(bodies.map(() => ({ state: 'subscription_deleted' })));
+    });
+  });
+
+  it.each([
+    ['disabled', { disabled: { reason: 'manual', at: '2026-01-01T00:00:00.000Z' } }],
+    ['unconfirmed', { confirmed: false }],
+  ])('of a subscription that is %s would be kept, says a dry run', async (state, difference) => {
+    const subscribed = json({ ...subscription, ...difference });
+    const { run } = await deployed({ m1: { status: 'exhausted', attempts: 2 } }, undefined, subscribed);
+    expect((await run('--dry-run')).stdout).toContain(
+      `0 would be redriven, 1 skipped (the subscription is ${state} 1)`,
+    );
+  });
+
+  it('are redriven by a caller who may not read subscriptions', async () => {
+    const { run, retried } = await deployed(
+      { m1: { status: 'exhausted', attempts: 2 } },
+      undefined,
+      json({ message: 'Forbidden' }, 403),
+    );
+    expect((await run()).stdout).toContain('1 redriven');
+    expect(retried).toEqual(['m1']);
   });
 
   it('show what became of their deliveries', async () => {

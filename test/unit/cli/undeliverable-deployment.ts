@@ -42,6 +42,16 @@ const delivery = (messageId: string, status: string, attempts: number) => ({
 export const notice = (messageId: string, attempts = 2): string =>
   JSON.stringify({ ...delivery(messageId, 'exhausted', attempts), lastStatus: 503, data: { big: 1 } });
 
+export const subscription = {
+  id: 's1',
+  source: 'orders',
+  subscriber: 'https://acme.example/hook',
+  ttl: null,
+  age: 1,
+  options: {},
+  confirmed: true,
+};
+
 export type Standing = { status: string; attempts: number; retry?: StubAnswer; acceptedAt?: string };
 
 const MESSAGE = {
@@ -85,16 +95,19 @@ const otherOf = (request: string, standings: Record<string, Standing>): object |
 
 /**
  * A deployment whose undeliverable queue holds a notice of each delivery, with the current states of the deliveries.
+ * `subscribed`: the answer to a request for their subscription.
  */
 export const deployed = async (
   standings: Record<string, Standing>,
   bodies = Object.keys(standings).map((id) => notice(id)),
+  subscribed: StubAnswer = json(subscription),
 ) => {
   const retried: string[] = [];
   const stub = await stubbedDeployment({
     bodies,
     sentAt: Date.now() - 60_000,
     onApi: (request) => {
+      if (request === 'GET /v2/queues/orders/subscriptions/s1') return subscribed;
       const other = otherOf(request, standings);
       if (other !== undefined) return json(other);
       const [, method, id = '', retry] =
