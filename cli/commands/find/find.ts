@@ -9,7 +9,7 @@ import { queueNames } from '../../api/queues.ts';
 import { MOST_PER_QUEUE } from '../../api/search.ts';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { timeText } from '../../options/time.ts';
+import { ageOf, calendarTimeOf, timeText } from '../../options/time.ts';
 import { counted } from '../../output/counted.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -21,9 +21,9 @@ type Options = DeploymentOptions & { queue?: string };
 const MORE = `
 Looks in all queues for a message with this id, and for subscriptions whose id
 starts with the text or whose name or URL contains it. For a time, such as
-2026-11-22T14:00, it lists messages accepted within five minutes of it; for an
-age, such as 2h, those accepted since; also a message with that id. At most
-${MOST_PER_QUEUE} of a kind per queue.
+2026-11-22T14:00 (or with a blank for the T), it lists messages accepted within
+five minutes of it; for a date, those of that day; for an age, such as 2h, those
+accepted since; also a message with that id. At most ${MOST_PER_QUEUE} of a kind per queue.
 
 Exit status: 0 if anything was found, otherwise 1.
 `;
@@ -105,21 +105,23 @@ async function queuesToSearch(
 }
 
 const AROUND_MS = 5 * 60_000;
-const AGE = /^(\d{1,6})([smhd])$/;
-const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** The window around a time, or since an age; undefined for other texts. Times without a zone are local. */
+/** The window around a time, of a whole day, or since an age; undefined for other texts. */
 function windowOf(what: string, now = Date.now()): Window | undefined {
-  const [, count, unit = ''] = AGE.exec(what) ?? [];
-  if (count !== undefined && isUnit(unit))
-    return { since: timeText(now - Number(count) * UNIT_MS[unit]), until: timeText(now) };
-  if (!/^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/.test(what)) return undefined;
-  const at = Date.parse(what);
-  return Number.isNaN(at) ? undefined : { since: timeText(at - AROUND_MS), until: timeText(at + AROUND_MS) };
+  const age = ageOf(what);
+  if (age !== undefined) return { since: timeText(now - age * 1000), until: timeText(now) };
+  const time = calendarTimeOf(what);
+  if (time === undefined) return undefined;
+  const { at, isDay } = time;
+  return isDay
+    ? { since: timeText(at), until: timeText(nextDay(at)) }
+    : { since: timeText(at - AROUND_MS), until: timeText(at + AROUND_MS) };
 }
 
-function isUnit(text: string): text is keyof typeof UNIT_MS {
-  return Object.hasOwn(UNIT_MS, text);
+/** The same local time on the next day, which may be 23 or 25 hours later. */
+function nextDay(at: number): number {
+  const date = new Date(at);
+  return date.setDate(date.getDate() + 1);
 }
 
 function findingLines({ kind, queue, id, text, next }: Finding): string[] {

@@ -45,6 +45,8 @@ const ROUTES: StubRoutes = {
     path.includes('match=acme') ? json({ subscriptions: [subscription], links: [] }) : noSubscription(),
 };
 
+const localTime = (...clock: [number, number, number]) => new Date(2026, 0, 1, ...clock).toISOString();
+
 describe('posthaste find', () => {
   it('finds a message in any queue, and says how to go on', async () => {
     const { status, stdout } = await (await stubApi(ROUTES)).run(['find', 'order-55']);
@@ -155,6 +157,8 @@ describe('posthaste find', () => {
 
   it.each([
     ['around a time', '2026-01-01T12:00Z', '2026-01-01T11:55:00.000Z', '2026-01-01T12:05:00.000Z'],
+    ['around a local time', '2026-01-01 12:00:05', localTime(11, 55, 5), localTime(12, 5, 5)],
+    ['on a day', '2026-01-01', localTime(0, 0, 0), localTime(24, 0, 0)],
     ['since an age', '2h', undefined, undefined],
   ])('lists the messages accepted %s', async (_, what, since, until) => {
     const api = await stubApi({

@@ -148,7 +148,7 @@ describe('posthaste redrive', () => {
     ['no queue', []],
     ['an unknown queue', ['retry']],
     ['an unknown option', ['ingress', '--sinse', '1h']],
-    ['a time without a zone', ['ingress', '--since', '2026-01-01T00:00:00']],
+    ['a time without a date', ['ingress', '--since', '14:00']],
     ['an invalid date', ['ingress', '--since', '2026-02-30T00:00:00Z']],
     ['an unknown unit', ['ingress', '--since', '3w']],
     ['a time in the future', ['ingress', '--since', '2999-01-01T00:00:00Z']],
