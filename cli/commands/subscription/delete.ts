@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { Problem } from '../../../local/install/problem.mjs';
 import { openApiToWrite } from '../../api/api-client.ts';
 import { labelOf, resolveSubscription } from '../../api/find-subscription.ts';
 import { deleteSubscription, showSubscription } from '../../api/subscriptions.ts';
@@ -7,6 +8,13 @@ import { onDeployment, type DeploymentOptions } from '../../options/deployment-o
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 
+type Options = DeploymentOptions & { yes?: true };
+
+const MORE = `
+The command asks first; without a terminal to ask on, it requires --yes. A
+deleted subscription cannot be restored: disable it to stop its requests.
+`;
+
 /** `posthaste subscription delete` */
 export function addSubscriptionDelete(subscription: Command, terminal: Terminal): void {
   const command = subscription
@@ -14,16 +22,24 @@ export function addSubscriptionDelete(subscription: Command, terminal: Terminal)
     .description('Delete a subscription and cancel its open deliveries.')
     .argument('<queue>', 'name of the queue', queueOf)
     .argument('<subscription>', SUBSCRIPTION, subscriptionOf)
-    .action(async (queue: string, reference: string, options: DeploymentOptions) => {
+    .option('--yes', 'delete the subscription without a question')
+    .action(async (queue: string, reference: string, options: Options) => {
       const api = await openApiToWrite(options, terminal);
       const view = await showSubscription(api, queue, await resolveSubscription(api, queue, reference));
       const { id } = view;
+      if (options.yes !== true) {
+        const what = `subscription ${printable(id)}, ${printable(labelOf(view))}`;
+        const answer = await terminal.ask(`Delete ${what}, and cancel its open deliveries? [y/N] `);
+        if (answer === undefined) return command.error(`error: to delete ${what}, add --yes`);
+        if (!/^y(?:es)?$/i.test(answer.trim())) throw new Problem('Nothing was deleted.');
+      }
       await deleteSubscription(api, queue, id);
       if (options.json === true) terminal.printJson({ queue, subscriptionId: id });
       else terminal.print(`Deleted subscription ${printable(id)}, ${printable(labelOf(view))}.`);
     });
   onDeployment(command, {
     json: 'queue, subscriptionId',
-    examples: ['subscription delete orders 5b0c0f1e'],
+    more: MORE,
+    examples: ['subscription delete orders 5b0c0f1e', 'subscription delete orders ACME --yes'],
   });
 }

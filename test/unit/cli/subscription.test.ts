@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { jsonLines } from './run-command.ts';
-import { closeStubs, json, stubApi } from './stub-api.ts';
+import { closeStubs, json, stubApi, type StubApi } from './stub-api.ts';
 
 afterAll(closeStubs);
 
@@ -192,12 +192,41 @@ describe('posthaste subscription', () => {
     expect(stdout).toBe('{"subscriber":"a"}\n{"subscriber":"b"}\n');
   });
 
-  it('deletes a subscription', async () => {
-    const api = await stubApi({
-      [`GET ${ONE}`]: () => json(view),
-      [`DELETE ${ONE}`]: () => ({ status: 204, body: '' }),
+  describe('that is to be deleted', () => {
+    const deleting = () =>
+      stubApi({ [`GET ${ONE}`]: () => json(view), [`DELETE ${ONE}`]: () => ({ status: 204, body: '' }) });
+    const DELETE = ['subscription', 'delete', 'orders', ID];
+    const deletions = ({ requests }: StubApi) => requests.filter(({ method }) => method === 'DELETE').length;
+
+    it('is deleted without a question by --yes', async () => {
+      const api = await deleting();
+      const { stdout } = await api.run([...DELETE, '--yes', '--json']);
+      expect(stdout).toBe(`{"queue":"orders","subscriptionId":"${ID}"}\n`);
+      expect(deletions(api)).toBe(1);
     });
-    const { stdout } = await api.run(['subscription', 'delete', 'orders', ID, '--json']);
-    expect(stdout).toBe(`{"queue":"orders","subscriptionId":"${ID}"}\n`);
+
+    it('stays where nobody can be asked', async () => {
+      const api = await deleting();
+      const { status, stderr } = await api.run(DELETE);
+      expect({ status, deletions: deletions(api) }).toEqual({ status: 2, deletions: 0 });
+      expect(stderr).toContain(`to delete subscription ${ID}, https://example.com/hook, add --yes`);
+    });
+
+    it.each([
+      ['y', 0, 1],
+      ['', 1, 0],
+    ])('is deleted only after a yes: %j', async (answer, status, count) => {
+      const api = await deleting();
+      const run = await api.run(DELETE, {
+        onStart: ({ stdin, stderr }) => {
+          Object.assign(stdin, { isTTY: true });
+          Object.assign(stderr, { isTTY: true });
+          stderr.on('data', (text: Buffer) => {
+            if (text.toString().includes('[y/N]')) stdin.write(`${answer}\n`);
+          });
+        },
+      });
+      expect({ status: run.status, deletions: deletions(api) }).toEqual({ status, deletions: count });
+    });
   });
 });
