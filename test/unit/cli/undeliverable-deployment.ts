@@ -86,11 +86,17 @@ const RECOVERY_ROUTES: Partial<Record<string, object>> = {
   'GET /v2/queues/orders/recoveries/r1/outcomes': OUTCOMES,
 };
 
-/** A recovery or a message. */
-const otherOf = (request: string, standings: Record<string, Standing>): object | undefined => {
+/** A recovery, a message or the subscription. */
+const otherOf = (
+  request: string,
+  standings: Record<string, Standing>,
+  subscribed: StubAnswer,
+): StubAnswer | undefined => {
+  if (request === 'GET /v2/queues/orders/subscriptions/s1') return subscribed;
   const [, id = ''] = /^GET \/v2\/queues\/orders\/messages\/(\w+)$/.exec(request) ?? [];
   const acceptedAt = standings[id]?.acceptedAt;
-  return acceptedAt === undefined ? RECOVERY_ROUTES[request] : { ...MESSAGE, id, acceptedAt };
+  const other = acceptedAt === undefined ? RECOVERY_ROUTES[request] : { ...MESSAGE, id, acceptedAt };
+  return other && json(other);
 };
 
 /**
@@ -107,9 +113,8 @@ export const deployed = async (
     bodies,
     sentAt: Date.now() - 60_000,
     onApi: (request) => {
-      if (request === 'GET /v2/queues/orders/subscriptions/s1') return subscribed;
-      const other = otherOf(request, standings);
-      if (other !== undefined) return json(other);
+      const other = otherOf(request, standings, subscribed);
+      if (other !== undefined) return other;
       const [, method, id = '', retry] =
         /^(\w+) \/v2\/queues\/orders\/messages\/(\w+)\/deliveries\/s1(\/retry)?$/.exec(request) ?? [];
       const standing = standings[id];
