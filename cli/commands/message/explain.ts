@@ -5,6 +5,7 @@ import { explainMessage, noneLeftText, type Explained } from '../../api/explain.
 import { shortId } from '../../api/find-subscription.ts';
 import { idOf, queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { counted } from '../../output/counted.ts';
 import { printList } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
 import { colouredStatus } from '../../output/status-colour.ts';
@@ -80,20 +81,46 @@ const MEANINGS: Record<ExplainVerdict, string> = {
 };
 
 function reasonOf({ verdict, rule, delivery, detail }: Explained): string {
-  const by = rule === undefined ? '' : `: ${[rule.by, rule.path].filter(Boolean).join(' at ')}`;
-  const attempts = delivery === undefined ? [] : attemptsText(delivery);
-  return [MEANINGS[verdict] + by, ...attempts, ...(detail === undefined ? [] : [detail])].join(', ');
+  const attempts = attemptsText(verdict, delivery);
+  const said = verdict === 'deleted' && delivery !== undefined ? undefined : detail?.replace(/\.$/, '');
+  // The detail of these says the same with its time.
+  if (said?.startsWith('It ') === true && DATED.has(verdict))
+    return [`the subscription ${said.slice('It '.length)}`, ...attempts].join(', ');
+  const meaning = [MEANINGS[verdict] + ruleText(rule), ...attempts].join(', ');
+  return said === undefined ? meaning : `${meaning}. ${said}`;
 }
 
-function attemptsText(delivery: NonNullable<Explained['delivery']>): string[] {
+const DATED: ReadonlySet<ExplainVerdict> = new Set(['added_later', 'deleted', 'expired', 'unconfirmed']);
+
+function ruleText(rule: Explained['rule']): string {
+  if (rule === undefined) return '';
+  if (rule.by === 'event_types') return ': its event_types do not include the type of the message';
+  return `: its filter does not match${rule.path === undefined ? '' : ` at ${rule.path}`}`;
+}
+
+type Delivery = NonNullable<Explained['delivery']>;
+
+function attemptsText(verdict: ExplainVerdict, delivery: Delivery | undefined): string[] {
+  if (delivery === undefined) return [];
   const { attemptCount: count, nextAttemptAt } = delivery;
   return [
-    count === 0 ? '' : `${count} ${count === 1 ? 'attempt' : 'attempts'}`,
-    lastText(delivery),
-    nextAttemptAt === undefined ? '' : `next ${clockTime(nextAttemptAt)}`,
-  ].filter((part) => part !== '');
+    ...(verdict === 'delivered' ? [] : endText(delivery)),
+    ...(count === 0 ? [] : [counted(count, 'attempt', 'attempts')]),
+    ...(nextAttemptAt === undefined ? [] : [`next ${clockTime(nextAttemptAt)}`]),
+  ];
 }
 
-function lastText({ reason, lastAttempt }: NonNullable<Explained['delivery']>): string {
-  return reason ?? String(lastAttempt?.statusCode ?? lastAttempt?.error ?? '');
+function endText({ lastAttempt, reason }: Delivery): string[] {
+  const last = lastAttempt?.statusCode ?? lastAttempt?.error;
+  const isSaid = reason === undefined || REPEATED.has(reason) || reason === `http_${last}`;
+  return [...(last === undefined ? [] : [`last ${last}`]), ...(isSaid ? [] : [reason])];
 }
+
+/** Reasons that the verdicts say in words. */
+const REPEATED: ReadonlySet<string> = new Set([
+  'retries_exhausted',
+  'disabled',
+  'subscription_deleted',
+  'subscription_expired',
+  'subscription_unconfirmed',
+]);

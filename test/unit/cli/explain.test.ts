@@ -22,7 +22,7 @@ describe('posthaste explain', () => {
     subscriber: 'https://acme.example/hook',
     verdict: 'filtered',
     certain: false,
-    detail: 'by the options of today',
+    detail: 'By the options of today.',
     rule: { by: 'filter', path: 'order.total' },
   };
   const delivery = {
@@ -34,6 +34,14 @@ describe('posthaste explain', () => {
     attemptCount: 2,
     lastAttempt: { number: 2, startedAt: AT, outcome: 'failed', statusCode: 503 },
   };
+  const unsent = {
+    queue: 'orders',
+    messageId: 'm1',
+    subscriptionId: ID,
+    status: 'cancelled',
+    acceptedAt: AT,
+    attemptCount: 0,
+  };
   const retrying = { subscriptionId: 'gone', verdict: 'retrying', certain: true, delivery };
   const answer = () => json({ message, subscriptions: [filtered, retrying], links: [] });
   const EXPLAIN = 'GET /v2/queues/orders/messages/m1/explain';
@@ -41,10 +49,10 @@ describe('posthaste explain', () => {
   it('says why each subscription received a message or not', async () => {
     const { stdout } = await (await stubApi({ [EXPLAIN]: answer })).run(['explain', 'orders', 'm1']);
     expect(stdout).toMatch(
-      /5b0c0f1e +https:\/\/acme.example\/hook +filtered \? +the subscription does not want it: filter at order.total, by the options of today\n/,
+      /5b0c0f1e +https:\/\/acme.example\/hook +filtered \? +the subscription does not want it: its filter does not match at order.total\. By the options of today\n/,
     );
     expect(stdout).toMatch(
-      /gone +\(deleted\) +retrying +attempts failed, and another one follows, 2 attempts, 503\n/,
+      /gone +\(deleted\) +retrying +attempts failed, and another one follows, last 503, 2 attempts\n/,
     );
   });
 
@@ -71,6 +79,50 @@ describe('posthaste explain', () => {
     const { stderr } = await api.run(['explain', 'orders', 'm1', ...limit]);
     expect(stderr).toBe(`${most} of more than ${most} shown: raise --limit for more.\n`);
     expect(api.requests).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      { verdict: 'filtered', rule: { by: 'event_types' } },
+      'the subscription does not want it: its event_types do not include the type of the message',
+    ],
+    [
+      { verdict: 'added_later', detail: 'It was created at noon, after the message was accepted.' },
+      'the subscription was created at noon, after the message was accepted',
+    ],
+    [
+      {
+        verdict: 'exhausted',
+        detail: 'The subscription has been deleted.',
+        delivery: { ...delivery, status: 'exhausted', reason: 'retries_exhausted' },
+      },
+      'all attempts failed, last 503, 2 attempts. The subscription has been deleted',
+    ],
+    [
+      {
+        verdict: 'disabled',
+        delivery: { ...unsent, reason: 'disabled' },
+      },
+      'the subscription was disabled',
+    ],
+    [
+      {
+        verdict: 'deleted',
+        detail: 'The subscription has been deleted.',
+        delivery: { ...unsent, reason: 'subscription_deleted' },
+      },
+      'the subscription was deleted',
+    ],
+    [{ verdict: 'cancelled', delivery: { ...unsent, reason: 'manual' } }, 'it was cancelled, manual'],
+    [
+      { verdict: 'rejected', delivery: { ...delivery, status: 'rejected', reason: 'http_503' } },
+      'the subscriber refused it, last 503, 2 attempts',
+    ],
+  ])('says once why, as a sentence: %j', async (explained, why) => {
+    const one = { subscriptionId: ID, subscriber: 'https://acme.example/hook', certain: true, ...explained };
+    const api = await stubApi({ [EXPLAIN]: () => json({ message, subscriptions: [one], links: [] }) });
+    const { stdout } = await api.run(['explain', 'orders', 'm1']);
+    expect(stdout).toContain(`${explained.verdict}  ${why}\n`);
   });
 
   it('explains one subscription', async () => {
