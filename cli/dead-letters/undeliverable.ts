@@ -50,7 +50,8 @@ async function retryOne(lookup: Lookup, ended: EndedDelivery, dryRun: boolean): 
 function foreseen(subscription: Found): RedriveOutcome {
   if (typeof subscription !== 'object') return { kind: 'redriven' };
   const { disabled, confirmed } = subscription;
-  if (disabled !== undefined) return { kind: 'refused', reason: 'the subscription is disabled' };
+  if (disabled !== undefined)
+    return { kind: 'refused', reason: 'the subscription is disabled; enable it first' };
   return confirmed ? { kind: 'redriven' } : { kind: 'refused', reason: 'the subscription is unconfirmed' };
 }
 

@@ -1,7 +1,8 @@
 import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import { deliveryKeyFor } from './deliveries.ts';
-import type { CancelRefusal, SendRefusal } from '../../../shared/domain/vocabulary.ts';
+import type { AbsenceReason, CancelRefusal, SendRefusal } from '../../../shared/domain/vocabulary.ts';
+import { absenceOf } from '../../../shared/domain/subscription/subscription.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { type SendContext, sendDelivery } from './send-delivery.ts';
@@ -34,7 +35,7 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
     async (context) => {
       const key = await deliveryKey(dependencies, context.req.param());
       const result = await retryDelivery(byHand, key);
-      if (result.kind === 'refused') throw retryRefused(result.why);
+      if (result.kind === 'refused') throw await retryRefused(dependencies, key, result.why);
       audit(context.env.caller, { change: 'delivery_retried', ...idsOf(key), round: result.delivery.round });
       return context.json(deliveryView(result.delivery), 202);
     },
@@ -56,8 +57,10 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
     async (context) => {
       const path = context.req.param();
       const { subscriptionId } = subscriptionName(path);
-      const result = await sendDelivery(byHand, messageKey(path), subscriptionId);
-      if (result.kind === 'refused') throw sendRefused(dependencies, result.why);
+      const message = messageKey(path);
+      const result = await sendDelivery(byHand, message, subscriptionId);
+      if (result.kind === 'refused')
+        throw await sendRefused(dependencies, { queue: message.queue, subscriptionId }, result.why);
       const { key, round } = result.delivery;
       audit(context.env.caller, { change: 'delivery_sent', ...idsOf(key), round });
       return context.json(deliveryView(result.delivery), 202);
@@ -123,15 +126,39 @@ function idsOf({ queue, messageId, subscriptionId }: DeliveryKey) {
   return { queue, messageId, subscriptionId };
 }
 
-function sendRefused({ settings }: ApiDependencies, why: SendRefusal): RefusedRequest {
-  return why === 'no_such_message' ? noSuchMessage(settings) : retryRefused(why);
+type SubscriptionOf = { queue: string; subscriptionId: string };
+
+async function sendRefused(
+  dependencies: ApiDependencies,
+  of: SubscriptionOf,
+  why: SendRefusal,
+): Promise<RefusedRequest> {
+  return why === 'no_such_message'
+    ? noSuchMessage(dependencies.settings)
+    : retryRefused(dependencies, of, why);
 }
 
-function retryRefused(why: Exclude<SendRefusal, 'no_such_message'>): RefusedRequest {
-  return why === 'no_such_delivery'
-    ? notFound('such delivery')
-    : new RefusedRequest('conflict', RETRY_REFUSALS[why]);
+async function retryRefused(
+  { registry, clock }: ApiDependencies,
+  { queue, subscriptionId }: SubscriptionOf,
+  why: Exclude<SendRefusal, 'no_such_message'>,
+): Promise<RefusedRequest> {
+  if (why === 'no_such_delivery') return notFound('such delivery');
+  if (why !== 'subscription_absent') return new RefusedRequest('conflict', RETRY_REFUSALS[why]);
+  const absence = absenceOf(await registry.findSubscription(queue, subscriptionId), clock.now());
+  return new RefusedRequest(
+    'conflict',
+    absence === undefined ? RETRY_REFUSALS.subscription_absent : ABSENCES[absence],
+  );
 }
+
+/** Which absence of a subscription holds. */
+const ABSENCES: Record<AbsenceReason, string> = {
+  subscription_deleted: 'the subscription is deleted',
+  subscription_expired: 'the subscription is expired',
+  subscription_unconfirmed: 'the subscription is unconfirmed',
+  disabled: 'the subscription is disabled; enable it first',
+};
 
 const RETRY_REFUSALS: Record<Exclude<SendRefusal, 'no_such_delivery' | 'no_such_message'>, string> = {
   in_flight: 'an attempt of this delivery is in flight',
@@ -142,7 +169,7 @@ const RETRY_REFUSALS: Record<Exclude<SendRefusal, 'no_such_delivery' | 'no_such_
     '`retainMessages`) is `failed`, which keeps only bodies of messages with a failed attempt',
   too_many_attempts: 'this delivery has reached the limit of recorded attempts; publish the message again',
   message_expired: 'the ttl of this message has expired',
-  subscription_absent: 'the subscription is deleted, expired, disabled or unconfirmed',
+  subscription_absent: 'the subscription got no requests a moment ago; try again',
   open: 'this delivery is still open',
   delivered: 'this delivery has already succeeded',
   recovered_already: 'this recovery has already replayed this delivery',

@@ -88,12 +88,22 @@ describe('POST …/retry', () => {
     expect(api.wakeUps).toEqual([]);
     expect(api.changes).toEqual([]);
   });
+});
 
-  it('answers 409 if the subscription is disabled', async () => {
+describe.each(['retry', 'send'])('POST …/%s', (action) => {
+  const ONE = '/v2/queues/orders/subscriptions/subscription-1';
+
+  it.each([
+    ['disabled; enable it first', 'POST', `${ONE}/disable`],
+    ['deleted', 'DELETE', ONE],
+  ] as const)('says with 409 that the subscription is %s', async (state, method, path) => {
     await recorded({ status: 'exhausted' });
-    await api.call('POST', '/v2/queues/orders/subscriptions/subscription-1/disable');
+    await api.call(method, path);
 
-    expect((await api.call('POST', `${PATH}/retry`)).status).toBe(409);
+    expect(await api.call('POST', `${PATH}/${action}`)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'conflict', message: `the subscription is ${state}` } },
+    });
   });
 });
 

@@ -144,7 +144,7 @@ describe('undeliverable notices', () => {
   });
 
   it.each([
-    ['disabled', { disabled: { reason: 'manual', at: '2026-01-01T00:00:00.000Z' } }],
+    ['disabled; enable it first', { disabled: { reason: 'manual', at: '2026-01-01T00:00:00.000Z' } }],
     ['unconfirmed', { confirmed: false }],
   ])('of a subscription that is %s would be kept, says a dry run', async (state, difference) => {
     const subscribed = json({ ...subscription, ...difference });
