@@ -129,7 +129,7 @@ function undeliverableAdvice(look: ReasonCounts | undefined, settled: number): s
   return [
     `See them: ${commandText('deadletters list undeliverable')}`,
     ...removal,
-    `Retry the others once their subscribers work: ${commandText('redrive undeliverable')}`,
+    `Retry ${settled === 0 ? 'them' : 'the others'} once their subscribers work: ${commandText('redrive undeliverable')}`,
   ];
 }
 

@@ -7,7 +7,7 @@ import { itemsOf } from '../../api/listing.ts';
 import { requireQueue } from '../../api/missing-queue.ts';
 import { queueNames } from '../../api/queues.ts';
 import { MOST_PER_QUEUE } from '../../api/search.ts';
-import { queueOf } from '../../options/arguments.ts';
+import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { ageOf, calendarTimeOf, timeText } from '../../options/time.ts';
 import { counted } from '../../output/counted.ts';
@@ -31,7 +31,11 @@ Exit status: 0 if anything was found, otherwise 1.
 /** `posthaste find` */
 export function addFind(command: Command, terminal: Terminal): void {
   command
-    .argument('<what>', 'a message id, a part of a URL or name, the start of a subscription id, or a time')
+    .argument(
+      '<what>',
+      'a message id, a part of a URL or name, the start of a subscription id, or a time',
+      idOf,
+    )
     .option('--queue <QUEUE>', 'look only in this queue', queueOf)
     .action(async (what: string, options: Options) => {
       const api = apiClient(await findApi(options, terminal.env), terminal.sleep);

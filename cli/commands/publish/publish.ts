@@ -3,6 +3,7 @@ import { openApiToWrite } from '../../api/api-client.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { ApiRefusal } from '../../api/api-refusal.ts';
 import { postMessages, showMessage } from '../../api/messages.ts';
+import { Problem } from '../../../local/install/problem.mjs';
 import { isQueue, noSuchQueue } from '../../api/missing-queue.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import { jsonOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
@@ -116,7 +117,8 @@ async function openQueue(
 ): Promise<{ api: ApiClient; isNew: boolean }> {
   const api = await openApiToWrite(options, terminal);
   const isNew = !(await isQueue(api, queue));
-  if (isNew && options.create !== true) throw await noSuchQueue(api, queue);
+  if (isNew && options.create !== true)
+    throw new Problem(`Only --create publishes to a new queue. ${(await noSuchQueue(api, queue)).message}`);
   return { api, isNew };
 }
 

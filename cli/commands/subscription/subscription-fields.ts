@@ -1,4 +1,5 @@
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
+import { counted } from '../../output/counted.ts';
 import { inWords } from '../../output/time-text.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import { fieldLines } from '../../output/table.ts';
@@ -23,7 +24,7 @@ export function describeSubscription(view: SubscriptionView): string {
     [
       'Failing since',
       failing &&
-        `${printable(failing.since)}, ${failing.failures} ${failing.failures === 1 ? 'failure' : 'failures'}`,
+        `${printable(failing.since)}, ${counted(failing.failures, 'counted failure', 'counted failures')}`,
     ],
     ['Age', inWords(age)],
     ['Expires', ttl === null ? 'never' : `${inWords(ttl)} after creation, or after its ttl was last changed`],

@@ -134,7 +134,7 @@ describe('posthaste doctor', () => {
       expect(found?.state).toBe('ok');
       expect(found?.detail.includes(`${settled} settled since`)).toBe(settled > 0);
       expect(found?.advice?.includes('delete undeliverable --settled')).toBe(settled > 0);
-      expect(found?.advice?.includes('redrive undeliverable')).toBe(isAdvised);
+      expect(found?.advice?.includes('Retry them once')).toBe(isAdvised);
     },
   );
 

@@ -22,6 +22,7 @@ describe('a queue', () => {
     expect(stderr).toContain(
       `There is no queue ${args[0] === 'message' ? 'bill' : 'oder'}. Did you mean ${meant}?\n`,
     );
+    expect(stderr.includes('--create')).toBe(args[0] === 'publish');
     expect(
       api.requests.filter(({ method, path }) => method !== 'GET' && !path.endsWith('/recoveries')),
     ).toEqual([]);

@@ -205,7 +205,7 @@ describe('posthaste subscription', () => {
       expect(deletions(api)).toBe(1);
     });
 
-    it('stays where nobody can be asked', async () => {
+    it('stays without a terminal to ask on', async () => {
       const api = await deleting();
       const { status, stderr } = await api.run(DELETE);
       expect({ status, deletions: deletions(api) }).toEqual({ status: 2, deletions: 0 });

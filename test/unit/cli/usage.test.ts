@@ -105,6 +105,7 @@ describe('a usage error', () => {
     ['a status that the list omits', ['deliveries', 'list', 'q', '--status', 'delivered']],
     ['a message and a status', ['deliveries', 'list', 'q', '--message', 'm', '--status', 'rejected']],
     ['all deliveries without a subscription', ['deliveries', 'list', 'q', '--all']],
+    ['a search for nothing', ['find', '']],
     ['a missing argument', ['retry', 'q', 'm']],
     ['a recovery without --since', ['recover', 'start', 'q']],
     ['a period that ends before it starts', ['recover', 'start', 'q', '--since', '1h', '--until', '2h']],
