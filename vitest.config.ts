@@ -124,6 +124,8 @@ export default defineConfig({
           // The console in a browser, on a stubbed API. On the deployed system it is tested among the deployed ones.
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
+          // As long as Playwright waits for an element.
+          expect: { poll: { timeout: 30_000 } },
           isolate: false,
           maxWorkers: 2,
           sequence: { groupOrder: 6 },

@@ -44,11 +44,12 @@ type Example = {
 };
 
 export const record = async (
-  { messageRecords, deliveries }: ServedApi,
+  { messageRecords, deliveries, registry }: ServedApi,
   { queue, messageId, type, acceptedAt, filtered = 0, data, deliveries: all }: Example,
 ): Promise<void> => {
   const message = aMessage({ queue, id: messageId, data: data ?? '{"total":12345678901234567890}' });
   const key = { queue, messageId };
+  const { createdAt: life = 0 } = (await registry.findQueue(queue)) ?? {};
   await messageRecords.accept({
     key,
     acceptedAt,
@@ -58,7 +59,7 @@ export const record = async (
     filtered,
     duplicates: 0,
     buckets: 1,
-    life: 0,
+    life,
     expiresAt: acceptedAt + 30 * 86_400_000,
     ...(data !== undefined && { body: { kind: 'inline', message } }),
   });

@@ -110,7 +110,8 @@ inBrowser('an operator in the console', () => {
       await page.setViewportSize({ width, height: 800 });
       const results = await page.locator('.search-results').boundingBox();
       expect(results?.x, `${width} px`).toBeGreaterThanOrEqual(0);
-      expect(await isTooWide(page), `${width} px`).toBe(false);
+      // The charts adapt after the page.
+      await expect.poll(() => isTooWide(page), { message: `${width} px` }).toBe(false);
     }
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
