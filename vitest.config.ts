@@ -29,7 +29,8 @@ export default defineConfig({
           exclude: timed,
           // The files of a worker share the loaded modules: loading takes longer than most tests.
           isolate: false,
-          maxWorkers: 2,
+          // One more than the processors: some files mostly wait.
+          maxWorkers: 3,
           // Most tests take milliseconds; a busy machine needs more.
           testTimeout: 20_000,
           sequence: { groupOrder: 1 },
