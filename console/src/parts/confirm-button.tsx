@@ -4,7 +4,7 @@ import { useAction } from '../live/use-action.ts';
 import { DialogButton } from './dialog.tsx';
 import { Field } from './field.tsx';
 import { Failure } from './notice.tsx';
-import { WorkButton } from './work-button.tsx';
+import { FormActions } from './form-actions.tsx';
 
 type Question = {
   /** What the work does to what the reader sees now. */
@@ -69,14 +69,7 @@ function ConfirmForm({
         </Field>
       )}
       {action.state === 'failed' ? <Failure of={action.failure} /> : null}
-      <div class="actions">
-        <WorkButton action={action} kind="danger" submit>
-          {verb}
-        </WorkButton>
-        <button type="button" class="button" onClick={onClose}>
-          Cancel
-        </button>
-      </div>
+      <FormActions action={action} verb={verb} kind="danger" onClose={onClose} />
     </form>
   );
 }

@@ -6,7 +6,7 @@ import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { Field } from '../../parts/field.tsx';
 import { Failure } from '../../parts/notice.tsx';
-import { WorkButton } from '../../parts/work-button.tsx';
+import { FormActions } from '../../parts/form-actions.tsx';
 import { hrefTo } from '../../route.ts';
 import { choiceOf, policyIn } from '../designer/policy-choice.ts';
 import { PolicyField } from '../designer/policy-field.tsx';
@@ -65,16 +65,7 @@ export function CreateQueue({
         }}
       />
       {action.state === 'failed' ? <Failure of={action.failure} /> : null}
-      <div class="actions">
-        <WorkButton action={action} kind="primary" submit>
-          Create queue
-        </WorkButton>
-        {onClose === undefined ? null : (
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-        )}
-      </div>
+      <FormActions action={action} verb="Create queue" onClose={onClose} />
     </form>
   );
 }

@@ -8,7 +8,7 @@ import { DialogButton } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { InputField } from '../../parts/input-field.tsx';
 import { Failure } from '../../parts/notice.tsx';
-import { WorkButton } from '../../parts/work-button.tsx';
+import { FormActions } from '../../parts/form-actions.tsx';
 import { PolicyField } from '../designer/policy-field.tsx';
 import {
   QUEUE_FIELDS,
@@ -121,14 +121,7 @@ function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () =
       />
       {action.state === 'failed' ? <Failure of={action.failure} /> : null}
       {own.size > 0 ? <p class="field-fault">Correct the marked fields first.</p> : null}
-      <div class="actions">
-        <WorkButton action={action} kind="primary" submit>
-          Save
-        </WorkButton>
-        <button type="button" class="button" onClick={onClose}>
-          Cancel
-        </button>
-      </div>
+      <FormActions action={action} verb="Save" onClose={onClose} />
     </form>
   );
 }

@@ -6,7 +6,7 @@ import { areMarked, faultsByField, rejectedFields } from '../../api/form-faults.
 import type { Action } from '../../live/use-action.ts';
 import { InputField } from '../../parts/input-field.tsx';
 import { Failure, Notice } from '../../parts/notice.tsx';
-import { WorkButton } from '../../parts/work-button.tsx';
+import { FormActions } from '../../parts/form-actions.tsx';
 import { PolicyField } from '../designer/policy-field.tsx';
 import { FilterTester } from './filter-tester.tsx';
 import { HeaderFields } from './header-fields.tsx';
@@ -127,14 +127,7 @@ export function SubscriptionForm({
       />
       {action.state === 'failed' && !isMarked ? <Failure of={action.failure} /> : null}
       {own.size > 0 || isMarked ? <p class="field-fault">Correct the marked fields first.</p> : null}
-      <div class="actions">
-        <WorkButton action={action} kind="primary" submit>
-          {verb}
-        </WorkButton>
-        <button type="button" class="button" onClick={onClose}>
-          Cancel
-        </button>
-      </div>
+      <FormActions action={action} verb={verb} onClose={onClose} />
     </form>
   );
 }
