@@ -19,6 +19,19 @@ const alone = [
 /** Kills every function, so no other test may use the deployment meanwhile: `npm run test:killed`. */
 const killing = 'test/deployed/killed*.test.ts';
 
+/** Every page of the console in both themes, and what it makes of bad input. Too long for `npm test`. */
+const everyPage = ['test/browser/{pages,bad-input}.test.ts'];
+
+/** Settings of all tests in a browser. */
+const inBrowser = {
+  // As long as Playwright waits for an element.
+  expect: { poll: { timeout: 30_000 } },
+  isolate: false,
+  maxWorkers: 2,
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+} as const;
+
 export default defineConfig({
   test: {
     projects: [
@@ -125,13 +138,18 @@ export default defineConfig({
           // The console in a browser, on a stubbed API. On the deployed system it is tested among the deployed ones.
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
-          // As long as Playwright waits for an element.
-          expect: { poll: { timeout: 30_000 } },
-          isolate: false,
-          maxWorkers: 2,
+          exclude: everyPage,
+          ...inBrowser,
           sequence: { groupOrder: 6 },
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          // `npm run test:browser` runs these after the other tests in a browser.
+          name: 'browser-every-page',
+          include: everyPage,
+          ...inBrowser,
+          sequence: { groupOrder: 8 },
         },
       },
     ],
