@@ -1,4 +1,5 @@
-import type { BuildOptions } from 'esbuild';
+import { fileURLToPath } from 'node:url';
+import { type BuildOptions, buildSync } from 'esbuild';
 
 /**
  * Defines `require` for CommonJS packages, because ES modules do not have it. The long name cannot collide with a name
@@ -7,7 +8,7 @@ import type { BuildOptions } from 'esbuild';
 const REQUIRE =
   "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);";
 
-/** Build options of the functions. The benchmarks use them too, so that they measure what is deployed. */
+/** Build options of the functions. Tests and benchmarks use them too, so that they run what is deployed. */
 export const bundling = {
   bundle: true,
   platform: 'node',
@@ -33,3 +34,13 @@ export const bundling = {
   // The path is relative to the project folder.
   alias: { '@aws-sdk/credential-provider-node': './shared/adapters/lambda/credentials.ts' },
 } satisfies BuildOptions;
+
+/** Builds a folder under `functions/` into this folder: `index.mjs`, its parts, and a source map for each. */
+export function buildFunction(name: string, folder: string): void {
+  buildSync({
+    ...bundling,
+    absWorkingDir: fileURLToPath(new URL('..', import.meta.url)),
+    entryPoints: { index: `functions/${name}/handler.ts` },
+    outdir: folder,
+  });
+}

@@ -8,6 +8,7 @@ import type { Network } from './functions/network-placement.ts';
 import { OperateFunction } from './functions/operate-function.ts';
 import { OperatorEvents } from './functions/operator-events.ts';
 import { ReconcileFunction } from './functions/reconcile-function.ts';
+import { addOutputs, pipelineOutputs } from './outputs.ts';
 import { type PipelineQueues, pipelineQueues } from './queues/pipeline-queues.ts';
 import { RetrySchedules } from './queues/retry-schedules.ts';
 import type { State } from './state/state.ts';
@@ -49,5 +50,7 @@ export class Pipeline extends Construct {
     this.operate = new OperateFunction(this, 'Operate', parts);
     this.api = new ApiFunction(this, 'Api', { settings, state, queues, schedules, operatorEvents });
     this.administration = new AdministrationApi(this, 'Administration', { settings, handler: this.api });
+    // Of the scope, so that those of a stack have no prefix.
+    addOutputs(scope, pipelineOutputs(this));
   }
 }

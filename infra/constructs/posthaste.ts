@@ -2,6 +2,7 @@ import { Construct } from 'constructs';
 import { type DeploymentSettings, parseSettings } from '../settings.ts';
 import { Monitoring } from './monitoring/monitoring.ts';
 import type { Network } from './functions/network-placement.ts';
+import { addOutputs } from './outputs.ts';
 import { Pipeline } from './pipeline.ts';
 import { State } from './state/state.ts';
 
@@ -34,5 +35,7 @@ export class Posthaste extends Construct {
       state: this.state,
       pipeline: this.pipeline,
     });
+    // The command looks for it when no stacks have the name of the deployment.
+    addOutputs(this, { PosthasteDeployment: [settings.deployment, 'Name of this deployment of Posthaste'] });
   }
 }

@@ -1,5 +1,6 @@
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../../settings.ts';
+import { addOutputs, stateOutputs } from '../outputs.ts';
 import { DeliveriesTable } from './deliveries-table.ts';
 import { PayloadBucket } from './payload-bucket.ts';
 import { SecretsKey } from './secrets-key.ts';
@@ -33,5 +34,7 @@ export class State extends Construct {
     });
     const count = settings.staticAddresses;
     if (count > 0) this.staticAddresses = new StaticAddresses(this, 'StaticAddresses', { count, disposable });
+    // Of the scope, so that those of a stack have no prefix.
+    addOutputs(scope, stateOutputs(this));
   }
 }
