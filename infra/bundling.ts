@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BuildOptions, buildSync } from 'esbuild';
 
@@ -35,12 +37,20 @@ export const bundling = {
   alias: { '@aws-sdk/credential-provider-node': './shared/adapters/lambda/credentials.ts' },
 } satisfies BuildOptions;
 
-/** Builds a folder under `functions/` into this folder: `index.mjs`, its parts, and a source map for each. */
+const project = fileURLToPath(new URL('..', import.meta.url));
+
+/**
+ * Builds a folder under `functions/` into this folder: `index.mjs`, its parts, and a source map for each. The bytes
+ * depend on the sources alone: maps and names of parts contain paths from the place that esbuild believes to write to.
+ */
 export function buildFunction(name: string, folder: string): void {
-  buildSync({
+  const { outputFiles } = buildSync({
     ...bundling,
-    absWorkingDir: fileURLToPath(new URL('..', import.meta.url)),
+    absWorkingDir: project,
     entryPoints: { index: `functions/${name}/handler.ts` },
-    outdir: folder,
+    outdir: project,
+    write: false,
   });
+  mkdirSync(folder, { recursive: true });
+  for (const { path, contents } of outputFiles) writeFileSync(join(folder, basename(path)), contents);
 }
