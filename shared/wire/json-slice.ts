@@ -54,6 +54,11 @@ export function wholeSource({ source }: Json): string {
   return source.trim();
 }
 
+/** The JSON of a non-empty object with an additional property, whose value is JSON source text. */
+export function spliceRaw(fields: Record<string, unknown>, name: string, source: string): string {
+  return `${JSON.stringify(fields).slice(0, -1)},${JSON.stringify(name)}:${source}}`;
+}
+
 const SPACE = /[ \t\n\r]*/y;
 const SCALAR = /[^,\]} \t\n\r]*/y;
 

@@ -1,11 +1,20 @@
-import { type BatchResultErrorEntry, type SendMessageBatchRequestEntry } from '@aws-sdk/client-sqs';
-import type { SQS } from '@aws-sdk/client-sqs';
+import type {
+  BatchResultErrorEntry,
+  SendMessageBatchCommandInput,
+  SendMessageBatchCommandOutput,
+  SendMessageBatchRequestEntry,
+  SQS,
+} from '@aws-sdk/client-sqs';
 import { inParallel } from '../in-parallel.ts';
 import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
 import { sqsMessage, type OutgoingMessage } from './message.ts';
 
 /** A queue, with the time limit and randomness that sending needs: `random` is uniform in [0, 1). */
-export type BatchTarget = Pacing & { sqs: SQS; queueUrl: string; random: () => number };
+export type BatchTarget = Pacing & {
+  sqs: { sendMessageBatch: (batch: SendMessageBatchCommandInput) => Promise<SendMessageBatchCommandOutput> };
+  queueUrl: string;
+  random: () => number;
+};
 
 /** Some messages of a call could not be sent. All others were sent. */
 export class MessagesNotSentError extends Error {
@@ -26,7 +35,7 @@ export class MessagesNotSentError extends Error {
 
 /** Amazon SQS message quotas. The byte limit applies to a batch as a whole and to a single message. */
 const MAX_ENTRIES = 10;
-const MAX_BYTES = 1024 * 1024;
+export const MAX_BYTES = 1024 * 1024;
 
 /**
  * For each call, so that 100 records of an invocation together stay within a client's 500 connections.
@@ -51,7 +60,7 @@ type Settle = (index: number, unsent?: Unsent) => void;
  * @throws MessagesNotSentError if SQS does not confirm it
  */
 export async function sendMessage(
-  { sqs, queueUrl }: Pick<BatchTarget, 'sqs' | 'queueUrl'>,
+  { sqs, queueUrl }: { sqs: Pick<SQS, 'sendMessage'>; queueUrl: string },
   message: OutgoingMessage,
 ): Promise<void> {
   const { MessageId } = await sqs.sendMessage({ QueueUrl: queueUrl, ...sqsMessage(message) });

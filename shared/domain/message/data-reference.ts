@@ -1,6 +1,9 @@
 /** An S3 object of a producer that holds the data of a message. */
 export type DataReference = { bucket: string; key: string; versionId?: string };
 
+/** S3 limit for keys in UTF-8 bytes and version ids in characters ("Object key names", S3 user guide). */
+export const MAX_S3_NAME_BYTES = 1024;
+
 /** Allowed location of such objects: a key prefix in a bucket that belongs to the account `owner`. */
 export type PayloadSource = { bucket: string; prefix: string; owner: string };
 

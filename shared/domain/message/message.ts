@@ -27,6 +27,12 @@ const MESSAGE_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 export const QUEUE_NAME_RULE = '1 to 64 of A-Z a-z 0-9 _ . -';
 
+/** A type is free text, but short, because every record of the message stores it. */
+export const MAX_TYPE_LENGTH = 256;
+
+/** Longest `ttl` in the ingress queue: exceeds any retention, and is safe to add to a time. */
+export const MAX_TTL_SECONDS = 2 ** 31 - 1;
+
 export function isQueueName(name: string): boolean {
   return QUEUE_NAME.test(name);
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import type { DataReference } from '../../domain/message/data-reference.ts';
+import { MAX_TYPE_LENGTH } from '../../domain/message/message.ts';
 
 /** Content of a published message, independent of its envelope. */
 export type IngressContent = {
@@ -28,8 +29,7 @@ export const text = z
   .min(1)
   .refine((given) => given.isWellFormed());
 
-/** Message type: free text, but short, because every record of the message stores it. */
-export const typeText = text.max(256);
+export const typeText = text.max(MAX_TYPE_LENGTH);
 
 /** An RFC 3339 time, normalised to UTC with milliseconds. */
 export const eventTime = z

@@ -1,16 +1,12 @@
 import * as z from 'zod';
+import { MAX_S3_NAME_BYTES } from '../../domain/message/data-reference.ts';
+import { MAX_TTL_SECONDS } from '../../domain/message/message.ts';
 import { MAX_DELAY_SECONDS } from '../../domain/retry/wake-up-plan.ts';
 import { firstField } from '../fields.ts';
 import { text, typeText, type IngressContent, type ContentReading } from './fields.ts';
 import { propertySource, type Json } from '../json-slice.ts';
 
-/** Longest `ttl`: exceeds any retention, and is safe to add to a time. */
-const MAX_TTL_SECONDS = 2 ** 31 - 1;
-
-/** S3 limit for keys in UTF-8 bytes and version ids in characters ("Object key names", S3 user guide). */
-const MAX_S3_NAME = 1024;
-
-const s3Name = text.refine((name) => Buffer.byteLength(name) <= MAX_S3_NAME);
+const s3Name = text.refine((name) => Buffer.byteLength(name) <= MAX_S3_NAME_BYTES);
 
 const ownEnvelope = z.object({
   queue: z.string().exactOptional(),

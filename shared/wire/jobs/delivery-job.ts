@@ -3,14 +3,8 @@ import { ATTEMPT_TRIGGERS, type UnreadableReason } from '../../domain/vocabulary
 import type { FirstJob, WakeUp } from '../../domain/delivery/job.ts';
 import type { BodyLocation } from '../../domain/message/body.ts';
 import { firstField } from '../fields.ts';
-import { parseJson, propertySource, type Json } from '../json-slice.ts';
-import {
-  decodeMessage,
-  encodeMessage,
-  spliceRaw,
-  UnreadableMessageError,
-  WIRE_VERSION,
-} from './message-body.ts';
+import { parseJson, propertySource, spliceRaw, type Json } from '../json-slice.ts';
+import { decodeMessage, encodeMessage, UnreadableMessageError, WIRE_VERSION } from './message-body.ts';
 
 export type ParsedWork = { ok: true; value: FirstJob | WakeUp } | { ok: false; reason: UnreadableReason };
 

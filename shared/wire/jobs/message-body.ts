@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Message } from '../../domain/message/message.ts';
-import { parseJson, propertySource } from '../json-slice.ts';
+import { parseJson, propertySource, spliceRaw } from '../json-slice.ts';
 import { firstField } from '../fields.ts';
 
 /**
@@ -49,9 +49,4 @@ export function decodeMessage(text: string): Message {
   const data = propertySource(json, 'data');
   if (data === undefined) throw new UnreadableMessageError('data_missing');
   return { ...parsed.data, data };
-}
-
-/** The JSON of a non-empty object with an additional property, whose value is JSON source text. */
-export function spliceRaw(fields: Record<string, unknown>, name: string, source: string): string {
-  return `${JSON.stringify(fields).slice(0, -1)},${JSON.stringify(name)}:${source}}`;
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Delivery } from '../../domain/delivery/delivery.ts';
 import { deliveryView, deliveryViewSchema } from '../views/delivery.ts';
-import { spliceRaw } from './message-body.ts';
+import { spliceRaw } from '../json-slice.ts';
 
 /** Maximum size of a notice in bytes; a larger one contains a reference to the data instead. */
 export const MAX_NOTICE_BYTES = 256 * 1024;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Status } from '../../domain/vocabulary.ts';
 import type { MessageListItem, MessageDetail } from '../../domain/message/message-detail.ts';
 import { timeText, timeView } from '../fields.ts';
-import { spliceRaw } from '../jobs/message-body.ts';
+import { spliceRaw } from '../json-slice.ts';
 
 const count = z.int().min(0);
 

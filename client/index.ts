@@ -1,0 +1,3 @@
+export { InvalidMessageError, MessageTooLargeError, PublishError, type Unpublished } from './errors.ts';
+export type { PublishedMessage } from './message.ts';
+export { Publisher, type Published, type PublisherOptions, type PublishOptions } from './publisher.ts';

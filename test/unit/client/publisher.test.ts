@@ -1,0 +1,235 @@
+import { hash } from 'node:crypto';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { afterEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { InvalidMessageError, MessageTooLargeError, PublishError, Publisher } from '../../../client/index.ts';
+import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
+
+const batch = z.object({
+  Entries: z.array(z.object({ Id: z.string(), MessageBody: z.string(), MessageGroupId: z.string() })),
+});
+type Entry = z.infer<typeof batch>['Entries'][number];
+
+const stubs: AwsStub[] = [];
+afterEach(async () => {
+  await Promise.all(stubs.splice(0).map((stub) => stub.close()));
+});
+
+type Refusal = { Code: string; SenderFault: boolean };
+
+/** A publisher to an SQS stub that refuses what `judge` says. */
+const publisherTo = async <Events extends object = Record<string, unknown>>(
+  judge: (entry: Entry, batchNumber: number) => Refusal | undefined = () => undefined,
+) => {
+  const batches: Entry[][] = [];
+  const stub = await awsStub(({ body }) => {
+    const { Entries } = batch.parse(JSON.parse(body));
+    const number = batches.push(Entries) - 1;
+    const judged = Entries.map((entry) => ({
+      Id: entry.Id,
+      MD5OfMessageBody: hash('md5', entry.MessageBody),
+      refusal: judge(entry, number),
+    }));
+    const Failed = judged.flatMap(({ Id, refusal }) => (refusal ? [{ Id, ...refusal }] : []));
+    const Successful = judged.flatMap(({ refusal, ...stored }) =>
+      refusal ? [] : [{ ...stored, MessageId: stored.Id }],
+    );
+    return { body: JSON.stringify({ Failed, Successful }) };
+  });
+  stubs.push(stub);
+  const queueUrl = `${stub.config.endpoint}/000000000000/ingress`;
+  return { publisher: new Publisher<Events>({ queueUrl, client: new SQSClient(stub.config) }), batches };
+};
+
+const bodyOf = ({ MessageBody }: Entry): unknown => JSON.parse(MessageBody);
+
+const many = (count: number, data: unknown = {}) =>
+  Array.from({ length: count }, (_, index) => ({ queue: 'orders', id: `order-${index}`, data }));
+
+describe('a publisher', () => {
+  it('names the queue as message group, so that a backlog of one does not delay the others', async () => {
+    const { publisher, batches } = await publisherTo();
+    await publisher.publish({ queue: 'orders', data: 1 });
+    expect(batches.flat()[0]?.MessageGroupId).toBe('orders');
+  });
+
+  it('gives each message an id before the first try, so that a repeat is the same message', async () => {
+    const { publisher, batches } = await publisherTo((_, number) =>
+      number === 0 ? { Code: 'InternalError', SenderFault: false } : undefined,
+    );
+    const { id } = await publisher.publish({ queue: 'orders', data: null });
+    expect(batches).toHaveLength(2);
+    expect(batches.flat().map(bodyOf)).toEqual([
+      { queue: 'orders', id, data: null },
+      { queue: 'orders', id, data: null },
+    ]);
+  });
+
+  it('returns the id under which a message with an unusual id is recorded', async () => {
+    const { publisher } = await publisherTo();
+    expect((await publisher.publish({ queue: 'orders', id: 'order 17/a', data: 1 })).id).toMatch(/^x_/);
+  });
+
+  it('publishes a reference to data in a bucket', async () => {
+    const { publisher, batches } = await publisherTo();
+    await publisher.publish({ queue: 'orders', id: 'a', dataRef: { bucket: 'shop', key: 'events/1.json' } });
+    expect(batches.flat().map(bodyOf)).toEqual([
+      { queue: 'orders', id: 'a', dataRef: { bucket: 'shop', key: 'events/1.json' } },
+    ]);
+  });
+});
+
+describe('a batch of any length', () => {
+  it('is sent ten at a time, and returns the ids in order', async () => {
+    const { publisher, batches } = await publisherTo();
+    const published = await publisher.publishBatch(many(23));
+    expect(published.map(({ id }) => id)).toEqual(many(23).map(({ id }) => id));
+    expect(batches.map(({ length }) => length).toSorted()).toEqual([10, 10, 3]);
+  });
+
+  it('is divided so that no request exceeds 1 MiB', async () => {
+    const { publisher, batches } = await publisherTo();
+    await publisher.publishBatch(many(5, 'x'.repeat(400_000)));
+    expect(batches.map(({ length }) => length).toSorted()).toEqual([1, 2, 2]);
+  });
+
+  it('reports item by item what SQS refuses for good, and sends the rest once', async () => {
+    const { publisher, batches } = await publisherTo(({ MessageBody }) =>
+      MessageBody.includes('order-3') ? { Code: 'InvalidMessageContents', SenderFault: true } : undefined,
+    );
+    const failure = await publisher.publishBatch(many(12)).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(PublishError);
+    expect(failure).toMatchObject({
+      failed: [{ index: 3, id: 'order-3', reason: 'InvalidMessageContents' }],
+      published: 11,
+      message: '1 of 12 messages was not sent: InvalidMessageContents',
+    });
+    expect(batches.flat()).toHaveLength(12);
+  });
+
+  it('reports every message of a call that SQS refuses, with its error as cause', async () => {
+    const stub = await awsStub(() => ({
+      status: 403,
+      body: JSON.stringify({ __type: 'AccessDenied', message: 'no sqs:SendMessage' }),
+    }));
+    stubs.push(stub);
+    const publisher = new Publisher({ queueUrl: stub.config.endpoint, client: new SQSClient(stub.config) });
+    await expect(publisher.publishBatch(many(2))).rejects.toMatchObject({
+      failed: [
+        { index: 0, id: 'order-0', reason: 'AccessDenied' },
+        { index: 1, id: 'order-1', reason: 'AccessDenied' },
+      ],
+      cause: { message: 'no sqs:SendMessage' },
+    });
+  });
+
+  it('is nothing to send if it is empty', async () => {
+    const { publisher, batches } = await publisherTo();
+    expect(await publisher.publishBatch([])).toEqual([]);
+    expect(batches).toEqual([]);
+  });
+});
+
+describe('a wrong message is refused before anything is sent', () => {
+  const right = { queue: 'orders', data: 1 };
+  it.each([
+    ['message', null],
+    ['queue', { ...right, queue: 'two words' }],
+    ['id', { ...right, id: '' }],
+    ['id', { ...right, id: 'confirm_17' }],
+    ['type', { ...right, type: 'x'.repeat(257) }],
+    ['ttl', { ...right, ttl: 0 }],
+    ['ttl', { ...right, ttl: 1.5 }],
+    ['delay', { ...right, delay: 901 }],
+    ['data', { queue: 'orders', data: undefined }],
+    ['data', { queue: 'orders', data: 1n }],
+    ['dataRef', { queue: 'orders', dataRef: { bucket: '', key: 'a' } }],
+  ])('%s of %o', async (field, message) => {
+    const { publisher, batches } = await publisherTo();
+    // @ts-expect-error: a caller in JavaScript
+    const failure = await publisher.publishBatch([right, message]).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(InvalidMessageError);
+    expect(failure).toMatchObject({ index: 1, field, rule: expect.any(String) as string });
+    expect(String(failure)).toMatch(new RegExp(`^InvalidMessageError: Message 1: ${field} must be `));
+    expect(batches).toEqual([]);
+  });
+
+  it('also if it is larger than SQS takes, with the way out', async () => {
+    const { publisher, batches } = await publisherTo();
+    const big = (length: number) => ({ ...right, id: 'big', data: 'x'.repeat(length) });
+    const envelope = '{"queue":"orders","id":"big","data":""}'.length;
+    await publisher.publish(big(1_048_576 - envelope));
+    expect(batches.flat()).toHaveLength(1);
+    const failure = await publisher
+      .publishBatch([right, big(1_048_577 - envelope)])
+      .catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(MessageTooLargeError);
+    expect(failure).toMatchObject({ index: 1, id: 'big', bytes: 1_048_577 });
+    expect(String(failure)).toMatch(/^MessageTooLargeError: Message 1 \(big\) has 1048577 bytes.+dataRef/);
+    expect(batches.flat()).toHaveLength(1);
+  });
+
+  it('and a queueUrl that is no URL', () => {
+    expect(() => new Publisher({ queueUrl: 'orders' })).toThrow(
+      'queueUrl must be the URL of the ingress queue',
+    );
+  });
+});
+
+describe('a publisher of typed events', () => {
+  // An interface, because it has no index signature.
+  interface Events {
+    'order.created': { total: number };
+    'order.closed': null;
+  }
+
+  it('takes the data of each type only', async () => {
+    const { publisher, batches } = await publisherTo<Events>();
+    await publisher.publishBatch([
+      { queue: 'orders', type: 'order.created', data: { total: 1 } },
+      { queue: 'orders', type: 'order.closed', data: null, ttl: undefined },
+      { queue: 'orders', type: 'order.created', dataRef: { bucket: 'shop', key: 'a', versionId: undefined } },
+      // @ts-expect-error: the data of another type
+      { queue: 'orders', type: 'order.created', data: null },
+      // @ts-expect-error: no such type
+      { queue: 'orders', type: 'order.lost', data: null },
+      // @ts-expect-error: the type is missing
+      { queue: 'orders', data: null },
+      // @ts-expect-error: no such field
+      { queue: 'orders', type: 'order.closed', data: null, delaySeconds: 60 },
+    ]);
+    expect(batches.flat()).toHaveLength(7);
+  });
+});
+
+describe('an abort', () => {
+  it('before the call sends nothing', async () => {
+    const { publisher, batches } = await publisherTo();
+    const reason = new Error('shutting down');
+    await expect(
+      publisher.publish({ queue: 'orders', data: 1 }, { signal: AbortSignal.abort(reason) }),
+    ).rejects.toBe(reason);
+    expect(batches).toEqual([]);
+  });
+
+  it('between two tries ends the call', async () => {
+    const abort = new AbortController();
+    const { publisher, batches } = await publisherTo(() => {
+      abort.abort(new Error('shutting down'));
+      return { Code: 'InternalError', SenderFault: false };
+    });
+    const published = publisher.publish({ queue: 'orders', data: 1 }, { signal: abort.signal });
+    await expect(published).rejects.toThrow('shutting down');
+    expect(batches).toHaveLength(1);
+  });
+
+  it('while SQS is silent ends the call', async () => {
+    const stub = await awsStub(() => 'silence');
+    stubs.push(stub);
+    const abort = new AbortController();
+    const publisher = new Publisher({ queueUrl: stub.config.endpoint, client: new SQSClient(stub.config) });
+    const published = publisher.publish({ queue: 'orders', data: 1 }, { signal: abort.signal });
+    abort.abort(new Error('shutting down'));
+    await expect(published).rejects.toThrow('shutting down');
+  });
+});

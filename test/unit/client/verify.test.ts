@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { verifyWebhook, WebhookVerificationError } from '../../../client/verify.ts';
+import { webhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
+import {
+  makeSecret,
+  publicKeyText,
+  secretText,
+  type SigningSecret,
+} from '../../../shared/domain/subscription/signing-secret.ts';
+import type { SigningScheme } from '../../../shared/domain/vocabulary.ts';
+import { aMessage, aSubscription } from '../../support/builders.ts';
+
+const secretOf = (scheme: SigningScheme, fill = 1) =>
+  makeSecret(scheme, (count) => Buffer.alloc(count, fill));
+
+/** What a receiver holds of a secret. */
+const keyOf = (secret: SigningSecret): string => publicKeyText(secret) ?? secretText(secret);
+
+const sentBy = (secrets: readonly SigningSecret[], { data = '{"text":"é"}', ageSeconds = 0 } = {}) =>
+  webhookRequest(aMessage({ data }), aSubscription(), {
+    startedAt: Date.now() - ageSeconds * 1000,
+    userAgent: 'Posthaste/test',
+    secrets,
+  });
+
+describe.each<SigningScheme>(['v1', 'v1a'])('a request signed by %s', (scheme) => {
+  const secret = secretOf(scheme);
+  const key = keyOf(secret);
+
+  it('is accepted as bytes and as text, with its id, time and body', () => {
+    const { headers, body } = sentBy([secret]);
+    const webhook = verifyWebhook(body, headers, key);
+    expect(webhook).toEqual({
+      id: 'message-1',
+      timestamp: new Date(Number(headers['webhook-timestamp']) * 1000),
+      body: body.toString(),
+    });
+    expect(verifyWebhook(body.toString(), headers, key)).toEqual(webhook);
+    expect(verifyWebhook(new Uint8Array(body), headers, key)).toEqual(webhook);
+  });
+
+  it('is accepted with headers in any case, as a list of values, or as Headers', () => {
+    const { headers, body } = sentBy([secret]);
+    const entries = Object.entries(headers);
+    const lists = Object.fromEntries(entries.map(([name, value]) => [name.toUpperCase(), [value]]));
+    expect(verifyWebhook(body, lists, key).id).toBe('message-1');
+    expect(verifyWebhook(body, new Headers(headers), key).id).toBe('message-1');
+  });
+
+  it('is accepted for any data', () => {
+    fc.assert(
+      fc.property(fc.json(), (data) => {
+        const { headers, body } = sentBy([secret], { data });
+        return verifyWebhook(body, headers, key).body === body.toString();
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('is accepted by one fitting key of several, and with one fitting signature of several', () => {
+    const other = secretOf(scheme, 2);
+    const { headers, body } = sentBy([other, secret]);
+    expect(verifyWebhook(body, headers, key).id).toBe('message-1');
+    const { headers: byOne } = sentBy([secret]);
+    expect(verifyWebhook(body, byOne, [keyOf(other), key]).id).toBe('message-1');
+  });
+
+  it('is accepted during a change to the other scheme', () => {
+    const other = secretOf(scheme === 'v1' ? 'v1a' : 'v1');
+    const { headers, body } = sentBy([secret, other]);
+    expect(verifyWebhook(body, headers, key).id).toBe('message-1');
+    expect(verifyWebhook(body, headers, keyOf(other)).id).toBe('message-1');
+  });
+
+  const { headers, body } = sentBy([secret]);
+  it.each([
+    ['another body', { body: `${body.toString()} ` }],
+    ['another id', { headers: { ...headers, 'webhook-id': 'message-2' } }],
+    [
+      'another time',
+      { headers: { ...headers, 'webhook-timestamp': String(Number(headers['webhook-timestamp']) - 1) } },
+    ],
+    [
+      'text after the time',
+      { headers: { ...headers, 'webhook-timestamp': `${headers['webhook-timestamp']}x` } },
+    ],
+    ['no time', { headers: { ...headers, 'webhook-timestamp': undefined } }],
+    ['no id', { headers: { ...headers, 'webhook-id': '' } }],
+    ['no signature', { headers: { ...headers, 'webhook-signature': undefined } }],
+    ['a signature that is cut off', { headers: { ...headers, 'webhook-signature': `${scheme},` } }],
+    ['a signature without a scheme', { headers: { ...headers, 'webhook-signature': 'abc' } }],
+    [
+      'the signature under the name of another scheme',
+      {
+        headers: {
+          ...headers,
+          'webhook-signature': headers['webhook-signature']?.replace(/^\w+/, scheme === 'v1' ? 'v1a' : 'v1'),
+        },
+      },
+    ],
+    ['another key', { key: keyOf(secretOf(scheme, 2)) }],
+    ['a key of the other scheme', { key: keyOf(secretOf(scheme === 'v1' ? 'v1a' : 'v1')) }],
+  ])('is refused with %s', (_, change) => {
+    const request = { body, headers, key, ...change };
+    expect(() => verifyWebhook(request.body, request.headers, request.key)).toThrow(WebhookVerificationError);
+  });
+
+  it('is refused over five minutes before or after its time', () => {
+    for (const ageSeconds of [310, -310]) {
+      const { headers, body } = sentBy([secret], { ageSeconds });
+      expect(() => verifyWebhook(body, headers, key)).toThrow('The timestamp is over five minutes away');
+    }
+    const { headers, body } = sentBy([secret], { ageSeconds: 290 });
+    expect(verifyWebhook(body, headers, key).id).toBe('message-1');
+  });
+});
+
+describe('a fault of the receiver is a TypeError, which is not answered with 401', () => {
+  const secret = secretOf('v1');
+  const { headers, body } = sentBy([secret]);
+
+  it.each([
+    ['no key', [], 'There is no key to verify with.'],
+    ['a key without its prefix', keyOf(secret).slice('whsec_'.length), 'A key begins with whsec_ or whpk_.'],
+    ['a private key', secretText(secretOf('v1a')), 'A key begins with whsec_ or whpk_.'],
+    ['a secret that is not base64', 'whsec_ü', 'What follows whsec_ is not the base64 of a key.'],
+    ['an empty secret', 'whsec_', 'A key begins with whsec_ or whpk_.'],
+    ['a public key of another length', 'whpk_AAAA', 'What follows whpk_ is not the base64 of a key.'],
+    ['one malformed key of several', [keyOf(secret), 'whpk_AAAA'], 'What follows whpk_'],
+  ])('%s', (_, keys, message) => {
+    const verify = () => verifyWebhook(body, headers, keys);
+    expect(verify).toThrow(TypeError);
+    expect(verify).toThrow(message);
+  });
+
+  it('a body that is parsed already', () => {
+    const parsed: unknown = JSON.parse(body.toString());
+    // @ts-expect-error: what express.json() makes of the request
+    expect(() => verifyWebhook(parsed, headers, keyOf(secret))).toThrow(TypeError);
+  });
+
+  it('and a key that an environment variable lacks', () => {
+    // @ts-expect-error: a caller in JavaScript
+    expect(() => verifyWebhook(body, headers, process.env['NO_SUCH_KEY'])).toThrow(TypeError);
+  });
+});
+
+it('throws nothing but these two errors, whatever the request and the key', () => {
+  const anything = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('v1,', 'v1a,'));
+  const anyKey = fc.oneof(
+    fc.constantFrom(keyOf(secretOf('v1')), keyOf(secretOf('v1a'))),
+    fc.tuple(fc.constantFrom('whsec_', 'whpk_', ''), anything).map((parts) => parts.join('')),
+  );
+  const now = String(Math.floor(Date.now() / 1000));
+  const samples = fc.sample(fc.tuple(anything, anything, anything, anyKey), 100);
+  for (const [body, id, signature, key] of samples) {
+    const headers = { 'webhook-id': id, 'webhook-timestamp': now, 'webhook-signature': signature };
+    try {
+      verifyWebhook(body, headers, key);
+      expect.fail('an unsigned request was accepted');
+    } catch (error) {
+      if (error instanceof WebhookVerificationError) continue;
+      expect(error).toBeInstanceOf(TypeError);
+    }
+  }
+});
