@@ -3,13 +3,14 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as module from 'node:module';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { localFolder, projectNode } from '../local/install/paths.mjs';
+import { isPackaged, localFolder, programFile, projectNode } from '../local/install/paths.mjs';
 
-const OLDEST = 24;
+/** Compiled, the command needs JSON modules without a warning. */
+const OLDEST = isPackaged ? '22.12' : '24.0';
 
-const command = fileURLToPath(new URL('posthaste.ts', import.meta.url));
+const command = programFile('cli/posthaste.ts');
 
 const runOnProjectNode = () => {
   const child = spawn(projectNode, [command, ...process.argv.slice(2)], { stdio: 'inherit' });
@@ -22,15 +23,21 @@ const runOnProjectNode = () => {
   });
 };
 
-if (Number(process.versions.node.split('.')[0]) >= OLDEST) {
-  // Parsing TypeScript is half of the start time. If the folder is not writable, the start is only slower.
-  module.enableCompileCache(join(localFolder, 'compile-cache'));
+const isRecent = process.versions.node.localeCompare(OLDEST, 'en', { numeric: true }) >= 0;
+
+const userCache = () => join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'posthaste');
+
+if (isRecent) {
+  // Parsing is half of the start time. If the folder is not writable, the start is only slower.
+  module.enableCompileCache(isPackaged ? userCache() : join(localFolder, 'compile-cache'));
   await import(command);
-} else if (existsSync(projectNode)) runOnProjectNode();
+} else if (!isPackaged && existsSync(projectNode)) runOnProjectNode();
 else {
+  const advice = isPackaged
+    ? 'Install a current version from https://nodejs.org.'
+    : 'Run npm ci in the project folder: it installs Node 24.';
   process.stderr.write(
-    `posthaste: Node ${OLDEST} or newer is required, and this is ${process.versions.node}. ` +
-      `Run npm ci in the project folder: it installs Node ${OLDEST}.\n`,
+    `posthaste: Node ${OLDEST} or newer is required, and this is ${process.versions.node}. ${advice}\n`,
   );
   process.exitCode = 1;
 }
