@@ -1,14 +1,18 @@
 import { basename } from 'node:path';
-
-/** How a user in a checkout runs the command without `npm link`. */
-const IN_CHECKOUT = 'npm run -s posthaste --';
+import { isPackaged } from '../local/install/paths.mjs';
 
 /** How this user runs the command, so that advice can be pasted. `program`: the path that was run. */
-export function commandName(program: string | undefined): string {
-  return program !== undefined && basename(program) === 'posthaste' ? 'posthaste' : IN_CHECKOUT;
+export function commandName(program: string | undefined, packaged: boolean): string {
+  const isOnPath =
+    program !== undefined && basename(program) === 'posthaste' && !program.includes('node_modules');
+  if (isOnPath) return 'posthaste';
+  return packaged ? 'npx posthaste' : 'npm run -s posthaste --';
 }
 
-const COMMAND = commandName(process.argv[1]);
+export const COMMAND = commandName(process.argv[1], isPackaged);
+
+/** The command that starts a local deployment. */
+export const START = isPackaged ? `${COMMAND} start` : 'npm start';
 
 /** A command to paste, such as `npm run -s posthaste -- redrive ingress`. */
 export function commandText(args: string): string {

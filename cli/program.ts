@@ -111,6 +111,11 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await import('./commands/doctor/doctor.ts')).addDoctor,
   },
   {
+    name: 'start',
+    description: 'Start Posthaste on a local AWS, on this machine.',
+    load: async () => (await import('./commands/start/start.ts')).addStart,
+  },
+  {
     name: 'completion',
     description: 'Print a completion script for bash, zsh or fish.',
     load: async () => (await import('./commands/completion/completion.ts')).addCompletion,

@@ -6,6 +6,7 @@ import { fingerprintOf, cachedBuild } from './cached-builds.ts';
 const SOURCES = [
   'infra',
   'functions',
+  'assets/functions',
   'shared',
   'cdk.json',
   'package.json',

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/** Enough for `npm start` and a test run, each before and after a change. */
+/** Enough for a start and a test run, each before and after a change. */
 const MOST_KEPT = 4;
 
 /**

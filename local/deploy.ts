@@ -2,38 +2,56 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { cachedAssembly, type Settings } from './assembly.ts';
-import { localFolder, projectRoot } from './install/paths.mjs';
+import { cdkProgram, isCdkLibraryBeside } from './install/cdk.mjs';
+import { localFolder, programFile, projectNode, projectRoot } from './install/paths.mjs';
 import { Problem } from './install/problem.mjs';
 import { runGroup, tailOf } from './install/process-group.mjs';
 import { step } from './install/progress.mjs';
-import { awsEnvironment, localAws, plainEnvironment, type RootKeys } from './local-aws.ts';
+import { deploymentsIn, type Outputs } from './deployment-outputs.ts';
+import {
+  awsEnvironment,
+  environmentWithoutAws,
+  localAws,
+  plainEnvironment,
+  type RootKeys,
+} from './local-aws.ts';
 
 export type Deployment = {
   endpoint: string;
   keys: RootKeys;
-  settings: Settings;
+  /** CDK context: the settings, or for an app of the user its key `posthaste` with them. */
+  context: Settings;
+  /** Command of the user's CDK app in the current folder. @default the built-in app */
+  app?: string;
   /** Folder for logs and outputs. */
   folder: string;
   signal: AbortSignal;
 };
 
-/** Stack outputs by name. Names are unique across all stacks. */
-export type StackOutputs = Readonly<Record<string, string>>;
-
 const outputsSchema = z.record(z.string(), z.record(z.string(), z.string()));
 
 /**
- * Deploys all stacks with the CDK command, and returns their outputs.
+ * Deploys all stacks with the CDK command, and returns the outputs of Posthaste by their names.
  * @throws Problem with the end of the CDK's output if it fails
  */
-export async function deploy(deployment: Deployment): Promise<StackOutputs> {
+export async function deploy(deployment: Deployment): Promise<Outputs> {
   const assembly = await synthAndBootstrap(deployment);
   const outputs = join(deployment.folder, 'outputs.json');
   rmSync(outputs, { force: true });
   const args = ['deploy', '--all', '-a', assembly, '--require-approval', 'never', '--outputs-file', outputs];
   await step('Deploying the stacks (cdk deploy --all)', () => cdk(deployment, 'deploy', args));
-  const stacks = outputsSchema.parse(JSON.parse(readFileSync(outputs, 'utf8')));
-  return Object.fromEntries(Object.values(stacks).flatMap((stack) => Object.entries(stack)));
+  return outputsOf(Object.values(outputsSchema.parse(JSON.parse(readFileSync(outputs, 'utf8')))));
+}
+
+/** Of the app's one construct `Posthaste`, or of stacks that have the outputs themselves, as the built-in app. */
+function outputsOf(stacks: readonly Outputs[]): Outputs {
+  const [found, ...others] = deploymentsIn(stacks);
+  const names = [found, ...others].map((deployment) => deployment?.name).join(', ');
+  if (others.length > 0)
+    throw new Problem(`The app has several deployments of Posthaste (${names}). A start can run one.`);
+  const outputs: Outputs = found?.outputs ?? Object.fromEntries(stacks.flatMap(Object.entries<string>));
+  if (outputs['ApiUrl'] !== undefined) return outputs;
+  throw new Problem('The app has no deployment of Posthaste: no stack has the construct Posthaste.');
 }
 
 /**
@@ -53,37 +71,57 @@ async function synthAndBootstrap(deployment: Deployment): Promise<string> {
   }
 }
 
-function synthesised(deployment: Deployment): Promise<string> {
-  return cachedAssembly(deployment.settings, (output) =>
+async function synthesised(deployment: Deployment): Promise<string> {
+  const { app = builtInApp(), context, folder } = deployment;
+  const isBuiltIn = deployment.app === undefined;
+  const synthesise = (output: string): Promise<void> =>
     step('Synthesising the stacks (cdk synth)', () =>
-      cdk(deployment, 'synth', ['synth', '-q', '-o', output, ...contextOf(deployment.settings)]),
-    ),
-  );
+      cdk(deployment, 'synth', ['synth', '-q', '-a', app, '-o', output, ...contextOf(context)], {
+        cwd: isBuiltIn ? projectRoot : process.cwd(),
+        env: isBuiltIn ? plainEnvironment() : environmentWithoutAws(),
+      }),
+    );
+  if (isBuiltIn) return cachedAssembly(context, synthesise);
+  const output = join(folder, 'assembly');
+  rmSync(output, { recursive: true, force: true });
+  await synthesise(output);
+  return output;
+}
+
+function builtInApp(): string {
+  const hooks = isCdkLibraryBeside() ? [] : ['--import', programFile('local/install/cdk-library.mjs')];
+  return [projectNode, ...hooks, programFile('infra/app.ts')].map((word) => JSON.stringify(word)).join(' ');
 }
 
 function bootstrap(deployment: Deployment): Promise<void> {
   return step('Preparing the account (cdk bootstrap)', () =>
-    cdk(deployment, 'bootstrap', ['bootstrap', ACCOUNT], deployment.folder),
+    cdk(deployment, 'bootstrap', ['bootstrap', ACCOUNT]),
   );
 }
 
 const ACCOUNT = `aws://${localAws.account}/${localAws.region}`;
 
-function contextOf(settings: Settings): string[] {
-  return Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
+function contextOf(context: Settings): string[] {
+  return Object.entries(context).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
 }
 
-/** Runs the CDK in the project folder; elsewhere if the command must not run the app, which would lock `cdk.out`. */
+/** Runs the CDK; by default in a folder without an app, which it would run, and lock `cdk.out`. */
 async function cdk(
   { endpoint, keys, folder, signal }: Deployment,
   name: string,
   args: string[],
-  cwd = projectRoot,
+  { cwd = folder, env = plainEnvironment() } = {},
 ): Promise<void> {
   const log = join(folder, `cdk-${name}.log`);
   rmSync(log, { force: true });
-  const env = { ...plainEnvironment(), ...awsEnvironment(endpoint, keys), ...QUIET_CDK, ...COMPILE_CACHE };
-  const { code } = await runGroup('cdk', [...args, '--no-notices'], { env, cwd, log, signal });
+  const program = cdkProgram();
+  if (program === undefined) throw new Problem('The CDK command is not installed: npm install aws-cdk');
+  const { code } = await runGroup(projectNode, [program, ...args, '--no-notices'], {
+    env: { ...env, ...awsEnvironment(endpoint, keys), ...QUIET_CDK, ...COMPILE_CACHE },
+    cwd,
+    log,
+    signal,
+  });
   if (code !== 0) {
     throw new Problem(`cdk ${name} failed. The end of its output (full log: ${log}):\n${tailOf(log)}`);
   }

@@ -39,7 +39,7 @@ export type LocalAccount = Pick<Endpoints, 'endpoint' | 'region' | 'accessKeyId'
 
 export type Resources = Omit<Endpoints, keyof LocalAccount>;
 
-/** The file with the endpoints of the local deployment; it exists while `npm start` is running. */
+/** The file with the endpoints of the local deployment; it exists while a start is running. */
 export const endpointsFile = join(localFolder, 'endpoints.json');
 
 const outputsSchema = z.object({

@@ -1,3 +1,4 @@
+import { commandText } from '../cli/command-name.ts';
 import type { Endpoints } from './endpoints.ts';
 
 /** The port of the receiver at `/hook`, here and in the README. `listen` has 8080 in its examples. */
@@ -13,18 +14,18 @@ export type HintOptions = {
 
 /** Example commands to paste into a shell. Single quotes, because the API's URL contains a `$`. */
 export function hints(endpoints: Endpoints, { queue, apiAuthorization, consoleUrl }: HintOptions): string {
-  const { endpoint, region, apiUrl, ingressQueueUrl, accessKeyId, secretAccessKey } = endpoints;
-  const keys = `AWS_ACCESS_KEY_ID=${accessKeyId} AWS_SECRET_ACCESS_KEY=${secretAccessKey}`;
+  const { endpoint, region, apiUrl, ingressQueueUrl } = endpoints;
+  const keys = keyVariables(endpoints);
   const message = JSON.stringify({ queue, type: 'order.created', data: { order: 1002 } });
   const posted = JSON.stringify({ messages: [{ type: 'order.created', body: { order: 1002 } }] });
   const subscription = JSON.stringify({ subscriber: `http://127.0.0.1:${RECEIVER_PORT}/hook` });
   const json = `-H 'content-type: application/json'`;
-  return `Posthaste is running.${consoleUrl === undefined ? '' : ` Console: ${consoleUrl}`}
+  return `${running(consoleUrl)}
 
 To try it, paste these commands into another terminal.
 ${signing(apiAuthorization)}
 Set the variables of the README, and the keys of this run:
-  export API_URL='${apiUrl}' INGRESS_QUEUE_URL='${ingressQueueUrl}' ENDPOINT='${endpoint}' AWS_ENDPOINT_URL='${endpoint}' AWS_REGION=${region} ${keys}
+  ${variables(endpoints)}
 
 Receive webhooks (in a separate terminal):
   ${receiverCommand(RECEIVER_PORT)}
@@ -38,6 +39,36 @@ Publish with the AWS CLI:
 Publish through the API:
   curl '${apiUrl}/v2/queues/${queue}/messages' ${json} -d '${posted}'
 `;
+}
+
+/** The same for an app of the user, whose API may refuse unsigned calls: the command signs them. */
+export function appHints(endpoints: Endpoints, consoleUrl: string | undefined): string {
+  return `${running(consoleUrl)}
+
+To try it, paste these commands into another terminal.
+
+Receive webhooks of a queue:
+  ${commandText('listen --port 8080 --subscribe orders')}
+
+Publish (in a third terminal):
+  ${commandText(`publish orders --type order.created --data '{"order": 1002}'`)}
+
+Set the addresses and keys of this run, for your programs:
+  ${variables(endpoints)}
+`;
+}
+
+function running(consoleUrl: string | undefined): string {
+  return `Posthaste is running.${consoleUrl === undefined ? '' : ` Console: ${consoleUrl}`}`;
+}
+
+function variables(endpoints: Endpoints): string {
+  const { apiUrl, ingressQueueUrl, endpoint, region } = endpoints;
+  return `export API_URL='${apiUrl}' INGRESS_QUEUE_URL='${ingressQueueUrl}' ENDPOINT='${endpoint}' AWS_ENDPOINT_URL='${endpoint}' AWS_REGION=${region} ${keyVariables(endpoints)}`;
+}
+
+function keyVariables({ accessKeyId, secretAccessKey }: Endpoints): string {
+  return `AWS_ACCESS_KEY_ID=${accessKeyId} AWS_SECRET_ACCESS_KEY=${secretAccessKey}`;
 }
 
 function signing(apiAuthorization: string): string {

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { takeLock } from './install/lock.mjs';
-import { localFolder, projectNode, projectRoot } from './install/paths.mjs';
+import { localFolder, programFile, projectNode } from './install/paths.mjs';
 import { install } from './install/install.mjs';
 import { Problem } from './install/problem.mjs';
 import { parseCommandLine, usage } from './options.mjs';
@@ -36,14 +36,19 @@ export const launch = async (args) => {
   return await startOnce(command.options);
 };
 
-/** @param {import('./options.mjs').StartOptions} options */
-const startOnce = async (options) => {
+/**
+ * Starts unless a start of this folder is running, and returns the exit status.
+ *
+ * @param {import('./options.mjs').StartOptions} options
+ */
+export const startOnce = async (options) => {
+  ignoreInGit();
   const lock = takeLock(join(localFolder, 'start.json'));
   if (lock.kind === 'held') {
     console.error(alreadyRunningText(lock.by, existsSync(endpoints)));
     return 1;
   }
-  // An `npm start` that was killed leaves its endpoints file behind.
+  // A start that was killed leaves its endpoints file behind.
   rmSync(endpoints, { force: true });
   const interruption = interruptible();
   try {
@@ -64,6 +69,12 @@ const startOnce = async (options) => {
   }
 };
 
+/** The folder has keys of the local AWS. */
+const ignoreInGit = () => {
+  mkdirSync(localFolder, { recursive: true });
+  writeFileSync(join(localFolder, '.gitignore'), '*\n');
+};
+
 /**
  * The message of a second start.
  *
@@ -73,7 +84,7 @@ const startOnce = async (options) => {
 export const alreadyRunningText = ({ pid, since }, isUp) => {
   const stop = `stop it with Ctrl-C in its terminal or with "kill ${pid}"`;
   return isUp
-    ? `Posthaste is already running in this folder (process ${pid}, since ${since}). Use it (see .local/endpoints.json for its addresses), or ${stop}.`
+    ? `Posthaste is already running in this folder (process ${pid}, since ${since}). Use it (see ${relative(process.cwd(), endpoints)} for its addresses), or ${stop}.`
     : `Posthaste is starting or stopping in this folder (process ${pid}, since ${since}). Wait for it, or ${stop}.`;
 };
 
@@ -120,7 +131,7 @@ const parentOf = (pid) => {
 };
 
 /**
- * Runs local/start.ts on the project's Node. Closing the IPC channel stops it, also when this process is killed.
+ * Runs local/start.ts on the project's Node, in the current folder. Closing the IPC channel stops it, also when this process is killed.
  *
  * @param {import('./options.mjs').StartOptions} options
  * @param {AbortSignal} signal
@@ -130,9 +141,8 @@ const runOnProjectNode = (options, signal) =>
   new Promise((resolve, reject) => {
     const startedAt = Date.now() - Math.round(process.uptime() * 1000);
     const request = JSON.stringify({ options, startedAt });
-    const child = spawn(projectNode, [join(projectRoot, 'local/start.ts'), request], {
+    const child = spawn(projectNode, [programFile('local/start.ts'), request], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      cwd: projectRoot,
       detached: true,
     });
     const stop = () => child.connected && child.disconnect();

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { delimiter, join } from 'node:path';
-import { projectRoot } from './install/paths.mjs';
+import { delimiter, dirname } from 'node:path';
+import { projectNode } from './install/paths.mjs';
 
 /** Account and region of the local AWS. */
 export const localAws = { account: '000000000000', region: 'us-east-1' } as const;
@@ -22,8 +22,14 @@ export function plainEnvironment(): NodeJS.ProcessEnv {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value] as const];
   });
-  const path = [join(projectRoot, 'node_modules', '.bin'), process.env['PATH'] ?? ''].join(delimiter);
+  // The functions run on this Node. In the repository, its folder has the other commands as well.
+  const path = [dirname(projectNode), process.env['PATH'] ?? ''].join(delimiter);
   return { ...Object.fromEntries(passedOn), PATH: path };
+}
+
+/** The environment for an app of the user, which may read variables of its own. */
+export function environmentWithoutAws(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('AWS_')));
 }
 
 /** Variables that direct AWS command line tools and SDKs to the local AWS. */

@@ -10,6 +10,8 @@ export type LocalSystemOptions = {
   folder: string;
   /** Settings in addition to `local`, which is always set. */
   settings: Settings;
+  /** Command of a CDK app in the current folder, deployed in place of the built-in one. */
+  app?: string;
   port?: number;
   /** File for a log of every call of a function (call-log.ts). @default none */
   callLog?: string;
@@ -30,7 +32,7 @@ const LAPTOP: Settings = {
 
 /** Starts a local system. @throws Problem with advice if it cannot start; no process is left running then */
 export async function startLocalSystem(options: LocalSystemOptions): Promise<LocalSystem> {
-  const { folder, settings, port, callLog, signal } = options;
+  const { folder, settings, app, port, callLog, signal } = options;
   mkdirSync(folder, { recursive: true });
   const emulator = await step('Starting the local AWS', () =>
     startEmulator({
@@ -41,12 +43,13 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
     }),
   );
   try {
+    const all = { ...LAPTOP, ...settings, local: 'true' };
     const outputs = await deploy({
       endpoint: emulator.endpoint,
       keys: emulator.keys,
       folder,
       signal,
-      settings: { ...LAPTOP, ...settings, local: 'true' },
+      ...(app === undefined ? { context: all } : { app, context: { posthaste: JSON.stringify(all) } }),
     });
     return { endpoints: endpointsOf(emulator, outputs), emulator };
   } catch (error) {

@@ -92,7 +92,7 @@ def refusal(scope, root_key):
     if key == "" and gateway._parse_execute_api_url("", path) is not None:
         return None  # the authorisation of the API decides
     if key == "" or not is_issued(key, root_key):
-        return "UnrecognizedClientException", "Unknown access key. The keys change with each start: see .local/endpoints.json."
+        return "UnrecognizedClientException", "Unknown access key. The keys change with each start: see endpoints.json."
     return None
 
 

@@ -11,7 +11,9 @@ Deploys Posthaste on a local AWS, runs a demo, and keeps running until Ctrl-C.
   -h, --help          show this help`;
 
 /**
- * @typedef {{ once: boolean, demo: boolean, port?: number, context: Record<string, string> }} StartOptions
+ * `app`: the command of a CDK app to deploy in place of the built-in one.
+ *
+ * @typedef {{ once: boolean, demo: boolean, port?: number, context: Record<string, string>, app?: string }} StartOptions
  * @typedef {{ kind: 'start', options: StartOptions } | { kind: 'help' } | { kind: 'wrong', message: string }}
  * CommandLine
  */
@@ -33,16 +35,31 @@ export const parseCommandLine = (args) => {
       },
     });
     if (values.help) return { kind: 'help' };
-    const port = values.port === undefined ? {} : { port: portOf(values.port) };
-    const context = Object.fromEntries(values.context.map(settingOf));
-    const demo = !values['no-demo'];
-    if (demo) demoCanCall(context['apiAuthorization']);
-    return { kind: 'start', options: { once: values.once, demo, ...port, context } };
+    return { kind: 'start', options: startOptions({ ...values, demo: !values['no-demo'] }) };
   } catch (error) {
     if (error instanceof TypeError || error instanceof RangeError)
       return { kind: 'wrong', message: error.message };
     throw error;
   }
+};
+
+/**
+ * @param {{ once: boolean, demo: boolean, port?: string, context: string[], app?: string }} given
+ * @returns {StartOptions}
+ * @throws {RangeError} naming the invalid option
+ */
+export const startOptions = ({ once, demo, port, context: settings, app }) => {
+  const context = Object.fromEntries(settings.map(settingOf));
+  // The demo's subscribers and policies are those of the built-in app.
+  const isDemo = demo && app === undefined;
+  if (isDemo) demoCanCall(context['apiAuthorization']);
+  return {
+    once,
+    demo: isDemo,
+    ...(port === undefined ? {} : { port: portOf(port) }),
+    context,
+    ...(app === undefined ? {} : { app }),
+  };
 };
 
 /**
@@ -73,6 +90,6 @@ const settingOf = (text) => {
   const key = text.slice(0, Math.max(at, 0));
   if (key === '') throw new RangeError(`-c must be KEY=VALUE, not "${text}".`);
   if (key === 'local')
-    throw new RangeError('The setting "local" cannot be changed: npm start always deploys locally.');
+    throw new RangeError('The setting "local" cannot be changed: a start always deploys locally.');
   return [key, text.slice(at + 1)];
 };

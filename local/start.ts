@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { runDemo, type Demo } from './demo/demo.ts';
 import { demoQueue, demoSchedulerThreshold } from './demo/scenario.ts';
 import { endpointsFile, removeEndpoints, writeEndpoints } from './endpoints.ts';
-import { hints } from './hints.ts';
+import { appHints, hints } from './hints.ts';
 import { localFolder } from './install/paths.mjs';
 import { Problem } from './install/problem.mjs';
 import { inSeconds } from './install/progress.mjs';
@@ -20,6 +20,7 @@ const requestSchema = z.object({
     demo: z.boolean(),
     port: z.int().exactOptional(),
     context: z.record(z.string(), z.string()),
+    app: z.string().exactOptional(),
   }),
   startedAt: z.number(),
 });
@@ -40,6 +41,7 @@ async function main(request: Request, signal: AbortSignal): Promise<number> {
     settings: settingsOf(options),
     signal,
     ...(options.port === undefined ? {} : { port: options.port }),
+    ...(options.app === undefined ? {} : { app: options.app }),
   });
   try {
     writeEndpoints(endpointsFile, system.endpoints);
@@ -52,13 +54,12 @@ async function main(request: Request, signal: AbortSignal): Promise<number> {
   }
 }
 
-function settingsOf({ context }: Request['options']) {
-  return {
-    apiAuthorization: 'none',
-    schedulerThreshold: String(demoSchedulerThreshold),
-    ...context,
-  };
+/** An app of the user keeps its own settings, such as how callers of its API authenticate. */
+function settingsOf({ app, context }: Request['options']) {
+  return app === undefined ? { ...BUILT_IN, ...context } : context;
 }
+
+const BUILT_IN = { apiAuthorization: 'none', schedulerThreshold: String(demoSchedulerThreshold) };
 
 /** Runs the demo unless disabled, then keeps the system running until Ctrl-C. */
 async function show(
@@ -66,14 +67,18 @@ async function show(
   { options, startedAt, consoleUrl }: ShowRequest,
   signal: AbortSignal,
 ): Promise<number> {
-  const { schedulerThreshold, apiAuthorization } = settingsOf(options);
+  const { schedulerThreshold, apiAuthorization } = { ...BUILT_IN, ...options.context };
   const demo = options.demo
     ? await runDemo({ endpoints, startedAt, schedulerThreshold: Number(schedulerThreshold), signal })
     : undefined;
   try {
     const status = statusOf(demo);
     if (options.once) return status;
-    console.log(hints(endpoints, { queue: demoQueue, apiAuthorization, consoleUrl }));
+    console.log(
+      options.app === undefined
+        ? hints(endpoints, { queue: demoQueue, apiAuthorization, consoleUrl })
+        : appHints(endpoints, consoleUrl),
+    );
     if (demo !== undefined) console.log(`Attempts on queue ${demoQueue} are shown here as they are made.`);
     console.log('Press Ctrl-C to stop everything.\n');
     await stayUp(demo, signal);

@@ -123,9 +123,7 @@ function outcomeOf(request: ApiRequest, answer: ApiAnswer): Outcome {
 /** fetch throws a generic TypeError; the reason is in its cause. */
 function noAnswerProblem({ name, apiUrl, isLocal }: ApiAccess, cause: unknown): Problem {
   const reason = cause instanceof TypeError && cause.cause !== undefined ? cause.cause : cause;
-  const advice = isLocal
-    ? ' If npm start is not running, start it again: its last run did not end cleanly.'
-    : '';
+  const advice = isLocal ? ' If it is not running, start it again: its last run did not end cleanly.' : '';
   return new Problem(`The API of ${name} does not respond at ${apiUrl}: ${failureText(reason)}.${advice}`, {
     cause,
   });

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { commandText } from '../command-name.ts';
+import { commandText, START } from '../command-name.ts';
 import type { DeploymentChoice } from '../deployment.ts';
 
 /** Options of every command that works on a deployment. */
@@ -9,8 +9,9 @@ export type DeploymentOptions = DeploymentChoice & { json?: true };
 export const VERBOSE = 'say on stderr how long the pauses between polls are';
 
 const WHICH = `
-Without --local or --deployment, the command uses the local deployment if npm
-start is running, and Posthaste in AWS otherwise. If POSTHASTE_API_URL is set,
+Without --local or --deployment, the command uses the local deployment if
+${START} is running, and otherwise the one in AWS: Posthaste, or the only one
+there is. If POSTHASTE_API_URL is set,
 API requests go to that URL unless --local is given, and commands on dead
 letters need --local or --deployment.`;
 
@@ -23,11 +24,9 @@ export function onDeployment(
 ): Command {
   if (json !== undefined) command.option('--json', `print JSON: ${json}`);
   return command
-    .addOption(new Option('--local', 'use the local deployment (npm start)').conflicts('deployment'))
+    .addOption(new Option('--local', `use the local deployment (${START})`).conflicts('deployment'))
     .addOption(
-      new Option('--deployment <NAME>', 'use the deployment in AWS with this stack name prefix').argParser(
-        deploymentOf,
-      ),
+      new Option('--deployment <NAME>', 'use the deployment in AWS of this name').argParser(deploymentOf),
     )
     .addHelpText('after', `${more}${WHICH}${examplesText(examples)}`);
 }

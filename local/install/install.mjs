@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { installCdk } from './cdk.mjs';
 import { takeLock } from './lock.mjs';
 import { installNpmPackages, npmPackagesReady } from './npm.mjs';
-import { localFolder, projectRoot } from './paths.mjs';
+import { isPackaged, localFolder, projectRoot } from './paths.mjs';
 import { localAwsPackages, pipInstall } from './pip.mjs';
 import { freshLog } from './process-group.mjs';
 import { step } from './progress.mjs';
@@ -11,7 +12,7 @@ const CHECK_LOCK_MS = 500;
 
 /**
  * Installs missing packages: for `start` the local AWS and the npm packages that run and deploy Posthaste, for `check`
- * all npm packages, for `test` all npm packages and the local AWS.
+ * all npm packages, for `test` all npm packages and the local AWS. Of the installed package only the CDK can be missing.
  *
  * @param {'start' | 'check' | 'test'} purpose
  * @param {AbortSignal} signal
@@ -21,7 +22,7 @@ export async function install(purpose, signal) {
   const release = await takeInstallLock(signal);
   try {
     const results = await Promise.allSettled([
-      npmPackages(purpose === 'start' ? 'product' : 'all', signal),
+      isPackaged ? installCdk(signal) : npmPackages(purpose === 'start' ? 'product' : 'all', signal),
       purpose === 'check' ? undefined : pipInstall(localAwsPackages, signal),
     ]);
     for (const result of results) if (result.status === 'rejected') throw result.reason;

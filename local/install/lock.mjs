@@ -61,11 +61,12 @@ const holderIn = (file) => {
 };
 
 /**
- * Whether the process is running and is `npm start` or an installation: process ids are reused after a crash or a reboot.
+ * Whether the process is running and is a start or an installation: process ids are reused after a crash or a reboot.
  *
  * @param {Holder} holder
  */
-const isPosthasteProcess = ({ pid }) => /(start|prepare)\.mjs/.test(commandOf(pid) ?? '');
+const isPosthasteProcess = ({ pid }) =>
+  /(start|prepare)\.mjs|posthaste(\.mjs|\.ts)? start/.test(commandOf(pid) ?? '');
 
 /** @param {number} pid */
 export const isRunning = (pid) => commandOf(pid) !== undefined;
@@ -76,7 +77,7 @@ export const isRunning = (pid) => commandOf(pid) !== undefined;
  */
 const commandOf = (pid) => {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
   } catch {
     if (process.platform === 'linux') return undefined;
   }

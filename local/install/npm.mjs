@@ -58,21 +58,27 @@ export function npmArguments(root, packages) {
  * @throws {Problem} with the end of npm's output
  */
 export async function installNpmPackages(packages, how) {
-  const env = { ...process.env, PATH: pathOfTheMachine(process.env['PATH'] ?? '') };
-  const args = npmArguments(projectRoot, packages);
-  const { code } = await runGroup('npm', [...args, '--no-audit', '--no-fund'], {
-    ...how,
-    env,
-    cwd: projectRoot,
-  }).catch(withoutNpm);
-  if (code !== 0) {
-    throw new Problem(
-      `npm ${args[0]} failed. Check that the package registry is reachable. The end of its output (full log: ${how.log}):\n${tailOf(how.log)}`,
-    );
-  }
+  await runNpm(npmArguments(projectRoot, packages), { ...how, cwd: projectRoot });
   if (!existsSync(projectNode)) {
     throw new Problem(
       'The npm packages are installed, but Node 24 is missing because its install script was not allowed to run. Set "ignore-scripts" to false in your npm settings, delete node_modules, then start again.',
+    );
+  }
+}
+
+/**
+ * @param {string[]} args
+ * @param {{ cwd: string, log: string, signal: AbortSignal }} how
+ * @throws {Problem} with the end of npm's output
+ */
+export async function runNpm(args, how) {
+  const env = { ...process.env, PATH: pathOfTheMachine(process.env['PATH'] ?? '') };
+  const { code } = await runGroup('npm', [...args, '--no-audit', '--no-fund'], { ...how, env }).catch(
+    withoutNpm,
+  );
+  if (code !== 0) {
+    throw new Problem(
+      `npm ${args[0]} failed. Check that the package registry is reachable. The end of its output (full log: ${how.log}):\n${tailOf(how.log)}`,
     );
   }
 }

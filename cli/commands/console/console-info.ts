@@ -4,6 +4,7 @@ import type { ConsoleInfo } from '../../../shared/wire/views/console.ts';
 import { type ApiAccess, CredentialsProblem, findApi } from '../../api/api-access.ts';
 import { apiClient } from '../../api/api-client.ts';
 import { adviceFor, ApiRefusal } from '../../api/api-refusal.ts';
+import { COMMAND } from '../../command-name.ts';
 import type { DeadLetterAccess } from '../../dead-letters/dead-letter-access.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';
@@ -43,7 +44,7 @@ const description = z.object({ info: z.object({ version: z.string() }) });
 
 /** The page's description of its deployment. Never fails: `problem` says what could not be determined. */
 export async function consoleInfo(target: ConsoleTarget): Promise<ConsoleInfo> {
-  const common = { commandVersion: packageJson.version, pollInterval: POLLING };
+  const common = { commandVersion: packageJson.version, command: COMMAND, pollInterval: POLLING };
   if (target.kind === 'none') {
     const problem = { code: 'no_deployment', message: target.reason };
     return { ...common, deployment: null, region: null, version: null, isLocal: false, problem };

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { localFolder, projectRoot } from '../../../local/install/paths.mjs';
+import { isPackaged, localFolder, projectRoot } from '../../../local/install/paths.mjs';
 import { Problem } from '../../../local/install/problem.mjs';
 import { runGroup, tailOf } from '../../../local/install/process-group.mjs';
 import { fingerprintOf, cachedBuild } from '../../../local/cached-builds.ts';
@@ -19,10 +19,11 @@ export type PageBuild = {
 };
 
 /**
- * The folder of the built page; an earlier build is used while the sources are unchanged.
+ * The folder of the built page: of the package, or in the repository a build that is reused while the sources are unchanged.
  * @throws Problem with the end of Vite's output when the build fails.
  */
-export function builtPage({ signal, show }: PageBuild): Promise<string> {
+export async function builtPage({ signal, show }: PageBuild): Promise<string> {
+  if (isPackaged) return join(projectRoot, 'assets/console');
   return cachedBuild(builds, fingerprintOf(projectRoot, SOURCES, 'vite build'), (folder) =>
     show(() => viteBuild(folder, signal)),
   );

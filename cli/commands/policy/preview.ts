@@ -7,6 +7,7 @@ import {
 import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
 import { meanSeconds, retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
 import { POLICY_PRESETS, type PresetName } from '../../../shared/domain/vocabulary.ts';
+import { examplesText } from '../../options/deployment-options.ts';
 import { givenPolicy, type GivenPolicy, type PolicyRefusal } from '../../options/retry-policy.ts';
 import { type Column, tableLines } from '../../output/table.ts';
 import { inWords } from '../../output/time-text.ts';
@@ -22,6 +23,11 @@ const COLUMNS: readonly Column[] = [
   { head: 'On average', align: 'right' },
 ];
 
+const EXAMPLES = [
+  'policy preview --policy patient',
+  `policy preview --policy '{"maximum_delay": 60, "backoff_retries": 12}'`,
+];
+
 const HELP = `
 Both options take JSON or the name of a preset. Missing fields come from the
 defaults; {} is a valid policy.
@@ -29,10 +35,7 @@ defaults; {} is a valid policy.
 ${tableLines(COLUMNS, POLICY_PRESETS.map(presetRow)).join('\n')}
 
 Without the time of the attempts. Jitter shortens the average.
-
-Examples:
-  $ npm run -s posthaste -- policy preview --policy patient
-  $ npm run -s posthaste -- policy preview --policy '{"maximum_delay": 60, "backoff_retries": 12}'
+${examplesText(EXAMPLES)}
 
 Exit status: 0, or 2 if a policy is invalid.`;
 

@@ -5,8 +5,7 @@ import { ConsoleStopped } from './page-client.ts';
 /** What the console shows for a failure: what is wrong, and what to do. */
 export type FailureWords = { title: string; detail: string; advice?: string };
 
-const START_AGAIN =
-  'Start the console again with “npm run -s posthaste -- console”, and open the link that it prints.';
+const START_AGAIN = 'Start the console again in its terminal, and open the link that it prints.';
 const RETRIES_AUTOMATICALLY = 'This page retries automatically.';
 
 /** By error code: those of the console command first, then common codes of the API. */
@@ -26,8 +25,7 @@ const WORDS_BY_CODE: Readonly<Record<string, Omit<FailureWords, 'detail'>>> = {
   },
   no_deployment: {
     title: 'No deployment found',
-    advice:
-      'Deploy one, or start one on this machine with “npm start”. The policy designer works without a deployment.',
+    advice: 'Deploy one, or start one on this machine. The policy designer works without a deployment.',
   },
   deployment_not_named: {
     title: 'The SQS queues of this API are not known',

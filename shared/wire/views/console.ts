@@ -35,8 +35,10 @@ export const consoleInfoSchema = z.object({
   /** Version of the deployment; null if unknown. */
   version: z.string().nullable(),
   commandVersion: z.string(),
+  /** How its user runs the command, to paste: `npx posthaste`. */
+  command: z.string(),
   apiUrl: z.string().exactOptional(),
-  /** Whether this is the local deployment (`npm start`). */
+  /** Whether this is a local deployment. */
   isLocal: z.boolean(),
   /** How often to poll (docs/retry-policy.md#the-poll-interval). */
   pollInterval: z.object({

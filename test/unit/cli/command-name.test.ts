@@ -3,10 +3,16 @@ import { commandName } from '../../../cli/command-name.ts';
 
 describe('the command in advice', () => {
   it.each([
-    ['/usr/local/bin/posthaste', 'posthaste'],
-    ['/home/me/posthaste/cli/posthaste.mjs', 'npm run -s posthaste --'],
-    [undefined, 'npm run -s posthaste --'],
-  ])('is one that can be pasted, for %s', (program, command) => {
-    expect(commandName(program)).toBe(command);
+    { packaged: false, program: '/usr/local/bin/posthaste', command: 'posthaste' },
+    { packaged: true, program: '/usr/local/bin/posthaste', command: 'posthaste' },
+    {
+      packaged: false,
+      program: '/home/me/posthaste/cli/posthaste.mjs',
+      command: 'npm run -s posthaste --',
+    },
+    { packaged: true, program: '/home/me/app/node_modules/.bin/posthaste', command: 'npx posthaste' },
+    { packaged: true, program: undefined, command: 'npx posthaste' },
+  ])('is one that can be pasted: $command for $program', ({ program, packaged, command }) => {
+    expect(commandName(program, packaged)).toBe(command);
   });
 });

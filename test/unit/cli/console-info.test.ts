@@ -34,6 +34,7 @@ describe('the console info for the page', () => {
       region: 'us-east-1',
       version: '9.9.9',
       commandVersion: '0.1.0',
+      command: 'npm run -s posthaste --',
       apiUrl: api.url,
       isLocal: true,
       pollInterval: { floorSeconds: 1, ceilingSeconds: 10, exponent: 2 },

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { findDeployment, type DeploymentChoice } from '../../../cli/deployment.ts';
 import { removeEndpoints, writeEndpoints, type Endpoints } from '../../../local/endpoints.ts';
 import { replaceSdkVariables, withSdkVariables } from './run-command.ts';
-import { stubbedDeployment } from './stubbed-deployment.ts';
+import { outputsOfConstruct, stubbedDeployment } from './stubbed-deployment.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'deployment-'));
 afterAll(() => {
@@ -73,6 +73,64 @@ describe('finding the deployment for a command', () => {
       restore();
       await stub.close();
     }
+  });
+
+  describe('in stacks of any name', () => {
+    const shop = outputsOfConstruct('BackendWebhooks', 'Shop');
+    const bank = outputsOfConstruct('Webhooks', 'Bank');
+
+    const findIn = async (
+      stacks: Record<string, Record<string, string | undefined>>,
+      deployment?: string,
+    ) => {
+      const stub = await stubbedDeployment({ bodies: [], sentAt: 0, stacks: { First: {}, ...stacks } });
+      try {
+        return await withSdkVariables(stub.environment, () =>
+          findDeployment(
+            deployment === undefined ? {} : { deployment },
+            path.join(folder, 'never-used', 'nowhere.json'),
+          ),
+        );
+      } finally {
+        await stub.close();
+      }
+    };
+
+    it('finds the deployment of this name by the outputs of its construct', async () => {
+      expect(await findIn({ Shopping: shop, Banking: bank }, 'Bank')).toMatchObject({
+        name: 'Bank',
+        place: 'Bank, account 111122223333, us-east-1',
+        deliveriesTable: 'DeliveriesTable',
+        functions: { api: 'ApiFunction' },
+      });
+    });
+
+    it('finds the only one without its name', async () => {
+      expect(await findIn({ Shopping: shop })).toMatchObject({ name: 'Shop' });
+    });
+
+    it('takes each output from below the construct of the marker', async () => {
+      const others = { WebhooksDeliveriesTable0A1B2C3D: 'not of Shop', DeliveriesTable: 'nor this' };
+      expect(await findIn({ Shopping: { ...others, ...shop } })).toMatchObject({
+        deliveriesTable: 'DeliveriesTable',
+      });
+    });
+
+    it('names them if there are several, or none of this name', async () => {
+      const both = { Shopping: shop, Banking: bank };
+      await expect(findIn(both)).rejects.toThrow(/several deployments .*: Shop, Bank\. .*--deployment/);
+      await expect(findIn(both, 'Bakery')).rejects.toThrow(/no deployment Bakery .* There is: Shop, Bank\./);
+    });
+
+    it('fails with advice if there is none', async () => {
+      await expect(findIn({})).rejects.toThrow(/no deployment of Posthaste .* run npm start/);
+    });
+
+    it('names the stack of the built-in app that is missing', async () => {
+      await expect(findIn({ PosthasteState: {}, Shopping: shop })).rejects.toThrow(
+        'There is no stack PosthastePipeline in account 111122223333, us-east-1.',
+      );
+    });
   });
 
   it('fails for --local if no local deployment is running', async () => {

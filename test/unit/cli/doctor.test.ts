@@ -181,6 +181,6 @@ describe('posthaste doctor', () => {
       env: stub.environment,
     });
     expect(status).toBe(1);
-    expect(stdout).toMatch(/^failing +deployment +There is no stack Nowhere/);
+    expect(stdout).toMatch(/^failing +deployment +There is no deployment Nowhere/);
   });
 });

@@ -122,12 +122,12 @@ describe('posthaste redrive', () => {
     [
       'there is no such stack',
       'Nowhere',
-      /^posthaste: There is no stack Nowhere(Pipeline|State) .*--deployment\.\n$/,
+      /^posthaste: There is no deployment Nowhere in this AWS account and region\. .*\n$/,
     ],
     [
       'its stacks are from an older version',
       'Old',
-      /^posthaste: The stacks OldPipeline .* no output ApiUrl, .*\n$/,
+      /^posthaste: The stacks of Old have no output ApiUrl, .*\n$/,
     ],
   ])('reports in one message that %s', async (_, deployment, sentence) => {
     const { environment } = await deployed();

@@ -67,7 +67,7 @@ describe('a recovery that was awaited', () => {
       removeSettledNotices(1, RECOVERY, { deployment: 'Nowhere' }, terminal),
     );
     expect(said()).toMatch(
-      /^Settled notices stay in the undeliverable queue \(There is no stack Nowhere.*deadletters delete undeliverable --settled\n$/,
+      /^Settled notices stay in the undeliverable queue \(There is no deployment Nowhere.*deadletters delete undeliverable --settled\n$/,
     );
   });
 });

@@ -59,6 +59,7 @@ export const stubbedDeployment = async ({
   onSend = () => undefined,
   onApi = () => ({ status: 404 }),
   attributes = {},
+  stacks = STACKS,
 }: {
   bodies: readonly string[];
   sentAt: number;
@@ -67,6 +68,8 @@ export const stubbedDeployment = async ({
   onApi?: (request: string) => StubAnswer;
   /** Attributes of the dead letters, of type String, by body. */
   attributes?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** @default the built-in app's, and one of an older version */
+  stacks?: Stacks;
 }): Promise<StubbedDeployment> => {
   const deadLetters = new Map(bodies.map((body, index) => [`letter-${index}`, body]));
   const held = new Set<string>();
@@ -136,7 +139,7 @@ export const stubbedDeployment = async ({
     const action = String(headers['x-amz-target']).split('.').at(-1) ?? '';
     const answer = answers[action];
     if (answer !== undefined) return answer(requestSchema.parse(JSON.parse(body)));
-    return describeStacks(new URLSearchParams(body).get('StackName') ?? '', stub.config.endpoint);
+    return describeStacks(new URLSearchParams(body), { stacks, endpoint: stub.config.endpoint });
   });
   return {
     environment: { ...plainEnvironment(), ...awsEnvironment(stub.config.endpoint, stub.config.credentials) },
@@ -149,25 +152,45 @@ export const stubbedDeployment = async ({
 
 const json = (value: unknown): StubAnswer => ({ body: JSON.stringify(value) });
 
-/**
- * `PosthastePipeline` has all outputs, `PosthasteState` and `OldState` none, `OldPipeline` one; other stacks do not
- * exist.
- */
-const describeStacks = (stack: string, endpoint: string): StubAnswer => {
+/** Outputs by stack; those without a value have their name as value. */
+type Stacks = Readonly<Record<string, Readonly<Record<string, string | undefined>>>>;
+
+const allOutputs = Object.fromEntries(OUTPUTS.map((name) => [name, undefined]));
+
+const STACKS: Stacks = {
+  PosthastePipeline: allOutputs,
+  PosthasteState: {},
+  OldPipeline: { ApiId: undefined },
+  OldState: {},
+};
+
+/** What a construct `Posthaste` adds to a stack: its path before each name, and a hash behind. */
+export const outputsOfConstruct = (path: string, deployment: string): Stacks[string] => ({
+  ...Object.fromEntries(OUTPUTS.map((name) => [`${path}${name}0A1B2C3D`, name])),
+  [`${path}PosthasteDeployment0A1B2C3D`]: deployment,
+});
+
+/** One stack by its name, or all on pages of one stack each. */
+const describeStacks = (
+  asked: URLSearchParams,
+  { stacks, endpoint }: { stacks: Stacks; endpoint: string },
+): StubAnswer => {
   const headers = { 'content-type': 'text/xml' };
-  const outputs = { PosthastePipeline: OUTPUTS, PosthasteState: [], OldPipeline: ['ApiId'], OldState: [] }[
-    stack
-  ];
-  if (outputs === undefined) {
+  const page = Number(asked.get('NextToken') ?? '0');
+  const stack = asked.get('StackName') ?? Object.keys(stacks)[page];
+  const outputs = stacks[stack ?? ''];
+  if (stack !== undefined && outputs === undefined) {
     const error = `<Type>Sender</Type><Code>ValidationError</Code><Message>Stack with id ${stack} does not exist</Message>`;
     return { status: 400, headers, body: `<ErrorResponse><Error>${error}</Error></ErrorResponse>` };
   }
-  const members = outputs.map((name) => {
+  const members = Object.entries(outputs ?? {}).map(([key, name = key]) => {
     const value = name.endsWith('Url') ? `${endpoint}/000000000000/${name}` : name;
-    return `<member><OutputKey>${name}</OutputKey><OutputValue>${value}</OutputValue></member>`;
+    return `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`;
   });
   const id = `arn:aws:cloudformation:us-east-1:111122223333:stack/${stack}/1`;
-  const described = `<StackId>${id}</StackId><StackName>${stack}</StackName><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${members.join('')}</Outputs>`;
-  const body = `<DescribeStacksResponse><DescribeStacksResult><Stacks><member>${described}</member></Stacks></DescribeStacksResult></DescribeStacksResponse>`;
+  const described = `<member><StackId>${id}</StackId><StackName>${stack}</StackName><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${members.join('')}</Outputs></member>`;
+  const hasMore = !asked.has('StackName') && page + 1 < Object.keys(stacks).length;
+  const next = hasMore ? `<NextToken>${page + 1}</NextToken>` : '';
+  const body = `<DescribeStacksResponse><DescribeStacksResult><Stacks>${outputs === undefined ? '' : described}</Stacks>${next}</DescribeStacksResult></DescribeStacksResponse>`;
   return { headers, body };
 };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import type { Endpoints } from '../../../local/endpoints.ts';
-import { hints, receiverCommand } from '../../../local/hints.ts';
+import { appHints, hints, receiverCommand } from '../../../local/hints.ts';
 import { loopbackPort } from '../../../local/loopback-port.ts';
 
 const endpoints: Endpoints = {
@@ -88,6 +88,14 @@ describe('the commands that npm start prints', () => {
     expect(after('--region')).toBe('us-east-1');
     expect(after('--queue-url')).toBe(endpoints.ingressQueueUrl);
     expect(JSON.parse(after('--message-body') ?? '')).toMatchObject({ queue: 'demo' });
+  });
+
+  it('use the command with an app of the user, whose API may refuse unsigned calls', () => {
+    const said = appHints(endpoints, options.consoleUrl);
+    expect(said).toContain('Console: http://127.0.0.1:8900/#token=secret\n');
+    expect(said).toMatch(/posthaste -- listen .*--subscribe orders\n[^]*posthaste -- publish orders/);
+    expect(said).toContain(commandsWith('export ')[0]);
+    expect(said).not.toContain('curl');
   });
 
   it('come with a note if the API refuses unsigned calls', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseCommandLine } from '../../../local/options.mjs';
+import { parseCommandLine, startOptions } from '../../../local/options.mjs';
 
 const optionsOf = (...args: string[]) => {
   const command = parseCommandLine(args);
@@ -71,6 +71,17 @@ describe('the command line of npm start', () => {
 
   it('leaves an invalid apiAuthorization to the validation of the settings', () => {
     expect(optionsOf('-c', 'apiAuthorization=lan').context).toEqual({ apiAuthorization: 'lan' });
+  });
+
+  it('has no demo with an app of the user, whatever its API requires', () => {
+    const context = ['apiAuthorization=iam'];
+    expect(startOptions({ once: true, demo: true, context, app: 'node app.mjs' })).toEqual({
+      once: true,
+      demo: false,
+      context: { apiAuthorization: 'iam' },
+      app: 'node app.mjs',
+    });
+    expect(refusalOf('--app', 'node app.mjs')).toContain('--app');
   });
 
   it('shows the help, even with other options', () => {

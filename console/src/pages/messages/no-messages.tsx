@@ -1,9 +1,11 @@
 import type { JSX } from 'preact';
+import { useConsole } from '../../live/console-context.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Empty } from '../../parts/notice.tsx';
 
 export function NoMessages({ queue }: { queue: string }): JSX.Element {
-  const command = `npm run -s posthaste -- publish ${queue} --data '{"test": true}'`;
+  const { info } = useConsole();
+  const command = `${info?.command ?? 'posthaste'} publish ${queue} --data '{"test": true}'`;
   return (
     <Empty title="No messages in the last 24 hours">
       <p>

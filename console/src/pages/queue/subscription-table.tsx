@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Listed } from '../../api/listed.ts';
 import type { RecentMessage } from '../../api/recent-deliveries.ts';
+import { useConsole } from '../../live/console-context.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Sparkline, type SparkStatus } from '../../parts/sparkline.tsx';
@@ -71,7 +72,8 @@ function sparksOf(recent: readonly RecentMessage[], id: string): SparkStatus[] {
 }
 
 function NoSubscriptions({ queue }: { queue: string }): JSX.Element {
-  const command = `npm run -s posthaste -- subscription create ${queue} https://hooks.example.com/${queue}`;
+  const { info } = useConsole();
+  const command = `${info?.command ?? 'posthaste'} subscription create ${queue} https://hooks.example.com/${queue}`;
   return (
     <Empty title="No subscriptions yet">
       <p>

@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import { startOnce } from '../../../local/launch.mjs';
+import { startOptions } from '../../../local/options.mjs';
+import { collect } from '../../options/arguments.ts';
+import { examplesText } from '../../options/deployment-options.ts';
+import type { Terminal } from '../../terminal.ts';
+
+type Options = { app?: string; port?: string; demo: boolean; once: boolean; context: readonly string[] };
+
+const MORE = `
+Runs Posthaste on a local AWS until Ctrl-C: the built-in app with a demo, or
+with --app a CDK app of yours in the current folder. Needs Python 3.10 or later
+with pip. What the package does not contain is installed once, into .posthaste
+of the current folder. Addresses and keys are in endpoints.json there.`;
+
+/** `posthaste start` */
+export function addStart(command: Command, terminal: Terminal): void {
+  command
+    .option('--app <COMMAND>', 'deploy the CDK app that this command runs, without the demo')
+    .option('--port <N>', 'port of the local AWS on 127.0.0.1 (default: a free port)')
+    .option('--no-demo', 'deploy without running the demo')
+    .option('--once', 'stop after the demo: exit status 0 if every delivery ended as expected', false)
+    .option(
+      '-c, --context <KEY=VALUE>',
+      'a deployment setting; repeatable (see docs/settings.md)',
+      collect(String),
+      [],
+    )
+    .action(async ({ context, ...options }: Options) => {
+      terminal.exitStatus = await startOnce(checked(command, { ...options, context: [...context] }));
+    })
+    .addHelpText('after', `${MORE}${examplesText(['start', "start --app 'node app.mjs'"])}`);
+}
+
+function checked(command: Command, given: Parameters<typeof startOptions>[0]) {
+  try {
+    return startOptions(given);
+  } catch (error) {
+    if (error instanceof RangeError) command.error(`error: ${error.message}`);
+    throw error;
+  }
+}

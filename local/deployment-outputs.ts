@@ -1,0 +1,31 @@
+/** Outputs of a stack by their names in CloudFormation. */
+export type Outputs = Readonly<Record<string, string>>;
+
+/** The marker of the construct `Posthaste`, in a stack of any name. CDK adds the construct's path and a hash. */
+const MARKER = /^(.*)PosthasteDeployment[0-9A-F]{8}$/;
+
+const HASH_LENGTH = 8;
+
+/**
+ * The deployments that constructs `Posthaste` made in these stacks: the name of each, its outputs by their plain names,
+ * and the stack it was found in.
+ */
+export function deploymentsIn<Stack extends Outputs>(
+  stacks: readonly Stack[],
+): { name: string; outputs: Outputs; stack: Stack }[] {
+  return stacks.flatMap((stack) =>
+    Object.entries(stack).flatMap(([key, name]) => {
+      const [, prefix] = MARKER.exec(key) ?? [];
+      return prefix === undefined ? [] : [{ name, outputs: outputsBelow(prefix, stack), stack }];
+    }),
+  );
+}
+
+/** The outputs below a construct, without its path and the hash. */
+function outputsBelow(prefix: string, stack: Outputs): Outputs {
+  return Object.fromEntries(
+    Object.entries(stack)
+      .filter(([key]) => key.startsWith(prefix))
+      .map(([key, value]) => [key.slice(prefix.length, -HASH_LENGTH), value]),
+  );
+}

@@ -1,0 +1,78 @@
+import { renameSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { runNpm } from './npm.mjs';
+import { localFolder, projectRoot } from './paths.mjs';
+import { freshLog } from './process-group.mjs';
+import { step } from './progress.mjs';
+
+/** The CDK command that a start installs if the user's folder has none. */
+export const CDK_COMMAND = 'aws-cdk@2.1148.1';
+
+/** What the constructs import. The package leaves them to the user's app, and an empty folder has no app. */
+export const CDK_LIBRARY = ['aws-cdk-lib@^2.276.0', 'constructs@^10.5.0'];
+
+/** Where a start of the installed package installs what is missing. */
+export const cdkFolder = join(localFolder, 'cdk');
+
+/**
+ * The CDK command: of the user's folder, of the repository, or installed by an earlier start.
+ *
+ * @returns {string | undefined} the path of its program
+ */
+export function cdkProgram() {
+  for (const folder of [process.cwd(), projectRoot, cdkFolder]) {
+    const manifest = manifestOf('aws-cdk', folder);
+    if (manifest !== undefined) return join(dirname(manifest), 'bin/cdk');
+  }
+  return undefined;
+}
+
+/** Whether the constructs of this package find the CDK's library by themselves. */
+export function isCdkLibraryBeside() {
+  return manifestOf('aws-cdk-lib', projectRoot) !== undefined;
+}
+
+/**
+ * @param {string} name of a package
+ * @param {string} folder
+ */
+function manifestOf(name, folder) {
+  try {
+    return createRequire(join(folder, 'package.json')).resolve(`${name}/package.json`);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Installs what a start of the installed package needs of the CDK and does not find.
+ *
+ * @param {AbortSignal} signal
+ * @throws {import('./problem.mjs').Problem} with the end of npm's output
+ */
+export async function installCdk(signal) {
+  const isLibraryFound = isCdkLibraryBeside() || manifestOf('aws-cdk-lib', cdkFolder) !== undefined;
+  if (cdkProgram() !== undefined && isLibraryFound) return;
+  const packages = [CDK_COMMAND, ...(isCdkLibraryBeside() ? [] : CDK_LIBRARY)];
+  await step('Installing the CDK', () => installInto(cdkFolder, packages, signal));
+}
+
+/**
+ * Installs into another folder and moves it into place when complete, so that an interrupted npm leaves nothing.
+ *
+ * @param {string} folder
+ * @param {string[]} packages
+ * @param {AbortSignal} signal
+ */
+async function installInto(folder, packages, signal) {
+  const partial = `${folder}.${process.pid}`;
+  try {
+    const args = ['install', '--prefix', partial, ...packages];
+    await runNpm(args, { cwd: localFolder, log: freshLog('cdk-npm.log'), signal });
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(partial, folder);
+  } finally {
+    rmSync(partial, { recursive: true, force: true });
+  }
+}
