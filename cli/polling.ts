@@ -1,4 +1,5 @@
-import { pollInterval, type PollIntervalOptions } from '../shared/domain/retry/poll-interval.ts';
+import type { PollIntervalOptions } from '../shared/domain/retry/poll-interval.ts';
+import { poll } from '../shared/steps/poll.ts';
 import type { Terminal } from './terminal.ts';
 
 export type Polling = {
@@ -6,7 +7,7 @@ export type Polling = {
   limits: Pick<PollIntervalOptions, 'floor' | 'ceiling'>;
   signal: AbortSignal;
   terminal: Pick<Terminal, 'sleep' | 'printError'>;
-  /** Says on stderr how long each pause was and the next will be. */
+  /** Says on stderr how the interval changes. */
   verbose: boolean;
 };
 
@@ -14,18 +15,10 @@ export type Polling = {
  * Polls until `look` returns `done`. The pause grows while nothing changes, and falls back to the floor after a change.
  * @throws AbortError once the signal is aborted
  */
-export async function pollUntilDone(
+export function pollUntilDone(
   { limits, signal, terminal, verbose }: Polling,
   look: () => Promise<'done' | 'changed' | 'empty'>,
 ): Promise<void> {
-  let interval = pollInterval(limits);
-  let slept = 0;
-  for (;;) {
-    const found = await look();
-    if (found === 'done') return;
-    interval = found === 'changed' ? interval.afterMessage() : interval.afterEmpty();
-    if (verbose) terminal.printError(`${found}: slept ${slept} s, next ${interval.wait} s`);
-    await terminal.sleep(interval.wait * 1000, signal);
-    slept = interval.wait;
-  }
+  const sleep = (milliseconds: number): Promise<void> => terminal.sleep(milliseconds, signal);
+  return poll({ interval: limits, sleep, trace: verbose ? terminal.printError : undefined }, look);
 }

@@ -1,4 +1,6 @@
-/** Seconds. `gradualDecrease`: a message halves the interval, down to the floor, instead of resetting it. */
+import type { PollDecrease } from '../vocabulary.ts';
+
+/** Seconds. */
 export type PollIntervalOptions = {
   /** @default 1 */
   floor?: number;
@@ -6,15 +8,16 @@ export type PollIntervalOptions = {
   ceiling?: number;
   /** @default 2 */
   exponent?: number;
-  /** @default false */
-  gradualDecrease?: boolean;
+  /** What a message does to the interval: back to the floor, or halved but not below the floor. @default 'reset' */
+  decrease?: PollDecrease;
 };
 
 /**
- * An immutable value: poll, wait `wait` seconds if nothing was found, continue with the result of `afterEmpty` or
- * `afterMessage`.
+ * An immutable value: poll; if nothing was found, sleep `wait` seconds and continue with `afterEmpty`; otherwise
+ * continue with `afterMessage`.
  */
 export type PollInterval = {
+  /** Seconds. */
   wait: number;
   afterEmpty: () => PollInterval;
   afterMessage: () => PollInterval;
@@ -30,14 +33,27 @@ export class InvalidPollInterval extends Error {
  * @throws InvalidPollInterval unless the options are finite numbers with 0 < floor ≤ ceiling and exponent ≥ 1.
  */
 export function pollInterval(options: PollIntervalOptions = {}): PollInterval {
-  const { floor = 1, ceiling = 60, exponent = 2, gradualDecrease = false } = options;
+  const { floor = 1, ceiling = 60, exponent = 2, decrease = 'reset' } = options;
   validateOptions({ floor, ceiling, exponent });
   const at = (wait: number): PollInterval => ({
     wait,
     afterEmpty: () => at(Math.min(ceiling, wait * exponent)),
-    afterMessage: () => at(gradualDecrease ? Math.max(floor, wait / 2) : floor),
+    afterMessage: () => at(decrease === 'gradual' ? Math.max(floor, wait / 2) : floor),
   });
   return at(floor);
+}
+
+/**
+ * What a look came to. After `empty` and `failed` the poller sleeps and the interval grows. `changed` resets or shrinks
+ * it before the sleep, `message` without one. `woken`: the sleep ended early, because there is work elsewhere.
+ */
+export type PollResult = 'message' | 'changed' | 'empty' | 'failed' | 'woken';
+
+/** A change of the interval as text: "empty: slept 4 s, next 8 s", "message: interval 1 s". */
+export function pollTrace(found: PollResult, before: PollInterval, after: PollInterval): string {
+  return found === 'empty' || found === 'failed'
+    ? `${found}: slept ${before.wait} s, next ${after.wait} s`
+    : `${found}: interval ${after.wait} s`;
 }
 
 function validateOptions({

@@ -38,9 +38,9 @@ describe('posthaste retry and cancel', () => {
       const { run } = await waiting(retrying, retrying, second, delivered);
       const { stderr } = await run([...args, '--verbose']);
       expect(stderr.split('\n').slice(1, -1)).toEqual([
-        'empty: slept 0 s, next 1 s',
+        'empty: slept 0.5 s, next 1 s',
         'empty: slept 1 s, next 2 s',
-        'changed: slept 2 s, next 0.5 s',
+        'changed: interval 0.5 s',
       ]);
     });
 

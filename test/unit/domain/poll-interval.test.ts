@@ -3,8 +3,10 @@ import { describe, expect, it } from 'vitest';
 import {
   InvalidPollInterval,
   pollInterval,
+  pollTrace,
   type PollInterval,
 } from '../../../shared/domain/retry/poll-interval.ts';
+import { POLL_DECREASES } from '../../../shared/domain/vocabulary.ts';
 
 const EMPTY = 'empty';
 const MESSAGE = 'message';
@@ -31,12 +33,12 @@ describe('poll interval', () => {
     expect(waits(pollInterval(), [...empty(5), MESSAGE, EMPTY])).toEqual([1, 2, 4, 8, 16, 32, 1, 2]);
   });
 
-  it('halves after a message with gradual decrease, down to the floor', () => {
+  it('halves after a message with a gradual decrease, down to the floor', () => {
     const found = [...empty(6), ...Array.from({ length: 7 }, () => MESSAGE)];
-    expect(waits(pollInterval({ gradualDecrease: true }), found)).toEqual([
+    expect(waits(pollInterval({ decrease: 'gradual' }), found)).toEqual([
       1, 2, 4, 8, 16, 32, 60, 30, 15, 7.5, 3.75, 1.875, 1, 1,
     ]);
-    expect(waits(pollInterval({ gradualDecrease: true, exponent: 3 }), [EMPTY, EMPTY, MESSAGE])).toEqual([
+    expect(waits(pollInterval({ decrease: 'gradual', exponent: 3 }), [EMPTY, EMPTY, MESSAGE])).toEqual([
       1, 3, 9, 4.5,
     ]);
   });
@@ -56,13 +58,22 @@ describe('poll interval', () => {
     expect(start.afterEmpty().wait).toBe(2);
   });
 
+  it('traces each change with the sleep that it ends or the interval that it begins', () => {
+    const start = pollInterval().afterEmpty().afterEmpty();
+    expect(pollTrace('empty', start, start.afterEmpty())).toBe('empty: slept 4 s, next 8 s');
+    expect(pollTrace('failed', start, start.afterEmpty())).toBe('failed: slept 4 s, next 8 s');
+    expect(pollTrace('message', start, start.afterMessage())).toBe('message: interval 1 s');
+    expect(pollTrace('changed', start, start.afterMessage())).toBe('changed: interval 1 s');
+    expect(pollTrace('woken', start, start.afterMessage())).toBe('woken: interval 1 s');
+  });
+
   it('always stays between floor and ceiling', () => {
     const options = fc
       .record({
         floor: fc.double({ min: 0.001, max: 100, noNaN: true }),
         above: fc.double({ min: 0, max: 1000, noNaN: true }),
         exponent: fc.double({ min: 1, max: 10, noNaN: true }),
-        gradualDecrease: fc.boolean(),
+        decrease: fc.constantFrom(...POLL_DECREASES),
       })
       .map(({ above, ...rest }) => ({ ...rest, ceiling: rest.floor + above }));
     const found = fc.array(fc.constantFrom(EMPTY, MESSAGE), { maxLength: 50 });
