@@ -8,7 +8,7 @@ import { parseIngress } from '../../../shared/wire/ingress/message.ts';
 type Given = Parameters<typeof encodeMessage>[0];
 
 const anything = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 70 }),
+  fc.string({ unit: 'grapheme', maxLength: 70 }),
   fc.integer({ min: -1, max: 2 ** 32 }),
   fc.constantFrom(null, '', '\ud800', 1.5, NaN, true, [], {}),
 );

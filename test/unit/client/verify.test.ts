@@ -147,21 +147,21 @@ describe('a fault of the receiver is a TypeError, which is not answered with 401
 });
 
 it('throws nothing but these two errors, whatever the request and the key', () => {
-  const anything = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('v1,', 'v1a,'));
+  const anything = fc.oneof(fc.string(), fc.constantFrom('v1,', 'v1a,', 'é\0\ud800'));
   const anyKey = fc.oneof(
     fc.constantFrom(keyOf(secretOf('v1')), keyOf(secretOf('v1a'))),
     fc.tuple(fc.constantFrom('whsec_', 'whpk_', ''), anything).map((parts) => parts.join('')),
   );
   const now = String(Math.floor(Date.now() / 1000));
-  const samples = fc.sample(fc.tuple(anything, anything, anything, anyKey), 100);
-  for (const [body, id, signature, key] of samples) {
-    const headers = { 'webhook-id': id, 'webhook-timestamp': now, 'webhook-signature': signature };
-    try {
-      verifyWebhook(body, headers, key);
-      expect.fail('an unsigned request was accepted');
-    } catch (error) {
-      if (error instanceof WebhookVerificationError) continue;
-      expect(error).toBeInstanceOf(TypeError);
-    }
-  }
+  fc.assert(
+    fc.property(anything, anything, anything, anyKey, (body, id, signature, key) => {
+      const headers = { 'webhook-id': id, 'webhook-timestamp': now, 'webhook-signature': signature };
+      try {
+        verifyWebhook(body, headers, key);
+        return false;
+      } catch (error) {
+        return error instanceof WebhookVerificationError || error instanceof TypeError;
+      }
+    }),
+  );
 });
