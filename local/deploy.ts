@@ -90,7 +90,8 @@ async function synthesised(deployment: Deployment): Promise<string> {
 
 function builtInApp(): string {
   const hooks = isCdkLibraryBeside() ? [] : ['--import', programFile('local/install/cdk-library.mjs')];
-  return [projectNode, ...hooks, programFile('infra/app.ts')].map((word) => JSON.stringify(word)).join(' ');
+  const words = [...hooks, programFile('infra/app.ts')].map((word) => JSON.stringify(word));
+  return `node ${words.join(' ')}`;
 }
 
 function bootstrap(deployment: Deployment): Promise<void> {
