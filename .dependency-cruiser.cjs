@@ -70,9 +70,9 @@ module.exports = {
     },
     {
       name: 'handlers-compose',
-      comment: 'Only handler.ts brings adapters and settings together with steps.',
+      comment: 'Only compose.ts and handler.ts bring adapters and settings together with steps.',
       severity: 'error',
-      from: { path: '^functions/', pathNot: '/handler[.]ts$' },
+      from: { path: '^functions/', pathNot: '/(compose|handler)[.]ts$' },
       to: { path: '^shared/(adapters/|config/environment)' },
     },
     {

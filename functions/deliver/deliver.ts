@@ -19,7 +19,8 @@ import { withMemoryFor } from './memory-budget.ts';
 import { canReserveBeforeClaim, reserveBeforeClaim } from './rate-limit.ts';
 import { recipientOf, signableRecipientOf, type Recipient } from './recipient.ts';
 import { sendAgain, sendAgainIfEarly } from './wake-up.ts';
-import type { Context, SQSRecord } from 'aws-lambda';
+import type { InvocationContext } from '../../shared/domain/receives.ts';
+import type { SQSRecord } from 'aws-lambda';
 
 /**
  * Handles one SQS record. Dead-letters a record that cannot be parsed, because a retry cannot help.
@@ -28,7 +29,7 @@ import type { Context, SQSRecord } from 'aws-lambda';
 export async function deliverRecord(
   context: DeliverContext,
   record: SQSRecord,
-  invocation: Context,
+  invocation: InvocationContext,
 ): Promise<void> {
   const { deadLetters, journal } = context.ports;
   const { messageId: id, body: text } = record;

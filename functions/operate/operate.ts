@@ -1,11 +1,12 @@
 import type { Operation } from '../../shared/domain/recovery/operation.ts';
+import type { InvocationContext } from '../../shared/domain/receives.ts';
 import type { DeadLetters } from '../../shared/ports/queues.ts';
 import { parseOperation } from '../../shared/wire/jobs/operation.ts';
 import { cancelDeliveries } from './cancel-deliveries.ts';
 import type { OperateContext, TimeLeft } from './context.ts';
 import { moveDeliveriesUp } from './move-deliveries-up.ts';
 import { recoverDeliveries } from './recover-deliveries.ts';
-import type { Context, SQSRecord } from 'aws-lambda';
+import type { SQSRecord } from 'aws-lambda';
 
 export type OperateRecordContext = OperateContext & { ports: { deadLetters: DeadLetters } };
 
@@ -16,7 +17,7 @@ export type OperateRecordContext = OperateContext & { ports: { deadLetters: Dead
 export async function operateRecord(
   context: OperateRecordContext,
   { messageId: id, body }: SQSRecord,
-  invocation: Context,
+  invocation: InvocationContext,
 ): Promise<void> {
   const { deadLetters, journal } = context.ports;
   const parsed = parseOperation(body);

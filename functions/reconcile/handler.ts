@@ -1,39 +1,10 @@
 import type { Context } from 'aws-lambda';
-import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
-import { sqsClient } from '../../shared/adapters/sqs/client.ts';
-import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
-import { invocationDeadline, pacingOf } from '../../shared/adapters/lambda/invocation-deadline.ts';
-import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
-import { sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
-import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
-import { reconcileEnvironment } from '../../shared/config/environment.ts';
-import { reconcile, type Reconciliation } from './reconcile.ts';
-import { DAY_MS } from '../../shared/domain/duration.ts';
+import { composeReconcile } from './compose.ts';
+import type { Reconciliation } from './reconcile.ts';
 
 // Once per cold start
 
-const environment = reconcileEnvironment();
-const journal = powertoolsJournal('reconcile', environment);
-const deadline = invocationDeadline();
-const invocation = { deadline, journal };
-const dynamo = dynamoClient(invocation);
-
-const reconcileContext = {
-  ports: {
-    clock,
-    journal,
-    deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
-    wakeUps: sqsWakeUps({
-      ...pacingOf(deadline),
-      sqs: sqsClient(invocation),
-      queueUrl: environment.retryQueueUrl,
-    }),
-  },
-  settings: {
-    overdueAfterMs: environment.overdueAfterSeconds * 1000,
-    retentionMs: environment.retentionDays * DAY_MS,
-  },
-};
+const { deadline, journal, run } = composeReconcile();
 
 // Called by Lambda every minute
 
@@ -43,7 +14,7 @@ export const handler = deadline.timed(handleRun);
 
 async function handleRun(_event: unknown, invocation: Context): Promise<Reconciliation> {
   try {
-    return await reconcile(reconcileContext, () => invocation.getRemainingTimeInMillis());
+    return await run(invocation);
   } catch (error) {
     journal.fault(error, { requestId: invocation.awsRequestId });
     throw new RunFailedError(error);

@@ -12,7 +12,8 @@ export class EnvironmentError extends Error {
   }
 }
 
-type Source = Readonly<Record<string, string | undefined>>;
+/** Environment variables by name. @default those of the process */
+export type Source = Readonly<Record<string, string | undefined>>;
 
 type Row = Pick<Variable, 'variable' | 'rule' | 'read'>;
 

@@ -1,8 +1,13 @@
 import * as z from 'zod';
 import { isQueueName, QUEUE_NAME_RULE } from '../domain/message/message.ts';
 
+/** The functions whose work `posthaste worker` can do too. */
+export const workerSteps = ['dispatch', 'deliver', 'reconcile', 'operate'] as const;
+
+export type WorkerStep = (typeof workerSteps)[number];
+
 /** The Lambda functions, named like their folders. */
-export const everyFunction = ['dispatch', 'deliver', 'reconcile', 'operate', 'api'] as const;
+export const everyFunction = [...workerSteps, 'api'] as const;
 
 export type FunctionName = (typeof everyFunction)[number];
 

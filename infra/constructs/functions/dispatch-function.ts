@@ -1,6 +1,7 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Grant, type IRole } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
+import { DISPATCH_TIMEOUT_SECONDS } from '../../../shared/domain/delivery/fan-out.ts';
 import { acknowledgeWildcard } from '../acknowledged-wildcard.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { batchesOf, NodeFunction } from './node-function.ts';
@@ -20,8 +21,7 @@ const MEMORY_WITH_SOURCES = 1024;
 
 /** Ingress message → delivery jobs, each for one or several of the matching subscriptions. */
 export class DispatchFunction extends NodeFunction<'dispatch'> {
-  /** Enough for a fan-out to thousands of subscriptions: hundreds of batches sent in parallel. */
-  static readonly timeout = Duration.seconds(30);
+  static readonly timeout = Duration.seconds(DISPATCH_TIMEOUT_SECONDS);
 
   constructor(scope: Construct, id: string, props: DispatchFunctionProps) {
     const { settings, state, ingress, ingressDeadLetters, delivery } = props;

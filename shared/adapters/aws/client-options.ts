@@ -9,6 +9,13 @@ import { failureNoteFor, MAX_ATTEMPTS, RetriesUntilDeadline } from './retries.ts
  */
 export type Invocation = { deadline?: CallDeadline | undefined; journal?: Journal | undefined };
 
+/** Where AWS is and who calls it. @default as the SDK finds it: in the environment, in a profile, from a role */
+export type AwsAccess = {
+  endpoint?: string;
+  region?: string;
+  credentials?: { accessKeyId: string; secretAccessKey: string };
+};
+
 /** `maxAttempts`: the first request and its retries. */
 type Calls = Invocation & { maxAttempts?: number | undefined };
 

@@ -1,4 +1,4 @@
-import type { Invocation } from '../aws/client-options.ts';
+import type { AwsAccess, Invocation } from '../aws/client-options.ts';
 import type { EventBusSettings } from '../eventbridge/operator-events.ts';
 import type { ScheduleSettings } from '../scheduler/wake-ups.ts';
 import type { OperatorEvents } from '../../ports/journal.ts';
@@ -10,12 +10,14 @@ import type { WakeUps } from '../../ports/wake-ups.ts';
  * call, so that they do not delay the cold start.
  */
 
+type Aws = Invocation & AwsAccess;
+
 function once<Adapter>(load: () => Promise<Adapter>): () => Promise<Adapter> {
   let loaded: Promise<Adapter> | undefined;
   return () => (loaded ??= load());
 }
 
-export function lazyPayloads(aws: Invocation, bucket: string): Payloads {
+export function lazyPayloads(aws: Aws, bucket: string): Payloads {
   const payloads = once(async () => {
     const [{ s3Client }, { s3Payloads }] = await Promise.all([
       import('../s3/client.ts'),
@@ -31,7 +33,7 @@ export function lazyPayloads(aws: Invocation, bucket: string): Payloads {
   };
 }
 
-export function lazyReferencedData(aws: Invocation): ReferencedData {
+export function lazyReferencedData(aws: Aws): ReferencedData {
   const referencedData = once(async () => {
     const [{ s3Client }, { s3ReferencedData }] = await Promise.all([
       import('../s3/client.ts'),
@@ -42,7 +44,7 @@ export function lazyReferencedData(aws: Invocation): ReferencedData {
   return { read: async (reference, owner) => (await referencedData()).read(reference, owner) };
 }
 
-export function lazySchedules(aws: Invocation, settings: ScheduleSettings): Pick<WakeUps, 'schedule'> {
+export function lazySchedules(aws: Aws, settings: ScheduleSettings): Pick<WakeUps, 'schedule'> {
   const schedules = once(async () => {
     const { schedulerClient, schedulerWakeUps } = await import('../scheduler/wake-ups.ts');
     return schedulerWakeUps(schedulerClient(aws), settings);
@@ -51,7 +53,7 @@ export function lazySchedules(aws: Invocation, settings: ScheduleSettings): Pick
 }
 
 export function lazyScheduleRemoval(
-  aws: Invocation,
+  aws: Aws,
   settings: Pick<ScheduleSettings, 'group'>,
 ): Pick<WakeUps, 'unschedule'> {
   const removal = once(async () => {
@@ -61,7 +63,7 @@ export function lazyScheduleRemoval(
   return { unschedule: async (name) => (await removal()).unschedule(name) };
 }
 
-export function lazyOperatorEvents(aws: Invocation, settings: EventBusSettings): OperatorEvents {
+export function lazyOperatorEvents(aws: Aws, settings: EventBusSettings): OperatorEvents {
   const operatorEvents = once(async () => {
     const { eventBridgeClient, eventBridgeOperatorEvents } =
       await import('../eventbridge/operator-events.ts');

@@ -1,10 +1,10 @@
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import { UnfinishedError } from '../../domain/receives.ts';
+import { type InvocationContext, UnfinishedError } from '../../domain/receives.ts';
 import type { LambdaJournal } from '../log/journal.ts';
 
 export type RecordHandling = {
-  handleRecord: (record: SQSRecord, context: Context) => Promise<void>;
+  handleRecord: (record: SQSRecord, context: InvocationContext) => Promise<void>;
   /** Makes a record that failed with this error visible again before its visibility timeout ends. */
   returnSooner: (record: SQSRecord, error: unknown) => Promise<void>;
   /** Ids for the log, as far as the record can be read. */

@@ -30,6 +30,9 @@ export type FanOut = { key: MessageKey; parts?: readonly LaterPart[]; until?: st
  */
 export const MAX_CONCURRENT_ATTEMPTS = 500;
 
+/** Timeout of dispatch. Enough for a fan-out to thousands of subscriptions: hundreds of batches sent in parallel. */
+export const DISPATCH_TIMEOUT_SECONDS = 30;
+
 /** Deliveries per partition key: DynamoDB takes 1,000 writes a second on one key (DynamoDB developer guide). */
 const DELIVERIES_PER_BUCKET = 250;
 

@@ -1,4 +1,6 @@
-import type { PollDecrease } from '../vocabulary.ts';
+/** What a message does to the interval: back to the floor, or halved but not below the floor. */
+export const POLL_DECREASES = ['reset', 'gradual'] as const;
+export type PollDecrease = (typeof POLL_DECREASES)[number];
 
 /** Seconds. */
 export type PollIntervalOptions = {
@@ -8,7 +10,7 @@ export type PollIntervalOptions = {
   ceiling?: number;
   /** @default 2 */
   exponent?: number;
-  /** What a message does to the interval: back to the floor, or halved but not below the floor. @default 'reset' */
+  /** @default 'reset' */
   decrease?: PollDecrease;
 };
 

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   InvalidPollInterval,
+  POLL_DECREASES,
   pollInterval,
   pollTrace,
   type PollInterval,
 } from '../../../shared/domain/retry/poll-interval.ts';
-import { POLL_DECREASES } from '../../../shared/domain/vocabulary.ts';
 
 const EMPTY = 'empty';
 const MESSAGE = 'message';

@@ -1,0 +1,142 @@
+import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
+import { dynamoClient, singleRequestClient } from '../../shared/adapters/dynamodb/client.ts';
+import { kmsClient, kmsSecretOpener } from '../../shared/adapters/kms/signing-secrets.ts';
+import { sqsClient } from '../../shared/adapters/sqs/client.ts';
+import { dynamoChunks, dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
+import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
+import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
+import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
+import { httpSubscriber } from '../../shared/adapters/http/subscriber.ts';
+import {
+  type CallDeadline,
+  invocationDeadline,
+  pacingOf,
+} from '../../shared/adapters/lambda/invocation-deadline.ts';
+import { lazyOperatorEvents, lazyPayloads, lazySchedules } from '../../shared/adapters/lambda/on-demand.ts';
+import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
+import { sqsDeadLetters, sqsUndeliverables } from '../../shared/adapters/sqs/dead-letters.ts';
+import { earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
+import { sqsDeliveryQueue, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
+import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
+import { deliverEnvironment, type Source } from '../../shared/config/environment.ts';
+import { invocationMs } from '../../shared/domain/delivery/lease.ts';
+import { DAY_MS } from '../../shared/domain/duration.ts';
+import type { InvocationContext } from '../../shared/domain/receives.ts';
+import type { Journal } from '../../shared/ports/journal.ts';
+import { countingJournal } from '../../shared/steps/counting-journal.ts';
+import type { DeliverContext } from './context.ts';
+import { deliverRecord, deliveryIdsIn } from './deliver.ts';
+import { healthWrites } from './health.ts';
+import { memoryBudget } from './memory-budget.ts';
+import type { SQS } from '@aws-sdk/client-sqs';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
+import type { SQSRecord } from 'aws-lambda';
+
+/**
+ * Ports and settings of deliver from an environment: the function's by default, a worker's otherwise.
+ * @throws EnvironmentError
+ */
+export function composeDeliver(source?: Source, access: AwsAccess = {}) {
+  const environment = deliverEnvironment(source);
+  const deadline = invocationDeadline();
+  const log = powertoolsJournal('deliver', environment);
+  const dynamo = dynamoClient({ deadline, journal: log, ...access });
+  const journal = countingJournal(log, {
+    clock,
+    statistics: dynamoQueueStatistics(singleRequestClient(dynamo), environment.deliveriesTable),
+    settings: {
+      queueStatistics: environment.queueStatistics,
+      retentionMs: environment.retentionDays * DAY_MS,
+    },
+  });
+  const sqs = sqsClient({ deadline, journal, ...access });
+  const queues = { delivery: environment.deliveryQueueUrl, retry: environment.retryQueueUrl };
+  const context = deliverContextOf(environment, { deadline, journal, access, dynamo, sqs });
+  return {
+    journal,
+    deadline,
+    queues,
+    timeoutMs: invocationMs(context.settings.attemptTimeoutMs),
+    handleRecord: (record: SQSRecord, invocation: InvocationContext) =>
+      deliverRecord(context, record, invocation),
+    returnSooner: earlyReturn({ sqs, queueUrls: Object.values(queues), random: Math.random }),
+    idsOf: deliveryIdsIn,
+    /** @throws what AWS answers to callers that may not read the table */
+    probe: () => context.ports.deliveries.find(NO_DELIVERY),
+  };
+}
+
+const NO_DELIVERY = { queue: 'probe', messageId: 'probe', subscriptionId: 'probe', bucket: 0 };
+
+type Environment = ReturnType<typeof deliverEnvironment>;
+
+type Aws = {
+  deadline: CallDeadline;
+  journal: Journal;
+  access: AwsAccess;
+  dynamo: DynamoDBDocument;
+  sqs: SQS;
+};
+
+/** The adapter of each port, and the settings converted to the units the steps use. */
+function deliverContextOf(environment: Environment, aws: Aws): DeliverContext {
+  return {
+    ports: portsOf(environment, aws),
+    healthWrites: healthWrites(clock),
+    memory: memoryBudget(clock),
+    settings: {
+      attemptTimeoutMs: environment.attemptTimeoutSeconds * 1000,
+      schedulerThresholdSeconds: environment.schedulerThreshold,
+      retentionMs: environment.retentionDays * DAY_MS,
+      subscriptionCacheMs: environment.subscriptionCacheSeconds * 1000,
+      disableFailingAfterMs: environment.disableFailingAfterDays * DAY_MS,
+      retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
+      defaultRetryPolicy: environment.defaultRetryPolicy,
+      userAgent: environment.userAgent,
+    },
+  };
+}
+
+function portsOf(
+  environment: Environment,
+  { deadline, journal, access, dynamo, sqs }: Aws,
+): DeliverContext['ports'] {
+  const invocation = { deadline, journal, ...access };
+  const pacing = pacingOf(deadline);
+  const payloads = lazyPayloads(invocation, environment.payloadBucket);
+  return {
+    clock,
+    journal,
+    payloads,
+    deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
+    chunks: dynamoChunks(dynamo, environment.deliveriesTable),
+    messageRecords: dynamoMessageRecords(dynamo, environment.deliveriesTable),
+    subscriptions: dynamoSubscriptions(dynamo, environment.subscriptionsTable, {
+      clock,
+      cacheSeconds: environment.subscriptionCacheSeconds,
+    }),
+    rateLimits: dynamoRateLimits(dynamo, environment.deliveriesTable, clock),
+    subscriber: httpSubscriber(environment),
+    secretOpener: kmsSecretOpener(kmsClient(invocation), { keyArn: environment.secretsKeyArn, clock }),
+    deliveryQueue: sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),
+    wakeUps: {
+      ...sqsWakeUps({ ...pacing, sqs, queueUrl: environment.retryQueueUrl }),
+      ...lazySchedules(invocation, {
+        group: environment.scheduleGroup,
+        roleArn: environment.schedulerRoleArn,
+        retryQueueUrl: environment.retryQueueUrl,
+        deadLetterArn: environment.schedulerDeadLetterArn,
+      }),
+    },
+    undeliverables: sqsUndeliverables(sqs, payloads, {
+      queueUrl: environment.undeliverableQueueUrl,
+      payloadBucket: environment.payloadBucket,
+    }),
+    deadLetters: sqsDeadLetters(sqs, environment.deliveryDeadLetterUrl),
+    operatorEvents: lazyOperatorEvents(invocation, {
+      busName: environment.operatorEventBus,
+      deployment: environment.deployment,
+    }),
+  };
+}

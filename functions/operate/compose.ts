@@ -1,0 +1,114 @@
+import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
+import { dynamoClient, singleRequestClient } from '../../shared/adapters/dynamodb/client.ts';
+import { sqsClient } from '../../shared/adapters/sqs/client.ts';
+import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
+import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
+import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
+import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
+import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
+import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
+import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
+import {
+  type CallDeadline,
+  invocationDeadline,
+  pacingOf,
+} from '../../shared/adapters/lambda/invocation-deadline.ts';
+import { lazyPayloads, lazyScheduleRemoval } from '../../shared/adapters/lambda/on-demand.ts';
+import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
+import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
+import { earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
+import { sqsOperations, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
+import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
+import { operateEnvironment, type Source } from '../../shared/config/environment.ts';
+import { DAY_MS } from '../../shared/domain/duration.ts';
+import type { InvocationContext } from '../../shared/domain/receives.ts';
+import { OPERATE_TIMEOUT_SECONDS } from '../../shared/domain/recovery/operation.ts';
+import type { Journal } from '../../shared/ports/journal.ts';
+import { countingJournal } from '../../shared/steps/counting-journal.ts';
+import { operateRecord, operationIdsIn, type OperateRecordContext } from './operate.ts';
+import type { SQS } from '@aws-sdk/client-sqs';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
+import type { SQSRecord } from 'aws-lambda';
+
+/**
+ * Ports and settings of operate from an environment: the function's by default, a worker's otherwise.
+ * @throws EnvironmentError
+ */
+export function composeOperate(source?: Source, access: AwsAccess = {}) {
+  const environment = operateEnvironment(source);
+  const deadline = invocationDeadline();
+  const log = powertoolsJournal('operate', environment);
+  const dynamo = dynamoClient({ deadline, journal: log, ...access });
+  const journal = countingJournal(log, {
+    clock,
+    statistics: dynamoQueueStatistics(singleRequestClient(dynamo), environment.deliveriesTable),
+    settings: {
+      queueStatistics: environment.queueStatistics,
+      retentionMs: environment.retentionDays * DAY_MS,
+    },
+  });
+  const sqs = sqsClient({ deadline, journal, ...access });
+  const queues = { operation: environment.operationQueueUrl };
+  const context = operateContextOf(environment, { deadline, journal, access, dynamo, sqs });
+  return {
+    journal,
+    deadline,
+    queues,
+    timeoutMs: OPERATE_TIMEOUT_SECONDS * 1000,
+    handleRecord: (record: SQSRecord, invocation: InvocationContext) =>
+      operateRecord(context, record, invocation),
+    returnSooner: earlyReturn({ sqs, queueUrls: Object.values(queues), random: Math.random }),
+    idsOf: operationIdsIn,
+    /** @throws what AWS answers to callers that may not read the table */
+    probe: () => context.ports.recoveries.find('probe', 'probe'),
+  };
+}
+
+type Environment = ReturnType<typeof operateEnvironment>;
+
+type Aws = {
+  deadline: CallDeadline;
+  journal: Journal;
+  access: AwsAccess;
+  dynamo: DynamoDBDocument;
+  sqs: SQS;
+};
+
+/** The adapter of each port, and the settings converted to the units the steps use. */
+function operateContextOf(environment: Environment, aws: Aws): OperateRecordContext {
+  return {
+    ports: portsOf(environment, aws),
+    settings: {
+      retentionMs: environment.retentionDays * DAY_MS,
+      retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
+    },
+  };
+}
+
+function portsOf(
+  environment: Environment,
+  { deadline, journal, access, dynamo, sqs }: Aws,
+): OperateRecordContext['ports'] {
+  const invocation = { deadline, journal, ...access };
+  const pacing = pacingOf(deadline);
+  const { deliveriesTable, subscriptionsTable } = environment;
+  return {
+    clock,
+    journal,
+    deliveries: dynamoDeliveries(dynamo, deliveriesTable),
+    deliveryListings: dynamoDeliveryListings(dynamo, deliveriesTable, pacing),
+    rateLimits: dynamoRateLimits(dynamo, deliveriesTable, clock),
+    messageRecords: dynamoMessageRecords(dynamo, deliveriesTable),
+    recoveries: dynamoRecoveries(dynamo, deliveriesTable),
+    subscriptions: dynamoSubscriptions(dynamo, subscriptionsTable, { clock, cacheSeconds: 0 }),
+    registry: dynamoRegistry(dynamo, subscriptionsTable, { ...clock, deadline }),
+    payloads: lazyPayloads(invocation, environment.payloadBucket),
+    deadLetters: sqsDeadLetters(sqs, environment.operationDeadLetterUrl),
+    operations: sqsOperations(sqs, environment.operationQueueUrl),
+    wakeUps: {
+      ...sqsWakeUps({ ...pacing, sqs, queueUrl: environment.retryQueueUrl }),
+      ...lazyScheduleRemoval(invocation, { group: environment.scheduleGroup }),
+    },
+  };
+}
