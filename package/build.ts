@@ -1,16 +1,12 @@
-import { execFile } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { build as bundle } from 'esbuild';
 import { build as buildPage } from 'vite';
 import { z } from 'zod';
-import { bundling } from '../infra/bundling.ts';
+import { buildFunction } from '../infra/bundling.ts';
 import { localFolder, projectRoot } from '../local/install/paths.mjs';
 import { licencesOf } from './licences.ts';
 import { packageManifest } from './manifest.ts';
-
-const run = promisify(execFile);
+import { runProgram } from './run-program.ts';
 
 /** The package as a folder: the tree of the repository, compiled. */
 export const staged = join(localFolder, 'package');
@@ -18,13 +14,13 @@ export const staged = join(localFolder, 'package');
 /** Files that are read as they are. */
 const COPIED = ['LICENSE', 'README.md', 'local/requirements.txt', 'local/*.py'];
 
-/** Builds the package into `.local/package/`, packs it, and returns the path of the tarball. */
-export async function buildPackage(): Promise<string> {
+/** Builds the package into `.local/package/` and packs it. */
+export async function buildPackage(): Promise<Packed> {
   rmSync(staged, { recursive: true, force: true });
-  const [bundled] = await Promise.all([
-    assets(),
+  const [, , bundled] = await Promise.all([
     compile('package/tsconfig.json'),
     compile('package/tsconfig.command.json'),
+    assets(),
   ]);
   for (const file of globSync(COPIED, { cwd: projectRoot })) copy(file);
   writeFileSync(join(staged, 'THIRD-PARTY-LICENSES.txt'), licencesOf(projectRoot, bundled));
@@ -35,18 +31,10 @@ export async function buildPackage(): Promise<string> {
 /** Returns the files that are in the bundles. */
 async function assets(): Promise<string[]> {
   const functions = readdirSync(join(projectRoot, 'functions'));
-  return (await Promise.all([...functions.map(bundleFunction), buildConsole()])).flat();
-}
-
-async function bundleFunction(name: string): Promise<string[]> {
-  const { metafile } = await bundle({
-    ...bundling,
-    absWorkingDir: projectRoot,
-    entryPoints: { index: `functions/${name}/handler.ts` },
-    outdir: join(staged, 'assets/functions', name),
-    metafile: true,
-  });
-  return Object.values(metafile.outputs).flatMap(({ inputs }) => Object.keys(inputs));
+  return [
+    ...functions.flatMap((name) => buildFunction(name, join(staged, 'assets/functions', name))),
+    ...(await buildConsole()),
+  ];
 }
 
 async function buildConsole(): Promise<string[]> {
@@ -62,7 +50,7 @@ async function buildConsole(): Promise<string[]> {
 
 /** Compiles the files that the entry points of a configuration import. Types are checked by lint. */
 async function compile(configuration: string): Promise<void> {
-  await run('tsc', ['-p', configuration], { cwd: projectRoot });
+  await runProgram('tsc', ['-p', configuration]);
 }
 
 function copy(file: string): void {
@@ -70,13 +58,21 @@ function copy(file: string): void {
   cpSync(join(projectRoot, file), join(staged, file));
 }
 
-const packedSchema = z.tuple([z.object({ filename: z.string() })]);
+const packedSchema = z.tuple([
+  z.object({
+    filename: z.string().transform((name) => join(localFolder, name)),
+    size: z.number(),
+    files: z.array(z.object({ path: z.string(), size: z.number() })),
+  }),
+]);
 
-async function pack(): Promise<string> {
+/** The tarball, its size in bytes, and each file in it with its own. */
+export type Packed = z.infer<typeof packedSchema>[0];
+
+async function pack(): Promise<Packed> {
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', localFolder];
-  const { stdout } = await run('npm', args, { cwd: staged });
-  const [{ filename }] = packedSchema.parse(JSON.parse(stdout));
-  return join(localFolder, filename);
+  const [packed] = packedSchema.parse(JSON.parse(await runProgram('npm', args, { cwd: staged })));
+  return packed;
 }
 
-if (import.meta.main) console.log(await buildPackage());
+if (import.meta.main) console.log((await buildPackage()).filename);

@@ -14,6 +14,7 @@ const repositoryManifest = z.object({
   type: z.string(),
   homepage: z.string().exactOptional(),
   repository: z.unknown().exactOptional(),
+  exports: versions,
   bin: versions,
   dependencies: versions,
 });
@@ -26,7 +27,11 @@ const publishedManifest = z.looseObject({ peerDependencies: versions });
  * @throws TypeError for an import that is no dependency of the repository, and for a peer that no file imports
  */
 export function packageManifest(root: string, staged: string): string {
-  const { dependencies: known, ...own } = repositoryManifest.parse(jsonIn(join(root, 'package.json')));
+  const {
+    dependencies: known,
+    exports,
+    ...own
+  } = repositoryManifest.parse(jsonIn(join(root, 'package.json')));
   const published = publishedManifest.parse(jsonIn(join(root, 'package/manifest.json')));
   const imported = importedPackages(staged);
   for (const peer of Object.keys(published.peerDependencies))
@@ -36,8 +41,19 @@ export function packageManifest(root: string, staged: string): string {
     if (version === undefined) throw new TypeError(`${file} imports ${name}, which is no dependency.`);
     return [name, `^${version}`];
   });
-  const manifest = { ...own, ...published, dependencies: Object.fromEntries(dependencies) };
+  const manifest = {
+    ...own,
+    exports: { ...compiled(exports), './package.json': './package.json' },
+    ...published,
+    dependencies: Object.fromEntries(dependencies),
+  };
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
+}
+
+function compiled(entries: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(entries).map(([name, file]) => [name, file.replace(/\.ts$/, '.js')]),
+  );
 }
 
 /** Each package that a compiled file or a declaration imports, with one of the files that do. */

@@ -1,0 +1,98 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { projectRoot } from '../local/install/paths.mjs';
+import { runProgram } from './run-program.ts';
+
+const sources = join(projectRoot, 'package/consumers');
+
+/** What Node loads for each app. The last file synthesises. */
+const APPS = {
+  esm: ['--import=./esm/producer.ts', '--import=./esm/receiver.ts', 'esm/app.ts'],
+  commonjs: ['--require=./commonjs/producer.cjs', '--require=./commonjs/receiver.cjs', 'commonjs/app.cjs'],
+  parts: ['parts/app.ts'],
+};
+
+/**
+ * Installs the tarball outside the repository, and type-checks and synthesises the apps of package/consumers there.
+ * @throws Error for an app that fails, and when synthesis in the repository builds functions of other bytes
+ */
+export async function checkConsumers(tarball: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'posthaste-consumers-'));
+  try {
+    cpSync(sources, folder, { recursive: true });
+    const installed = performance.now();
+    await install(folder, tarball);
+    console.log('install', performance.now() - installed);
+    const [types, esm, commonjs, parts, repository] = await Promise.all([
+      runProgram('node', ['package/consumer-types.ts', folder]),
+      synthesise('esm', { folder }),
+      synthesise('commonjs', { folder }),
+      synthesise('parts', { folder }),
+      synthesise('esm', { folder: sources, out: join(folder, 'repository') }),
+    ]);
+    if (!isDeepStrictEqual(esm.bundles, repository.bundles))
+      throw new Error(
+        'The functions in the package and those that synthesis in the repository builds differ.',
+      );
+    const apps = Object.entries({ esm, commonjs, parts }).map(
+      ([name, { resources, bundles }]) => `${name}: ${resources} resources, ${bundles.length} functions`,
+    );
+    return [types.trim(), ...apps].join('\n');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const lockSchema = z.object({ packages: z.record(z.string(), z.object({ version: z.string() })) });
+
+/** In the versions of the repository, which are in npm's cache, and do not change with what others publish. */
+async function install(folder: string, tarball: string): Promise<void> {
+  const { packages } = lockSchema.parse(jsonIn(join(projectRoot, 'package-lock.json')));
+  const overrides = Object.fromEntries(
+    Object.entries(packages).flatMap(([path, { version }]) => {
+      const [, name] = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path) ?? [];
+      return name === undefined ? [] : [[name, version]];
+    }),
+  );
+  const peers = ['@aws-sdk/client-sqs', 'aws-cdk-lib', 'constructs', '@types/node'];
+  const dependencies = {
+    posthaste: `file:${tarball}`,
+    ...Object.fromEntries(peers.map((name) => [name, overrides[name]])),
+  };
+  const manifest = { private: true, type: 'module', dependencies, overrides };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
+  const args = ['install', '--prefer-offline', '--no-package-lock', '--no-audit', '--no-fund'];
+  await runProgram('npm', args, { cwd: folder });
+}
+
+type Synthesised = { resources: number; bundles: readonly string[] };
+
+/** Without a program on the path: neither esbuild nor a container can run. */
+async function synthesise(
+  app: keyof typeof APPS,
+  { folder, out = folder }: { folder: string; out?: string },
+): Promise<Synthesised> {
+  const cdkOut = join(out, `${app}.out`);
+  await runProgram(process.execPath, APPS[app], { cwd: folder, env: { PATH: '', CDK_OUTDIR: cdkOut } });
+  return synthesisedIn(cdkOut);
+}
+
+const templateSchema = z.object({ Resources: z.record(z.string(), z.unknown()) });
+const assetsSchema = z.object({
+  files: z.record(z.string(), z.object({ source: z.object({ packaging: z.string() }) })),
+});
+
+/** The stack with the functions, `Shop`. Folders of functions are zipped, and are named by a hash of their content. */
+function synthesisedIn(cdkOut: string): Synthesised {
+  const { Resources } = templateSchema.parse(jsonIn(join(cdkOut, 'Shop.template.json')));
+  const { files } = assetsSchema.parse(jsonIn(join(cdkOut, 'Shop.assets.json')));
+  const bundles = Object.entries(files).filter(([, { source }]) => source.packaging === 'zip');
+  return { resources: Object.keys(Resources).length, bundles: bundles.map(([hash]) => hash).toSorted() };
+}
+
+function jsonIn(file: string): unknown {
+  return JSON.parse(readFileSync(file, 'utf8'));
+}

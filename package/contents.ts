@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { projectRoot } from '../local/install/paths.mjs';
+import type { Packed } from './build.ts';
+
+/** Everything that may be in the package, so that a test, a source or a picture is noticed. */
+const EXPECTED = [
+  /^(LICENSE|README\.md|THIRD-PARTY-LICENSES\.txt|package\.json)$/,
+  // The maps are for the logger (shared/adapters/log/error-line.ts).
+  /^assets\/functions\/[a-z]+\/[\w-]+\.mjs(\.map)?$/,
+  /^assets\/console\/(index\.html|assets\/[\w.-]+\.(js|css|svg))$/,
+  /^(infra|client|shared)\/.+(\.js|\.d\.ts)$/,
+  /^(cli|local)\/.+\.(js|mjs)$/,
+  /^(cli\/commands\/plan\/\w+\.json|local\/(requirements\.txt|\w+\.py))$/,
+];
+
+const boundsSchema = z.record(z.string(), z.number());
+
+/**
+ * The sizes of the package and its parts, in kilobytes, each with the bound that package/size-bounds.json gives.
+ * @throws Error for a file that does not belong in the package, a part that is over its bound, missing or unknown
+ */
+export function checkContents({ size, files }: Packed): string {
+  const bounds = boundsSchema.parse(
+    JSON.parse(readFileSync(join(projectRoot, 'package/size-bounds.json'), 'utf8')),
+  );
+  const sizes: Record<string, number> = { tarball: size };
+  for (const file of files) sizes[partOf(file.path)] = (sizes[partOf(file.path)] ?? 0) + file.size;
+  const lines = [...new Set([...Object.keys(bounds), ...Object.keys(sizes)])].map((part) => {
+    const [kilobytes, bound] = [Math.ceil((sizes[part] ?? 0) / 1000), bounds[part] ?? 0];
+    const isRight = kilobytes > 0 && kilobytes <= bound;
+    return { isRight, text: `${part} ${kilobytes} kB (at most ${bound})${isRight ? '' : ' WRONG'}` };
+  });
+  const surplus = files.filter(({ path }) => !EXPECTED.some((pattern) => pattern.test(path)));
+  const text = [
+    `${files.length} files`,
+    ...lines.map((line) => line.text),
+    ...surplus.map(({ path }) => `${path} does not belong in the package`),
+  ].join('\n');
+  if (surplus.length > 0 || lines.some(({ isRight }) => !isRight)) throw new Error(text);
+  return text;
+}
+
+/** The folder of a file, below `assets` with the next one. */
+function partOf(path: string): string {
+  const folders = path.split('/').slice(0, -1);
+  return folders.slice(0, folders[0] === 'assets' ? 2 : 1).join('/') || 'top';
+}
