@@ -12,7 +12,7 @@ import { runProgram } from './run-program.ts';
 export const staged = join(localFolder, 'package');
 
 /** Files that are read as they are. */
-const COPIED = ['LICENSE', 'README.md', 'local/requirements.txt', 'local/*.py'];
+const COPIED = ['LICENSE', 'README.md', 'cdk.json', 'local/requirements.txt', 'local/*.py'];
 
 /** Builds the package into `.local/package/` and packs it. */
 export async function buildPackage(): Promise<Packed> {
