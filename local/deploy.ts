@@ -1,8 +1,9 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { shellWord } from '../cli/command-name.ts';
 import { cachedAssembly, type Settings } from './assembly.ts';
-import { cdkProgram, isCdkLibraryBeside } from './install/cdk.mjs';
+import { cdkLibraryOptions, cdkProgram } from './install/cdk.mjs';
 import { localFolder, programFile, projectNode, projectRoot } from './install/paths.mjs';
 import { Problem } from './install/problem.mjs';
 import { runGroup, tailOf } from './install/process-group.mjs';
@@ -89,9 +90,8 @@ async function synthesised(deployment: Deployment): Promise<string> {
 }
 
 function builtInApp(): string {
-  const hooks = isCdkLibraryBeside() ? [] : ['--import', programFile('local/install/cdk-library.mjs')];
-  const words = [...hooks, programFile('infra/app.ts')].map((word) => JSON.stringify(word));
-  return `node ${words.join(' ')}`;
+  const words = ['node', ...cdkLibraryOptions(), programFile('infra/app.ts')];
+  return words.map(shellWord).join(' ');
 }
 
 function bootstrap(deployment: Deployment): Promise<void> {

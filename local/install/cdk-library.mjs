@@ -1,10 +1,7 @@
-// Loaded before the built-in app if the CDK's library is not beside the package: finds it where the start installed it.
+// Loaded before the built-in app if the CDK's library is not beside the package. The query names the folder that has it.
 import { registerHooks } from 'node:module';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { cdkFolder } from './cdk.mjs';
 
-const parentURL = pathToFileURL(join(cdkFolder, 'package.json')).href;
+const parentURL = new URL(import.meta.url).searchParams.get('in') ?? import.meta.url;
 
 registerHooks({
   resolve: (specifier, context, next) =>

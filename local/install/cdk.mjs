@@ -1,8 +1,9 @@
 import { renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { runNpm } from './npm.mjs';
-import { localFolder, projectRoot } from './paths.mjs';
+import { localFolder, programFile, projectRoot } from './paths.mjs';
 import { freshLog } from './process-group.mjs';
 import { step } from './progress.mjs';
 
@@ -28,8 +29,16 @@ export function cdkProgram() {
   return undefined;
 }
 
-/** Whether the constructs of this package find the CDK's library by themselves. */
-export function isCdkLibraryBeside() {
+/** Options for Node with which the constructs of this package find the CDK's library. */
+export function cdkLibraryOptions() {
+  if (isCdkLibraryBeside()) return [];
+  const hooks = pathToFileURL(programFile('local/install/cdk-library.mjs'));
+  hooks.searchParams.set('in', pathToFileURL(join(cdkFolder, 'package.json')).href);
+  return ['--import', hooks.href];
+}
+
+/** npm installs it there with an app, but not for an empty folder. */
+function isCdkLibraryBeside() {
   return manifestOf('aws-cdk-lib', projectRoot) !== undefined;
 }
 
