@@ -1,4 +1,3 @@
-import { generateKeyPairSync, sign } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { answerScriptOf, type AnswerScript } from '../../../cli/commands/listen/answer-script.ts';
@@ -45,31 +44,18 @@ describe('an answer script', () => {
 
 describe('the verification of a webhook', () => {
   const body = Buffer.from(BODY);
-  const pair = generateKeyPairSync('ed25519');
-  const publicKey = `whpk_${Buffer.from(String(pair.publicKey.export({ format: 'jwk' }).x), 'base64url').toString('base64')}`;
-  const asymmetric = (id: string, at: number) => ({
-    'webhook-id': id,
-    'webhook-timestamp': String(at),
-    'webhook-signature': `v1,AAAA v1a,${sign(null, Buffer.from(`${id}.${at}.${BODY}`), pair.privateKey).toString('base64')}`,
-  });
-  const now = Math.floor(Date.now() / 1000);
 
-  it('accepts a signature made with the secret or the private key', () => {
-    expect(verifierFor(SECRET)(body, signed(SECRET))).toEqual({ verified: true });
-    expect(verifierFor(publicKey)(body, asymmetric('m1', now))).toEqual({ verified: true });
+  it('says why a signature is refused', () => {
+    const verifier = verifierFor(SECRET);
+    expect(verifier(body, signed(SECRET))).toEqual({ verified: true });
+    expect(verifier(body, signed('whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'))).toEqual({
+      verified: false,
+      why: 'No signature fits the body and a key',
+    });
   });
 
-  it.each([
-    ['another secret', SECRET, signed('whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA')],
-    ['another id', SECRET, { ...signed(SECRET), 'webhook-id': 'm2' }],
-    ['an old time', SECRET, signed(SECRET, 'm1', new Date(Date.now() - 3_600_000))],
-    ['no signature', SECRET, {}],
-    ['another id, by key', publicKey, { ...asymmetric('m1', now), 'webhook-id': 'm2' }],
-    ['an old time, by key', publicKey, asymmetric('m1', now - 3_600)],
-    ['an invalid time, by key', publicKey, { ...asymmetric('m1', now), 'webhook-timestamp': 'x' }],
-    ['no signature, by key', publicKey, {}],
-  ])('fails for %s', (_, secret, headers) => {
-    expect(verifierFor(secret)(body, headers)).toMatchObject({ verified: false });
+  it.each(['secret', 'whsec_%', 'whpk_AAAA'])('refuses the key %s before the first webhook', (key) => {
+    expect(() => verifierFor(key)).toThrow('The key has the wrong form. Expected whsec_ or whpk_');
   });
 });
 
@@ -158,7 +144,13 @@ describe('posthaste listen', () => {
     expect(run.status).toBe(0);
     expect(jsonLines(run.stdout)).toMatchObject([
       { method: 'POST', path: '/hook', body: BODY, messageId: 'm1', count: 1, answer: 503, verified: true },
-      { messageId: 'm1', count: 2, answer: 200, verified: false, why: 'Missing required headers' },
+      {
+        messageId: 'm1',
+        count: 2,
+        answer: 200,
+        verified: false,
+        why: 'A header webhook-id, webhook-timestamp or webhook-signature is missing',
+      },
     ]);
     expect(api.requests[1]?.body).toMatch(
       /^\{"subscriber":"http:\/\/127\.0\.0\.1:\d+\/hook","options":\{"_retry_policy":\{"minimum_delay": 2\}\}\}$/,
