@@ -59,7 +59,15 @@ module.exports = {
       name: 'shared-is-below',
       severity: 'error',
       from: { path: '^shared/' },
-      to: { path: '^(functions|infra|cli|local|bench|test)/' },
+      to: { path: '^(functions|infra|client|cli|local|bench|test)/' },
+    },
+    {
+      name: 'client-stands-alone',
+      comment:
+        'Producers and receivers import it. test/unit/client/entry-points.test.ts looks at its packages.',
+      severity: 'error',
+      from: { path: '^client/' },
+      to: { path: '^(functions|infra|cli|local|bench|console|examples|test)/' },
     },
     {
       name: 'functions-stand-alone',
@@ -79,7 +87,7 @@ module.exports = {
       name: 'functions-are-deployed',
       severity: 'error',
       from: { path: '^functions/' },
-      to: { path: '^(infra|cli|local|bench|test)/' },
+      to: { path: '^(infra|client|cli|local|bench|test)/' },
     },
     {
       name: 'infra-knows-names-only',
@@ -88,7 +96,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^infra/' },
       to: {
-        path: '^(functions|cli|local|bench|test|shared/(adapters|steps|ports|wire|config/environment))',
+        path: '^(functions|client|cli|local|bench|test|shared/(adapters|steps|ports|wire|config/environment))',
       },
     },
     only(
@@ -105,8 +113,8 @@ module.exports = {
       to: { path: '^console/' },
     },
     {
-      name: 'examples-are-of-infra',
-      comment: 'An example uses the constructs as any CDK app does, and nothing in the product imports it.',
+      name: 'examples-use-the-package',
+      comment: 'An example uses the constructs, the client and verify as anybody does.',
       severity: 'error',
       from: { path: '^examples/' },
       to: { path: '^(functions|shared|cli|local|bench|console|test)/' },
