@@ -114,7 +114,7 @@ module.exports = {
     },
     {
       name: 'examples-use-the-package',
-      comment: 'An example uses the constructs, the client and verify as anybody does.',
+      comment: 'An example uses the constructs, the client and verify as any app does.',
       severity: 'error',
       from: { path: '^examples/' },
       to: { path: '^(functions|shared|cli|local|bench|console|test)/' },

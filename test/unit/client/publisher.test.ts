@@ -1,47 +1,22 @@
-import { hash } from 'node:crypto';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { afterEach, describe, expect, it } from 'vitest';
-import * as z from 'zod';
 import { InvalidMessageError, MessageTooLargeError, PublishError, Publisher } from '../../../client/index.ts';
-import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
+import { awsStub } from '../../support/aws-stub.ts';
+import { ingressStub, type Judge, type SentEntry } from '../../support/ingress-stub.ts';
 
-const batch = z.object({
-  Entries: z.array(z.object({ Id: z.string(), MessageBody: z.string(), MessageGroupId: z.string() })),
-});
-type Entry = z.infer<typeof batch>['Entries'][number];
-
-const stubs: AwsStub[] = [];
+const stubs: { close: () => Promise<void> }[] = [];
 afterEach(async () => {
   await Promise.all(stubs.splice(0).map((stub) => stub.close()));
 });
 
-type Refusal = { Code: string; SenderFault: boolean };
-
 /** A publisher to an SQS stub that refuses what `judge` says. */
-const publisherTo = async <Events extends object = Record<string, unknown>>(
-  judge: (entry: Entry, batchNumber: number) => Refusal | undefined = () => undefined,
-) => {
-  const batches: Entry[][] = [];
-  const stub = await awsStub(({ body }) => {
-    const { Entries } = batch.parse(JSON.parse(body));
-    const number = batches.push(Entries) - 1;
-    const judged = Entries.map((entry) => ({
-      Id: entry.Id,
-      MD5OfMessageBody: hash('md5', entry.MessageBody),
-      refusal: judge(entry, number),
-    }));
-    const Failed = judged.flatMap(({ Id, refusal }) => (refusal ? [{ Id, ...refusal }] : []));
-    const Successful = judged.flatMap(({ refusal, ...stored }) =>
-      refusal ? [] : [{ ...stored, MessageId: stored.Id }],
-    );
-    return { body: JSON.stringify({ Failed, Successful }) };
-  });
-  stubs.push(stub);
-  const queueUrl = `${stub.config.endpoint}/000000000000/ingress`;
-  return { publisher: new Publisher<Events>({ queueUrl, client: new SQSClient(stub.config) }), batches };
+const publisherTo = async <Events extends object = Record<string, unknown>>(judge?: Judge) => {
+  const { batches, config, queueUrl, close } = await ingressStub(judge);
+  stubs.push({ close });
+  return { publisher: new Publisher<Events>({ queueUrl, client: new SQSClient(config) }), batches };
 };
 
-const bodyOf = ({ MessageBody }: Entry): unknown => JSON.parse(MessageBody);
+const bodyOf = ({ MessageBody }: SentEntry): unknown => JSON.parse(MessageBody);
 
 const many = (count: number, data: unknown = {}) =>
   Array.from({ length: count }, (_, index) => ({ queue: 'orders', id: `order-${index}`, data }));

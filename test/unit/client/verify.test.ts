@@ -146,7 +146,7 @@ describe('a fault of the receiver is a TypeError, which is not answered with 401
   });
 });
 
-it('throws nothing but these two errors, whatever the request and the key', () => {
+it('throws only these two errors, for any request and key', () => {
   const anything = fc.oneof(fc.string(), fc.constantFrom('v1,', 'v1a,', 'é\0\ud800'));
   const anyKey = fc.oneof(
     fc.constantFrom(keyOf(secretOf('v1')), keyOf(secretOf('v1a'))),

@@ -38,7 +38,8 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .filter((file) => existsSync(join(root, file)));
 
 const THIS_FILE = 'test/unit/docs/links.test.ts';
-const SOURCE = /^(?:bench|cli|console|examples|functions|infra|local|shared|test)\/.*\.(?:ts|tsx|mjs|py)$/;
+const SOURCE =
+  /^(?:bench|cli|client|console|examples|functions|infra|local|package|shared|test)\/.*\.(?:ts|tsx|mjs|py)$/;
 const sources = files.filter((file) => SOURCE.test(file) && file !== THIS_FILE);
 
 /** Such as docs/retry-policy.md#jitter, in a comment or in a text of the command. */
@@ -60,7 +61,7 @@ const NUMBERED = /\b(?:docs|design|guarantees|concepts|operations|architecture|p
 const pathsIn = (page: string): string[] =>
   [
     ...textOf(page).matchAll(
-      /`((?:bench|cli|console|examples|functions|infra|local|shared|test)\/[\w./-]+)`/g,
+      /`((?:bench|cli|client|console|examples|functions|infra|local|package|shared|test)\/[\w./-]+)`/g,
     ),
   ].map(([, path = '']) => path);
 
