@@ -111,6 +111,11 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await import('./commands/doctor/doctor.ts')).addDoctor,
   },
   {
+    name: 'init',
+    description: 'Write a CDK app with Posthaste, or add it to the CDK app of a folder.',
+    load: async () => (await import('./commands/init/init.ts')).addInit,
+  },
+  {
     name: 'start',
     description: 'Start Posthaste on a local AWS, on this machine.',
     load: async () => (await import('./commands/start/start.ts')).addStart,

@@ -8,10 +8,10 @@ import { freshLog } from './process-group.mjs';
 import { step } from './progress.mjs';
 
 /** The CDK command that a start installs if the user's folder has none. */
-export const CDK_COMMAND = 'aws-cdk@2.1148.1';
+export const CDK_COMMAND = { 'aws-cdk': '^2.1148.1' };
 
 /** What the constructs import. The package leaves them to the user's app, and an empty folder has no app. */
-export const CDK_LIBRARY = ['aws-cdk-lib@^2.276.0', 'constructs@^10.5.0'];
+export const CDK_LIBRARY = { 'aws-cdk-lib': '^2.276.0', constructs: '^10.5.0' };
 
 /** Where a start of the installed package installs what is missing. */
 export const cdkFolder = join(localFolder, 'cdk');
@@ -63,7 +63,7 @@ function manifestOf(name, folder) {
 export async function installCdk(signal) {
   const isLibraryFound = isCdkLibraryBeside() || manifestOf('aws-cdk-lib', cdkFolder) !== undefined;
   if (cdkProgram() !== undefined && isLibraryFound) return;
-  const packages = [CDK_COMMAND, ...(isCdkLibraryBeside() ? [] : CDK_LIBRARY)];
+  const packages = { ...CDK_COMMAND, ...(isCdkLibraryBeside() ? {} : CDK_LIBRARY) };
   await step('Installing the CDK', () => installInto(cdkFolder, packages, signal));
 }
 
@@ -71,13 +71,14 @@ export async function installCdk(signal) {
  * Installs into another folder and moves it into place when complete, so that an interrupted npm leaves nothing.
  *
  * @param {string} folder
- * @param {string[]} packages
+ * @param {Record<string, string>} packages ranges of versions by name
  * @param {AbortSignal} signal
  */
 async function installInto(folder, packages, signal) {
   const partial = `${folder}.${process.pid}`;
   try {
-    const args = ['install', '--prefix', partial, ...packages];
+    const names = Object.entries(packages).map(([name, range]) => `${name}@${range}`);
+    const args = ['install', '--prefix', partial, ...names];
     await runNpm(args, { cwd: localFolder, log: freshLog('cdk-npm.log'), signal });
     rmSync(folder, { recursive: true, force: true });
     renameSync(partial, folder);

@@ -1,0 +1,115 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, posix, relative } from 'node:path';
+import * as z from 'zod';
+import { Problem } from '../../../local/install/problem.mjs';
+import { commandText, shellWord } from '../../command-name.ts';
+import { addedStack, type Entry } from './added-stack.ts';
+import { APP_PACKAGES, NEW_APP, NEW_FILES } from './new-app.ts';
+
+/** What `init` writes and says. */
+export type Plan = {
+  /** Texts of new files, by path. */
+  files: Readonly<Record<string, string>>;
+  /** The entry file of an existing app, with the lines that its owner adds. */
+  entry?: { path: string; before: string; after: string };
+  /** Commands to run afterwards. */
+  next: readonly string[];
+};
+
+/**
+ * Plans a new app, or a stack beside the app of the folder's cdk.json.
+ * @throws Problem if a file of the app exists already, or the app is in another language
+ */
+export function plannedFiles(folder: string): Plan {
+  return existsSync(join(folder, 'cdk.json')) ? plannedStack(folder) : plannedApp(folder);
+}
+
+function plannedApp(folder: string): Plan {
+  refuseExisting(folder, 'app.mjs');
+  const files = Object.entries(NEW_FILES).filter(([path]) => !existsSync(join(folder, path)));
+  return { files: Object.fromEntries(files), next: nextSteps(folder, NEW_APP) };
+}
+
+function plannedStack(folder: string): Plan {
+  const app = appOf(join(folder, 'cdk.json'));
+  const entry = entryOf(folder, app);
+  const stack = addedStack(entry, existsSync(join(folder, 'lib')) ? 'lib' : '');
+  refuseExisting(folder, stack.path);
+  return {
+    files: { [stack.path]: stack.text },
+    entry: { path: entry.path, before: entry.text, after: stack.entry.text },
+    next: [`# Add the lines to ${entry.path}, then:`, ...nextSteps(folder, app)],
+  };
+}
+
+function refuseExisting(folder: string, path: string): void {
+  if (existsSync(join(folder, path)))
+    throw new Problem(
+      `${join(folder, path)} exists already, and init never changes a file. Nothing was written.`,
+    );
+}
+
+const cdkJson = z.object({ app: z.string() });
+
+function appOf(file: string): string {
+  const parsed = cdkJson.safeParse(jsonIn(file));
+  if (parsed.success) return parsed.data.app;
+  throw new Problem(`${file} names no app.`);
+}
+
+/** The entry file among the words of the app's command, such as `bin/shop.ts` of `npx ts-node bin/shop.ts`. */
+function entryOf(folder: string, app: string): Entry {
+  const path = app
+    .split(/\s+/)
+    // A compiled file is not the one to change.
+    .flatMap((word) => [word.replace(/\.js$/, '.ts'), word])
+    .find((word) => /\.[cm]?[jt]s$/.test(word) && existsSync(join(folder, word)));
+  if (path !== undefined) return unusedEntry(folder, posix.normalize(path));
+  throw new Problem(
+    `The app of cdk.json (${app}) names no TypeScript or JavaScript file of this folder. ` +
+      "Add Posthaste to one of its stacks yourself: new Posthaste(this, 'Posthaste'), imported from 'posthaste'.",
+  );
+}
+
+function unusedEntry(folder: string, path: string): Entry {
+  const text = readFileSync(join(folder, path), 'utf8');
+  if (/['"]posthaste['"]/.test(text))
+    throw new Problem(`${path} uses Posthaste already. Nothing was written.`);
+  return { path, text };
+}
+
+function nextSteps(folder: string, app: string): string[] {
+  return [
+    ...(folder === process.cwd() ? [] : [`cd ${shellWord(relative(process.cwd(), folder))}`]),
+    ...installCommands(join(folder, 'package.json')),
+    `${commandText('start')} --app ${shellWord(app)}`,
+    'npx cdk deploy Webhooks',
+  ];
+}
+
+const dependencies = z.record(z.string(), z.unknown()).default({});
+const manifest = z.object({ dependencies, devDependencies: dependencies });
+
+/** All packages of a package.json that init wrote; of an existing one, those that it lacks. */
+function installCommands(file: string): string[] {
+  if (!existsSync(file)) return ['npm install'];
+  const present = manifest.catch({ dependencies: {}, devDependencies: {} }).parse(jsonIn(file));
+  const names = { ...present.dependencies, ...present.devDependencies };
+  const missing = (packages: object): string =>
+    Object.keys(packages)
+      .filter((name) => !(name in names))
+      .join(' ');
+  const [toRun, toDeploy] = [missing(APP_PACKAGES.dependencies), missing(APP_PACKAGES.devDependencies)];
+  return [
+    ...(toRun === '' ? [] : [`npm install ${toRun}`]),
+    ...(toDeploy === '' ? [] : [`npm install --save-dev ${toDeploy}`]),
+  ];
+}
+
+function jsonIn(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (cause) {
+    throw new Problem(`${file} is not JSON.`, { cause });
+  }
+}

@@ -1,0 +1,165 @@
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { applyPatch } from 'diff';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { posthaste } from './run-command.ts';
+
+let folder = '';
+beforeEach(() => (folder = mkdtempSync(path.join(tmpdir(), 'init-'))));
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+const inFolder = (file: string) => path.join(folder, file);
+
+const existing = (files: Readonly<Record<string, string>>): void => {
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(inFolder(file)), { recursive: true });
+    writeFileSync(inFolder(file), text);
+  }
+};
+
+const init = (...args: string[]) => posthaste(['init', folder, ...args]);
+
+const resultSchema = z.object({ written: z.array(z.string()), patch: z.string(), next: z.array(z.string()) });
+
+/** Adds Posthaste to the existing app. Returns the written file and the entry file as its owner then changes it. */
+const added = async (entry: string) => {
+  const { stdout } = await init('--yes', '--json');
+  const { written, patch } = resultSchema.parse(JSON.parse(stdout));
+  const [file = ''] = written;
+  return {
+    written,
+    stack: readFileSync(inFolder(file), 'utf8'),
+    entry: String(applyPatch(readFileSync(inFolder(entry), 'utf8'), patch)),
+  };
+};
+
+describe('posthaste init in an empty folder', () => {
+  it('shows the files as a diff, writes them, and names the next commands', async () => {
+    const { status, stdout } = await init('--yes');
+    expect(status).toBe(0);
+    expect(readdirSync(folder).toSorted()).toEqual(['.gitignore', 'app.mjs', 'cdk.json', 'package.json']);
+    expect(readFileSync(inFolder('app.mjs'), 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(15);
+    expect(stdout).toContain('--- /dev/null\n+++ b/app.mjs\n');
+    expect(stdout).toContain("\n+new Posthaste(stack, 'Posthaste');\n");
+    expect(stdout).toMatch(
+      /\n {2}npm install\n.*start --app 'node app\.mjs'\n {2}npx cdk deploy Webhooks\n$/,
+    );
+  });
+
+  it('creates the folder, and keeps a package.json and a .gitignore that are there', async () => {
+    existing({ 'new/package.json': '{"dependencies": {"posthaste": "1"}}', 'new/.gitignore': 'mine\n' });
+    folder = inFolder('new');
+    const { stdout } = await init('--yes');
+    expect(readFileSync(inFolder('.gitignore'), 'utf8')).toBe('mine\n');
+    expect(readFileSync(inFolder('package.json'), 'utf8')).toBe('{"dependencies": {"posthaste": "1"}}');
+    expect(stdout).toMatch(/\n {2}npm install aws-cdk-lib constructs\n {2}npm install --save-dev aws-cdk\n/);
+    folder = path.dirname(folder);
+  });
+
+  it('refuses to change an app that is there, and writes nothing', async () => {
+    existing({ 'app.mjs': 'mine' });
+    const { status, stderr } = await init('--yes');
+    expect({ status, files: readdirSync(folder) }).toEqual({ status: 1, files: ['app.mjs'] });
+    expect(stderr).toMatch(/app\.mjs exists already, .* Nothing was written\.\n$/);
+  });
+
+  it('writes nothing without a terminal to ask on, and says what to add', async () => {
+    const { status, stderr } = await init();
+    expect({ status, files: readdirSync(folder) }).toEqual({ status: 2, files: [] });
+    expect(stderr).toBe('error: Write 4 files? Add --yes to do so\nSee posthaste init --help\n');
+  });
+
+  it('names changes that are not committed when it asks', async () => {
+    execFileSync('git', ['init', '-q'], { cwd: folder });
+    existing({ 'notes.md': 'new' });
+    const { status, stderr } = await init();
+    expect({ status, isWritten: existsSync(inFolder('cdk.json')) }).toEqual({ status: 2, isWritten: false });
+    expect(stderr).toContain('The folder has 1 change not committed to git. Write 4 files?');
+  });
+});
+
+describe('posthaste init beside a CDK app', () => {
+  it('writes a stack in TypeScript, and shows the lines for the entry file without changing it', async () => {
+    const entry = `#!/usr/bin/env node
+import * as cdk from 'aws-cdk-lib';
+import {
+  ShopStack,
+} from '../lib/shop-stack';
+
+const shop = new cdk.App();
+new ShopStack(shop, 'Shop');
+`;
+    existing({
+      'cdk.json': '{"app": "npx ts-node bin/shop.ts"}',
+      'bin/shop.ts': entry,
+      'lib/shop-stack.ts': '',
+    });
+    const { written, stack, entry: changed } = await added('bin/shop.ts');
+    expect(written).toEqual(['lib/webhooks-stack.ts']);
+    expect(stack).toContain('constructor(scope: Construct, id: string, props?: StackProps)');
+    expect(changed).toBe(
+      entry
+        .replace("shop-stack';\n", "shop-stack';\nimport { WebhooksStack } from '../lib/webhooks-stack';\n")
+        .concat("new WebhooksStack(shop, 'Webhooks');\n"),
+    );
+  });
+
+  it.each([
+    { ending: '.js', entry: "import { A } from './a.js';\nconst app = new App();\n" },
+    { ending: '.ts', entry: "import { A } from './a.ts';\nconst app = new App();\n" },
+  ])('imports the stack with the ending $ending, as the entry file does', async ({ ending, entry }) => {
+    existing({ 'cdk.json': '{"app": "tsx ./app.ts"}', 'app.ts': entry });
+    expect((await added('app.ts')).entry).toContain(
+      `import { WebhooksStack } from './webhooks-stack${ending}';`,
+    );
+  });
+
+  it('requires the stack in an app of CommonJS, and adds it before the app is synthesised', async () => {
+    const entry = "const cdk = require('aws-cdk-lib');\nconst app = new cdk.App();\napp.synth();\n";
+    existing({ 'cdk.json': '{"app": "node app.js"}', 'app.js': entry });
+    expect((await added('app.js')).entry.split('\n')).toEqual([
+      "const cdk = require('aws-cdk-lib');",
+      "const { WebhooksStack } = require('./webhooks-stack.mjs');",
+      'const app = new cdk.App();',
+      "new WebhooksStack(app, 'Webhooks');",
+      'app.synth();',
+      '',
+    ]);
+  });
+
+  it.each<[string, Record<string, string>, RegExp]>([
+    [
+      'in another language',
+      { 'cdk.json': '{"app": "python3 app.py"}', 'app.py': '' },
+      /\(python3 app\.py\) names no/,
+    ],
+    [
+      'that has it',
+      { 'cdk.json': '{"app": "node a.mjs"}', 'a.mjs': "from 'posthaste'" },
+      /uses Posthaste already/,
+    ],
+    ['whose cdk.json names no app', { 'cdk.json': '{}' }, /cdk\.json names no app/],
+    ['whose cdk.json is broken', { 'cdk.json': '{"app' }, /cdk\.json is not JSON/],
+  ])('refuses an app %s', async (_, files, sentence) => {
+    existing(files);
+    const { status, stderr } = await init('--yes');
+    expect({ status, files: readdirSync(folder).toSorted() }).toEqual({
+      status: 1,
+      files: Object.keys(files).toSorted(),
+    });
+    expect(stderr).toMatch(sentence);
+  });
+});
