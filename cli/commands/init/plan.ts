@@ -95,9 +95,11 @@ function installCommands(file: string): string[] {
   if (!existsSync(file)) return ['npm install'];
   const present = manifest.catch({ dependencies: {}, devDependencies: {} }).parse(jsonIn(file));
   const names = { ...present.dependencies, ...present.devDependencies };
-  const missing = (packages: object): string =>
-    Object.keys(packages)
-      .filter((name) => !(name in names))
+  // With its major version: the newest one is not always the one that the constructs know.
+  const missing = (packages: Readonly<Record<string, string>>): string =>
+    Object.entries(packages)
+      .filter(([name]) => !(name in names))
+      .map(([name, range]) => `${name}@${parseInt(range.slice(1))}`)
       .join(' ');
   const [toRun, toDeploy] = [missing(APP_PACKAGES.dependencies), missing(APP_PACKAGES.devDependencies)];
   return [
