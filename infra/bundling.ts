@@ -42,15 +42,18 @@ const project = fileURLToPath(new URL('..', import.meta.url));
 /**
  * Builds a folder under `functions/` into this folder: `index.mjs`, its parts, and a source map for each. The bytes
  * depend on the sources alone: maps and names of parts contain paths from the place that esbuild believes to write to.
+ * Returns the files that are in the build, by their paths in the project folder.
  */
-export function buildFunction(name: string, folder: string): void {
-  const { outputFiles } = buildSync({
+export function buildFunction(name: string, folder: string): string[] {
+  const { outputFiles, metafile } = buildSync({
     ...bundling,
     absWorkingDir: project,
     entryPoints: { index: `functions/${name}/handler.ts` },
     outdir: project,
     write: false,
+    metafile: true,
   });
   mkdirSync(folder, { recursive: true });
   for (const { path, contents } of outputFiles) writeFileSync(join(folder, basename(path)), contents);
+  return Object.values(metafile.outputs).flatMap(({ inputs }) => Object.keys(inputs));
 }

@@ -1,22 +1,21 @@
 import { cpSync, globSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build as buildPage } from 'vite';
-import { z } from 'zod';
 import { buildFunction } from '../infra/bundling.ts';
-import { localFolder, projectRoot } from '../local/install/paths.mjs';
+import { projectRoot } from '../local/install/paths.mjs';
 import { licencesOf } from './licences.ts';
 import { packageManifest } from './manifest.ts';
+import { type Packed, pack, staged } from './packed.ts';
 import { runProgram } from './run-program.ts';
-
-/** The package as a folder: the tree of the repository, compiled. */
-export const staged = join(localFolder, 'package');
 
 /** Files that are read as they are. */
 const COPIED = ['LICENSE', 'README.md', 'cdk.json', 'local/requirements.txt', 'local/*.py'];
 
 /** Builds the package into `.local/package/` and packs it. */
 export async function buildPackage(): Promise<Packed> {
-  rmSync(staged, { recursive: true, force: true });
+  mkdirSync(staged, { recursive: true });
+  // The folder itself stays: `npm publish` runs this in it.
+  for (const name of readdirSync(staged)) rmSync(join(staged, name), { recursive: true });
   const [, , bundled] = await Promise.all([
     compile('package/tsconfig.json'),
     compile('package/tsconfig.command.json'),
@@ -41,7 +40,7 @@ async function buildConsole(): Promise<string[]> {
   const built = await buildPage({
     configFile: join(projectRoot, 'console/vite.config.ts'),
     configLoader: 'native',
-    logLevel: 'warn',
+    logLevel: 'error',
     build: { outDir: join(staged, 'assets/console') },
   });
   if (!('output' in built)) throw new TypeError('Vite did not return one build');
@@ -56,23 +55,6 @@ async function compile(configuration: string): Promise<void> {
 function copy(file: string): void {
   mkdirSync(dirname(join(staged, file)), { recursive: true });
   cpSync(join(projectRoot, file), join(staged, file));
-}
-
-const packedSchema = z.tuple([
-  z.object({
-    filename: z.string().transform((name) => join(localFolder, name)),
-    size: z.number(),
-    files: z.array(z.object({ path: z.string(), size: z.number() })),
-  }),
-]);
-
-/** The tarball, its size in bytes, and each file in it with its own. */
-export type Packed = z.infer<typeof packedSchema>[0];
-
-async function pack(): Promise<Packed> {
-  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', localFolder];
-  const [packed] = packedSchema.parse(JSON.parse(await runProgram('npm', args, { cwd: staged })));
-  return packed;
 }
 
 if (import.meta.main) console.log((await buildPackage()).filename);

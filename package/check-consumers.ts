@@ -23,15 +23,15 @@ export async function checkConsumers(tarball: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'posthaste-consumers-'));
   try {
     cpSync(sources, folder, { recursive: true });
-    const installed = performance.now();
-    await install(folder, tarball);
-    console.log('install', performance.now() - installed);
-    const [types, esm, commonjs, parts, repository] = await Promise.all([
-      runProgram('node', ['package/consumer-types.ts', folder]),
+    const [repository] = await Promise.all([
+      synthesise('esm', { folder: sources, out: join(folder, 'repository') }),
+      install(folder, tarball),
+    ]);
+    const [types, esm, commonjs, parts] = await Promise.all([
+      runProgram(process.execPath, ['package/consumer-types.ts', folder]),
       synthesise('esm', { folder }),
       synthesise('commonjs', { folder }),
       synthesise('parts', { folder }),
-      synthesise('esm', { folder: sources, out: join(folder, 'repository') }),
     ]);
     if (!isDeepStrictEqual(esm.bundles, repository.bundles))
       throw new Error(

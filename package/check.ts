@@ -10,9 +10,9 @@ async function main(options: readonly string[]): Promise<void> {
   const tarball = packed.filename;
   console.log(`Packed ${tarball} (${inSeconds(performance.now())})`);
   await Promise.all([
-    judge('contents', async () => checkContents(packed)),
+    judge('contents', () => checkContents(packed)),
     judge('consumers', () => checkConsumers(tarball)),
-    judge('public API', () => runProgram('node', ['package/api-reports.ts', ...options])),
+    judge('public API', () => runProgram(process.execPath, ['package/api-reports.ts', ...options])),
     judge('publint', () => runProgram('publint', ['run', tarball, '--strict'])),
     // CommonJS gets an ES module, which Node loads since 22.12.
     judge('attw', () =>
@@ -22,7 +22,7 @@ async function main(options: readonly string[]): Promise<void> {
 }
 
 /** Prints what a gate returns, or why it failed. */
-async function judge(gate: string, work: () => Promise<string>): Promise<void> {
+async function judge(gate: string, work: () => string | Promise<string>): Promise<void> {
   const start = performance.now();
   const say = (text: string) => {
     console.log(`\n${gate} (${inSeconds(performance.now() - start)})\n${text.trim()}`);

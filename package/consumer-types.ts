@@ -1,7 +1,7 @@
 import ts from 'typescript';
 
 const FORMAT: ts.FormatDiagnosticsHost = {
-  getCurrentDirectory: ts.sys.getCurrentDirectory,
+  getCurrentDirectory: () => process.cwd(),
   getCanonicalFileName: (file) => file,
   getNewLine: () => '\n',
 };
@@ -11,14 +11,19 @@ const FORMAT: ts.FormatDiagnosticsHost = {
  * not judged: aws-cdk-lib does not compile with exactOptionalPropertyTypes (aws/aws-cdk#37996).
  */
 function checkTypes(folder: string): void {
-  const { config } = ts.readConfigFile(`${folder}/tsconfig.json`, ts.sys.readFile);
-  const { fileNames, options, errors } = ts.parseJsonConfigFileContent(config, ts.sys, folder);
+  const file = `${folder}/tsconfig.json`;
+  const host = { ...ts.sys, onUnRecoverableConfigFileDiagnostic: stop };
+  const { fileNames, options, errors } = ts.getParsedCommandLineOfConfigFile(file, {}, host) ?? stop();
   const program = ts.createProgram(fileNames, options);
   const judged = program.getSourceFiles().filter(({ fileName }) => isOurs(fileName));
-  const found = [...errors, ...judged.flatMap((file) => ts.getPreEmitDiagnostics(program, file))];
+  const found = [...errors, ...judged.flatMap((source) => ts.getPreEmitDiagnostics(program, source))];
   if (found.length > 0) process.exitCode = 1;
   console.log(ts.formatDiagnostics(found, FORMAT));
   console.log(`${fileNames.length} files and ${judged.length - fileNames.length} declarations type-checked`);
+}
+
+function stop(): never {
+  throw new TypeError('The consumers have no tsconfig.json');
 }
 
 function isOurs(file: string): boolean {

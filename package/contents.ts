@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { projectRoot } from '../local/install/paths.mjs';
-import type { Packed } from './build.ts';
+import type { Packed } from './packed.ts';
 
 /** Everything that may be in the package, so that a test, a source or a picture is noticed. */
 const EXPECTED = [
-  /^(LICENSE|README\.md|THIRD-PARTY-LICENSES\.txt|package\.json)$/,
+  /^(LICENSE|README\.md|THIRD-PARTY-LICENSES\.txt|(package|cdk)\.json)$/,
   // The maps are for the logger (shared/adapters/log/error-line.ts).
   /^assets\/functions\/[a-z]+\/[\w-]+\.mjs(\.map)?$/,
   /^assets\/console\/(index\.html|assets\/[\w.-]+\.(js|css|svg))$/,

@@ -4,11 +4,11 @@ const { verifyWebhook } = require('posthaste/verify');
 
 /** @param {string} secret */
 exports.receiver = (secret) =>
-  createServer(async (request, response) => {
-    try {
-      verifyWebhook(await text(request), request.headers, secret);
-      response.writeHead(204).end();
-    } catch {
-      response.writeHead(401).end();
-    }
+  createServer((request, response) => {
+    text(request)
+      .then((body) => verifyWebhook(body, request.headers, secret))
+      .then(
+        () => response.writeHead(204).end(),
+        () => response.writeHead(401).end(),
+      );
   });
