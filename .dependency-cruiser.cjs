@@ -135,7 +135,7 @@ module.exports = {
       name: 'no-dev-packages-in-product',
       comment: '`npm start` and a deployment work without the devDependencies; types are erased.',
       severity: 'error',
-      from: { pathNot: '^(test|bench|examples|package|vitest|infra/settings-page[.]ts$)' },
+      from: { pathNot: '^(test|bench|examples|package|vitest|infra/(settings-page|props-file)[.]ts$)' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     },
     {

@@ -1,12 +1,11 @@
 import { App } from 'aws-cdk-lib';
 import { createStacks } from './deployment.ts';
-import { SettingsError, settingsFromContext } from './settings.ts';
+import { SettingsError, settingsInContext } from './settings.ts';
 
 /** Entry point of the CDK app (cdk.json). The only file of infra that reads the context and the environment. */
 function synthesise(): void {
   const app = new App();
-  const settings = settingsFromContext(app.node.getAllContext());
-  createStacks(app, settings, {
+  createStacks(app, settingsInContext(app.node.getAllContext()), {
     account: process.env['CDK_DEFAULT_ACCOUNT'],
     region: process.env['CDK_DEFAULT_REGION'],
   });

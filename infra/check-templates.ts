@@ -12,7 +12,6 @@ import { z } from 'zod';
 import { checkedVariants } from './checked-variants.ts';
 import { createStacks } from './deployment.ts';
 import { securityFindings } from './security-findings.ts';
-import { parseSettings } from './settings.ts';
 
 const CFN_LINT = '1.58.0';
 
@@ -60,7 +59,7 @@ function synthesise(name: string, settings: Readonly<Record<string, unknown>>): 
     outdir: join(templates, name),
     context: { ...context, 'aws:cdk:bundling-stacks': [] },
   });
-  createStacks(app, parseSettings(settings));
+  createStacks(app, settings);
   return app.synth().stacks.map(({ templateFullPath }) => templateFullPath);
 }
 

@@ -1,3 +1,5 @@
+import { Token } from 'aws-cdk-lib';
+import { Dependable, type IDependable } from 'constructs';
 import { z } from 'zod';
 import {
   flag,
@@ -8,6 +10,7 @@ import {
   valueOf,
   wholeNumber,
 } from '../shared/config/rules.ts';
+import { VpcNetwork } from './constructs/functions/network-placement.ts';
 
 /** The retention periods of CloudWatch Logs, without `forever`: logs must expire. */
 const LOG_RETENTION_DAYS = [
@@ -20,23 +23,37 @@ function concurrency() {
 
 const VPC = 'JSON: {"vpcId", "subnetIds"}, with the ids of a VPC and of up to 16 of its subnets';
 const vpcError = `must be ${VPC}`;
+const subnetsError = 'must be 1 to 16 ids of subnets';
 
-const vpc = z
-  .preprocess(
-    valueOf,
-    z.strictObject(
-      {
-        vpcId: z.string(vpcError).regex(/^vpc-[0-9a-f]{8,17}$/, vpcError),
-        subnetIds: z
-          .array(z.string(vpcError).regex(/^subnet-[0-9a-f]{8,17}$/, vpcError), vpcError)
-          .min(1, vpcError)
-          // Lambda's quota ("VpcConfig", Lambda API reference).
-          .max(16, vpcError),
-      },
-      vpcError,
-    ),
-  )
-  .describe(VPC);
+/** Text that matches, or a token: what other resources of an app are called is known at the deployment. */
+function matchingOrToken(form: RegExp, text: string) {
+  return matching((given) => Token.isUnresolved(given) || form.test(given), text);
+}
+
+const network = z.strictObject(
+  {
+    vpcId: matchingOrToken(/^vpc-[0-9a-f]{8,17}$/, 'the id of a VPC'),
+    subnetIds: z
+      .array(matchingOrToken(/^subnet-[0-9a-f]{8,17}$/, 'the id of a subnet'), subnetsError)
+      .min(1, subnetsError)
+      // Lambda's quota ("VpcConfig", Lambda API reference).
+      .max(16, subnetsError),
+    // Only in code.
+    wayOut: z.custom<IDependable>(isDependable, vpcError).optional(),
+  },
+  vpcError,
+);
+
+function isDependable(given: unknown): boolean {
+  try {
+    Dependable.of(given as IDependable);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const vpc = z.preprocess(valueOf, z.union([z.instanceof(VpcNetwork), network], vpcError)).describe(VPC);
 
 const SOURCES = 'a JSON list of up to 10 {"bucket", "prefix"?, "owner"?, "keyArn"?}';
 
@@ -56,6 +73,9 @@ const payloadSource = z.strictObject(
   },
   `must be ${SOURCES}`,
 );
+
+/** A producer's bucket. */
+export type PayloadSource = Readonly<z.input<typeof payloadSource>>;
 
 const SENDER =
   /^arn:[a-z-]+:(?:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+|events:[a-z0-9-]+:[0-9]{12}:rule\/[A-Za-z0-9_./-]+)$/;
@@ -164,7 +184,7 @@ export const deploymentSettings = {
     description: 'How long logs are kept.',
   },
   alarmTopicArn: {
-    rule: matching(TOPIC, 'the ARN of a standard SNS topic'),
+    rule: matchingOrToken(TOPIC, 'the ARN of a standard SNS topic'),
     description:
       'The SNS topic that [alarms](operations.md#alarms) notify, in the same account and region. The deployment fails if it does not exist. Without a topic, alarms are only visible in CloudWatch.',
   },

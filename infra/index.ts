@@ -1,8 +1,14 @@
 /** The constructs of Posthaste, for CDK apps: `import { Posthaste } from 'posthaste'`. */
-export { Posthaste, type PosthasteProps } from './constructs/posthaste.ts';
-export { State, type StateProps } from './constructs/state/state.ts';
+import './cdk-version.ts';
+
+export { Posthaste } from './constructs/posthaste.ts';
+export { State } from './constructs/state/state.ts';
 export { Pipeline, type PipelineProps } from './constructs/pipeline.ts';
-export { Monitoring } from './constructs/monitoring/monitoring.ts';
-export type { MonitoringProps } from './constructs/monitoring/metrics.ts';
+export { Monitoring, type MonitoringProps } from './constructs/monitoring/monitoring.ts';
+export type { AdministerOptions } from './constructs/api/administered-routes.ts';
 export type { Network } from './constructs/functions/network-placement.ts';
+export type { PayloadSource } from './deployment-settings.ts';
+export type { PosthasteProps } from './posthaste-props.ts';
 export { SettingsError } from './settings.ts';
+export type { PartialRetryPolicy, RetryPolicy } from '../shared/domain/retry/policy.ts';
+export type { PresetName } from '../shared/domain/vocabulary.ts';

@@ -1,7 +1,6 @@
 import { App } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { createStacks } from './deployment.ts';
-import { parseSettings } from './settings.ts';
 
 /**
  * The findings of cdk-nag's rules for AWS solutions in the stacks of these settings, except acknowledged ones. Checks
@@ -13,7 +12,7 @@ export function securityFindings(
   context: Readonly<Record<string, unknown>>,
 ): readonly string[] {
   const app = new App({ context: { ...context, 'aws:cdk:bundling-stacks': [] } });
-  createStacks(app, parseSettings(settings));
+  createStacks(app, settings);
   return new AwsSolutionsChecks(app)
     .validateScope(app)
     .violations.flatMap(({ ruleName, description, violatingResources }) =>

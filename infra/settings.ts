@@ -1,5 +1,6 @@
+import { inspect } from 'node:util';
 import { z } from 'zod';
-import type { Setting } from '../shared/config/rules.ts';
+import { type Setting, valueOf } from '../shared/config/rules.ts';
 import { functionSettings } from '../shared/config/settings.ts';
 import { MAX_CONCURRENT_ATTEMPTS } from '../shared/domain/delivery/fan-out.ts';
 import { deploymentSettings } from './deployment-settings.ts';
@@ -24,7 +25,7 @@ export type DeploymentSettings = Omit<Parsed, 'apiAuthorization' | 'jwtIssuer' |
   readonly apiAuthorization: ApiAuthorization;
 };
 
-/** Settings that cannot be deployed. Each problem starts with the context key. */
+/** Settings that cannot be deployed. Each problem starts with the context key, or the property of the construct. */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
 
@@ -52,7 +53,7 @@ export function parseSettings(given: Readonly<Record<string, unknown>>): Deploym
     throw new SettingsError(['staticAddresses creates a separate VPC, so it cannot be combined with vpc']);
   if (parsed.messagesPerBatch > MAX_BATCH_WITHOUT_WINDOW && parsed.batchWindowSeconds === 0)
     throw new SettingsError([
-      `messagesPerBatch over ${MAX_BATCH_WITHOUT_WINDOW} needs batchWindowSeconds of at least 1`,
+      `messagesPerBatch over ${MAX_BATCH_WITHOUT_WINDOW} needs batchWindowSeconds over 0`,
     ]);
   const attemptsAtOnce = parsed.firstAttemptsPerJob * parsed.messagesPerBatch;
   if (attemptsAtOnce > MAX_CONCURRENT_ATTEMPTS)
@@ -64,13 +65,27 @@ export function parseSettings(given: Readonly<Record<string, unknown>>): Deploym
 }
 
 /**
- * Settings from an app's whole context. Skips CDK's keys, which contain a colon, a hyphen or an at sign; settings
- * contain only letters, so misspelt ones are refused.
+ * Settings in an app's whole context, and in its key `posthaste`, which wins. Skips CDK's keys, which contain a colon, a
+ * hyphen or an at sign; settings contain only letters, so misspelt ones are refused.
  * @throws SettingsError
  */
-export function settingsFromContext(context: unknown): DeploymentSettings {
-  const entries = Object.entries(z.record(z.string(), z.unknown()).parse(context));
-  return parseSettings(Object.fromEntries(entries.filter(([key]) => /^[A-Za-z0-9_]+$/.test(key))));
+export function settingsInContext(context: unknown): Record<string, unknown> {
+  const { posthaste, ...rest } = z.record(z.string(), z.unknown()).parse(context);
+  const given = Object.entries(rest).filter(([key]) => /^[A-Za-z0-9_]+$/.test(key));
+  return { ...Object.fromEntries(given), ...overridesIn(posthaste) };
+}
+
+const overrides = z.preprocess(valueOf, z.record(z.string(), z.unknown()).default({}));
+
+/**
+ * The settings in the context key `posthaste`: an object, or JSON. They override the properties of constructs.
+ * @throws SettingsError
+ */
+export function overridesIn(posthaste: unknown): Record<string, unknown> {
+  const parsed = overrides.safeParse(posthaste);
+  if (!parsed.success)
+    throw new SettingsError(['the context key posthaste must be a JSON object of settings']);
+  return parsed.data;
 }
 
 /** Validates each value by the rule of its row. */
@@ -80,22 +95,25 @@ function parseRows(given: Readonly<Record<string, unknown>>): unknown {
     .filter((key) => !Object.hasOwn(settings, key))
     .map((key) => `${key} is not a setting. The settings are: ${Object.keys(settings).join(', ')}`);
   const values = Object.entries(settings).map(([key, row]: [string, Setting]): [string, unknown] => {
-    const value = given[key] === undefined ? row.default : given[key];
+    const value = given[key] ?? row.default;
     if (value === undefined) return [key, undefined];
-    const parsed = row.rule.safeParse(value);
+    const parsed = row.rule.safeParse(value, { reportInput: true });
     if (parsed.success) problems.push(...tooLong(key, row, parsed.data));
-    else
-      problems.push(
-        ...parsed.error.issues.map(({ path, message }) => `${[key, ...path].join('.')} ${message}`),
-      );
+    else problems.push(...parsed.error.issues.map((issue) => problemOf(key, issue)));
     return [key, parsed.data];
   });
   if (problems.length > 0) throw new SettingsError(problems);
   return Object.fromEntries(values);
 }
 
-function tooLong(key: string, { longest = Infinity }: Setting, value: unknown): string[] {
-  return JSON.stringify(value).length > longest
+/** "<key> (<value>) must be …" */
+function problemOf(key: string, { path, message, input }: z.core.$ZodIssue): string {
+  const shown = inspect(input, { depth: 1, breakLength: Infinity, maxStringLength: 100 });
+  return `${[key, ...path].join('.')} (${shown.slice(0, 200)}) ${message}`;
+}
+
+function tooLong(key: string, { longest }: Setting, value: unknown): string[] {
+  return longest !== undefined && JSON.stringify(value).length > longest
     ? [`${key} must be at most ${longest} characters as JSON`]
     : [];
 }

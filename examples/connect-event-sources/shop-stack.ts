@@ -1,7 +1,6 @@
 import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { Posthaste } from '../../infra/constructs/posthaste.ts';
-import { parseSettings } from '../../infra/settings.ts';
+import { Posthaste } from '../../infra/index.ts';
 import { EventSources, PAYMENTS_TOPIC, SHOP_SOURCE } from './event-sources.ts';
 
 /**
@@ -11,11 +10,9 @@ import { EventSources, PAYMENTS_TOPIC, SHOP_SOURCE } from './event-sources.ts';
 export class ShopStack extends Stack {
   constructor(scope: Construct, id: string, props?: StackProps) {
     super(scope, id, props);
-    const { pipeline } = new Posthaste(this, 'Webhooks', {
-      settings: parseSettings({
-        ingressRoutes: { [SHOP_SOURCE]: 'orders', [PAYMENTS_TOPIC]: 'payments' },
-      }),
+    const { ingressQueue } = new Posthaste(this, 'Webhooks', {
+      ingressRoutes: { [SHOP_SOURCE]: 'orders', [PAYMENTS_TOPIC]: 'payments' },
     });
-    new EventSources(this, 'Events', { ingress: pipeline.queues.ingress.sqs });
+    new EventSources(this, 'Events', { ingress: ingressQueue });
   }
 }

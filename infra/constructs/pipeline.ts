@@ -1,10 +1,8 @@
 import { Construct } from 'constructs';
-import type { DeploymentSettings } from '../settings.ts';
 import { AdministrationApi } from './api/administration-api.ts';
 import { ApiFunction } from './api/api-function.ts';
 import { DeliverFunction } from './functions/deliver-function.ts';
 import { DispatchFunction } from './functions/dispatch-function.ts';
-import type { Network } from './functions/network-placement.ts';
 import { OperateFunction } from './functions/operate-function.ts';
 import { OperatorEvents } from './functions/operator-events.ts';
 import { ReconcileFunction } from './functions/reconcile-function.ts';
@@ -14,14 +12,13 @@ import { RetrySchedules } from './queues/retry-schedules.ts';
 import type { State } from './state/state.ts';
 
 export interface PipelineProps {
-  readonly settings: DeploymentSettings;
+  /** Its properties apply to the pipeline, too. */
   readonly state: State;
-  /** The network that requests to subscribers leave from. @default as the settings say */
-  readonly network?: Network | undefined;
 }
 
 /** Queues, functions, schedules and the API (docs/concepts.md#the-flow). */
 export class Pipeline extends Construct {
+  readonly state: State;
   readonly queues: PipelineQueues;
   readonly schedules: RetrySchedules;
   readonly operatorEvents: OperatorEvents;
@@ -32,8 +29,10 @@ export class Pipeline extends Construct {
   readonly api: ApiFunction;
   readonly administration: AdministrationApi;
 
-  constructor(scope: Construct, id: string, { settings, state, network }: PipelineProps) {
+  constructor(scope: Construct, id: string, { state }: PipelineProps) {
     super(scope, id);
+    const { settings } = state;
+    this.state = state;
     this.queues = pipelineQueues(this, settings);
     this.schedules = new RetrySchedules(this, 'Schedules', { target: this.queues.retry });
     this.operatorEvents = new OperatorEvents(this, 'OperatorEvents');
@@ -43,7 +42,7 @@ export class Pipeline extends Construct {
     this.dispatch = new DispatchFunction(this, 'Dispatch', parts);
     this.deliver = new DeliverFunction(this, 'Deliver', {
       ...parts,
-      network: network ?? state.staticAddresses?.network ?? settings.vpc,
+      network: state.staticAddresses?.network ?? settings.vpc,
     });
     this.dispatch.updateAfter(this.deliver);
     this.reconcile = new ReconcileFunction(this, 'Reconcile', parts);

@@ -4,7 +4,6 @@ import { App, type Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { z } from 'zod';
 import { createStacks } from '../deployment.ts';
-import { parseSettings } from '../settings.ts';
 import { type Widget, widgetsOf } from './dashboard-body.ts';
 import { dashboardPage } from './dashboard-page.ts';
 
@@ -22,7 +21,7 @@ export function dashboardWidgets(): readonly Widget[] {
   const { context } = cdkJson.parse(JSON.parse(readFileSync(new URL('cdk.json', project), 'utf8')));
   // The functions need not be bundled for a template.
   const app = new App({ context: { ...context, 'aws:cdk:bundling-stacks': [] } });
-  const { monitoring } = createStacks(app, parseSettings({}));
+  const { monitoring } = createStacks(app, {});
   const template = Template.fromStack(monitoring);
   const body = dashboards.parse(template.findResources('AWS::CloudWatch::Dashboard'));
   return widgetsOf(body, (logicalId) => alarmNameOf(monitoring, logicalId));

@@ -2,10 +2,8 @@ import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { Pipeline } from '../constructs/pipeline.ts';
 import type { State } from '../constructs/state/state.ts';
-import type { DeploymentSettings } from '../settings.ts';
 
 export interface PipelineStackProps extends StackProps {
-  readonly settings: DeploymentSettings;
   readonly state: State;
 }
 
@@ -13,8 +11,8 @@ export interface PipelineStackProps extends StackProps {
 export class PipelineStack extends Stack {
   readonly pipeline: Pipeline;
 
-  constructor(scope: Construct, id: string, props: PipelineStackProps) {
+  constructor(scope: Construct, id: string, { state, ...props }: PipelineStackProps) {
     super(scope, id, { description: 'Posthaste: queues, functions, schedules and the API', ...props });
-    this.pipeline = new Pipeline(this, 'Pipeline', { settings: props.settings, state: props.state });
+    this.pipeline = new Pipeline(this, 'Pipeline', { state });
   }
 }

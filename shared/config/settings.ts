@@ -78,7 +78,7 @@ export const functionSettings = {
     rule: wholeNumber('seconds', 0, 900),
     default: 90,
     description:
-      'Delays of this length or longer use EventBridge Scheduler, shorter ones SQS. Below 65, retries may be late.',
+      'Delays of this length or longer use EventBridge Scheduler, shorter ones SQS. Below 65 s, retries may be late.',
     variable: 'SCHEDULER_THRESHOLD_SECONDS',
     functions: ['deliver'],
   },

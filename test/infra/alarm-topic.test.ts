@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createStacks } from '../../infra/deployment.ts';
-import { parseSettings, SettingsError } from '../../infra/settings.ts';
+import { SettingsError } from '../../infra/settings.ts';
 import { alarmsIn } from '../support/monitored.ts';
 import { resourcesOf, statementsIn, templatesFor, testApp } from './templates.ts';
 
@@ -61,14 +61,14 @@ describe('a topic for alarms', () => {
     { what: 'region', env: { account: '123456789012', region: 'us-east-1' } },
     { what: 'account', env: { account: '210987654321', region: 'eu-west-1' } },
   ])('is refused if it is in another $what', ({ what, env }) => {
-    const settings = parseSettings({ alarmTopicArn: TOPIC });
+    const settings = { alarmTopicArn: TOPIC };
     const place = () => createStacks(testApp(), settings, env);
     expect(place).toThrow(SettingsError);
-    expect(place).toThrow(`alarmTopicArn must be in the ${what} of the deployment`);
+    expect(place).toThrow(`alarmTopicArn (the property alarmTopic) must be in the ${what} of the deployment`);
   });
 
   it('is accepted if it is in the same region and account', () => {
-    const settings = parseSettings({ alarmTopicArn: TOPIC });
+    const settings = { alarmTopicArn: TOPIC };
     const env = { account: '123456789012', region: 'eu-west-1' };
     expect(() => createStacks(testApp(), settings, env)).not.toThrow();
   });

@@ -2,7 +2,6 @@ import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createStacks } from '../../infra/deployment.ts';
-import { parseSettings } from '../../infra/settings.ts';
 import { resourcesOf, templatesFor, testApp } from './templates.ts';
 
 const routesWith = (settings: Record<string, unknown>) =>
@@ -46,9 +45,10 @@ describe('the API', () => {
 
 describe('a deployment with tokens', () => {
   const warningsOf = (settings: object) =>
-    Annotations.fromStack(
-      createStacks(testApp(), parseSettings({ ...TOKENS, ...settings })).pipeline,
-    ).findWarning('*', Match.stringLikeRegexp('Set jwt'));
+    Annotations.fromStack(createStacks(testApp(), { ...TOKENS, ...settings }).pipeline).findWarning(
+      '*',
+      Match.stringLikeRegexp('Set jwt'),
+    );
 
   it('warns that tokens are unrestricted, unless scopes and a claim for queues are set', () => {
     expect(warningsOf({})).toHaveLength(2);

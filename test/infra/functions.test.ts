@@ -1,4 +1,9 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { buildFunction } from '../../infra/bundling.ts';
 import { arnOf, resourceAt, resourcesOf, templatesFor } from './templates.ts';
 
 const FUNCTION = 'AWS::Lambda::Function';
@@ -77,5 +82,17 @@ describe('reconcile', () => {
 
   it('ends before the next run begins', () => {
     expect(resourceAt(pipeline, FUNCTION, 'PipelineReconcileFunction').Properties['Timeout']).toBe(60);
+  });
+});
+
+describe('the bundle of a function', () => {
+  it('does not depend on where it is built: its source map has paths of the project', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'posthaste-bundle-'));
+    buildFunction('reconcile', folder);
+    const map: unknown = JSON.parse(readFileSync(join(folder, 'index.mjs.map'), 'utf8'));
+    rmSync(folder, { recursive: true });
+    const { sources } = z.object({ sources: z.array(z.string()) }).parse(map);
+    expect(sources).toContain('functions/reconcile/handler.ts');
+    expect(sources.filter((source) => !/^(?:functions|shared|node_modules)\//.test(source))).toEqual([]);
   });
 });

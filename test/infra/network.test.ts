@@ -4,7 +4,6 @@ import { SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { Posthaste } from '../../infra/constructs/posthaste.ts';
-import { parseSettings } from '../../infra/settings.ts';
 import {
   type Resource,
   resourceAt,
@@ -178,7 +177,7 @@ describe('Posthaste inside another stack', () => {
 
   it('creates static addresses by the same setting, and deploys deliver after their routes exist', () => {
     const stack = new Stack(testApp(), 'Shop');
-    const posthaste = new Posthaste(stack, 'Webhooks', { settings: parseSettings({ staticAddresses: 2 }) });
+    const posthaste = new Posthaste(stack, 'Webhooks', { staticAddresses: 2 });
     expect(posthaste.state.staticAddresses?.addresses).toHaveLength(2);
     expect(placedSubnets(deliverOf(stack))).toHaveLength(2);
     const functions = z
@@ -193,13 +192,15 @@ describe('Posthaste inside another stack', () => {
   it('can use a VPC of that stack', () => {
     const stack = new Stack(testApp(), 'Shop');
     const shopVpc = new Vpc(stack, 'Network', { natGateways: 1, restrictDefaultSecurityGroup: false });
-    const { subnetIds, internetConnectivityEstablished: wayOut } = shopVpc.selectSubnets({
-      subnetType: SubnetType.PRIVATE_WITH_EGRESS,
-    });
-    const network = { vpcId: shopVpc.vpcId, subnetIds, wayOut };
-    new Posthaste(stack, 'Webhooks', { network });
-    expect(placedSubnets(deliverOf(stack))).toEqual(
-      network.subnetIds.map((id) => stack.resolve(id) as unknown),
+    new Posthaste(stack, 'Webhooks', { vpc: shopVpc });
+    const { subnetIds } = shopVpc.selectSubnets({ subnetType: SubnetType.PRIVATE_WITH_EGRESS });
+    const deliver = deliverOf(stack);
+    expect(placedSubnets(deliver)).toEqual(subnetIds.map((id) => stack.resolve(id) as unknown));
+    const group = resourceAt(
+      Template.fromStack(stack),
+      'AWS::EC2::SecurityGroup',
+      'WebhooksPipelineDeliverNetworkGroup',
     );
+    expect(group.Properties['VpcId']).toEqual(stack.resolve(shopVpc.vpcId));
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { settingsFile, settingsPage } from '../../infra/settings-page.ts';
-import { settingsFromContext } from '../../infra/settings.ts';
+import { parseSettings, settingsInContext } from '../../infra/settings.ts';
 
 describe('docs/settings.md', () => {
   it('is up to date (npm run docs:settings)', async () => {
@@ -17,11 +17,22 @@ describe('settings from the context of an app', () => {
       'cli-telemetry': false,
       retentionDays: '20',
     };
-    expect(settingsFromContext(context).retentionDays).toBe(20);
+    expect(settingsInContext(context)).toEqual({ retentionDays: '20' });
+  });
+
+  it('yield to those in the key posthaste, an object or JSON', () => {
+    const rest = { retentionDays: '20', local: 'true' };
+    const merged = { retentionDays: 40, local: 'true' };
+    expect(settingsInContext({ ...rest, posthaste: { retentionDays: 40 } })).toEqual(merged);
+    expect(settingsInContext({ ...rest, posthaste: '{"retentionDays": 40}' })).toEqual(merged);
+  });
+
+  it.each(['retentionDays=40', 7, ['local']])('cannot be %j in the key posthaste', (posthaste) => {
+    expect(() => settingsInContext({ posthaste })).toThrow(/posthaste must be a JSON object of settings/);
   });
 
   it('are refused when misspelt, with the key and all settings in the error', () => {
-    expect(() => settingsFromContext({ retentiondays: '20' })).toThrow(
+    expect(() => parseSettings(settingsInContext({ retentiondays: '20' }))).toThrow(
       /retentiondays is not a setting.*retentionDays/,
     );
   });

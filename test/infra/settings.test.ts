@@ -178,7 +178,7 @@ describe('settings', () => {
       RETRY_POLICY_PRESETS.patient,
     );
     expect(problemsWith({ defaultRetryPolicy: 'patiant' })).toEqual([
-      'defaultRetryPolicy must be an object or the name of a preset. There is no preset patiant. ' +
+      `defaultRetryPolicy ('patiant') must be an object or the name of a preset. There is no preset patiant. ` +
         'Presets: quick, default, standard-webhooks, patient',
     ]);
   });

@@ -1,12 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { Stack } from 'aws-cdk-lib';
-import { Template } from 'aws-cdk-lib/assertions';
+import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { Posthaste } from '../../infra/constructs/posthaste.ts';
 import { createStacks } from '../../infra/deployment.ts';
-import { parseSettings } from '../../infra/settings.ts';
 import cdkJson from '../../cdk.json' with { type: 'json' };
 import packageJson from '../../package.json' with { type: 'json' };
 import { templatesFor, testApp } from './templates.ts';
@@ -37,7 +34,7 @@ describe('the app', () => {
 
 describe('the stacks', () => {
   it('are named after the deployment, and only the state is protected against deletion', () => {
-    const stacks = createStacks(testApp(), parseSettings({ deployment: 'Other' }));
+    const stacks = createStacks(testApp(), { deployment: 'Other' });
     expect(Object.values(stacks).map(({ stackName }) => stackName)).toEqual([
       'OtherState',
       'OtherPipeline',
@@ -51,7 +48,7 @@ describe('the stacks', () => {
   });
 
   it('are not protected in a local deployment', () => {
-    const stacks = createStacks(testApp(), parseSettings({ local: true }));
+    const stacks = createStacks(testApp(), { local: true });
     expect(stacks.state.terminationProtection).toBe(false);
   });
 
@@ -102,19 +99,5 @@ describe('the stacks', () => {
         'AWS::CloudWatch::Dashboard',
       ]),
     );
-  });
-});
-
-describe('Posthaste inside another stack', () => {
-  it('has the same resources, with tables that are retained', () => {
-    const stack = new Stack(testApp(), 'Shop');
-    new Posthaste(stack, 'Webhooks');
-    const template = Template.fromStack(stack);
-    template.resourceCountIs('AWS::DynamoDB::GlobalTable', 2);
-    template.resourceCountIs('AWS::Lambda::Function', 5);
-    template.resourceCountIs('AWS::KMS::Key', 1);
-    template.resourceCountIs('AWS::SQS::Queue', 9);
-    template.resourceCountIs('AWS::CloudWatch::Dashboard', 1);
-    template.allResources('AWS::DynamoDB::GlobalTable', { DeletionPolicy: 'Retain' });
   });
 });

@@ -3,7 +3,6 @@ import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { z } from 'zod';
 import { createStacks } from '../../infra/deployment.ts';
-import { parseSettings } from '../../infra/settings.ts';
 
 /** The feature flags of cdk.json. The CLI reads them; tests must pass them to the App. */
 export const { context: cdkContext } = z
@@ -26,7 +25,7 @@ export const templatesFor = (settings: Record<string, unknown> = {}): Templates 
 const synthesised = new Map<string, Templates>();
 
 const synthesise = (settings: Record<string, unknown>): Templates => {
-  const stacks = createStacks(testApp(), parseSettings(settings));
+  const stacks = createStacks(testApp(), settings);
   return {
     state: Template.fromStack(stacks.state),
     pipeline: Template.fromStack(stacks.pipeline),

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { Duration, Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkedVariants } from '../../infra/checked-variants.ts';
+import { Monitoring, Pipeline, State } from '../../infra/index.ts';
 import { keptIn } from './stateful-resources.ts';
-import { templatesFor } from './templates.ts';
+import { type Templates, templatesFor, testApp } from './templates.ts';
 
 /** `only`: the one variant that deploys this resource. */
 const resource = z.looseObject({ type: z.string(), only: z.string().optional() });
@@ -24,6 +27,27 @@ const committedFor = (variant: string) =>
     ]),
   );
 
+/** As docs/construct.md#move-a-deployment says. */
+const movedTemplates = (): Templates => {
+  const app = testApp();
+  const stacks = {
+    state: new Stack(app, 'PosthasteState'),
+    pipeline: new Stack(app, 'PosthastePipeline'),
+    monitoring: new Stack(app, 'PosthasteMonitoring'),
+  };
+  const state = new State(stacks.state, 'State', { attemptTimeout: Duration.seconds(15) });
+  const pipeline = new Pipeline(stacks.pipeline, 'Pipeline', { state });
+  new Monitoring(stacks.monitoring, 'Monitoring', { pipeline });
+  return {
+    state: Template.fromStack(stacks.state),
+    pipeline: Template.fromStack(stacks.pipeline),
+    monitoring: Template.fromStack(stacks.monitoring),
+  };
+};
+
+const namedOutputs = (template: Template) =>
+  Object.entries(template.findOutputs('*')).filter(([name]) => !/^(?:Exports|Publish)Output/.test(name));
+
 const variants = Object.entries(checkedVariants).map(([name, settings]) => ({ name, settings }));
 
 describe('an upgrade', () => {
@@ -38,6 +62,16 @@ describe('an upgrade', () => {
         'Add new resources to the file. An intended replacement needs a migration of the data, described in CHANGELOG.md.',
       ].join('\n'),
     ).toEqual(committedFor(name));
+  });
+
+  it('changes nothing but the dashboard stack when another app takes over the stacks with the parts of the package', () => {
+    const deployed = templatesFor({});
+    const moved = movedTemplates();
+    expect(keptIn(moved)).toEqual(committedFor('iam'));
+    for (const stack of ['state', 'pipeline'] as const) {
+      expect(moved[stack].toJSON()['Resources']).toEqual(deployed[stack].toJSON()['Resources']);
+      expect(namedOutputs(moved[stack])).toEqual(namedOutputs(deployed[stack]));
+    }
   });
 
   it('updates deliver before dispatch, because the new dispatch may send jobs that the old deliver cannot read', () => {

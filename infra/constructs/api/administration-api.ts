@@ -1,4 +1,4 @@
-import { Annotations, Validations } from 'aws-cdk-lib';
+import { Annotations } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   CfnStage,
@@ -7,17 +7,20 @@ import {
   HttpNoneAuthorizer,
   HttpStage,
   type HttpRoute,
+  type IHttpApi,
   type IHttpRouteAuthorizer,
-  LogGroupLogDestination,
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpIamAuthorizer, HttpJwtAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { openRoutes } from '../../../shared/config/open-routes.ts';
-import type { ApiAuthorization, DeploymentSettings } from '../../settings.ts';
+import { type ApiAuthorization, type DeploymentSettings, SettingsError } from '../../settings.ts';
+import { type AdministerOptions, administeredRoutes } from './administered-routes.ts';
 import type { ApiFunction } from './api-function.ts';
 import { removalOf } from '../state/protection.ts';
+import { acknowledge, LogGroupLogDestination } from '../newer-cdk.ts';
 
 export interface AdministrationApiProps {
   readonly settings: DeploymentSettings;
@@ -58,7 +61,9 @@ function accessLogFormat({ kind }: ApiAuthorization): AccessLogFormat {
 export class AdministrationApi extends Construct {
   readonly url: string;
   readonly apiId: string;
+  readonly api: IHttpApi;
   private readonly accessLog: LogGroup;
+  private readonly authorization: ApiAuthorization;
 
   constructor(scope: Construct, id: string, { settings, handler }: AdministrationApiProps) {
     super(scope, id);
@@ -101,6 +106,23 @@ export class AdministrationApi extends Construct {
     stage.node.addDependency(...open);
     this.url = api.apiEndpoint;
     this.apiId = api.apiId;
+    this.api = api;
+    this.authorization = settings.apiAuthorization;
+  }
+
+  /** @throws SettingsError for tokens, which IAM does not know, and for what is no name of a queue */
+  grantAdminister(grantee: IGrantable, options: AdministerOptions = {}): Grant {
+    if (this.authorization.kind === 'jwt')
+      throw new SettingsError([
+        'apiAuthorization (jwt) must be iam for grantAdminister: the claims of a token say what it allows',
+      ]);
+    return Grant.addToPrincipal({
+      grantee,
+      actions: ['execute-api:Invoke'],
+      resourceArns: administeredRoutes(options).map(({ method, path }) =>
+        this.api.arnForExecuteApi(method, path, '$default'),
+      ),
+    });
   }
 }
 
@@ -132,10 +154,10 @@ function acknowledgeOpenRoutes(api: HttpApi, open: readonly HttpRoute[], setting
   const id = 'AwsSolutions-APIG4';
   for (const route of open) {
     const reason = 'Ping reveals nothing, and confirmations are authorised by the token in their link.';
-    Validations.of(route).acknowledge({ id, reason });
+    acknowledge(route, { id, reason });
   }
   if (settings.apiAuthorization.kind !== 'none') return;
-  Validations.of(api).acknowledge({
+  acknowledge(api, {
     id,
     reason: 'Local deployments only: the setting is refused elsewhere.',
   });

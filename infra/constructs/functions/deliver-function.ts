@@ -1,9 +1,9 @@
 import { Duration } from 'aws-cdk-lib';
-import { RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { invocationMs } from '../../../shared/domain/delivery/lease.ts';
 import { product, userAgentOf } from '../../product.ts';
 import type { DeploymentSettings } from '../../settings.ts';
+import { RecursiveLoop } from '../newer-cdk.ts';
 import { type Network, NetworkPlacement } from './network-placement.ts';
 import { batchesOf, NodeFunction, type Resources } from './node-function.ts';
 import type { OperatorEvents } from './operator-events.ts';

@@ -2,7 +2,7 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import { Grant, type IRole } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { DISPATCH_TIMEOUT_SECONDS } from '../../../shared/domain/delivery/fan-out.ts';
-import { acknowledgeWildcard } from '../acknowledged-wildcard.ts';
+import { acknowledgeWildcard } from '../findings.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { batchesOf, NodeFunction } from './node-function.ts';
 import type { HoldingQueue, WorkQueue } from '../queues/sqs-queue.ts';

@@ -1,8 +1,8 @@
-import { CfnSecurityGroup } from 'aws-cdk-lib/aws-ec2';
+import { CfnSecurityGroup, type IVpc, type SubnetSelection, SubnetType } from 'aws-cdk-lib/aws-ec2';
 import { Effect, PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
 import { CfnFunction, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct, type IDependable } from 'constructs';
-import { acknowledgeWildcard } from '../acknowledged-wildcard.ts';
+import { acknowledgeWildcard } from '../findings.ts';
 
 /** Private subnets of one VPC that reach the internet through NAT. */
 export interface Network {
@@ -10,6 +10,21 @@ export interface Network {
   readonly subnetIds: readonly string[];
   /** Resources that must exist before a request can leave. @default they exist */
   readonly wayOut?: IDependable;
+}
+
+/** The network of a VPC in CDK. Its ids may be tokens, or placeholders until CDK has looked the VPC up. */
+export class VpcNetwork implements Network {
+  readonly vpcId: string;
+  readonly subnetIds: readonly string[];
+  readonly wayOut: IDependable;
+
+  /** @throws Error if the VPC has no such subnets */
+  constructor(vpc: IVpc, subnets: SubnetSelection = { subnetType: SubnetType.PRIVATE_WITH_EGRESS }) {
+    const selected = vpc.selectSubnets(subnets);
+    this.vpcId = vpc.vpcId;
+    this.subnetIds = selected.subnetIds;
+    this.wayOut = selected.internetConnectivityEstablished;
+  }
 }
 
 export interface NetworkPlacementProps {

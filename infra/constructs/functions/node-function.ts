@@ -7,6 +7,7 @@ import {
   type IFunction,
   type RecursiveLoop,
   Runtime,
+  RuntimeFamily,
   Tracing,
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
@@ -17,9 +18,12 @@ import type { FunctionName, Variable } from '../../../shared/config/rules.ts';
 import { functionCode } from '../../function-code.ts';
 import { product } from '../../product.ts';
 import { type DeploymentSettings, SettingsError } from '../../settings.ts';
-import { acknowledgeWildcard } from '../acknowledged-wildcard.ts';
+import { acknowledgeWildcard } from '../findings.ts';
 import { removalOf } from '../state/protection.ts';
 import type { WorkQueue } from '../queues/sqs-queue.ts';
+
+/** By name, which CDK knows in all versions. */
+const NODE_24 = new Runtime('nodejs24.x', RuntimeFamily.NODEJS);
 
 /** The largest batch without a batch window, which would delay messages (Lambda developer guide, SQS mappings). */
 export const DEFAULT_BATCH_SIZE = 10;
@@ -74,7 +78,7 @@ export class NodeFunction<F extends FunctionName = FunctionName> extends Constru
       description: props.description,
       code: functionCode(props.entry),
       handler: 'index.handler',
-      runtime: Runtime.NODEJS_24_X,
+      runtime: NODE_24,
       architecture: Architecture.ARM_64,
       memorySize: props.memoryMegabytes,
       timeout: props.timeout,

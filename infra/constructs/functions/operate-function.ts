@@ -1,8 +1,8 @@
 import { Duration } from 'aws-cdk-lib';
-import { RecursiveLoop } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { OPERATE_TIMEOUT_SECONDS } from '../../../shared/domain/recovery/operation.ts';
 import type { DeploymentSettings } from '../../settings.ts';
+import { RecursiveLoop } from '../newer-cdk.ts';
 import { NodeFunction } from './node-function.ts';
 import type { RetrySchedules } from '../queues/retry-schedules.ts';
 import type { HoldingQueue, WorkQueue } from '../queues/sqs-queue.ts';

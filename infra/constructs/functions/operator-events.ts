@@ -1,11 +1,11 @@
-import { EventBus } from 'aws-cdk-lib/aws-events';
+import { EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 
 /** The event bus that notifies operators (docs/operations.md). Operators add rules to it. */
 export class OperatorEvents extends Construct {
   readonly busName: string;
-  private readonly bus: EventBus;
+  readonly bus: IEventBus;
 
   constructor(scope: Construct, id: string) {
     super(scope, id);

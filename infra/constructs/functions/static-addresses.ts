@@ -1,4 +1,4 @@
-import { Fn, Validations } from 'aws-cdk-lib';
+import { Fn } from 'aws-cdk-lib';
 import {
   CfnEIP,
   GatewayVpcEndpointAwsService,
@@ -10,6 +10,7 @@ import {
 import { Construct } from 'constructs';
 import type { Network } from './network-placement.ts';
 import { removalOf } from '../state/protection.ts';
+import { acknowledge } from '../newer-cdk.ts';
 
 export interface StaticAddressesProps {
   /** 1 or 2 addresses, each with a separate NAT gateway. */
@@ -57,7 +58,7 @@ export class StaticAddresses extends Construct {
       // Nothing uses the default group, and restricting it would deploy another function by CDK.
       restrictDefaultSecurityGroup: false,
     });
-    Validations.of(vpc).acknowledge({
+    acknowledge(vpc, {
       id: 'AwsSolutions-VPC7',
       reason:
         'Only requests to subscribers cross it, and each of these is recorded as an attempt with its outcome.',

@@ -1,10 +1,11 @@
-import { Arn, ArnFormat, RemovalPolicy, Stack, Token, Validations } from 'aws-cdk-lib';
+import { Arn, ArnFormat, RemovalPolicy, Stack, Token } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { AwsCustomResource, AwsCustomResourcePolicy, PhysicalResourceId } from 'aws-cdk-lib/custom-resources';
 import { Construct } from 'constructs';
 import { SettingsError } from '../../settings.ts';
+import { acknowledge } from '../newer-cdk.ts';
 
 export interface AlarmTopicProps {
   readonly topicArn: string;
@@ -17,16 +18,17 @@ export interface AlarmTopicProps {
  */
 export class AlarmTopic extends Construct {
   readonly topic: ITopic;
-  /** Alarms depend on it, so that none is created before the topic is known to exist. */
-  readonly lookUp: Construct;
+  /** Alarms depend on it, so that none is created before the topic is known to exist. Absent for a topic of the app. */
+  readonly lookUp?: Construct;
 
   /**
    * @throws SettingsError if the topic is in another region or account than the stack, if these are known
    */
   constructor(scope: Construct, id: string, { topicArn, logRetentionDays }: AlarmTopicProps) {
     super(scope, id);
-    requireSameAccountAndRegion(topicArn, Stack.of(this));
     this.topic = Topic.fromTopicArn(this, 'Topic', topicArn);
+    if (Token.isUnresolved(topicArn)) return;
+    requireSameAccountAndRegion(topicArn, Stack.of(this));
     const call = {
       service: 'SNS',
       action: 'getTopicAttributes',
@@ -56,7 +58,7 @@ function requireSameAccountAndRegion(topicArn: string, { account, region }: Stac
   const problems = Object.entries({ account, region }).flatMap(([what, expected]) => {
     const actual = what === 'account' ? topic.account : topic.region;
     if (Token.isUnresolved(expected) || actual === expected) return [];
-    return [`alarmTopicArn must be in the ${what} of the deployment, ${expected}`];
+    return [`alarmTopicArn (the property alarmTopic) must be in the ${what} of the deployment, ${expected}`];
   });
   if (problems.length > 0) throw new SettingsError(problems);
 }
@@ -72,7 +74,7 @@ function acknowledgeProvider(topic: AlarmTopic): void {
     );
   const role =
     'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole]';
-  Validations.of(provider).acknowledge({
+  acknowledge(provider, {
     id: role,
     reason:
       "CDK's function for custom resources has this role. It runs only during deployments, and writes logs.",

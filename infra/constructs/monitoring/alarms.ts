@@ -12,9 +12,9 @@ import { deliveryAlarms, componentAlarms } from './delivery-alarms.ts';
 import { functionAlarms } from './function-alarms.ts';
 import { createAlarm, descriptionOf, type PlannedAlarm } from './planned-alarm.ts';
 import { queueAlarms } from './queue-alarms.ts';
-import type { MonitoringProps, PosthasteMetrics } from './metrics.ts';
+import type { Monitored, PosthasteMetrics } from './metrics.ts';
 
-export interface AlarmsProps extends MonitoringProps {
+export interface AlarmsProps extends Monitored {
   readonly metricOf: PosthasteMetrics;
 }
 
@@ -68,7 +68,7 @@ export class Alarms extends Construct {
   }
 
   private composite(
-    { deployment, runbookUrl }: MonitoringProps['settings'],
+    { deployment, runbookUrl }: Monitored['settings'],
     { id, summary, rule }: Pick<PlannedAlarm, 'id' | 'summary'> & { rule: IAlarmRule },
   ): CompositeAlarm {
     return new CompositeAlarm(this, id, {
@@ -79,13 +79,13 @@ export class Alarms extends Construct {
   }
 
   /** Notifies the topic when an alarm is raised and when it is over. */
-  private notify(topicArn: string, logRetentionDays: MonitoringProps['settings']['logRetentionDays']): void {
+  private notify(topicArn: string, logRetentionDays: Monitored['settings']['logRetentionDays']): void {
     const { topic, lookUp } = new AlarmTopic(this, 'Topic', { topicArn, logRetentionDays });
     const action = new SnsAction(topic);
     for (const alarm of this.notifying) {
       alarm.addAlarmAction(action);
       alarm.addOkAction(action);
-      alarm.node.addDependency(lookUp);
+      if (lookUp !== undefined) alarm.node.addDependency(lookUp);
     }
   }
 }

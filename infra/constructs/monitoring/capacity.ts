@@ -4,7 +4,7 @@ import { metricNames } from '../../../shared/config/metrics.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { DEFAULT_BATCH_SIZE } from '../functions/node-function.ts';
 import type { WorkQueue } from '../queues/sqs-queue.ts';
-import type { MonitoringProps, PosthasteMetrics } from './metrics.ts';
+import type { Monitored, PosthasteMetrics } from './metrics.ts';
 
 /**
  * An attempt to an unreachable subscriber takes this long, or the attempt timeout if that is less
@@ -19,12 +19,12 @@ export type QueueWorkers = {
   readonly batch: number;
 };
 
-export function firstAttemptWorkers({ settings, pipeline }: MonitoringProps): QueueWorkers {
+export function firstAttemptWorkers({ settings, pipeline }: Monitored): QueueWorkers {
   const { deliverConcurrency, messagesPerBatch } = settings;
   return { queue: pipeline.queues.delivery, concurrency: deliverConcurrency, batch: messagesPerBatch };
 }
 
-export function retryWorkers({ settings, pipeline }: MonitoringProps): QueueWorkers {
+export function retryWorkers({ settings, pipeline }: Monitored): QueueWorkers {
   return {
     queue: pipeline.queues.retry,
     concurrency: settings.retryConcurrency,

@@ -3,7 +3,7 @@ import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
 import { firstAttemptWorkers, retryWorkers, zeroWhileBusy } from './capacity.ts';
 import type { PlannedAlarm } from './planned-alarm.ts';
-import type { MonitoringProps, PosthasteMetrics } from './metrics.ts';
+import type { Monitored, PosthasteMetrics } from './metrics.ts';
 
 /** The interval of reconcile. */
 const RECONCILE_SECONDS = 60;
@@ -17,7 +17,7 @@ const ENOUGH_DELIVERIES = 100;
 const SEVERAL = 3;
 
 /** Missing data is fine for counters, because nothing happened. Only reconcile's gauge must always have data. */
-export function deliveryAlarms(props: MonitoringProps, metricOf: PosthasteMetrics): PlannedAlarm[] {
+export function deliveryAlarms(props: Monitored, metricOf: PosthasteMetrics): PlannedAlarm[] {
   const { settings, pipeline } = props;
   const first = firstAttemptWorkers(props);
   const retries = retryWorkers(props);

@@ -1,11 +1,11 @@
 import { LogQueryVisualizationType, LogQueryWidget } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
-import { type MonitoringProps, type PosthasteMetrics, schedulerMetric } from './metrics.ts';
+import { type Monitored, type PosthasteMetrics, schedulerMetric } from './metrics.ts';
 import { PANEL_HEIGHT, PANEL_WIDTH, type Panel, type Row } from './panel.ts';
 import { logGroupsOf, queries, textOf } from './saved-queries.ts';
 
 /** The panels on producers, deliveries and subscribers. */
-export function deliveryPanels({ settings, pipeline }: MonitoringProps, metricOf: PosthasteMetrics): Row[] {
+export function deliveryPanels({ settings, pipeline }: Monitored, metricOf: PosthasteMetrics): Row[] {
   return [
     { question: 'Are messages coming in?', panels: incoming(pipeline, metricOf) },
     { question: 'Are they delivered?', panels: delivered(pipeline, metricOf) },
@@ -14,7 +14,7 @@ export function deliveryPanels({ settings, pipeline }: MonitoringProps, metricOf
   ];
 }
 
-type Pipeline = MonitoringProps['pipeline'];
+type Pipeline = Monitored['pipeline'];
 
 function incoming(pipeline: Pipeline, metricOf: PosthasteMetrics): Panel[] {
   return [
@@ -137,7 +137,7 @@ function failing(pipeline: Pipeline, metricOf: PosthasteMetrics): Panel[] {
 }
 
 function retries(
-  { settings, pipeline }: Pick<MonitoringProps, 'settings' | 'pipeline'>,
+  { settings, pipeline }: Pick<Monitored, 'settings' | 'pipeline'>,
   metricOf: PosthasteMetrics,
 ): Panel[] {
   return [

@@ -1,16 +1,13 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
-import type { MonitoringProps, PosthasteMetrics } from './metrics.ts';
+import type { Monitored, PosthasteMetrics } from './metrics.ts';
 import type { Figure } from './panel.ts';
 
 const RECENT = Duration.minutes(15);
 
 /** The five figures of the first screen. */
-export function figures(
-  { queues, schedules }: MonitoringProps['pipeline'],
-  metricOf: PosthasteMetrics,
-): Figure[] {
+export function figures({ queues, schedules }: Monitored['pipeline'], metricOf: PosthasteMetrics): Figure[] {
   return [
     {
       title: 'Deliveries that succeeded, %',

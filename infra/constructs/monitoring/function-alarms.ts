@@ -4,7 +4,7 @@ import { metricNames } from '../../../shared/config/metrics.ts';
 import type { NodeFunction } from '../functions/node-function.ts';
 import { zeroWhileSubscribersHang } from './capacity.ts';
 import type { PlannedAlarm } from './planned-alarm.ts';
-import { functionsOf, type MonitoringProps, type PosthasteMetrics } from './metrics.ts';
+import { functionsOf, type Monitored, type PosthasteMetrics } from './metrics.ts';
 
 const period = Duration.minutes(1);
 
@@ -16,7 +16,7 @@ const REPEATED = { threshold: { above: 0 }, in: 3, of: 5 };
 
 /** Lambda writes no data for a function that is not invoked, so missing data is fine. */
 export function functionAlarms(
-  { settings, pipeline }: MonitoringProps,
+  { settings, pipeline }: Monitored,
   metricOf: PosthasteMetrics,
 ): PlannedAlarm[] {
   const mostWorkers = settings.deliverConcurrency + settings.retryConcurrency;

@@ -5,7 +5,7 @@ import {
   apiMetric,
   functionsOf,
   logBytes,
-  type MonitoringProps,
+  type Monitored,
   type PosthasteMetrics,
   schedulerMetric,
   indexMetric,
@@ -16,14 +16,14 @@ import type { Graph, Row } from './panel.ts';
 const INDEXES = Object.values(deliveryIndexes).map(({ name }) => name);
 
 /** The panels on the functions, queues and tables, and on what drives their cost. */
-export function machineryPanels(props: MonitoringProps, metricOf: PosthasteMetrics): Row[] {
+export function machineryPanels(props: Monitored, metricOf: PosthasteMetrics): Row[] {
   return [
     { question: 'Are functions, queues and tables healthy?', panels: machinery(props, metricOf) },
     { question: 'What does it cost?', panels: costDrivers(props, metricOf) },
   ];
 }
 
-function machinery({ settings, state, pipeline }: MonitoringProps, metricOf: PosthasteMetrics): Graph[] {
+function machinery({ settings, state, pipeline }: Monitored, metricOf: PosthasteMetrics): Graph[] {
   const eachFunction = linesOfFunctions(pipeline);
   return [
     {
@@ -108,7 +108,7 @@ function machinery({ settings, state, pipeline }: MonitoringProps, metricOf: Pos
   ];
 }
 
-function costDrivers({ state, pipeline }: MonitoringProps, metricOf: PosthasteMetrics): Graph[] {
+function costDrivers({ state, pipeline }: Monitored, metricOf: PosthasteMetrics): Graph[] {
   const eachFunction = linesOfFunctions(pipeline);
   return [
     {
@@ -164,7 +164,7 @@ function costDrivers({ state, pipeline }: MonitoringProps, metricOf: PosthasteMe
 type FunctionsOf = ReturnType<typeof functionsOf>;
 
 /** Creates one line for each function, labelled by its name. */
-function linesOfFunctions(pipeline: MonitoringProps['pipeline']) {
+function linesOfFunctions(pipeline: Monitored['pipeline']) {
   return (metricOf: (one: FunctionsOf[keyof FunctionsOf]) => Metric): Record<string, Metric> =>
     Object.fromEntries(Object.entries(functionsOf(pipeline)).map(([name, one]) => [name, metricOf(one)]));
 }

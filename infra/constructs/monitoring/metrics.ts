@@ -4,7 +4,8 @@ import type { DeploymentSettings } from '../../settings.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { State } from '../state/state.ts';
 
-export interface MonitoringProps {
+/** What alarms, panels and queries are made from. */
+export interface Monitored {
   readonly settings: DeploymentSettings;
   readonly state: State;
   readonly pipeline: Pipeline;

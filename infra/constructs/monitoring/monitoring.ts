@@ -13,15 +13,22 @@ import {
   TextWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import { type MonitoringProps, posthasteMetrics } from './metrics.ts';
+import { posthasteMetrics } from './metrics.ts';
+import type { Pipeline } from '../pipeline.ts';
+
+export interface MonitoringProps {
+  readonly pipeline: Pipeline;
+}
 
 /** The dashboard, the alarms and the saved log queries. Nothing depends on it. */
 export class Monitoring extends Construct {
-  constructor(scope: Construct, id: string, props: MonitoringProps) {
+  constructor(scope: Construct, id: string, { pipeline }: MonitoringProps) {
     super(scope, id);
-    const { settings, pipeline } = props;
+    const { state } = pipeline;
+    const { settings } = state;
+    const monitored = { settings, state, pipeline };
     const metricOf = posthasteMetrics(settings.deployment);
-    const alarms = new Alarms(this, 'Alarms', { ...props, metricOf });
+    const alarms = new Alarms(this, 'Alarms', { ...monitored, metricOf });
     new SavedQueries(this, 'Queries', { deployment: settings.deployment, pipeline });
     new Dashboard(this, 'Dashboard', {
       defaultInterval: Duration.hours(3),
@@ -29,7 +36,9 @@ export class Monitoring extends Construct {
         [heading(settings.deployment)],
         figureLine(figures(pipeline, metricOf)),
         [alarmStates(alarms.notifying)],
-        ...[...deliveryPanels(props, metricOf), ...machineryPanels(props, metricOf)].flatMap(widgetLines),
+        ...[...deliveryPanels(monitored, metricOf), ...machineryPanels(monitored, metricOf)].flatMap(
+          widgetLines,
+        ),
       ],
     });
   }

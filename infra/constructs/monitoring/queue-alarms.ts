@@ -4,7 +4,7 @@ import type { Pipeline } from '../pipeline.ts';
 import type { HoldingQueue, WorkQueue } from '../queues/sqs-queue.ts';
 import { firstAttemptWorkers, retryWorkers, zeroWhileBusy } from './capacity.ts';
 import type { PlannedAlarm } from './planned-alarm.ts';
-import type { MonitoringProps } from './metrics.ts';
+import type { Monitored } from './metrics.ts';
 
 /** The longest `DelaySeconds` of SQS, used for a `delay` or a retry that is not due. */
 const LONGEST_DELAY_SECONDS = 900;
@@ -15,7 +15,7 @@ const MINUTE_SECONDS = 60;
  * SQS writes no data for a queue that is empty and unused for six hours, so missing data is fine. Ages count from
  * sending. A single crash heals after the visibility timeout, so each threshold allows for one, plus a minute.
  */
-export function queueAlarms(props: MonitoringProps): PlannedAlarm[] {
+export function queueAlarms(props: Monitored): PlannedAlarm[] {
   const { pipeline } = props;
   const { ingress, delivery, retry } = pipeline.queues;
   return [

@@ -1,10 +1,11 @@
-import { Duration, Validations } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { DeploymentSettings } from '../../settings.ts';
 import { DeliverFunction } from '../functions/deliver-function.ts';
 import { DispatchFunction } from '../functions/dispatch-function.ts';
 import { OperateFunction } from '../functions/operate-function.ts';
 import { HoldingQueue, WorkQueue } from './sqs-queue.ts';
+import { acknowledge } from '../newer-cdk.ts';
 
 export interface PipelineQueues {
   /** Messages from producers. */
@@ -63,7 +64,7 @@ function ingressQueue(
 
 function undeliverableQueue(scope: Construct): HoldingQueue {
   const queue = new HoldingQueue(scope, 'Undeliverable');
-  Validations.of(queue).acknowledge({
+  acknowledge(queue, {
     id: 'AwsSolutions-SQS3',
     reason:
       'No function of Posthaste consumes it. Its consumers decide what to do with messages that they cannot process.',

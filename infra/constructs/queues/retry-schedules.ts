@@ -1,9 +1,9 @@
-import { RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Grant, type IGrantable, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { ScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import { Construct } from 'constructs';
-import { acknowledgeWildcard } from '../acknowledged-wildcard.ts';
+import { acknowledgeWildcard } from '../findings.ts';
 import { HoldingQueue, type WorkQueue } from './sqs-queue.ts';
+import { acknowledge, ScheduleGroup } from '../newer-cdk.ts';
 
 const SCHEDULER = 'scheduler.amazonaws.com';
 
@@ -28,7 +28,7 @@ export class RetrySchedules extends Construct {
     });
     this.groupName = group.scheduleGroupName;
     this.deadLetters = new HoldingQueue(this, 'DeadLetters');
-    Validations.of(this.deadLetters).acknowledge({
+    acknowledge(this.deadLetters, {
       id: 'AwsSolutions-SQS3',
       reason: 'It is a dead-letter queue. Each schedule names it when it is created.',
     });

@@ -2,6 +2,7 @@ import {
   AttributeType,
   Billing,
   type GlobalSecondaryIndexPropsV2,
+  type ITableV2,
   ProjectionType,
   TableV2,
 } from 'aws-cdk-lib/aws-dynamodb';
@@ -39,7 +40,7 @@ const keysAndStatus = { projectionType: ProjectionType.INCLUDE, nonKeyAttributes
 /** Messages and deliveries (docs/architecture.md#deliveries-table). */
 export class DeliveriesTable extends Construct {
   readonly name: string;
-  private readonly table: TableV2;
+  readonly table: ITableV2;
 
   constructor(scope: Construct, id: string, props: DeliveriesTableProps) {
     super(scope, id);

@@ -4,7 +4,7 @@ import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aw
 import { Construct } from 'constructs';
 import { S3_SERVER_ACCESS_LOGS_USE_BUCKET_POLICY } from 'aws-cdk-lib/cx-api';
 import { longestScheduleMs } from '../../../shared/domain/retry/policy-limits.ts';
-import { acknowledgeWildcard } from '../acknowledged-wildcard.ts';
+import { acknowledgeWildcard } from '../findings.ts';
 import { removalOf } from './protection.ts';
 
 const MS_A_DAY = 86_400_000;

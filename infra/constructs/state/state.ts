@@ -1,4 +1,6 @@
 import { Construct } from 'constructs';
+import type { PosthasteProps } from '../../posthaste-props.ts';
+import { settingsFromProps } from '../../settings-from-props.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { addOutputs, stateOutputs } from '../outputs.ts';
 import { DeliveriesTable } from './deliveries-table.ts';
@@ -7,21 +9,24 @@ import { SecretsKey } from './secrets-key.ts';
 import { StaticAddresses } from '../functions/static-addresses.ts';
 import { SubscriptionsTable } from './subscriptions-table.ts';
 
-export interface StateProps {
-  readonly settings: DeploymentSettings;
-}
-
-/** All resources with data. Their ids must not change: CloudFormation would replace a table by an empty one. */
+/**
+ * All resources with data. Their ids must not change: CloudFormation would replace a table by an empty one.
+ * @throws SettingsError naming each invalid property
+ */
 export class State extends Construct {
   readonly subscriptions: SubscriptionsTable;
   readonly deliveries: DeliveriesTable;
   readonly payloads: PayloadBucket;
   readonly secretsKey: SecretsKey;
+  /** The properties, validated and completed. Those of the whole deployment: the other parts read them here. */
+  readonly settings: DeploymentSettings;
   /** Present if the setting says so. Kept with the data, because subscribers' firewalls may allow the addresses. */
   readonly staticAddresses?: StaticAddresses;
 
-  constructor(scope: Construct, id: string, { settings }: StateProps) {
+  constructor(scope: Construct, id: string, props: PosthasteProps = {}) {
     super(scope, id);
+    const settings = settingsFromProps(this, props);
+    this.settings = settings;
     const disposable = settings.local;
     this.subscriptions = new SubscriptionsTable(this, 'Subscriptions', { disposable });
     this.deliveries = new DeliveriesTable(this, 'Deliveries', { disposable });

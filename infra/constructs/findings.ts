@@ -1,7 +1,8 @@
-import { Stack, Validations } from 'aws-cdk-lib';
+import { Stack } from 'aws-cdk-lib';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { z } from 'zod';
+import { acknowledge } from './newer-cdk.ts';
 
 const reference = z.object({ Ref: z.string() });
 const attribute = z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) });
@@ -26,5 +27,5 @@ export function acknowledgeWildcard(grantee: IGrantable, arn: string, reason: st
   const principal = grantee.grantPrincipal;
   if (!Construct.isConstruct(principal)) return;
   const resource = printedArn(Stack.of(principal).resolve(arn));
-  Validations.of(principal).acknowledge({ id: `AwsSolutions-IAM5[Resource::${resource}]`, reason });
+  acknowledge(principal, { id: `AwsSolutions-IAM5[Resource::${resource}]`, reason });
 }

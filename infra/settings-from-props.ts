@@ -1,0 +1,167 @@
+import { Duration, Token } from 'aws-cdk-lib';
+import type { IVpc } from 'aws-cdk-lib/aws-ec2';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import type { Construct } from 'constructs';
+import { VpcNetwork } from './constructs/functions/network-placement.ts';
+import type { PosthasteProps } from './posthaste-props.ts';
+import { type DeploymentSettings, overridesIn, parseSettings, settings, SettingsError } from './settings.ts';
+
+/** How a property of the constructs stands for a setting. What is absent here follows from the setting's row. */
+export type Prop = {
+  /** @default the name of the setting */
+  readonly name?: string;
+  /** In TypeScript. @default the type that the rule of the setting accepts */
+  readonly type?: string;
+  /** The default of the setting, in TypeScript. @default its value */
+  readonly defaultText?: (value: unknown) => string;
+  /** The value of the setting. An error completes "<name> …". @default the value of the property */
+  readonly settingOf?: (given: unknown, props: PosthasteProps) => unknown;
+  /** Whether the value may be unknown until the deployment. */
+  readonly mayBeToken?: true;
+};
+
+const same: Prop = {};
+
+/** The property of each setting: a setting without one does not compile. */
+export const propOf: Readonly<Record<keyof typeof settings, Prop>> = {
+  deployment: same,
+  attemptTimeoutSeconds: duration('attemptTimeout', 'seconds'),
+  schedulerThreshold: duration('schedulerThreshold', 'seconds'),
+  subscriptionCacheSeconds: duration('subscriptionCache', 'seconds'),
+  defaultRetryPolicy: { type: 'PartialRetryPolicy | PresetName' },
+  retryAfterCapSeconds: duration('retryAfterCap', 'seconds'),
+  retentionDays: duration('retention', 'days'),
+  retainMessages: same,
+  queueStatistics: same,
+  firstAttemptsPerJob: same,
+  overdueAfterSeconds: duration('overdueAfter', 'seconds'),
+  disableFailingAfterDays: duration('disableFailingAfter', 'days'),
+  allowedAddresses: { type: 'readonly string[]' },
+  allowedPorts: { type: 'readonly (number | string)[]' },
+  subscriptionConfirmation: same,
+  maxSubscriptionsPerQueue: same,
+  maxSubscriptionMegabytesPerQueue: same,
+  publicApiUrl: same,
+  jwtScopes: { type: "Readonly<Record<'read' | 'publish' | 'manage' | 'credentials', string>>" },
+  jwtQueuesClaim: same,
+  ingressRoutes: { type: 'Readonly<Record<string, string | readonly string[]>>' },
+  logLevel: same,
+  logSuccessSampling: same,
+  local: same,
+  dispatchConcurrency: same,
+  deliverConcurrency: same,
+  retryConcurrency: same,
+  messagesPerBatch: same,
+  batchWindowSeconds: duration('batchWindow', 'seconds'),
+  apiRateLimit: same,
+  apiAuthorization: same,
+  jwtIssuer: same,
+  jwtAudience: { type: 'readonly string[]' },
+  ingressSenders: { type: 'readonly string[]' },
+  payloadSources: { type: 'readonly PayloadSource[]' },
+  staticAddresses: same,
+  vpc: {
+    type: 'IVpc | Network',
+    settingOf: (given, { vpcSubnets }) => (isVpc(given) ? new VpcNetwork(given, vpcSubnets) : given),
+    mayBeToken: true,
+  },
+  logRetentionDays: {
+    name: 'logRetention',
+    type: 'RetentionDays',
+    defaultText: (days) => `RetentionDays.${RetentionDays[Number(days)]}`,
+  },
+  alarmTopicArn: { name: 'alarmTopic', type: 'ITopic', settingOf: arnOfStandardTopic, mayBeToken: true },
+  runbookUrl: same,
+  tracing: same,
+};
+
+function duration(name: string, unit: 'seconds' | 'days'): Prop {
+  return {
+    name,
+    type: 'Duration',
+    defaultText: (value) => `Duration.${unit}(${String(value)})`,
+    settingOf: (given) => {
+      if (!(given instanceof Duration)) throw new Error('must be a Duration');
+      return unit === 'days' ? given.toDays({ integral: false }) : given.toSeconds({ integral: false });
+    },
+  };
+}
+
+function isVpc(given: unknown): given is IVpc {
+  return typeof given === 'object' && given !== null && 'selectSubnets' in given;
+}
+
+function arnOfStandardTopic(given: unknown): string {
+  const { topicArn, fifo } = given as Partial<ITopic>;
+  if (topicArn === undefined) throw new Error('must be an ITopic');
+  if (fifo === true) throw new Error('must be a standard SNS topic, not a FIFO topic');
+  return topicArn;
+}
+
+/** The name of each setting's property. */
+export const propNames = Object.fromEntries(
+  Object.entries(propOf).map(([key, { name = key }]): [string, string] => [key, name]),
+);
+
+/** Properties that belong to that of a setting. */
+const FURTHER: readonly string[] = ['vpcSubnets'];
+
+/**
+ * Settings from the properties of a construct. The context key `posthaste`, an object of settings, overrides them; its
+ * nulls stand for "not set".
+ * @throws SettingsError naming each invalid property with its value and rule
+ */
+export function settingsFromProps(scope: Construct, props: PosthasteProps): DeploymentSettings {
+  const overrides = overridesIn(scope.node.tryGetContext('posthaste'));
+  const renamed = (text: string) =>
+    text.replaceAll(/\w+/g, (word) => (word in overrides ? word : (propNames[word] ?? word)));
+  const values = valuesOf(props);
+  try {
+    return parseSettings({ ...values, ...overrides });
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    throw new SettingsError(error.problems.map(renamed));
+  }
+}
+
+/** The settings that properties stand for. */
+function valuesOf(props: PosthasteProps): Record<string, unknown> {
+  const known = [...Object.values(propNames), ...FURTHER];
+  const problems = Object.keys(props)
+    .filter((name) => !known.includes(name))
+    .map((name) => `${name} is not a property. The properties are: ${known.join(', ')}`);
+  if (props.vpcSubnets !== undefined && props.vpc === undefined)
+    problems.push('vpcSubnets has an effect only with vpc');
+
+  const given: Readonly<Record<string, unknown>> = { ...props };
+  const values: Record<string, unknown> = {};
+  for (const [key, { name = key, settingOf = identity, mayBeToken }] of Object.entries(propOf)) {
+    const value = given[name];
+    if (value === undefined) continue;
+    if (mayBeToken !== true && hasToken(value)) {
+      problems.push(`${name} must be known at synthesis, but is or contains a token of CDK`);
+      continue;
+    }
+    try {
+      values[key] = settingOf(value, props);
+    } catch (error) {
+      problems.push(`${name} ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+  return values;
+}
+
+function identity(given: unknown): unknown {
+  return given;
+}
+
+/** Looks into lists and plain objects. */
+function hasToken(value: unknown): boolean {
+  if (Token.isUnresolved(value)) return true;
+  if (value instanceof Duration) return value.isUnresolved();
+  if (Array.isArray(value)) return value.some(hasToken);
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.getPrototypeOf(value) === Object.prototype && Object.values(value).some(hasToken);
+}
