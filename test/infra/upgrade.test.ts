@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { Duration, Stack } from 'aws-cdk-lib';
+import { App, Duration, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkedVariants } from '../../infra/checked-variants.ts';
 import { Monitoring, Pipeline, State } from '../../infra/index.ts';
 import { keptIn } from './stateful-resources.ts';
-import { type Templates, templatesFor, testApp } from './templates.ts';
+import { type Templates, templatesFor } from './templates.ts';
 
 /** `only`: the one variant that deploys this resource. */
 const resource = z.looseObject({ type: z.string(), only: z.string().optional() });
@@ -27,9 +27,9 @@ const committedFor = (variant: string) =>
     ]),
   );
 
-/** As docs/construct.md#move-a-deployment says. */
+/** As docs/construct.md#move-a-deployment says, without the feature flags of this app. */
 const movedTemplates = (): Templates => {
-  const app = testApp();
+  const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
   const stacks = {
     state: new Stack(app, 'PosthasteState'),
     pipeline: new Stack(app, 'PosthastePipeline'),
@@ -44,6 +44,8 @@ const movedTemplates = (): Templates => {
     monitoring: Template.fromStack(stacks.monitoring),
   };
 };
+
+const idsIn = (template: Template) => Object.keys(template.findResources('*')).toSorted();
 
 const namedOutputs = (template: Template) =>
   Object.entries(template.findOutputs('*')).filter(([name]) => !/^(?:Exports|Publish)Output/.test(name));
@@ -64,12 +66,12 @@ describe('an upgrade', () => {
     ).toEqual(committedFor(name));
   });
 
-  it('changes nothing but the dashboard stack when another app takes over the stacks with the parts of the package', () => {
+  it('replaces no resource when another app takes over the stacks with the parts of the package', () => {
     const deployed = templatesFor({});
     const moved = movedTemplates();
     expect(keptIn(moved)).toEqual(committedFor('iam'));
     for (const stack of ['state', 'pipeline'] as const) {
-      expect(moved[stack].toJSON()['Resources']).toEqual(deployed[stack].toJSON()['Resources']);
+      expect(idsIn(moved[stack])).toEqual(idsIn(deployed[stack]));
       expect(namedOutputs(moved[stack])).toEqual(namedOutputs(deployed[stack]));
     }
   });
