@@ -38,17 +38,17 @@ export class MessageTooLargeError extends Error {
 }
 
 /** A message that SQS did not confirm. `reason`: the error code of SQS, or the name of the error. */
-export type Unpublished = { index: number; id: string; reason: string };
+export type UnsentMessage = { index: number; id: string; reason: string };
 
 /** SQS did not confirm some messages. Publishing them again under the same ids is safe. */
 export class PublishError extends Error {
   override readonly name = 'PublishError';
   /** In the order of the call. */
-  readonly failed: readonly Unpublished[];
+  readonly failed: readonly UnsentMessage[];
   /** How many messages of the call SQS stored. */
   readonly published: number;
 
-  constructor(failed: readonly Unpublished[], published: number, options?: ErrorOptions) {
+  constructor(failed: readonly UnsentMessage[], published: number, options?: ErrorOptions) {
     const reasons = [...new Set(failed.map(({ reason }) => reason))].join(', ');
     const were = failed.length === 1 ? 'was' : 'were';
     super(`${failed.length} of ${failed.length + published} messages ${were} not sent: ${reasons}`, options);

@@ -1,3 +1,3 @@
-export { InvalidMessageError, MessageTooLargeError, PublishError, type Unpublished } from './errors.ts';
-export type { PublishedMessage } from './message.ts';
-export { Publisher, type Published, type PublisherOptions, type PublishOptions } from './publisher.ts';
+export { InvalidMessageError, MessageTooLargeError, PublishError, type UnsentMessage } from './errors.ts';
+export type { NewMessage } from './message.ts';
+export { Publisher, type PublishResult, type PublisherOptions, type PublishOptions } from './publisher.ts';

@@ -38,7 +38,7 @@ type Content<Data> = { data: Data; dataRef?: undefined } | { dataRef: DataRefere
  * A message to publish. With a map of events, `type` and `data` must fit each other. Without one, any type and data
  * will do. `type`: 1 to 256 characters.
  */
-export type PublishedMessage<Events extends object> = string extends keyof Events
+export type NewMessage<Events extends object> = string extends keyof Events
   ? Addressed & { type?: string | undefined } & Content<unknown>
   : { [Type in keyof Events & string]: Addressed & { type: Type } & Content<Events[Type]> }[keyof Events &
       string];
@@ -67,7 +67,7 @@ export function encodeMessage(message: AnyMessage, index: number): EncodedMessag
 
 const REFERENCE_RULE = 'a bucket, a key and perhaps a versionId, of 1 to 1024 bytes each';
 
-type AnyMessage = PublishedMessage<Record<string, unknown>>;
+type AnyMessage = NewMessage<Record<string, unknown>>;
 
 type Fault = { field: string; rule: string };
 

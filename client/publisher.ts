@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { type BatchTarget, sendEach, type Unsent } from '../shared/adapters/sqs/batches.ts';
 import { PublishError } from './errors.ts';
-import { type EncodedMessage, encodeMessage, type PublishedMessage } from './message.ts';
+import { type EncodedMessage, encodeMessage, type NewMessage } from './message.ts';
 
 export type PublisherOptions = {
   /** The ingress queue: the output `IngressQueueUrl`. */
@@ -15,7 +15,7 @@ export type PublisherOptions = {
 export type PublishOptions = { signal?: AbortSignal | undefined };
 
 /** `id`: of the message in records, in the API and in `webhook-id`. */
-export type Published = { id: string };
+export type PublishResult = { id: string };
 
 /**
  * Publishes messages to the ingress queue of a deployment.
@@ -30,7 +30,7 @@ export class Publisher<Events extends object = Record<string, unknown>> {
   readonly #client: SQSClient;
 
   constructor({ queueUrl, client = new SQSClient() }: PublisherOptions) {
-    if (!URL.canParse(queueUrl)) throw new TypeError('queueUrl must be the URL of the ingress queue');
+    if (!/^https?:\/\/./.test(queueUrl)) throw new TypeError('queueUrl must be the URL of the ingress queue');
     this.#queueUrl = queueUrl;
     this.#client = client;
   }
@@ -39,7 +39,7 @@ export class Publisher<Events extends object = Record<string, unknown>> {
    * Resolves when SQS has stored the message.
    * @throws InvalidMessageError, MessageTooLargeError before anything is sent; PublishError; the signal's reason
    */
-  async publish(message: PublishedMessage<Events>, options?: PublishOptions): Promise<Published> {
+  async publish(message: NewMessage<Events>, options?: PublishOptions): Promise<PublishResult> {
     const encoded = encodeMessage(message, 0);
     await this.#send([encoded], options);
     return { id: encoded.id };
@@ -52,9 +52,9 @@ export class Publisher<Events extends object = Record<string, unknown>> {
    * was not sent; the signal's reason
    */
   async publishBatch(
-    messages: readonly PublishedMessage<Events>[],
+    messages: readonly NewMessage<Events>[],
     options?: PublishOptions,
-  ): Promise<Published[]> {
+  ): Promise<PublishResult[]> {
     const encoded = messages.map((message, index) => encodeMessage(message, index));
     await this.#send(encoded, options);
     return encoded.map(({ id }) => ({ id }));
@@ -74,12 +74,10 @@ export class Publisher<Events extends object = Record<string, unknown>> {
     return {
       queueUrl: this.#queueUrl,
       sqs: {
-        sendMessageBatch: (batch) => {
-          signal?.throwIfAborted();
-          return this.#client.send(new SendMessageBatchCommand(batch), signal && { abortSignal: signal });
-        },
+        sendMessageBatch: (batch) =>
+          this.#client.send(new SendMessageBatchCommand(batch), signal && { abortSignal: signal }),
       },
-      // After an abort the next request fails with the signal's reason.
+      // After an abort the next request fails at once.
       sleep: (milliseconds) => wait(milliseconds, undefined, signal && { signal }).catch(() => undefined),
       random: Math.random,
     };

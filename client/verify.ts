@@ -42,8 +42,7 @@ function signedRequest(given: unknown, headers: RequestHeaders): SignedRequest {
     throw new WebhookVerificationError(
       'A header webhook-id, webhook-timestamp or webhook-signature is missing',
     );
-  // The library would read the digits before other text.
-  const timestamp = new Date(/^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : NaN);
+  const timestamp = new Date(Number(seconds) * 1000);
   if (!(Math.abs(Date.now() - timestamp.getTime()) <= TOLERANCE_MS))
     throw new WebhookVerificationError('The timestamp is over five minutes away');
   return { id, seconds, timestamp, signatures, body: textOf(given) };
@@ -88,9 +87,8 @@ function sharedSecretCheck(base64: string): Check {
     try {
       webhook.verify(body, headers, { jsonParse: false });
       return true;
-    } catch (error) {
-      if (error instanceof WebhookVerificationError) return false;
-      throw error;
+    } catch {
+      return false;
     }
   };
 }

@@ -1,11 +1,12 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { afterEach, describe, expect, it } from 'vitest';
-import { InvalidMessageError, MessageTooLargeError, PublishError, Publisher } from '../../../client/index.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { PublishError, Publisher } from '../../../client/index.ts';
 import { awsStub } from '../../support/aws-stub.ts';
 import { ingressStub, type Judge, type SentEntry } from '../../support/ingress-stub.ts';
 
 const stubs: { close: () => Promise<void> }[] = [];
 afterEach(async () => {
+  vi.restoreAllMocks();
   await Promise.all(stubs.splice(0).map((stub) => stub.close()));
 });
 
@@ -38,6 +39,16 @@ describe('a publisher', () => {
       { queue: 'orders', id, data: null },
       { queue: 'orders', id, data: null },
     ]);
+  });
+
+  it('gives each message another id', async () => {
+    const { publisher } = await publisherTo();
+    const messages = [
+      { queue: 'orders', data: 1 },
+      { queue: 'orders', data: 1 },
+    ];
+    const ids = (await publisher.publishBatch(messages)).map(({ id }) => id);
+    expect(new Set(ids).size).toBe(2);
   });
 
   it('returns the id under which a message with an unusual id is recorded', async () => {
@@ -82,6 +93,21 @@ describe('a batch of any length', () => {
     expect(batches.flat()).toHaveLength(12);
   });
 
+  it('reports in the order of the call, a message that SQS fails to store after four tries', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0);
+    const { publisher, batches } = await publisherTo(({ MessageBody }) => {
+      if (MessageBody.includes('order-3"')) return { Code: 'InternalError', SenderFault: false };
+      return MessageBody.includes('order-8"') ? { Code: 'Invalid', SenderFault: true } : undefined;
+    });
+    await expect(publisher.publishBatch(many(9))).rejects.toMatchObject({
+      failed: [
+        { index: 3, reason: 'InternalError' },
+        { index: 8, reason: 'Invalid' },
+      ],
+    });
+    expect(batches.map(({ length }) => length)).toEqual([9, 1, 1, 1]);
+  });
+
   it('reports every message of a call that SQS refuses, with its error as cause', async () => {
     const stub = await awsStub(() => ({
       status: 403,
@@ -102,52 +128,6 @@ describe('a batch of any length', () => {
     const { publisher, batches } = await publisherTo();
     expect(await publisher.publishBatch([])).toEqual([]);
     expect(batches).toEqual([]);
-  });
-});
-
-describe('a wrong message is refused before anything is sent', () => {
-  const right = { queue: 'orders', data: 1 };
-  it.each([
-    ['message', null],
-    ['queue', { ...right, queue: 'two words' }],
-    ['id', { ...right, id: '' }],
-    ['id', { ...right, id: 'confirm_17' }],
-    ['type', { ...right, type: 'x'.repeat(257) }],
-    ['ttl', { ...right, ttl: 0 }],
-    ['ttl', { ...right, ttl: 1.5 }],
-    ['delay', { ...right, delay: 901 }],
-    ['data', { queue: 'orders', data: undefined }],
-    ['data', { queue: 'orders', data: 1n }],
-    ['dataRef', { queue: 'orders', dataRef: { bucket: '', key: 'a' } }],
-  ])('%s of %o', async (field, message) => {
-    const { publisher, batches } = await publisherTo();
-    // @ts-expect-error: a caller in JavaScript
-    const failure = await publisher.publishBatch([right, message]).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(InvalidMessageError);
-    expect(failure).toMatchObject({ index: 1, field, rule: expect.any(String) as string });
-    expect(String(failure)).toMatch(new RegExp(`^InvalidMessageError: Message 1: ${field} must be `));
-    expect(batches).toEqual([]);
-  });
-
-  it('also if it is larger than SQS takes, with the way out', async () => {
-    const { publisher, batches } = await publisherTo();
-    const big = (length: number) => ({ ...right, id: 'big', data: 'x'.repeat(length) });
-    const envelope = '{"queue":"orders","id":"big","data":""}'.length;
-    await publisher.publish(big(1_048_576 - envelope));
-    expect(batches.flat()).toHaveLength(1);
-    const failure = await publisher
-      .publishBatch([right, big(1_048_577 - envelope)])
-      .catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(MessageTooLargeError);
-    expect(failure).toMatchObject({ index: 1, id: 'big', bytes: 1_048_577 });
-    expect(String(failure)).toMatch(/^MessageTooLargeError: Message 1 \(big\) has 1048577 bytes.+dataRef/);
-    expect(batches.flat()).toHaveLength(1);
-  });
-
-  it('and a queueUrl that is no URL', () => {
-    expect(() => new Publisher({ queueUrl: 'orders' })).toThrow(
-      'queueUrl must be the URL of the ingress queue',
-    );
   });
 });
 
@@ -187,15 +167,38 @@ describe('an abort', () => {
     expect(batches).toEqual([]);
   });
 
-  it('between two tries ends the call', async () => {
+  /** Aborts as soon as SQS has answered. */
+  const abortedAfterAnAnswer = async (judge?: Judge) => {
+    const { batches, config, queueUrl, close } = await ingressStub(judge);
+    stubs.push({ close });
     const abort = new AbortController();
-    const { publisher, batches } = await publisherTo(() => {
-      abort.abort(new Error('shutting down'));
-      return { Code: 'InternalError', SenderFault: false };
-    });
-    const published = publisher.publish({ queue: 'orders', data: 1 }, { signal: abort.signal });
+    const client = new SQSClient(config);
+    client.middlewareStack.add(
+      (next) => async (request) => {
+        const answer = await next(request);
+        abort.abort(new Error('shutting down'));
+        return answer;
+      },
+      { step: 'initialize' },
+    );
+    const publisher = new Publisher({ queueUrl, client });
+    const published = publisher.publish({ queue: 'orders', id: 'a', data: 1 }, { signal: abort.signal });
+    return { published, batches };
+  };
+
+  it('between two tries ends the call without a wait', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1_000);
+    const { published, batches } = await abortedAfterAnAnswer(() => ({
+      Code: 'InternalError',
+      SenderFault: false,
+    }));
     await expect(published).rejects.toThrow('shutting down');
     expect(batches).toHaveLength(1);
+  });
+
+  it('after SQS has stored the message changes nothing', async () => {
+    const { published } = await abortedAfterAnAnswer();
+    expect(await published).toEqual({ id: 'a' });
   });
 
   it('while SQS is silent ends the call', async () => {

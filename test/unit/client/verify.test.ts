@@ -107,11 +107,11 @@ describe.each<SigningScheme>(['v1', 'v1a'])('a request signed by %s', (scheme) =
   });
 
   it('is refused over five minutes before or after its time', () => {
-    for (const ageSeconds of [310, -310]) {
+    for (const ageSeconds of [302, -302]) {
       const { headers, body } = sentBy([secret], { ageSeconds });
       expect(() => verifyWebhook(body, headers, key)).toThrow('The timestamp is over five minutes away');
     }
-    const { headers, body } = sentBy([secret], { ageSeconds: 290 });
+    const { headers, body } = sentBy([secret], { ageSeconds: 298 });
     expect(verifyWebhook(body, headers, key).id).toBe('message-1');
   });
 });
