@@ -236,16 +236,7 @@ export const RECOVERY_STATES = ['running', 'completed', 'stopped'] as const;
 export type RecoveryState = (typeof RECOVERY_STATES)[number];
 
 /** SQS queues that the functions consume. */
-export const WORK_QUEUES = ['ingress', 'delivery', 'retry', 'operation'] as const;
-export type WorkQueueName = (typeof WORK_QUEUES)[number];
-
-/** What `posthaste worker` does, each the work of the function of that name. */
-export const WORKER_STEPS = ['dispatch', 'deliver', 'reconcile', 'operate'] as const;
-export type WorkerStep = (typeof WORKER_STEPS)[number];
-
-/** What a message does to a poll interval: back to the floor, or halved. */
-export const POLL_DECREASES = ['reset', 'gradual'] as const;
-export type PollDecrease = (typeof POLL_DECREASES)[number];
+export type WorkQueueName = 'ingress' | 'delivery' | 'retry' | 'operation';
 
 /** Dead-letter queues that `posthaste redrive` empties. */
 export const REDRIVEN_QUEUES = ['ingress', 'delivery', 'operation', 'undeliverable'] as const;
