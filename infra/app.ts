@@ -1,3 +1,4 @@
+import './cdk-version.ts';
 import { App } from 'aws-cdk-lib';
 import { createStacks } from './deployment.ts';
 import { SettingsError, settingsInContext } from './settings.ts';

@@ -5,7 +5,13 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import { VpcNetwork } from './constructs/functions/network-placement.ts';
 import type { PosthasteProps } from './posthaste-props.ts';
-import { type DeploymentSettings, overridesIn, parseSettings, settings, SettingsError } from './settings.ts';
+import {
+  type DeploymentSettings,
+  overridesIn,
+  parseSettings,
+  type settings,
+  SettingsError,
+} from './settings.ts';
 
 /** How a property of the constructs stands for a setting. What is absent here follows from the setting's row. */
 export type Prop = {
@@ -127,24 +133,14 @@ export function settingsFromProps(scope: Construct, props: PosthasteProps): Depl
 
 /** The settings that properties stand for. */
 function valuesOf(props: PosthasteProps): Record<string, unknown> {
-  const known = [...Object.values(propNames), ...FURTHER];
-  const problems = Object.keys(props)
-    .filter((name) => !known.includes(name))
-    .map((name) => `${name} is not a property. The properties are: ${known.join(', ')}`);
-  if (props.vpcSubnets !== undefined && props.vpc === undefined)
-    problems.push('vpcSubnets has an effect only with vpc');
-
+  const problems = misplacedIn(props);
   const given: Readonly<Record<string, unknown>> = { ...props };
   const values: Record<string, unknown> = {};
-  for (const [key, { name = key, settingOf = identity, mayBeToken }] of Object.entries(propOf)) {
-    const value = given[name];
-    if (value === undefined) continue;
-    if (mayBeToken !== true && hasToken(value)) {
-      problems.push(`${name} must be known at synthesis, but is or contains a token of CDK`);
-      continue;
-    }
+  for (const [key, prop] of Object.entries(propOf)) {
+    const { name = key } = prop;
+    if (given[name] === undefined) continue;
     try {
-      values[key] = settingOf(value, props);
+      values[key] = valueOf(prop, given[name], props);
     } catch (error) {
       problems.push(`${name} ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -153,8 +149,20 @@ function valuesOf(props: PosthasteProps): Record<string, unknown> {
   return values;
 }
 
-function identity(given: unknown): unknown {
-  return given;
+function misplacedIn(props: PosthasteProps): string[] {
+  const known = [...Object.values(propNames), ...FURTHER];
+  const problems = Object.keys(props)
+    .filter((name) => !known.includes(name))
+    .map((name) => `${name} is not a property. The properties are: ${known.join(', ')}`);
+  const alone = props.vpcSubnets !== undefined && props.vpc === undefined;
+  return alone ? [...problems, 'vpcSubnets has an effect only with vpc'] : problems;
+}
+
+/** @throws Error that completes "<name> …" */
+function valueOf({ settingOf, mayBeToken }: Prop, given: unknown, props: PosthasteProps): unknown {
+  if (mayBeToken !== true && hasToken(given))
+    throw new Error('must be known at synthesis, but is or contains a token of CDK');
+  return settingOf === undefined ? given : settingOf(given, props);
 }
 
 /** Looks into lists and plain objects. */

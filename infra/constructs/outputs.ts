@@ -1,7 +1,31 @@
 import { CfnOutput } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import type { Pipeline } from './pipeline.ts';
-import type { State } from './state/state.ts';
+
+type Named = { readonly name: string };
+type WithUrl = { readonly url: string };
+type Queue =
+  | 'ingress'
+  | 'delivery'
+  | 'retry'
+  | 'undeliverable'
+  | 'ingressDeadLetters'
+  | 'deliveryDeadLetters'
+  | 'operation'
+  | 'operationDeadLetters';
+
+/** Of `State`, which adds them. */
+type StateParts = Readonly<Record<'subscriptions' | 'deliveries' | 'payloads', Named>> & {
+  readonly secretsKey: { readonly arn: string };
+  readonly staticAddresses?: { readonly addresses: readonly string[] };
+};
+
+/** Of `Pipeline`, which adds them. */
+type PipelineParts = Readonly<Record<'dispatch' | 'deliver' | 'reconcile' | 'operate' | 'api', Named>> & {
+  readonly administration: WithUrl & { readonly apiId: string };
+  readonly queues: Readonly<Record<Queue, WithUrl>>;
+  readonly schedules: { readonly deadLetters: WithUrl; readonly groupName: string };
+  readonly operatorEvents: { readonly busName: string };
+};
 
 type Outputs = Readonly<Record<string, readonly [value: string, description: string]>>;
 
@@ -14,7 +38,7 @@ export function addOutputs(scope: Construct, outputs: Outputs): void {
     new CfnOutput(scope, name, { value, description });
 }
 
-export function stateOutputs({ subscriptions, deliveries, payloads, ...state }: State): Outputs {
+export function stateOutputs({ subscriptions, deliveries, payloads, ...state }: StateParts): Outputs {
   const { secretsKey, staticAddresses } = state;
   return {
     SubscriptionsTable: [subscriptions.name, 'Table of queues and subscriptions'],
@@ -32,7 +56,7 @@ export function stateOutputs({ subscriptions, deliveries, payloads, ...state }: 
   };
 }
 
-export function pipelineOutputs(pipeline: Pipeline): Outputs {
+export function pipelineOutputs(pipeline: PipelineParts): Outputs {
   const { administration, queues, schedules, operatorEvents } = pipeline;
   return {
     ApiUrl: [administration.url, 'URL of the administration API'],
