@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { projectRoot } from '../local/install/paths.mjs';
+import published from './manifest.json' with { type: 'json' };
 import { runProgram } from './run-program.ts';
 
 const sources = join(projectRoot, 'package/consumers');
@@ -48,24 +49,34 @@ export async function checkConsumers(tarball: string): Promise<string> {
 
 const lockSchema = z.object({ packages: z.record(z.string(), z.object({ version: z.string() })) });
 
-/** In the versions of the repository, which are in npm's cache, and do not change with what others publish. */
+/**
+ * Beside the oldest CDK that the package accepts, and otherwise in the versions of the repository: they are in npm's
+ * cache, and do not change with what others publish.
+ */
 async function install(folder: string, tarball: string): Promise<void> {
   const { packages } = lockSchema.parse(jsonIn(join(projectRoot, 'package-lock.json')));
-  const overrides = Object.fromEntries(
-    Object.entries(packages).flatMap(([path, { version }]) => {
-      const [, name] = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path) ?? [];
-      return name === undefined ? [] : [[name, version]];
-    }),
-  );
-  const peers = ['@aws-sdk/client-sqs', 'aws-cdk-lib', 'constructs', '@types/node'];
+  const overrides: Record<string, string> = {};
+  for (const [path, { version }] of Object.entries(packages)) {
+    const [, name] = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path) ?? [];
+    if (name !== undefined && !/^(constructs|aws-cdk-lib|@aws-cdk\/.*)$/.test(name))
+      overrides[name] = version;
+  }
   const dependencies = {
     posthaste: `file:${tarball}`,
-    ...Object.fromEntries(peers.map((name) => [name, overrides[name]])),
+    '@aws-sdk/client-sqs': overrides['@aws-sdk/client-sqs'],
+    '@types/node': overrides['@types/node'],
+    'aws-cdk-lib': oldest(published.peerDependencies['aws-cdk-lib']),
+    constructs: oldest(published.peerDependencies.constructs),
   };
   const manifest = { private: true, type: 'module', dependencies, overrides };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
   const args = ['install', '--prefer-offline', '--no-package-lock', '--no-audit', '--no-fund'];
   await runProgram('npm', args, { cwd: folder });
+}
+
+/** The oldest version of a range such as `^2.190.0`. */
+function oldest(range: string): string {
+  return range.replace('^', '');
 }
 
 type Synthesised = { resources: number; bundles: readonly string[] };
