@@ -9,8 +9,8 @@ const publisher = new Publisher({ queueUrl: process.env['INGRESS_QUEUE_URL'] ?? 
 
 /**
  * Publishes the new outbox rows of the table's stream. If it fails, Lambda repeats the batch: a message has the id of
- * its row, so subscribers are not called twice. In CDK, `new DynamoEventSource(table, { startingPosition: LATEST,
- * bisectBatchOnError: true, onFailure })` connects it.
+ * its row, so subscribers are not called twice. In CDK: `new DynamoEventSource(table, { startingPosition: LATEST,
+ * bisectBatchOnError: true, retryAttempts: 10, onFailure })`.
  */
 export async function handler({ Records }: DynamoDBStreamEvent): Promise<void> {
   await publisher.publishBatch(Records.flatMap(messageOf));
