@@ -1,21 +1,27 @@
 import { script } from '@bomb.sh/tab';
 import { Argument, type Command } from 'commander';
+import { isPackaged, programFile } from '../../../local/install/paths.mjs';
+import { shellWord } from '../../command-name.ts';
 import { examplesText } from '../../options/deployment-options.ts';
 
+const ON_PATH = isPackaged ? 'npm install --global posthaste' : 'npm link in the checkout';
+
 const MORE = `
-Needs posthaste on the path: run npm link in the checkout. Then add to
+Completes the word posthaste. Put the command on your path: ${ON_PATH}.
+Then add to
   ~/.bashrc                   source <(posthaste completion bash)
   ~/.zshrc                    source <(posthaste completion zsh)
   ~/.config/fish/config.fish  posthaste completion fish | source`;
 
-/** `posthaste completion`. The scripts call the hidden `posthaste complete`. */
+/** `posthaste completion`. The scripts call the hidden `posthaste complete` by its file, as an alias would not work. */
 export function addCompletion(command: Command): void {
   command
     .addArgument(
       new Argument('<shell>', 'the shell to complete commands in').choices(['bash', 'zsh', 'fish']),
     )
     .action((shell: string) => {
-      script(shell, command.parent?.name() ?? '', 'posthaste');
+      const program = [process.execPath, programFile('cli/posthaste.mjs')].map(shellWord).join(' ');
+      script(shell, command.parent?.name() ?? '', program);
     })
     .addHelpText('after', `${MORE}${examplesText(['completion bash'])}`);
 }

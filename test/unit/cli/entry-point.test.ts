@@ -47,7 +47,7 @@ describe('the command as a process', () => {
     expect(await complete('complet')).toEqual(['completion', ':4', '']);
     for (const shell of ['bash', 'zsh', 'fish']) {
       const { stdout } = await run(process.execPath, [COMMAND, 'completion', shell]);
-      expect(stdout).toContain('posthaste complete --');
+      expect(stdout).toContain(`${process.execPath} ${path.join(PROJECT, COMMAND)} complete --`);
     }
   });
 

@@ -65,7 +65,9 @@ describe('posthaste init in an empty folder', () => {
     const { stdout } = await init('--yes');
     expect(readFileSync(inFolder('.gitignore'), 'utf8')).toBe('mine\n');
     expect(readFileSync(inFolder('package.json'), 'utf8')).toBe('{"dependencies": {"posthaste": "1"}}');
-    expect(stdout).toMatch(/\n {2}npm install aws-cdk-lib@2 constructs@10\n {2}npm install --save-dev aws-cdk@2\n/);
+    expect(stdout).toMatch(
+      /\n {2}npm install aws-cdk-lib@2 constructs@10\n {2}npm install --save-dev aws-cdk@2\n/,
+    );
     folder = path.dirname(folder);
   });
 

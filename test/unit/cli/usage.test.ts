@@ -31,6 +31,8 @@ beforeAll(async () => {
   leaves = leavesOf(await wholeProgram(terminalIn(captured())));
 });
 
+const WITHOUT_JSON = ['subscription export', 'start', 'completion'];
+
 describe('the help of every command', () => {
   it('has an example that starts with the command and uses only options that exist', () => {
     expect(leaves.length).toBeGreaterThan(30);
@@ -49,6 +51,11 @@ describe('the help of every command', () => {
           ).toContain(option);
       }
     }
+  });
+
+  it('has --json, except where docs/command.md says so', () => {
+    const without = leaves.filter(({ command }) => !command.options.some(({ long }) => long === '--json'));
+    expect(without.map(({ words }) => words.join(' '))).toEqual(WITHOUT_JSON);
   });
 
   it('describes each command and option', () => {
@@ -113,11 +120,20 @@ describe('a usage error', () => {
     ['a secret as an argument', ['listen', '--secret', 'whpk_short']],
     ['a policy without --subscribe', ['listen', '--policy', '{}']],
     ['an invalid port', ['proxy', '--port', '65536']],
+    ['an invalid port of a start', ['start', '--port', '65536']],
+    ['a setting without a value', ['start', '-c', 'retentionDays']],
     ['two deployments', ['doctor', '--local', '--deployment', 'Posthaste']],
   ])('is one sentence that leads to the help, before any request: %s', async (_, args) => {
     const { status, stdout, stderr } = await posthaste(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toMatch(/^error: .+\n(\(Did you mean .+\?\)\n)?See posthaste( \w[\w-]+){0,2} --help\n$/);
+  });
+
+  it('exits with status 2 in every command', async () => {
+    for (const { words } of leaves) {
+      const { status, stdout } = await posthaste([...words, '--no-such-option']);
+      expect({ status, stdout }, words.join(' ')).toEqual({ status: 2, stdout: '' });
+    }
   });
 
   it('exits with status 2, and prints nothing on stdout and no stack trace', async () => {
