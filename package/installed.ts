@@ -1,0 +1,140 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+import { readEndpoints } from '../local/endpoints.ts';
+import { inSeconds } from '../local/install/progress.mjs';
+import { awsEnvironment, environmentWithoutAws } from '../local/local-aws.ts';
+import { buildPackage } from './build.ts';
+import { runProgram } from './run-program.ts';
+
+/** At most ten lines, as in docs/client.md. */
+const PRODUCER = `import { Publisher } from 'posthaste/client';
+
+const publisher = new Publisher({ queueUrl: process.env.INGRESS_QUEUE_URL });
+await publisher.publish({ queue: 'orders', type: 'order.created', data: { order: 17 } });
+`;
+
+const RECEIVER = `import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { verifyWebhook } from 'posthaste/verify';
+
+const server = createServer(async (request, response) => {
+  const { body } = verifyWebhook(await text(request), request.headers, process.env.SECRET ?? '');
+  response.end();
+  console.log(body);
+});
+server.listen(Number(process.env.PORT), '127.0.0.1', () => console.log('listening'));
+`;
+
+const PORT = '9417';
+
+const folder = mkdtempSync(join(tmpdir(), 'posthaste-installed-'));
+
+/** As a terminal has it: on the Node that runs this, without npm's variables and the packages of the repository. */
+const environment = {
+  ...Object.fromEntries(Object.entries(environmentWithoutAws()).filter(([name]) => !name.startsWith('npm_'))),
+  PATH: [
+    dirname(process.execPath),
+    ...(process.env['PATH'] ?? '').split(delimiter).filter((one) => !one.includes('node_modules')),
+  ].join(delimiter),
+};
+
+const initSchema = z.object({ next: z.array(z.string()) });
+const subscriptionSchema = z.object({ secret: z.string() });
+const deliverySchema = z.object({ status: z.string() });
+
+/** From an empty folder and the tarball to a verified webhook. Prints how long each step takes. */
+async function main(): Promise<void> {
+  const { filename: tarball } = await timed('npm run package', buildPackage);
+  await timed('npm install of the tarball', () => run('npm', 'install', '--no-audit', '--no-fund', tarball));
+  const answer = await timed('npx posthaste init', () => posthaste('init', '--yes', '--json'));
+  const { next } = initSchema.parse(JSON.parse(answer));
+  for (const command of next.filter((line) => line.startsWith('npm install')))
+    await timed(command, () => run('sh', '-c', `${command} --no-audit --no-fund`));
+  const command = next.find((line) => line.includes('start --app')) ?? '';
+  const app = running('sh', ['-c', `exec ${command}`]);
+  try {
+    await timed(command, () => app.line('Posthaste is running.'));
+    await timed('a webhook from posthaste/client to posthaste/verify', publishAndReceive);
+  } finally {
+    await timed('Ctrl-C', app.interrupt);
+  }
+  await nothingIsLeft();
+}
+
+async function publishAndReceive(): Promise<void> {
+  const endpoints = readEndpoints(endpointsFile);
+  if (endpoints === undefined) throw new Error('There is no endpoints.json.');
+  const created = await posthaste('subscription', 'create', 'orders', `http://127.0.0.1:${PORT}/`, '--json');
+  const { secret } = subscriptionSchema.parse(JSON.parse(created));
+  writeFileSync(join(folder, 'receiver.mjs'), RECEIVER);
+  const receiver = running('node', ['receiver.mjs'], { PORT, SECRET: secret });
+  try {
+    await receiver.line('listening');
+    writeFileSync(join(folder, 'producer.mjs'), PRODUCER);
+    const { endpoint, ingressQueueUrl: INGRESS_QUEUE_URL } = endpoints;
+    const env = { ...environment, ...awsEnvironment(endpoint, endpoints), INGRESS_QUEUE_URL };
+    await runProgram('node', ['producer.mjs'], { cwd: folder, env });
+    await receiver.line('{"order":17}');
+  } finally {
+    await receiver.interrupt();
+  }
+}
+
+const endpointsFile = join(folder, '.posthaste/endpoints.json');
+
+async function nothingIsLeft(): Promise<void> {
+  if (existsSync(endpointsFile)) throw new Error('The start has left endpoints.json.');
+  const processes = await run('ps', '-A', '-ww', '-o', 'args=');
+  const left = processes.split('\n').filter((one) => one.includes(folder));
+  if (left.length > 0) throw new Error(`These processes are left:\n${left.join('\n')}`);
+}
+
+async function timed<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
+  const start = performance.now();
+  const result = await work();
+  console.log(`${inSeconds(performance.now() - start).padStart(8)}  ${what}`);
+  return result;
+}
+
+function run(program: string, ...args: string[]): Promise<string> {
+  return runProgram(program, args, { cwd: folder, env: environment });
+}
+
+function posthaste(...args: string[]): Promise<string> {
+  return run('npx', 'posthaste', ...args);
+}
+
+/** Starts a program in a process group, as a terminal does. `line`: the first line with this text, seen or to come. */
+function running(program: string, args: string[], env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(program, args, {
+    cwd: folder,
+    env: { ...environment, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  const exit = once(child, 'exit');
+  const lines = createInterface({ input: child.stdout });
+  const seen: string[] = [];
+  lines.on('line', (line) => seen.push(line));
+  const line = async (text: string): Promise<void> => {
+    while (!seen.some((one) => one.includes(text))) {
+      if (child.exitCode !== null) throw new Error(`${program} ended without "${text}":\n${seen.join('\n')}`);
+      await Promise.race([once(lines, 'line'), exit]);
+    }
+  };
+  const interrupt = async (): Promise<void> => {
+    if (child.exitCode === null) process.kill(-Number(child.pid), 'SIGINT');
+    await exit;
+  };
+  return { line, interrupt };
+}
+
+// A step that waits for ever fails.
+setTimeout(() => process.exit(1), 600_000).unref();
+await main();
+rmSync(folder, { recursive: true });
