@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
 import type { ExplainVerdict } from '../../../shared/domain/vocabulary.ts';
+import { Problem } from '../../../local/install/problem.mjs';
 import { openApi } from '../../api/api-client.ts';
+import { ApiRefusal } from '../../api/api-refusal.ts';
 import { explainMessage, noneLeftText, type Explained } from '../../api/explain.ts';
 import { shortId } from '../../api/find-subscription.ts';
+import { commandText, shellWord } from '../../command-name.ts';
 import { idOf, queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { counted } from '../../output/counted.ts';
@@ -37,11 +40,15 @@ export function addExplain(command: Command, terminal: Terminal): void {
       const onMessage = (message: { matched: number }): void => {
         ({ matched } = message);
       };
-      await printList(terminal, explainMessage(api, address, { most: options.limit ?? 100, onMessage }), {
+      const explained = explainMessage(api, address, { most: options.limit ?? 100, onMessage });
+      await printList(terminal, explained, {
         ...options,
         columns: COLUMNS,
-        rowOf: (explained) => rowOf(explained, terminal),
+        rowOf: (one) => rowOf(one, terminal),
         none: () => noneLeftText(matched),
+      }).catch((error: unknown) => {
+        const isMissing = error instanceof ApiRefusal && error.code === 'not_found';
+        throw isMissing ? noSuchMessage(queue, messageId) : error;
       });
     });
   onDeployment(command, {
@@ -49,6 +56,13 @@ export function addExplain(command: Command, terminal: Terminal): void {
     more: MORE,
     examples: ['explain orders order-17', 'explain orders order-17 ACME'],
   });
+}
+
+function noSuchMessage(queue: string, messageId: string): Problem {
+  const find = commandText(`find ${printable(shellWord(messageId))}`);
+  return new Problem(
+    `There is no message ${messageId} on queue ${queue}. To look in all queues, run ${find}`,
+  );
 }
 
 const COLUMNS = [{ head: 'Subscription' }, { head: 'Subscriber' }, { head: 'Verdict' }, { head: 'Why' }];

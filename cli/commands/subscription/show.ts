@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { openApi } from '../../api/api-client.ts';
-import { resolveSubscription } from '../../api/find-subscription.ts';
+import { resolveSubscription, shortId } from '../../api/find-subscription.ts';
 import { showSubscription } from '../../api/subscriptions.ts';
+import { commandText } from '../../command-name.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { describeSubscription } from './subscription-fields.ts';
 
@@ -17,8 +19,12 @@ export function addSubscriptionShow(subscription: Command, terminal: Terminal): 
     .action(async (queue: string, reference: string, options: DeploymentOptions) => {
       const api = await openApi(options, terminal);
       const view = await showSubscription(api, queue, await resolveSubscription(api, queue, reference));
-      if (options.json === true) terminal.printJson(view);
-      else terminal.print(describeSubscription(view));
+      if (options.json === true) return terminal.printJson(view);
+      terminal.print(describeSubscription(view));
+      if (view.disabled !== undefined)
+        terminal.print(
+          `To enable it: ${commandText(`subscription enable ${queue} ${printable(shortId(view.id))}`)}`,
+        );
     });
   onDeployment(command, {
     json: 'the subscription, as in the API',

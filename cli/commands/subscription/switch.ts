@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { openApiToWrite } from '../../api/api-client.ts';
-import { labelOf, resolveSubscription } from '../../api/find-subscription.ts';
+import { labelOf, resolveSubscription, shortId } from '../../api/find-subscription.ts';
 import { switchSubscription } from '../../api/subscriptions.ts';
+import { commandText } from '../../command-name.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
@@ -12,6 +13,15 @@ const DESCRIPTIONS = {
   disable:
     'Disable a subscription: no requests are sent. New deliveries are recorded as cancelled, and can be recovered.',
 };
+
+type Switched = Awaited<ReturnType<typeof switchSubscription>>;
+
+function saidOf(to: keyof typeof DESCRIPTIONS, queue: string, view: Switched): string {
+  const which = `subscription ${printable(view.id)}, ${printable(labelOf(view))}.`;
+  if (to === 'disable') return `Disabled ${which}`;
+  const recover = commandText(`recover start ${queue} --subscription ${shortId(view.id)} --since 1d`);
+  return `Enabled ${which}\nTo recover what it missed in the last day: ${recover}`;
+}
 
 /** `posthaste subscription enable` and `disable` */
 export function addSubscriptionSwitches(subscription: Command, terminal: Terminal): void {
@@ -26,10 +36,7 @@ export function addSubscriptionSwitches(subscription: Command, terminal: Termina
         const id = await resolveSubscription(api, queue, reference);
         const view = await switchSubscription(api, queue, id, to);
         if (options.json === true) terminal.printJson(view);
-        else
-          terminal.print(
-            `${to === 'enable' ? 'Enabled' : 'Disabled'} subscription ${printable(view.id)}, ${printable(labelOf(view))}.`,
-          );
+        else terminal.print(saidOf(to, queue, view));
       });
     onDeployment(command, {
       json: 'the subscription after the change',

@@ -65,6 +65,16 @@ describe('posthaste explain', () => {
     expect(stdout).toBe(text);
   });
 
+  it('leads to a search for a message that the queue does not have', async () => {
+    const api = await stubApi({
+      [EXPLAIN]: () => refusal(404, 'not_found', 'there is no such message'),
+      'GET /v2/queues/orders': () => json({}),
+    });
+    const { status, stderr } = await api.run(['explain', 'orders', 'm1']);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^posthaste: There is no message m1 on queue orders\. .* find m1\n$/);
+  });
+
   it.each([
     [100, []],
     [2, ['--limit', '2']],

@@ -151,10 +151,18 @@ describe('posthaste subscription', () => {
     expect(api.requests.map((request) => request.body)).toEqual([body]);
   });
 
-  it.each(['enable', 'disable'])('can %s a subscription', async (to) => {
-    const api = await stubApi({ [`POST ${ONE}/${to}`]: () => json(view) });
-    expect((await api.run(['subscription', to, 'orders', ID])).stdout).toBe(
-      `${to === 'enable' ? 'Enabled' : 'Disabled'} subscription ${ID}, https://example.com/hook.\n`,
+  it('disables a subscription, shows how to enable it, and then how to recover what it missed', async () => {
+    const disabled = { ...view, disabled: { reason: 'gone', at: '2026-01-01T00:00:00.000Z' } };
+    const api = await stubApi({
+      [`POST ${ONE}/disable`]: () => json(disabled),
+      [`GET ${ONE}`]: () => json(disabled),
+      [`POST ${ONE}/enable`]: () => json(view),
+    });
+    const said = async (words: string) => (await api.run(['subscription', words, 'orders', ID])).stdout;
+    expect(await said('disable')).toBe(`Disabled subscription ${ID}, https://example.com/hook.\n`);
+    expect(await said('show')).toMatch(/\nTo enable it: .* subscription enable orders 5b0c0f1e\n$/);
+    expect(await said('enable')).toMatch(
+      /^Enabled .*\nTo recover .*: .* recover start orders --subscription 5b0c0f1e --since 1d\n$/,
     );
   });
 
