@@ -8,7 +8,7 @@ import { localFolder, programFile, projectNode, projectRoot } from './install/pa
 import { Problem } from './install/problem.mjs';
 import { runGroup, tailOf } from './install/process-group.mjs';
 import { step } from './install/progress.mjs';
-import { deploymentsIn, type Outputs } from './deployment-outputs.ts';
+import { outputsOfApp, type Outputs } from './deployment-outputs.ts';
 import {
   awsEnvironment,
   environmentWithoutAws,
@@ -33,7 +33,7 @@ const outputsSchema = z.record(z.string(), z.record(z.string(), z.string()));
 
 /**
  * Deploys all stacks with the CDK command, and returns the outputs of Posthaste by their names.
- * @throws Problem with the end of the CDK's output if it fails
+ * @throws Problem with the end of the CDK's output if it fails; or if the app has no deployment, or several
  */
 export async function deploy(deployment: Deployment): Promise<Outputs> {
   const assembly = await synthAndBootstrap(deployment);
@@ -41,18 +41,7 @@ export async function deploy(deployment: Deployment): Promise<Outputs> {
   rmSync(outputs, { force: true });
   const args = ['deploy', '--all', '-a', assembly, '--require-approval', 'never', '--outputs-file', outputs];
   await step('Deploying the stacks (cdk deploy --all)', () => cdk(deployment, 'deploy', args));
-  return outputsOf(Object.values(outputsSchema.parse(JSON.parse(readFileSync(outputs, 'utf8')))));
-}
-
-/** Of the app's one construct `Posthaste`, or of stacks that have the outputs themselves, as the built-in app. */
-function outputsOf(stacks: readonly Outputs[]): Outputs {
-  const [found, ...others] = deploymentsIn(stacks);
-  const names = [found, ...others].map((deployment) => deployment?.name).join(', ');
-  if (others.length > 0)
-    throw new Problem(`The app has several deployments of Posthaste (${names}). A start can run one.`);
-  const outputs: Outputs = found?.outputs ?? Object.fromEntries(stacks.flatMap(Object.entries<string>));
-  if (outputs['ApiUrl'] !== undefined) return outputs;
-  throw new Problem('The app has no deployment of Posthaste: no stack has the construct Posthaste.');
+  return outputsOfApp(Object.values(outputsSchema.parse(JSON.parse(readFileSync(outputs, 'utf8')))));
 }
 
 /**

@@ -1,3 +1,5 @@
+import { Problem } from './install/problem.mjs';
+
 /** Outputs of a stack by their names in CloudFormation. */
 export type Outputs = Readonly<Record<string, string>>;
 
@@ -28,4 +30,22 @@ function outputsBelow(prefix: string, stack: Outputs): Outputs {
       .filter(([key]) => key.startsWith(prefix))
       .map(([key, value]) => [key.slice(prefix.length, -HASH_LENGTH), value]),
   );
+}
+
+/**
+ * The outputs of a CDK app with one deployment: of its construct `Posthaste`, or of stacks that have them under their
+ * plain names, as the built-in app.
+ * @throws Problem if the app has no deployment, or several
+ */
+export function outputsOfApp(stacks: readonly Outputs[]): Outputs {
+  const deployments = deploymentsIn(stacks);
+  const [found] = deployments;
+  if (deployments.length > 1)
+    throw new Problem(
+      `The app has several deployments of Posthaste (${deployments.map(({ name }) => name).join(', ')}). A start can run one.`,
+    );
+  const outputs: Outputs =
+    found?.outputs ?? Object.fromEntries(stacks.flatMap((stack) => Object.entries(stack)));
+  if (outputs['ApiUrl'] !== undefined) return outputs;
+  throw new Problem('The app has no deployment of Posthaste: no stack has the construct Posthaste.');
 }

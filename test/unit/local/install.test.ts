@@ -10,14 +10,18 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CDK_COMMAND, CDK_LIBRARY, cdkLibraryOptions, cdkProgram } from '../../../local/install/cdk.mjs';
 import { nodeProblem } from '../../../local/install/node-version.mjs';
 import { npmArguments, npmPackagesReady } from '../../../local/install/npm.mjs';
+import { projectRoot } from '../../../local/install/paths.mjs';
 import {
   arePipPackagesReady,
   choosePython,
   localAwsPackages,
   pipInstallWith,
 } from '../../../local/install/pip.mjs';
+import packageJson from '../../../package.json' with { type: 'json' };
+import packageManifest from '../../../package/manifest.json' with { type: 'json' };
 
 let folder = '';
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'install-'))));
@@ -82,6 +86,18 @@ describe('npm packages', () => {
   it('are completed for tests without deleting packages that a running start may use', () => {
     installed(['zod'], { lockFileAt: 1_000 });
     expect(npmArguments(folder, 'all')).toEqual(['install', '--no-save', '--include=dev']);
+  });
+});
+
+describe('the CDK of a start of the installed package', () => {
+  it('is of the versions that the package and the repository name', () => {
+    expect(packageManifest.peerDependencies).toMatchObject(CDK_LIBRARY);
+    expect(`^${packageJson.dependencies['aws-cdk']}`).toBe(CDK_COMMAND['aws-cdk']);
+  });
+
+  it('is the one of the repository there', () => {
+    expect(cdkProgram()).toBe(join(projectRoot, 'node_modules/aws-cdk/bin/cdk'));
+    expect(cdkLibraryOptions()).toEqual([]);
   });
 });
 

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { outputsOfApp } from '../../../local/deployment-outputs.ts';
+
+const construct = (path: string, name: string) => ({
+  [`${path}PosthasteDeployment0A1B2C3D`]: name,
+  [`${path}ApiUrl4E5F6789`]: `api of ${name}`,
+});
+
+describe('the outputs of the app of a start', () => {
+  it('are those below its construct, by their plain names', () => {
+    const stacks = [
+      { ApiUrl: 'of another construct' },
+      { Url: 'of the shop', ...construct('ShopWebhooks', 'Shop') },
+    ];
+    expect(outputsOfApp(stacks)).toMatchObject({ ApiUrl: 'api of Shop' });
+  });
+
+  it('are those of all stacks if none has the construct', () => {
+    expect(outputsOfApp([{ ApiUrl: 'api' }, { DeliveriesTable: 'table' }])).toEqual({
+      ApiUrl: 'api',
+      DeliveriesTable: 'table',
+    });
+  });
+
+  it('do not exist without a deployment, and are ambiguous with several', () => {
+    expect(() => outputsOfApp([{ Url: 'of the shop' }])).toThrow(/no deployment of Posthaste/);
+    const several = [{ ...construct('Webhooks', 'Shop'), ...construct('Hooks', 'Bank') }];
+    expect(() => outputsOfApp(several)).toThrow(/several deployments of Posthaste \(Shop, Bank\)/);
+  });
+});
