@@ -26,19 +26,12 @@ export async function findInAws(cloudFormation: CloudFormation, chosen: string |
   if (first === undefined) return findByMarker(cloudFormation, chosen);
   const missing = names.find((_, index) => stacks[index] === undefined);
   if (missing !== undefined) throw new Problem(`There is no stack ${missing} in ${whereOf(first)}.`);
-  const outputs = Object.assign({}, ...stacks.map((stack) => outputsOf(stack ?? {})));
+  const outputs = Object.fromEntries(stacks.flatMap((stack) => Object.entries(outputsOf(stack ?? {}))));
   return { name, place: placeOf(name, first), outputs };
 }
 
 async function findByMarker(cloudFormation: CloudFormation, chosen: string | undefined): Promise<Found> {
-  const { paginateDescribeStacks } = await import('@aws-sdk/client-cloudformation');
-  const stacks = new Map<Outputs, Stack>();
-  try {
-    for await (const { Stacks = [] } of paginateDescribeStacks({ client: cloudFormation }, {}))
-      for (const stack of Stacks) stacks.set(outputsOf(stack), stack);
-  } catch (cause) {
-    throw new Problem(lookupFailure('The stacks', cause), { cause });
-  }
+  const stacks = await allStacks(cloudFormation);
   const all = deploymentsIn([...stacks.keys()]);
   const candidates = chosen === undefined ? all : all.filter(({ name }) => name === chosen);
   const [found] = candidates;
@@ -46,6 +39,19 @@ async function findByMarker(cloudFormation: CloudFormation, chosen: string | und
   if (candidates.length > 1) throw new Problem(severalText(chosen, namesOf(candidates)));
   const { name, outputs, stack } = found;
   return { name, outputs, place: placeOf(name, stacks.get(stack) ?? {}) };
+}
+
+/** The stacks of the account and region, by their outputs. */
+async function allStacks(cloudFormation: CloudFormation): Promise<Map<Outputs, Stack>> {
+  const { paginateDescribeStacks } = await import('@aws-sdk/client-cloudformation');
+  const stacks = new Map<Outputs, Stack>();
+  try {
+    for await (const { Stacks = [] } of paginateDescribeStacks({ client: cloudFormation }, {}))
+      for (const stack of Stacks) stacks.set(outputsOf(stack), stack);
+    return stacks;
+  } catch (cause) {
+    throw new Problem(lookupFailure('The stacks', cause), { cause });
+  }
 }
 
 function namesOf(deployments: readonly { name: string }[]): string {

@@ -27,7 +27,7 @@ export function plainEnvironment(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(passedOn), PATH: path };
 }
 
-/** The environment for an app of the user, which may read variables of its own. */
+/** The environment for an app of the user, which may read variables that this project does not know. */
 export function environmentWithoutAws(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('AWS_')));
 }

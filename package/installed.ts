@@ -45,7 +45,6 @@ const environment = {
 
 const initSchema = z.object({ next: z.array(z.string()) });
 const subscriptionSchema = z.object({ secret: z.string() });
-const deliverySchema = z.object({ status: z.string() });
 
 /** From an empty folder and the tarball to a verified webhook. Prints how long each step takes. */
 async function main(): Promise<void> {

@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 /** The entry file of a CDK app: its path in the app's folder, with slashes, and its text. */
 export type Entry = { path: string; text: string };
 
-/** A stack in a file of its own, and the entry file with the lines that add it to the app. */
+/** A stack in a separate file, and the entry file with the lines that add it to the app. */
 export type AddedStack = { path: string; text: string; entry: Entry };
 
 /** `folder`: where the stack's file goes, such as `lib`. The file is in the language of the entry file. */

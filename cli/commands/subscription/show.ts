@@ -19,12 +19,12 @@ export function addSubscriptionShow(subscription: Command, terminal: Terminal): 
     .action(async (queue: string, reference: string, options: DeploymentOptions) => {
       const api = await openApi(options, terminal);
       const view = await showSubscription(api, queue, await resolveSubscription(api, queue, reference));
-      if (options.json === true) return terminal.printJson(view);
-      terminal.print(describeSubscription(view));
-      if (view.disabled !== undefined)
-        terminal.print(
-          `To enable it: ${commandText(`subscription enable ${queue} ${printable(shortId(view.id))}`)}`,
-        );
+      if (options.json === true) terminal.printJson(view);
+      else {
+        const enable = commandText(`subscription enable ${queue} ${printable(shortId(view.id))}`);
+        terminal.print(describeSubscription(view));
+        if (view.disabled !== undefined) terminal.print(`To enable it: ${enable}`);
+      }
     });
   onDeployment(command, {
     json: 'the subscription, as in the API',

@@ -170,27 +170,44 @@ export const outputsOfConstruct = (path: string, deployment: string): Stacks[str
   [`${path}PosthasteDeployment0A1B2C3D`]: deployment,
 });
 
+const XML = { 'content-type': 'text/xml' };
+
 /** One stack by its name, or all on pages of one stack each. */
 const describeStacks = (
   asked: URLSearchParams,
   { stacks, endpoint }: { stacks: Stacks; endpoint: string },
 ): StubAnswer => {
-  const headers = { 'content-type': 'text/xml' };
+  const name = asked.get('StackName');
+  if (name !== null)
+    return stacks[name] === undefined
+      ? noSuchStack(name)
+      : described(stackText(name, { outputs: stacks[name], endpoint }));
   const page = Number(asked.get('NextToken') ?? '0');
-  const stack = asked.get('StackName') ?? Object.keys(stacks)[page];
-  const outputs = stacks[stack ?? ''];
-  if (stack !== undefined && outputs === undefined) {
-    const error = `<Type>Sender</Type><Code>ValidationError</Code><Message>Stack with id ${stack} does not exist</Message>`;
-    return { status: 400, headers, body: `<ErrorResponse><Error>${error}</Error></ErrorResponse>` };
-  }
-  const members = Object.entries(outputs ?? {}).map(([key, name = key]) => {
+  const members = Object.entries(stacks).map(([stack, outputs]) => stackText(stack, { outputs, endpoint }));
+  return described(
+    members[page] ?? '',
+    page + 1 < members.length ? `<NextToken>${page + 1}</NextToken>` : '',
+  );
+};
+
+const noSuchStack = (stack: string): StubAnswer => {
+  const error = `<Type>Sender</Type><Code>ValidationError</Code><Message>Stack with id ${stack} does not exist</Message>`;
+  return { status: 400, headers: XML, body: `<ErrorResponse><Error>${error}</Error></ErrorResponse>` };
+};
+
+const described = (stack: string, next = ''): StubAnswer => ({
+  headers: XML,
+  body: `<DescribeStacksResponse><DescribeStacksResult><Stacks>${stack}</Stacks>${next}</DescribeStacksResult></DescribeStacksResponse>`,
+});
+
+const stackText = (
+  stack: string,
+  { outputs, endpoint }: { outputs: Stacks[string]; endpoint: string },
+): string => {
+  const members = Object.entries(outputs).map(([key, name = key]) => {
     const value = name.endsWith('Url') ? `${endpoint}/000000000000/${name}` : name;
     return `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`;
   });
   const id = `arn:aws:cloudformation:us-east-1:111122223333:stack/${stack}/1`;
-  const described = `<member><StackId>${id}</StackId><StackName>${stack}</StackName><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${members.join('')}</Outputs></member>`;
-  const hasMore = !asked.has('StackName') && page + 1 < Object.keys(stacks).length;
-  const next = hasMore ? `<NextToken>${page + 1}</NextToken>` : '';
-  const body = `<DescribeStacksResponse><DescribeStacksResult><Stacks>${outputs === undefined ? '' : described}</Stacks>${next}</DescribeStacksResult></DescribeStacksResponse>`;
-  return { headers, body };
+  return `<member><StackId>${id}</StackId><StackName>${stack}</StackName><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${members.join('')}</Outputs></member>`;
 };

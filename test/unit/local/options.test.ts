@@ -73,7 +73,7 @@ describe('the command line of npm start', () => {
     expect(optionsOf('-c', 'apiAuthorization=lan').context).toEqual({ apiAuthorization: 'lan' });
   });
 
-  it('has no demo with an app of the user, whatever its API requires', () => {
+  it('has no demo with an app of the user, also if its API requires signatures', () => {
     const context = ['apiAuthorization=iam'];
     expect(startOptions({ once: true, demo: true, context, app: 'node app.mjs' })).toEqual({
       once: true,
