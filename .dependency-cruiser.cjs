@@ -126,6 +126,13 @@ module.exports = {
       to: { path: '^examples/' },
     },
     {
+      name: 'package-is-built',
+      comment: 'The product does not know how it is packed.',
+      severity: 'error',
+      from: { pathNot: '^(package|test)/' },
+      to: { path: '^package/' },
+    },
+    {
       name: 'no-tests-in-product',
       severity: 'error',
       from: { pathNot: '^(test|bench|vitest)' },

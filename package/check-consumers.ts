@@ -28,8 +28,9 @@ export async function checkConsumers(tarball: string): Promise<string> {
       synthesise('esm', { folder: sources, out: join(folder, 'repository') }),
       install(folder, tarball),
     ]);
-    const [types, esm, commonjs, parts] = await Promise.all([
+    const [types, help, esm, commonjs, parts] = await Promise.all([
       runProgram(process.execPath, ['package/consumer-types.ts', folder]),
+      runProgram(process.execPath, ['node_modules/.bin/posthaste', '--help'], { cwd: folder }),
       synthesise('esm', { folder }),
       synthesise('commonjs', { folder }),
       synthesise('parts', { folder }),
@@ -41,7 +42,7 @@ export async function checkConsumers(tarball: string): Promise<string> {
     const apps = Object.entries({ esm, commonjs, parts }).map(
       ([name, { resources, bundles }]) => `${name}: ${resources} resources, ${bundles.length} functions`,
     );
-    return [types.trim(), ...apps].join('\n');
+    return [types.trim(), ...apps, `posthaste --help: ${help.split('\n').length} lines`].join('\n');
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

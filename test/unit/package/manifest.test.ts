@@ -1,0 +1,64 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { packageManifest } from '../../../package/manifest.ts';
+
+const manifestSchema = z.object({
+  exports: z.record(z.string(), z.string()),
+  dependencies: z.record(z.string(), z.string()),
+});
+
+let root = '';
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'posthaste-manifest-'));
+  write('package.json', {
+    name: 'posthaste',
+    version: '1.2.3',
+    description: 'Webhooks',
+    license: 'Apache-2.0',
+    type: 'module',
+    exports: { './client': './client/index.ts' },
+    bin: { posthaste: 'cli/posthaste.mjs' },
+    dependencies: { '@smithy/core': '3.41.0', zod: '4.6.7', esbuild: '0.28.2' },
+  });
+  write('package/manifest.json', { peerDependencies: { constructs: '^10.0.0' } });
+  write('built/infra/index.js', "import { Construct } from 'constructs';");
+});
+
+afterEach(() => {
+  rmSync(root, { recursive: true });
+});
+
+function write(file: string, content: unknown): void {
+  mkdirSync(dirname(join(root, file)), { recursive: true });
+  writeFileSync(join(root, file), typeof content === 'string' ? content : JSON.stringify(content));
+}
+
+function manifest() {
+  return manifestSchema.parse(JSON.parse(packageManifest(root, join(root, 'built'))));
+}
+
+describe('the package.json of the package', () => {
+  it('depends on what the compiled files import, however they import it, and on nothing else', () => {
+    write('built/cli/run.mjs', "import 'node:fs'; import './other.js'; await import('@smithy/core/retry');");
+    write('built/shared/rule.d.ts', "export declare const rule: import('zod').ZodString;");
+    expect(manifest().dependencies).toEqual({ '@smithy/core': '^3.41.0', zod: '^4.6.7' });
+  });
+
+  it('names the compiled entry points', () => {
+    expect(manifest().exports).toMatchObject({ './client': './client/index.js' });
+  });
+
+  it('refuses an import of a package that is not among the dependencies, and names the file', () => {
+    write('built/cli/run.js', "import 'vitest';");
+    expect(manifest).toThrow('cli/run.js imports vitest, which is no dependency.');
+  });
+
+  it('refuses a peer that no compiled file imports', () => {
+    write('built/infra/index.js', '');
+    expect(manifest).toThrow('No compiled file imports the peer constructs.');
+  });
+});
