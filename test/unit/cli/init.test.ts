@@ -84,6 +84,21 @@ describe('posthaste init in an empty folder', () => {
     expect(stderr).toBe('error: Write 4 files? Add --yes to do so\nSee posthaste init --help\n');
   });
 
+  it.each([
+    { answer: 'y', status: 0, written: 4 },
+    { answer: '', status: 1, written: 0 },
+  ])('asks on a terminal, and writes $written files after "$answer"', async ({ answer, status, written }) => {
+    const run = await posthaste(['init', folder], {
+      onStart: ({ stdin, stderr }) => {
+        Object.assign(stdin, { isTTY: true });
+        Object.assign(stderr, { isTTY: true });
+        stdin.end(`${answer}\n`);
+      },
+    });
+    expect({ status: run.status, written: readdirSync(folder).length }).toEqual({ status, written });
+    expect(run.stderr).toContain('Write 4 files? [y/N] ');
+  });
+
   it('names changes that are not committed when it asks', async () => {
     execFileSync('git', ['init', '-q'], { cwd: folder });
     existing({ 'notes.md': 'new' });
