@@ -1,10 +1,9 @@
 import { renameSync, rmSync } from 'node:fs';
-import * as module from 'node:module';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { runNpm } from './npm.mjs';
 import { localFolder, programFile, projectRoot } from './paths.mjs';
-import { Problem } from './problem.mjs';
 import { freshLog } from './process-group.mjs';
 import { step } from './progress.mjs';
 
@@ -49,7 +48,7 @@ function isCdkLibraryBeside() {
  */
 function manifestOf(name, folder) {
   try {
-    return module.createRequire(join(folder, 'package.json')).resolve(`${name}/package.json`);
+    return createRequire(join(folder, 'package.json')).resolve(`${name}/package.json`);
   } catch {
     return undefined;
   }
@@ -59,14 +58,9 @@ function manifestOf(name, folder) {
  * Installs what a start of the installed package needs of the CDK and does not find.
  *
  * @param {AbortSignal} signal
- * @throws {Problem} with the end of npm's output
+ * @throws {import('./problem.mjs').Problem} with the end of npm's output
  */
 export async function installCdk(signal) {
-  // cdk-library.mjs uses them.
-  if (!isCdkLibraryBeside() && !('registerHooks' in module))
-    throw new Problem(
-      'Before Node 22.15, a start needs the CDK beside Posthaste. Run npm install aws-cdk-lib@2 constructs@10, then start again.',
-    );
   const isLibraryFound = isCdkLibraryBeside() || manifestOf('aws-cdk-lib', cdkFolder) !== undefined;
   if (cdkProgram() !== undefined && isLibraryFound) return;
   const packages = { ...CDK_COMMAND, ...(isCdkLibraryBeside() ? {} : CDK_LIBRARY) };

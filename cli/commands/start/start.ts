@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import { nodeProblem } from '../../../local/install/node-version.mjs';
+import { Problem } from '../../../local/install/problem.mjs';
 import { startOnce } from '../../../local/launch.mjs';
 import { startOptions } from '../../../local/options.mjs';
 import { collect } from '../../options/arguments.ts';
@@ -9,9 +11,13 @@ type Options = { app?: string; port?: string; demo: boolean; once: boolean; cont
 
 const MORE = `
 Runs Posthaste on a local AWS until Ctrl-C: the built-in app with a demo, or
-with --app a CDK app of yours in the current folder. Needs Python 3.10 or later
-with pip. What the package does not contain is installed once, into .posthaste
-of the current folder. Addresses and keys are in endpoints.json there.`;
+with --app a CDK app of yours in the current folder. Needs Node 22.15 or later,
+and Python 3.10 or later with pip. What the package does not contain is
+installed once, into .posthaste of the current folder. Addresses and keys are in
+endpoints.json there.`;
+
+/** The functions, which AWS runs on Node 24, use `getCACertificates` of `node:tls`. */
+const OLDEST_NODE = '22.15';
 
 /** `posthaste start` */
 export function addStart(command: Command, terminal: Terminal): void {
@@ -27,7 +33,10 @@ export function addStart(command: Command, terminal: Terminal): void {
       [],
     )
     .action(async ({ context, ...options }: Options) => {
-      terminal.exitStatus = await startOnce(checked(command, { ...options, context: [...context] }));
+      const start = checked(command, { ...options, context: [...context] });
+      const problem = nodeProblem(process.versions.node, OLDEST_NODE);
+      if (problem !== undefined) throw new Problem(problem);
+      terminal.exitStatus = await startOnce(start);
     })
     .addHelpText('after', `${MORE}${examplesText(['start', "start --app 'node app.mjs'"])}`);
 }

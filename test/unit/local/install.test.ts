@@ -34,6 +34,8 @@ describe('Node', () => {
     expect(nodeProblem('19.9.0')).toMatch(/needs Node 20 or newer; this is 19\.9\.0/);
     expect(nodeProblem('20.0.0')).toBeUndefined();
     expect(nodeProblem('24.21.0')).toBeUndefined();
+    expect(nodeProblem('22.9.0', '22.15')).toMatch(/needs Node 22\.15 or newer; this is 22\.9\.0/);
+    expect(nodeProblem('22.15.0', '22.15')).toBeUndefined();
   });
 });
 
