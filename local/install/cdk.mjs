@@ -11,7 +11,7 @@ import { step } from './progress.mjs';
 export const CDK_COMMAND = { 'aws-cdk': '^2.1148.1' };
 
 /** What the constructs import. The package leaves them to the user's app, and an empty folder has no app. */
-export const CDK_LIBRARY = { 'aws-cdk-lib': '^2.276.0', constructs: '^10.5.0' };
+export const CDK_LIBRARY = { 'aws-cdk-lib': '^2.276.0', constructs: '^10.8.1' };
 
 /** Where a start of the installed package installs what is missing. */
 export const cdkFolder = join(localFolder, 'cdk');
