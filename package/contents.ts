@@ -34,7 +34,7 @@ export function checkContents({ size, files }: Packed): string {
   });
   const surplus = files.filter(({ path }) => !EXPECTED.some((pattern) => pattern.test(path)));
   const text = [
-    `${files.length} files`,
+    `${files.length} files, ${Math.ceil(files.reduce((sum, file) => sum + file.size, 0) / 1000)} kB unpacked`,
     ...lines.map((line) => line.text),
     ...surplus.map(({ path }) => `${path} does not belong in the package`),
   ].join('\n');
