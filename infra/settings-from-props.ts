@@ -11,6 +11,7 @@ import {
   parseSettings,
   type settings,
   SettingsError,
+  shownValue,
 } from './settings.ts';
 
 /** How a property of the constructs stands for a setting. What is absent here follows from the setting's row. */
@@ -88,7 +89,7 @@ function duration(name: string, unit: 'seconds' | 'days'): Prop {
     type: 'Duration',
     defaultText: (value) => `Duration.${unit}(${String(value)})`,
     settingOf: (given) => {
-      if (!(given instanceof Duration)) throw new Error('must be a Duration');
+      if (!(given instanceof Duration)) throw new Error(`(${shownValue(given)}) must be a Duration`);
       return unit === 'days' ? given.toDays({ integral: false }) : given.toSeconds({ integral: false });
     },
   };
@@ -99,8 +100,8 @@ function isVpc(given: unknown): given is IVpc {
 }
 
 function arnOfStandardTopic(given: unknown): string {
-  const { topicArn, fifo } = given as Partial<ITopic>;
-  if (topicArn === undefined) throw new Error('must be an ITopic');
+  const { topicArn, fifo } = (given ?? {}) as Partial<ITopic>;
+  if (topicArn === undefined) throw new Error(`(${shownValue(given)}) must be an ITopic`);
   if (fifo === true) throw new Error('must be a standard SNS topic, not a FIFO topic');
   return topicArn;
 }
@@ -120,8 +121,11 @@ const FURTHER: readonly string[] = ['vpcSubnets'];
  */
 export function settingsFromProps(scope: Construct, props: PosthasteProps): DeploymentSettings {
   const overrides = overridesIn(scope.node.tryGetContext('posthaste'));
-  const renamed = (text: string) =>
-    text.replaceAll(/\w+/g, (word) => (word in overrides ? word : (propNames[word] ?? word)));
+  // Problems of overrides keep the words of the context.
+  const renamed = (problem: string) =>
+    Object.hasOwn(overrides, /^\w*/.exec(problem)?.[0] ?? '')
+      ? problem
+      : problem.replaceAll(/\w+/g, (word) => (Object.hasOwn(propNames, word) && propNames[word]) || word);
   const values = valuesOf(props);
   try {
     return parseSettings({ ...values, ...overrides });

@@ -108,8 +108,12 @@ function parseRows(given: Readonly<Record<string, unknown>>): unknown {
 
 /** "<key> (<value>) must be …" */
 function problemOf(key: string, { path, message, input }: z.core.$ZodIssue): string {
-  const shown = inspect(input, { depth: 1, breakLength: Infinity, maxStringLength: 100 });
-  return `${[key, ...path].join('.')} (${shown.slice(0, 200)}) ${message}`;
+  return `${[key, ...path].join('.')} (${shownValue(input)}) ${message}`;
+}
+
+/** In one line of at most 200 characters. */
+export function shownValue(value: unknown): string {
+  return inspect(value, { depth: 1, breakLength: Infinity, maxStringLength: 100 }).slice(0, 200);
 }
 
 function tooLong(key: string, { longest }: Setting, value: unknown): string[] {

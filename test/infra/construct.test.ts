@@ -116,15 +116,15 @@ describe('grantAdminister', () => {
     expect(routesOf('ExporterOfAll')).toEqual([...routesOf('Operator'), 'POST/v2/credentials/*'].toSorted());
   });
 
-  it.each([
-    { queues: ['orders', '*'], problem: 'queues (*) must be names of queues' },
-    { queues: [], problem: 'queues ([]) must have a name; leave it out for all queues' },
-  ])('refuses the queues $queues', ({ queues, problem }) => {
-    expect(() =>
-      posthaste.grantAdminister(new Role(new Stack(), 'Role', { assumedBy: new AccountPrincipal('1') }), {
-        queues,
-      }),
-    ).toThrow(problem);
+  it.each<[options: object, problem: string]>([
+    [{ queues: ['orders', '*'] }, "queues ('*') must be names of queues"],
+    [{ queues: [null] }, 'queues (null) must be names of queues'],
+    [{ queues: [] }, 'queues ([]) must have a name; leave it out for all queues'],
+    [{ queues: 'orders' }, "queues ('orders') must have a name"],
+    [{ queue: ['orders'] }, 'queue is not an option of grantAdminister'],
+  ])('refuses the options %j, which would allow too much', (options, problem) => {
+    const role = new Role(new Stack(), 'Role', { assumedBy: new AccountPrincipal('1') });
+    expect(() => posthaste.grantAdminister(role, options)).toThrow(problem);
   });
 
   it('is refused where tokens authorise callers', () => {

@@ -136,7 +136,7 @@ describe('the properties of the constructs', () => {
       { attemptTimeout: Duration.seconds(0) },
     ],
     ['retention (1.5) must be a whole number of days from 15 to 3650', { retention: Duration.hours(36) }],
-    ['attemptTimeout must be a Duration', { attemptTimeout: 15 }],
+    ['attemptTimeout (15) must be a Duration', { attemptTimeout: 15 }],
     ['logRetention (9999) must be one of 1, 3, 5', { logRetention: RetentionDays.INFINITE }],
     ["logLevel ('loud') must be one of debug, info, warn, error", { logLevel: 'loud' }],
     ["payloadSources.0.bucket ('A') must be the name of", { payloadSources: [{ bucket: 'A' }] }],
@@ -150,7 +150,9 @@ describe('the properties of the constructs', () => {
     ['staticAddresses creates a separate VPC', { vpc: ids, staticAddresses: 1 }],
     ['vpcSubnets has an effect only with vpc', { vpcSubnets: {} }],
     ['messagesPerBatch over 10 needs batchWindow over 0', { messagesPerBatch: 11 }],
-    ['alarmTopic must be an ITopic', { alarmTopic: TOPIC }],
+    [`alarmTopic ('${TOPIC}') must be an ITopic`, { alarmTopic: TOPIC }],
+    ['alarmTopic (null) must be an ITopic', { alarmTopic: null }],
+    ["deployment ('-constructor') must be", { deployment: '-constructor' }],
     [
       'alarmTopic must be a standard SNS topic, not a FIFO topic',
       { alarmTopic: new Topic(new Stack(), 'Topic', { fifo: true }) },
@@ -221,7 +223,7 @@ describe('the context key posthaste', () => {
       'retention (1) must be a whole number of days from 15 to 3650',
     ]);
     expect(problemsWith({}, { attemptTimeout: 5 })).toEqual([
-      expect.stringMatching(/^attemptTimeout is not a setting/),
+      expect.stringMatching(/^attemptTimeout is not a setting.* attemptTimeoutSeconds,/),
     ]);
   });
 });
