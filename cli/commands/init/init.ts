@@ -74,7 +74,8 @@ function questionOf({ files }: Plan, changes: number): string {
 /** How many files under the folder git lists as changed or new; 0 without git. */
 function uncommittedChanges(folder: string): number {
   try {
-    const args = ['status', '--porcelain', '--', '.'];
+    // Without the program that core.fsmonitor may name, and without writing the index.
+    const args = ['-c', 'core.fsmonitor=false', '--no-optional-locks', 'status', '--porcelain', '--', '.'];
     const listed = execFileSync('git', args, {
       cwd: folder,
       encoding: 'utf8',

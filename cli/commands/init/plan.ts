@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { join, posix, relative } from 'node:path';
 import * as z from 'zod';
 import { Problem } from '../../../local/install/problem.mjs';
@@ -26,14 +26,14 @@ export function plannedFiles(folder: string): Plan {
 
 function plannedApp(folder: string): Plan {
   refuseExisting(folder, 'app.mjs');
-  const files = Object.entries(NEW_FILES).filter(([path]) => !existsSync(join(folder, path)));
+  const files = Object.entries(NEW_FILES).filter(([path]) => entryAt(folder, path) === undefined);
   return { files: Object.fromEntries(files), next: nextSteps(folder, NEW_APP) };
 }
 
 function plannedStack(folder: string): Plan {
   const app = appOf(join(folder, 'cdk.json'));
   const entry = entryOf(folder, app);
-  const stack = addedStack(entry, existsSync(join(folder, 'lib')) ? 'lib' : '');
+  const stack = addedStack(entry, entryAt(folder, 'lib')?.isDirectory() === true ? 'lib' : '');
   refuseExisting(folder, stack.path);
   return {
     files: { [stack.path]: stack.text },
@@ -42,8 +42,13 @@ function plannedStack(folder: string): Plan {
   };
 }
 
+/** A link counts as itself, so that nothing is written through it to another folder. */
+function entryAt(folder: string, path: string) {
+  return lstatSync(join(folder, path), { throwIfNoEntry: false });
+}
+
 function refuseExisting(folder: string, path: string): void {
-  if (existsSync(join(folder, path)))
+  if (entryAt(folder, path) !== undefined)
     throw new Problem(
       `${join(folder, path)} exists already, and init never changes a file. Nothing was written.`,
     );
@@ -81,7 +86,7 @@ function unusedEntry(folder: string, path: string): Entry {
 function nextSteps(folder: string, app: string): string[] {
   return [
     ...(folder === process.cwd() ? [] : [`cd ${shellWord(relative(process.cwd(), folder))}`]),
-    ...installCommands(join(folder, 'package.json')),
+    ...installCommands(folder),
     `${commandText('start')} --app ${shellWord(app)}`,
     'npx cdk deploy Webhooks',
   ];
@@ -90,10 +95,12 @@ function nextSteps(folder: string, app: string): string[] {
 const dependencies = z.record(z.string(), z.unknown()).default({});
 const manifest = z.object({ dependencies, devDependencies: dependencies });
 
-/** All packages of a package.json that init wrote; of an existing one, those that it lacks. */
-function installCommands(file: string): string[] {
-  if (!existsSync(file)) return ['npm install'];
-  const present = manifest.catch({ dependencies: {}, devDependencies: {} }).parse(jsonIn(file));
+/** All packages of a package.json that init writes; for an existing app, those that it lacks. */
+function installCommands(folder: string): string[] {
+  const file = join(folder, 'package.json');
+  if (!existsSync(file) && !existsSync(join(folder, 'cdk.json'))) return ['npm install'];
+  const given = existsSync(file) ? jsonIn(file) : {};
+  const present = manifest.catch({ dependencies: {}, devDependencies: {} }).parse(given);
   const names = { ...present.dependencies, ...present.devDependencies };
   // With its major version: the newest one is not always the one that the constructs know.
   const missing = (packages: Readonly<Record<string, string>>): string =>

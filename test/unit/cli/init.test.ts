@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -76,6 +77,21 @@ describe('posthaste init in an empty folder', () => {
     const { status, stderr } = await init('--yes');
     expect({ status, files: readdirSync(folder) }).toEqual({ status: 1, files: ['app.mjs'] });
     expect(stderr).toMatch(/app\.mjs exists already, .* Nothing was written\.\n$/);
+  });
+
+  it('writes nothing through a link to another folder', async () => {
+    symlinkSync(path.join(tmpdir(), 'no-such-file'), inFolder('app.mjs'));
+    const { status, stderr } = await init('--yes');
+    expect(status).toBe(1);
+    expect(stderr).toContain('app.mjs exists already');
+    expect(readdirSync(folder)).toEqual(['app.mjs']);
+  });
+
+  it('does not run the program that the configuration of git names', async () => {
+    execFileSync('git', ['init', '--quiet', folder]);
+    execFileSync('git', ['-C', folder, 'config', 'core.fsmonitor', 'touch ran; :']);
+    await init();
+    expect(readdirSync(folder)).toEqual(['.git']);
   });
 
   it('writes nothing without a terminal to ask on, and says what to add', async () => {
