@@ -55,7 +55,7 @@ export class Publisher<Events extends object = Record<string, unknown>> {
     messages: readonly NewMessage<Events>[],
     options?: PublishOptions,
   ): Promise<PublishResult[]> {
-    const encoded = messages.map((message, index) => encodeMessage(message, index));
+    const encoded = Array.from(messages, (message, index) => encodeMessage(message, index));
     await this.#send(encoded, options);
     return encoded.map(({ id }) => ({ id }));
   }

@@ -42,7 +42,8 @@ function signedRequest(given: unknown, headers: RequestHeaders): SignedRequest {
     throw new WebhookVerificationError(
       'A header webhook-id, webhook-timestamp or webhook-signature is missing',
     );
-  const timestamp = new Date(Number(seconds) * 1000);
+  // Digits alone: the library signs its own form of the time, so that others would pass unsigned.
+  const timestamp = new Date(/^\d+$/.test(seconds) ? Number(seconds) * 1000 : NaN);
   if (!(Math.abs(Date.now() - timestamp.getTime()) <= TOLERANCE_MS))
     throw new WebhookVerificationError('The timestamp is over five minutes away');
   return { id, seconds, timestamp, signatures, body: textOf(given) };
@@ -58,7 +59,8 @@ function textOf(body: unknown): string {
 }
 
 function headerOf(headers: RequestHeaders, name: string): string {
-  if (headers instanceof Headers) return headers.get(name) ?? '';
+  // Not instanceof: libraries such as undici have their own Headers.
+  if (typeof headers.get === 'function') return headers.get(name) ?? '';
   const [, value = ''] = Object.entries(headers).find(([key]) => key.toLowerCase() === name) ?? [];
   return [value].flat().join(' ');
 }

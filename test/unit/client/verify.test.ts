@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { Headers as HeadersOfUndici } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { verifyWebhook, WebhookVerificationError } from '../../../client/verify.ts';
 import { webhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
@@ -46,6 +47,7 @@ describe.each<SigningScheme>(['v1', 'v1a'])('a request signed by %s', (scheme) =
     const lists = Object.fromEntries(entries.map(([name, value]) => [name.toUpperCase(), [value]]));
     expect(verifyWebhook(body, lists, key).id).toBe('message-1');
     expect(verifyWebhook(body, new Headers(headers), key).id).toBe('message-1');
+    expect(verifyWebhook(body, new HeadersOfUndici(headers), key).id).toBe('message-1');
   });
 
   it('is accepted for any data', () => {
@@ -84,6 +86,10 @@ describe.each<SigningScheme>(['v1', 'v1a'])('a request signed by %s', (scheme) =
     [
       'text after the time',
       { headers: { ...headers, 'webhook-timestamp': `${headers['webhook-timestamp']}x` } },
+    ],
+    [
+      'a fraction after the time',
+      { headers: { ...headers, 'webhook-timestamp': `${headers['webhook-timestamp']}.5` } },
     ],
     ['a signature that is cut off', { headers: { ...headers, 'webhook-signature': `${scheme},` } }],
     ['a signature without a scheme', { headers: { ...headers, 'webhook-signature': 'abc' } }],
