@@ -3,10 +3,11 @@ import { Problem } from './install/problem.mjs';
 /** Outputs of a stack by their names in CloudFormation. */
 export type Outputs = Readonly<Record<string, string>>;
 
-/** The marker of the construct `Posthaste`, in a stack of any name. CDK adds the construct's path and a hash. */
-const MARKER = /^(.*)PosthasteDeployment[0-9A-F]{8}$/;
-
-const HASH_LENGTH = 8;
+/**
+ * The marker of the construct `Posthaste`, in a stack of any name. CDK adds the construct's path and a hash, but neither
+ * for the id `Default`.
+ */
+const MARKER = /^(?:(.*)PosthasteDeployment([0-9A-F]{8})|PosthasteDeployment)$/;
 
 /**
  * The deployments that constructs `Posthaste` made in these stacks: the name of each, its outputs by their plain names,
@@ -17,18 +18,19 @@ export function deploymentsIn<Stack extends Outputs>(
 ): { name: string; outputs: Outputs; stack: Stack }[] {
   return stacks.flatMap((stack) =>
     Object.entries(stack).flatMap(([key, name]) => {
-      const [, prefix] = MARKER.exec(key) ?? [];
-      return prefix === undefined ? [] : [{ name, outputs: outputsBelow(prefix, stack), stack }];
+      const [isMarker, prefix = '', hash = ''] = MARKER.exec(key) ?? [];
+      if (isMarker === undefined) return [];
+      return [{ name, outputs: outputsBelow(prefix, hash.length, stack), stack }];
     }),
   );
 }
 
 /** The outputs below a construct, without its path and the hash. */
-function outputsBelow(prefix: string, stack: Outputs): Outputs {
+function outputsBelow(prefix: string, hashLength: number, stack: Outputs): Outputs {
   return Object.fromEntries(
     Object.entries(stack)
       .filter(([key]) => key.startsWith(prefix))
-      .map(([key, value]) => [key.slice(prefix.length, -HASH_LENGTH), value]),
+      .map(([key, value]) => [key.slice(prefix.length, key.length - hashLength), value]),
   );
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outputsOfApp } from '../../../local/deployment-outputs.ts';
+import { deploymentsIn, outputsOfApp } from '../../../local/deployment-outputs.ts';
 
 const construct = (path: string, name: string) => ({
   [`${path}PosthasteDeployment0A1B2C3D`]: name,
@@ -13,6 +13,11 @@ describe('the outputs of the app of a start', () => {
       { Url: 'of the shop', ...construct('ShopWebhooks', 'Shop') },
     ];
     expect(outputsOfApp(stacks)).toMatchObject({ ApiUrl: 'api of Shop' });
+  });
+
+  it('are found below the id Default, which CDK leaves out together with the hash', () => {
+    const stack = { PosthasteDeployment: 'Shop', ApiUrl: 'api of Shop' };
+    expect(deploymentsIn([stack])).toEqual([{ name: 'Shop', outputs: stack, stack }]);
   });
 
   it('are those of all stacks if none has the construct', () => {
