@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 
@@ -30,7 +30,8 @@ function packageFolders(root: string, files: readonly string[]): string[] {
 }
 
 function licenceText(folder: string): string | undefined {
-  const texts = globSync('{LICENSE,LICENCE,COPYING,NOTICE}*', { cwd: folder })
+  const texts = readdirSync(folder)
+    .filter((file) => /^(licen[cs]e|copying|notice)\b/i.test(file))
     .toSorted()
     .map((file) => readFileSync(join(folder, file), 'utf8').replaceAll('\r', '').trim());
   return texts.length === 0 ? undefined : texts.join('\n\n');
