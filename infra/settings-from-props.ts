@@ -125,7 +125,9 @@ export function settingsFromProps(scope: Construct, props: PosthasteProps): Depl
   const renamed = (problem: string) =>
     Object.hasOwn(overrides, /^\w*/.exec(problem)?.[0] ?? '')
       ? problem
-      : problem.replaceAll(/\w+/g, (word) => (Object.hasOwn(propNames, word) && propNames[word]) || word);
+      : problem.replaceAll(/\w+/g, (word) =>
+          Object.hasOwn(propNames, word) ? String(propNames[word]) : word,
+        );
   const values = valuesOf(props);
   try {
     return parseSettings({ ...values, ...overrides });

@@ -160,6 +160,15 @@ new ShopStack(shop, 'Shop');
     );
   });
 
+  it('keeps out of a lib that is a link, and installs all packages where the package.json lies above', async () => {
+    existing({ 'cdk.json': '{"app": "node app.mjs"}', 'app.mjs': '', 'elsewhere/stack.ts': '' });
+    symlinkSync(inFolder('elsewhere'), inFolder('lib'));
+    const { stdout } = await init('--yes', '--json');
+    const { written, next } = resultSchema.parse(JSON.parse(stdout));
+    expect(written).toEqual(['webhooks-stack.mjs']);
+    expect(next.join('\n')).toMatch(/^npm install posthaste@\d+ aws-cdk-lib@2 constructs@10$/m);
+  });
+
   it('requires the stack in an app of CommonJS, and adds it before the app is synthesised', async () => {
     const entry = "const cdk = require('aws-cdk-lib');\nconst app = new cdk.App();\napp.synth();\n";
     existing({ 'cdk.json': '{"app": "node app.js"}', 'app.js': entry });
