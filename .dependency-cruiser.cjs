@@ -59,7 +59,7 @@ module.exports = {
       name: 'shared-is-below',
       severity: 'error',
       from: { path: '^shared/' },
-      to: { path: '^(functions|infra|client|cli|local|bench|test)/' },
+      to: { path: '^(functions|worker|infra|client|cli|local|bench|test)/' },
     },
     {
       name: 'client-stands-alone',
@@ -67,7 +67,7 @@ module.exports = {
         'Producers and receivers import it. test/unit/client/entry-points.test.ts looks at its packages.',
       severity: 'error',
       from: { path: '^client/' },
-      to: { path: '^(functions|infra|cli|local|bench|console|examples|test)/' },
+      to: { path: '^(functions|worker|infra|cli|local|bench|console|examples|test)/' },
     },
     {
       name: 'functions-stand-alone',
@@ -87,7 +87,15 @@ module.exports = {
       name: 'functions-are-deployed',
       severity: 'error',
       from: { path: '^functions/' },
-      to: { path: '^(infra|client|cli|local|bench|test)/' },
+      to: { path: '^(worker|infra|client|cli|local|bench|test)/' },
+    },
+    {
+      name: 'worker-runs-compositions',
+      comment:
+        'The second entry of the functions: it takes their steps with ports and settings, and nothing inside them.',
+      severity: 'error',
+      from: { path: '^worker/' },
+      to: { path: '^(functions/[^/]+/(?!compose[.]ts$)|infra/|client/|cli/|local/|bench/|test/)' },
     },
     {
       name: 'infra-knows-names-only',
@@ -96,7 +104,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^infra/' },
       to: {
-        path: '^(functions|client|cli|local|bench|test|shared/(adapters|steps|ports|wire|config/environment))',
+        path: '^(functions|worker|client|cli|local|bench|test|shared/(adapters|steps|ports|wire|config/environment))',
       },
     },
     only(
@@ -117,7 +125,7 @@ module.exports = {
       comment: 'An example uses the constructs, the client and verify as any app does.',
       severity: 'error',
       from: { path: '^examples/' },
-      to: { path: '^(functions|shared|cli|local|bench|console|test)/' },
+      to: { path: '^(functions|worker|shared|cli|local|bench|console|test)/' },
     },
     {
       name: 'no-examples-in-product',

@@ -16,7 +16,7 @@ import {
 import { lazyOperatorEvents, lazyPayloads, lazySchedules } from '../../shared/adapters/lambda/on-demand.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsDeadLetters, sqsUndeliverables } from '../../shared/adapters/sqs/dead-letters.ts';
-import { earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
+import { type ConsumedQueue, earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsDeliveryQueue, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { deliverEnvironment, type Source } from '../../shared/config/environment.ts';
@@ -51,7 +51,10 @@ export function composeDeliver(source?: Source, access: AwsAccess = {}) {
     },
   });
   const sqs = sqsClient({ deadline, journal, ...access });
-  const queues = { delivery: environment.deliveryQueueUrl, retry: environment.retryQueueUrl };
+  const queues: readonly ConsumedQueue[] = [
+    { name: 'delivery', url: environment.deliveryQueueUrl },
+    { name: 'retry', url: environment.retryQueueUrl },
+  ];
   const context = deliverContextOf(environment, { deadline, journal, access, dynamo, sqs });
   return {
     journal,
@@ -60,7 +63,7 @@ export function composeDeliver(source?: Source, access: AwsAccess = {}) {
     timeoutMs: invocationMs(context.settings.attemptTimeoutMs),
     handleRecord: (record: SQSRecord, invocation: InvocationContext) =>
       deliverRecord(context, record, invocation),
-    returnSooner: earlyReturn({ sqs, queueUrls: Object.values(queues), random: Math.random }),
+    returnSooner: earlyReturn({ sqs, queues, random: Math.random }),
     idsOf: deliveryIdsIn,
     /** @throws what AWS answers to callers that may not read the table */
     probe: () => context.ports.deliveries.find(NO_DELIVERY),

@@ -12,7 +12,7 @@ import {
 import { lazyPayloads, lazyReferencedData } from '../../shared/adapters/lambda/on-demand.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
-import { earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
+import { type ConsumedQueue, earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsDeliveryQueue } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { dispatchEnvironment, type Source } from '../../shared/config/environment.ts';
@@ -43,7 +43,7 @@ export function composeDispatch(source?: Source, access: AwsAccess = {}) {
     },
   });
   const sqs = sqsClient({ deadline, journal, ...access });
-  const queues = { ingress: environment.ingressQueueUrl };
+  const queues: readonly ConsumedQueue[] = [{ name: 'ingress', url: environment.ingressQueueUrl }];
   const context = dispatchContextOf(environment, { deadline, journal, access, dynamo, sqs });
   return {
     journal,
@@ -51,7 +51,7 @@ export function composeDispatch(source?: Source, access: AwsAccess = {}) {
     queues,
     timeoutMs: DISPATCH_TIMEOUT_SECONDS * 1000,
     handleRecord: (record: SQSRecord) => dispatchRecord(context, record),
-    returnSooner: earlyReturn({ sqs, queueUrls: Object.values(queues), random: Math.random }),
+    returnSooner: earlyReturn({ sqs, queues, random: Math.random }),
     idsOf: (record: SQSRecord) => messageIdsIn(record, environment.ingressRoutes),
     /** @throws what AWS answers to callers that may not read the table */
     probe: () => context.ports.subscriptions.page('probe', 'cached'),

@@ -17,7 +17,7 @@ import {
 import { lazyPayloads, lazyScheduleRemoval } from '../../shared/adapters/lambda/on-demand.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
-import { earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
+import { type ConsumedQueue, earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsOperations, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { operateEnvironment, type Source } from '../../shared/config/environment.ts';
@@ -49,7 +49,7 @@ export function composeOperate(source?: Source, access: AwsAccess = {}) {
     },
   });
   const sqs = sqsClient({ deadline, journal, ...access });
-  const queues = { operation: environment.operationQueueUrl };
+  const queues: readonly ConsumedQueue[] = [{ name: 'operation', url: environment.operationQueueUrl }];
   const context = operateContextOf(environment, { deadline, journal, access, dynamo, sqs });
   return {
     journal,
@@ -58,7 +58,7 @@ export function composeOperate(source?: Source, access: AwsAccess = {}) {
     timeoutMs: OPERATE_TIMEOUT_SECONDS * 1000,
     handleRecord: (record: SQSRecord, invocation: InvocationContext) =>
       operateRecord(context, record, invocation),
-    returnSooner: earlyReturn({ sqs, queueUrls: Object.values(queues), random: Math.random }),
+    returnSooner: earlyReturn({ sqs, queues, random: Math.random }),
     idsOf: operationIdsIn,
     /** @throws what AWS answers to callers that may not read the table */
     probe: () => context.ports.recoveries.find('probe', 'probe'),

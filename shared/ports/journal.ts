@@ -1,4 +1,4 @@
-import { type Mechanism, type Status, type DroppedReason } from '../domain/vocabulary.ts';
+import { type Mechanism, type Status, type DroppedReason, type WorkQueueName } from '../domain/vocabulary.ts';
 import type { Attempt } from '../domain/delivery/attempt.ts';
 import type { DeliveryKey } from '../domain/delivery/delivery.ts';
 import type { MessageKey } from '../domain/message/message.ts';
@@ -104,6 +104,8 @@ export type Fact =
   | { fact: 'statistics_unwritten'; minutes: number; error: Error }
   /** A confirmation request was not sent, or sending it was not recorded; it stays pending. */
   | { fact: 'confirmation_owed'; queue: string; subscriptionId: string; error: Error }
+  /** A receive loop of a worker changed its interval (docs/worker.md#polling). `trace`: how. */
+  | { fact: 'polled'; sqsQueue: WorkQueueName; trace: string }
   /** An AWS call failed in a retryable way; `repeated`: it was retried. */
   | { fact: 'aws_call_failed'; awsService: string; reason: string; throttled: boolean; repeated: boolean };
 

@@ -9,7 +9,7 @@ import {
 type PollOptions = {
   interval: PollIntervalOptions;
   /** Milliseconds. Resolves to `woken` if it ended early because there is work. An error ends the poller. */
-  sleep: (milliseconds: number) => Promise<unknown>;
+  sleep: (milliseconds: number, found: Exclude<PollResult, 'message' | 'woken'>) => Promise<unknown>;
   /** Gets each change of the interval as a line of text. @default no trace */
   trace?: ((line: string) => void) | undefined;
 };
@@ -33,9 +33,9 @@ export async function poll(
     if (found === 'done') return;
     if (found === 'message' || found === 'changed') {
       change(found, interval.afterMessage());
-      if (found === 'changed') await sleep(interval.wait * 1000);
+      if (found === 'changed') await sleep(interval.wait * 1000, found);
     } else {
-      const ended = await sleep(interval.wait * 1000);
+      const ended = await sleep(interval.wait * 1000, found);
       if (ended === 'woken') change('woken', interval.afterMessage());
       else change(found, interval.afterEmpty());
     }

@@ -46,6 +46,7 @@ const LEVELS: Record<Fact['fact'], Level> = {
   confirmation_owed: 'error',
   statistics_unwritten: 'warn',
   aws_call_failed: 'info',
+  polled: 'debug',
 };
 
 export function levelOf(fact: Fact): Level {
@@ -105,6 +106,7 @@ export function lineOf(fact: Fact): Record<string, unknown> {
     case 'reconcile_ran':
     case 'policy_adjusted':
     case 'aws_call_failed':
+    case 'polled':
       return fact;
     case 'health_unnoted':
     case 'confirmation_owed':

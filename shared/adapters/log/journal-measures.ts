@@ -60,6 +60,7 @@ export function measuresOf(fact: Fact): readonly Measure[] {
     case 'recovery_completed':
     case 'policy_adjusted':
     case 'statistics_unwritten':
+    case 'polled':
       return [];
     case 'operator_told':
       return fact.event.type === 'subscription.failing' ? [one(metricNames.subscriptionsFailing)] : [];

@@ -8,19 +8,11 @@ import type { DeadLetterQueue } from '../../ports/queues.ts';
 import { inParallel } from '../in-parallel.ts';
 import {
   type BatchResultErrorEntry,
-  ChangeMessageVisibilityBatchCommand,
-  DeleteMessageBatchCommand,
   GetQueueAttributesCommand,
   type Message,
   ReceiveMessageCommand,
-  type SQSClient,
 } from '@aws-sdk/client-sqs';
-
-type DeadLetterSource = {
-  sqs: SQSClient;
-  queueUrl: string;
-  sleep: (milliseconds: number) => Promise<void>;
-};
+import { deleteReceived, hideReceived, MAX_ENTRIES, type ReceivingQueue } from './receipts.ts';
 
 /** Dead letters that could not be deleted from the dead-letter queue, though they are done with. */
 class DeadLettersNotRemovedError extends Error {
@@ -33,30 +25,24 @@ class DeadLettersNotRemovedError extends Error {
   }
 }
 
-/** Maximum messages of one request (Amazon SQS message quotas). */
-const MOST_ENTRIES = 10;
-const CONCURRENT_REQUESTS = 5;
-
 /** Seconds. Long polling asks all SQS servers, short polling only a sample of them. */
 const LONG_POLL_SECONDS = 1;
 
-/** How often a change is requested at most; the first wait in milliseconds, which doubles. */
-const MOST_ROUNDS = 3;
-const FIRST_WAIT_MS = 100;
+const CONCURRENT_REQUESTS = 5;
 
-export function sqsDeadLetterQueue(source: DeadLetterSource): DeadLetterQueue {
+export function sqsDeadLetterQueue(source: ReceivingQueue): DeadLetterQueue {
   return {
     receive: async (most, hiddenSeconds) => {
       const ask = (share: number) => receive(source, share, hiddenSeconds);
       return (await inParallel(sharesOf(most), CONCURRENT_REQUESTS, ask)).flat();
     },
     remove: async (deadLetters) => {
-      const failed = await changeAll(source, deadLetters, remove);
+      const failed = await deleteReceived(source, receiptsOf(deadLetters));
       if (failed.length > 0) throw new DeadLettersNotRemovedError(source.queueUrl, failed);
     },
     release: async (deadLetters) => {
       // Entries that still fail become visible again when their visibility timeout ends.
-      await changeAll(source, deadLetters, release);
+      await hideReceived(source, receiptsOf(deadLetters), 0);
     },
     counts: async () => {
       const { Attributes } = await source.sqs.send(
@@ -73,13 +59,17 @@ export function sqsDeadLetterQueue(source: DeadLetterSource): DeadLetterQueue {
 }
 
 function sharesOf(most: number): number[] {
-  return Array.from({ length: Math.ceil(most / MOST_ENTRIES) }, (_, index) =>
-    Math.min(MOST_ENTRIES, most - index * MOST_ENTRIES),
+  return Array.from({ length: Math.ceil(most / MAX_ENTRIES) }, (_, index) =>
+    Math.min(MAX_ENTRIES, most - index * MAX_ENTRIES),
   );
 }
 
+function receiptsOf(deadLetters: readonly ReceivedDeadLetter[]): string[] {
+  return deadLetters.map(({ receipt }) => receipt);
+}
+
 async function receive(
-  { sqs, queueUrl }: DeadLetterSource,
+  { sqs, queueUrl }: ReceivingQueue,
   most: number,
   hiddenSeconds: number,
 ): Promise<DeadLetter[]> {
@@ -94,55 +84,6 @@ async function receive(
     }),
   );
   return Messages.map(parseDeadLetter);
-}
-
-type Entry = { Id: string; ReceiptHandle: string };
-type Change = (
-  source: DeadLetterSource,
-  entries: Entry[],
-) => Promise<{ Failed?: BatchResultErrorEntry[] | undefined }>;
-
-const remove: Change = async ({ sqs, queueUrl }, entries) =>
-  sqs.send(new DeleteMessageBatchCommand({ QueueUrl: queueUrl, Entries: entries }));
-
-const release: Change = async ({ sqs, queueUrl }, entries) =>
-  sqs.send(
-    new ChangeMessageVisibilityBatchCommand({
-      QueueUrl: queueUrl,
-      Entries: entries.map((entry) => ({ ...entry, VisibilityTimeout: 0 })),
-    }),
-  );
-
-/** The entries that failed in the end. Failures inside SQS are retried; those with SenderFault are not. */
-async function changeAll(
-  source: DeadLetterSource,
-  deadLetters: readonly ReceivedDeadLetter[],
-  change: Change,
-): Promise<BatchResultErrorEntry[]> {
-  const batches = sharesOf(deadLetters.length).map((size, index) =>
-    deadLetters.slice(index * MOST_ENTRIES, index * MOST_ENTRIES + size),
-  );
-  return (
-    await inParallel(batches, CONCURRENT_REQUESTS, (batch) => changeBatch(source, batch, change))
-  ).flat();
-}
-
-async function changeBatch(
-  source: DeadLetterSource,
-  batch: readonly ReceivedDeadLetter[],
-  change: Change,
-): Promise<BatchResultErrorEntry[]> {
-  let pending = batch.map(({ receipt }, index): Entry => ({ Id: String(index), ReceiptHandle: receipt }));
-  const final: BatchResultErrorEntry[] = [];
-  for (let round = 1; pending.length > 0; round += 1) {
-    const { Failed = [] } = await change(source, pending);
-    const isLast = round === MOST_ROUNDS;
-    const again = new Set(Failed.flatMap(({ Id, SenderFault }) => (SenderFault || isLast ? [] : [Id])));
-    final.push(...Failed.filter(({ Id }) => !again.has(Id)));
-    pending = pending.filter(({ Id }) => again.has(Id));
-    if (pending.length > 0) await source.sleep(FIRST_WAIT_MS * 2 ** (round - 1));
-  }
-  return final;
 }
 
 const attribute = z

@@ -14,7 +14,11 @@ afterEach(() => stub.close());
 
 const returned = async (error: Error, receiveCounts: readonly number[]): Promise<string[]> => {
   const queueUrls = ['retry', 'delivery'].map((name) => `${stub.config.endpoint}/000000000000/${name}`);
-  const returnSooner = earlyReturn({ sqs: sqsClient(stub.config), queueUrls, random: () => 0.5 });
+  const returnSooner = earlyReturn({
+    sqs: sqsClient(stub.config),
+    queues: queueUrls.map((url) => ({ url })),
+    random: () => 0.5,
+  });
   for (const receiveCount of receiveCounts) await returnSooner(anSqsRecord('{}', receiveCount), error);
   return queueUrls;
 };

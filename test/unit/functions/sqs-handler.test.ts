@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { deliveryIdsIn } from '../../../functions/deliver/deliver.ts';
 import { messageIdsIn } from '../../../functions/dispatch/ingress-record.ts';
-import { type RecordHandling, sqsHandler } from '../../../shared/adapters/lambda/sqs-handler.ts';
+import { sqsHandler } from '../../../shared/adapters/lambda/sqs-handler.ts';
 import { powertoolsJournal } from '../../../shared/adapters/log/journal.ts';
+import type { RecordHandling } from '../../../shared/adapters/sqs/failed-records.ts';
 import { encodeFirstJob, encodeWakeUp } from '../../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../../support/builders.ts';
 import { anInvocation, anSqsRecord } from '../../support/sqs-event.ts';

@@ -1,0 +1,146 @@
+import type { SQSRecord } from 'aws-lambda';
+import type { LambdaJournal } from '../shared/adapters/log/journal.ts';
+import { type RecordHandling, reportingFailures } from '../shared/adapters/sqs/failed-records.ts';
+import { MAX_ENTRIES } from '../shared/adapters/sqs/receipts.ts';
+import { pollInterval, type PollIntervalOptions } from '../shared/domain/retry/poll-interval.ts';
+import { poll } from '../shared/steps/poll.ts';
+import { type InFlight, inFlightRecords, RecordOverdueError } from './in-flight.ts';
+import { isRefusal, isThrottled, WorkerRefusedError } from './refusal.ts';
+import { countingSlots } from './slots.ts';
+import { LONG_POLL_SECONDS, type WorkQueue } from './work-queue.ts';
+import type { Bell, Stop, WorkerClock } from './timing.ts';
+
+/** What a consumer does, and with what. */
+export type ConsumerOptions = {
+  queue: WorkQueue;
+  handling: RecordHandling;
+  journal: Pick<LambdaJournal, 'fault' | 'note'>;
+  /** The timeout of the function that does the same, in milliseconds. */
+  timeoutMs: number;
+  limits: ConsumerLimits;
+  stop: Stop;
+  bell: Bell;
+  clock: WorkerClock;
+  newId: () => string;
+};
+
+/** `receivers`: loops. `concurrency`: records in flight at most. `interval`: of the poller, in seconds. */
+export type ConsumerLimits = { receivers: number; concurrency: number; interval: PollIntervalOptions };
+
+export type Consumer = {
+  /** Resolves after the stop, when all records have ended. @throws WorkerRefusedError before the first answer of SQS */
+  done: Promise<void>;
+  /** For every `EXTEND_EVERY_MS`: keeps records hidden that are being handled. */
+  extend: () => Promise<void>;
+  state: () => ConsumerState;
+};
+
+/** `isReady`: SQS has answered a receive. */
+export type ConsumerState = { isReady: boolean; inFlight: number };
+
+/** Receives and handles the records of a queue, acknowledging each separately, until the worker stops. */
+export function startConsumer(options: ConsumerOptions): Consumer {
+  const { queue, limits, stop, journal } = options;
+  pollInterval(limits.interval);
+  const slots = countingSlots(limits.concurrency);
+  const inFlight = inFlightRecords(options);
+  const handle = recordHandler(options, inFlight);
+  const received = receiver(options);
+
+  const look = async (): Promise<'message' | 'empty' | 'failed' | 'done'> => {
+    const room = await slots.take(MAX_ENTRIES);
+    const records = stop.signal.aborted ? 'done' : await received.next(room).catch(failedReceive);
+    if (typeof records === 'string') {
+      slots.give(room);
+      return records;
+    }
+    slots.give(room - records.length);
+    if (stop.signal.aborted) {
+      await returnUnstarted(records).finally(() => {
+        slots.give(records.length);
+      });
+      return 'done';
+    }
+    for (const record of records)
+      void handle(record).finally(() => {
+        slots.give(1);
+      });
+    if (records.length > 0) options.bell.ring();
+    return records.length > 0 ? 'message' : 'empty';
+  };
+
+  const failedReceive = (error: unknown): 'failed' | 'done' => {
+    if (stop.signal.aborted) return 'done';
+    if (isRefusal(error)) {
+      if (!received.isReady()) throw new WorkerRefusedError(`Receiving from the ${queue.name} queue`, error);
+      journal.fault(error, { sqsQueue: queue.name });
+    } else {
+      const reason = error instanceof Error ? error.name : 'unknown';
+      const throttled = isThrottled(error);
+      journal.note({ fact: 'aws_call_failed', awsService: 'sqs', reason, throttled, repeated: true });
+    }
+    return 'failed';
+  };
+
+  const returnUnstarted = async (records: readonly SQSRecord[]): Promise<void> => {
+    if (records.length > 0)
+      await queue.hide(records, 0).catch((error: unknown) => {
+        journal.fault(error, { sqsQueue: queue.name });
+      });
+  };
+
+  const loops = Array.from({ length: limits.receivers }, () => poll(pollOptions(options), look));
+  return {
+    done: Promise.all(loops).then(async () => {
+      // Every place is free when no record is left.
+      for (let free = 0; free < limits.concurrency;) free += await slots.take(limits.concurrency);
+    }),
+    extend: inFlight.extend,
+    state: () => ({ isReady: received.isReady(), inFlight: inFlight.count }),
+  };
+}
+
+/** Receives that do not wait for messages until SQS has answered one, so that a refusal shows at once. */
+function receiver({ queue, stop }: ConsumerOptions) {
+  let isReady = false;
+  return {
+    isReady: () => isReady,
+    next: async (most: number): Promise<SQSRecord[]> => {
+      const records = await queue.receive(most, isReady ? LONG_POLL_SECONDS : 0, stop.receiving);
+      isReady = true;
+      return records;
+    },
+  };
+}
+
+/** Handles a record and deletes it. Never rejects: a record that is not deleted comes again. */
+function recordHandler({ queue, handling, journal }: ConsumerOptions, inFlight: InFlight) {
+  const handle = reportingFailures(journal, handling);
+  return async (record: SQSRecord): Promise<void> => {
+    const noteFault = (error: unknown): void => {
+      journal.fault(error, { sqsQueue: queue.name, sqsMessageId: record.messageId });
+    };
+    try {
+      await inFlight.run(record, (context) => handle(record, context));
+    } catch (error) {
+      // `handle` has reported all others, and made the record visible again.
+      if (error instanceof RecordOverdueError) noteFault(error);
+      return;
+    }
+    await queue.remove(record).catch(noteFault);
+  };
+}
+
+function pollOptions({ queue, journal, limits, stop, bell, clock }: ConsumerOptions) {
+  return {
+    interval: limits.interval,
+    trace: (trace: string) => {
+      journal.note({ fact: 'polled', sqsQueue: queue.name, trace });
+    },
+    // Work elsewhere is no reason to ask a queue again that has just failed.
+    sleep: (milliseconds: number, found: 'empty' | 'failed' | 'changed') =>
+      found === 'failed'
+        ? clock.sleep(milliseconds, stop.signal).catch(() => undefined)
+        : bell.sleep(milliseconds),
+  };
+}

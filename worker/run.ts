@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import type { SQS } from '@aws-sdk/client-sqs';
+import { sqsClient } from '../shared/adapters/sqs/client.ts';
+import type { AwsAccess } from '../shared/adapters/aws/client-options.ts';
+import { type Consumer, type ConsumerLimits, startConsumer } from './consume.ts';
+import { EXTEND_EVERY_MS } from './in-flight.ts';
+import { isRefusal, WorkerRefusedError } from './refusal.ts';
+import type { TimedStep, WorkerSteps } from './steps.ts';
+import { bellOf, every, type Stop, type WorkerClock } from './timing.ts';
+import { receivingClient, sqsWorkQueue, type WorkQueue } from './work-queue.ts';
+
+export type WorkerOptions = {
+  steps: WorkerSteps;
+  /** Of each queue. */
+  limits: ConsumerLimits;
+  /** From the stop to the end of the process. */
+  shutdownSeconds: number;
+  /** Stops the worker. */
+  signal: AbortSignal;
+  clock: WorkerClock;
+  /** @default the SQS queue */
+  openQueue: (queue: Pick<WorkQueue, 'name'> & { url: string }) => WorkQueue;
+  /** Called once, when AWS let the worker read. Its error ends the worker. */
+  onStart?: (state: () => WorkerState) => Promise<void>;
+};
+
+/** `starting` until SQS has answered for each queue. */
+export type WorkerState = {
+  status: 'starting' | 'ready' | 'stopping';
+  queues: Record<string, { inFlight: number }>;
+};
+
+/** `unfinished`: records that were still being handled at the end. They become visible again by themselves. */
+export type WorkerEnd = { unfinished: number };
+
+/** How often a step writes its metrics, counters and gathered log lines. A crash loses as much of them. */
+const FLUSH_EVERY_MS = 1_000;
+
+const RECONCILE_EVERY_MS = 60_000;
+
+/** Kept of the time for the shutdown: the last deletions, log lines and counters. */
+const ENDING_MS = 2_000;
+
+/** From the stop to the end of receives that found nothing. */
+const RECEIVE_ENDS_MS = 1_000;
+
+/** Opens the queues of SQS. `access`: by default the SDK's own region and chain of credentials. */
+export function sqsQueues(access: AwsAccess, clock: WorkerClock): WorkerOptions['openQueue'] {
+  const receiver: SQS = receivingClient(access);
+  const sqs = sqsClient(access);
+  const sleep = async (milliseconds: number): Promise<void> => {
+    await clock.sleep(milliseconds);
+  };
+  return (queue) => sqsWorkQueue(queue, { receiver, sqs, sleep });
+}
+
+/**
+ * Runs the steps until the signal is aborted. Then it receives nothing more, finishes what is in flight within
+ * `shutdownSeconds`, and returns.
+ * @throws WorkerRefusedError if AWS refuses the worker at its start
+ */
+export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
+  const { steps, clock, shutdownSeconds, signal } = options;
+  const failed = new AbortController();
+  const stop = stopOf(AbortSignal.any([signal, failed.signal]), shutdownSeconds, clock);
+  const ended = new AbortController();
+  await Promise.all(steps.consuming.map(({ check }) => check()));
+  let started: ReadonlyMap<string, Consumer> | undefined;
+  await options.onStart?.(() => stateOf(started, stop));
+  const consumers = (started = consumersOf(options, stop));
+  const chores = [
+    every(clock, EXTEND_EVERY_MS, { signal: ended.signal, work: () => extendAll(consumers) }),
+    every(clock, FLUSH_EVERY_MS, { signal: ended.signal, work: () => flushAll(steps) }),
+  ];
+  const work = [...consumers.values()].map(({ done }) => done);
+  if (steps.reconcile !== undefined) work.push(reconcileEveryMinute(steps.reconcile, { stop, clock }));
+  try {
+    await Promise.race([Promise.all(work), endOf(stop, clock, ended.signal)]);
+  } finally {
+    failed.abort();
+    ended.abort();
+    await Promise.all(chores);
+    await flushAll(steps);
+  }
+  return { unfinished: [...consumers.values()].reduce((sum, { state }) => sum + state().inFlight, 0) };
+}
+
+function consumersOf(options: WorkerOptions, stop: Stop): ReadonlyMap<string, Consumer> {
+  const { steps, limits, clock, openQueue } = options;
+  const bell = bellOf(clock, stop);
+  const means = { limits, stop, bell, clock, newId: randomUUID };
+  return new Map(
+    steps.consuming.flatMap(({ queues, handling, journal, timeoutMs }) =>
+      queues.map((queue): [string, Consumer] => [
+        queue.name,
+        startConsumer({ ...means, queue: openQueue(queue), handling, journal, timeoutMs }),
+      ]),
+    ),
+  );
+}
+
+function stateOf(consumers: ReadonlyMap<string, Consumer> | undefined, { signal }: Stop): WorkerState {
+  const states = [...(consumers ?? [])].map(([name, { state }]) => ({ name, ...state() }));
+  const isReady = consumers !== undefined && states.every((one) => one.isReady);
+  return {
+    status: signal.aborted ? 'stopping' : isReady ? 'ready' : 'starting',
+    queues: Object.fromEntries(states.map(({ name, inFlight }) => [name, { inFlight }])),
+  };
+}
+
+function stopOf(signal: AbortSignal, shutdownSeconds: number, clock: WorkerClock): Stop {
+  let endsAt = Infinity;
+  const receiving = new AbortController();
+  signal.addEventListener('abort', () => {
+    endsAt = clock.now() + Math.max(0, shutdownSeconds * 1000 - ENDING_MS);
+    void clock.sleep(RECEIVE_ENDS_MS).then(() => {
+      receiving.abort();
+    });
+  });
+  return { signal, receiving: receiving.signal, endsAt: () => endsAt };
+}
+
+/** Resolves when the time for the shutdown is over, or once the signal is aborted. */
+async function endOf(stop: Stop, clock: WorkerClock, signal: AbortSignal): Promise<void> {
+  if (!stop.signal.aborted)
+    await new Promise((resolve) => {
+      stop.signal.addEventListener('abort', resolve, { once: true });
+    });
+  // A timer that is left behind would keep the process running.
+  await clock.sleep(stop.endsAt() - clock.now(), signal).catch(() => undefined);
+}
+
+async function extendAll(consumers: ReadonlyMap<string, Consumer>): Promise<void> {
+  // An extension that fails shows a message to others early, which claims allow for.
+  await Promise.allSettled([...consumers.values()].map(({ extend }) => extend()));
+}
+
+async function flushAll({ consuming, reconcile }: WorkerSteps): Promise<void> {
+  await Promise.all(consuming.map(async ({ journal }) => journal.flush()));
+  await reconcile?.journal.flush();
+}
+
+/** @throws WorkerRefusedError in the first run. Later faults are logged, and the next run continues. */
+async function reconcileEveryMinute(
+  { journal, run }: TimedStep,
+  { stop, clock }: { stop: Stop; clock: WorkerClock },
+): Promise<void> {
+  let isFirst = true;
+  const runOnce = async (): Promise<void> => {
+    const endsAt = clock.now() + RECONCILE_EVERY_MS;
+    const requestId = randomUUID();
+    try {
+      await run({
+        awsRequestId: requestId,
+        getRemainingTimeInMillis: () => Math.min(endsAt, stop.endsAt()) - clock.now(),
+      });
+    } catch (error) {
+      if (isFirst && isRefusal(error)) throw new WorkerRefusedError('Reading overdue deliveries', error);
+      journal.fault(error, { requestId });
+    }
+    isFirst = false;
+  };
+  await runOnce();
+  await every(clock, RECONCILE_EVERY_MS, { signal: stop.signal, work: runOnce });
+}
