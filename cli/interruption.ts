@@ -9,16 +9,23 @@ export type Signals = {
   off: (signal: (typeof SIGNALS)[number], listener: () => void) => unknown;
 };
 
+/** Milliseconds. Under npm, one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
+const SAME_INTERRUPT_MS = 1_000;
+
 /**
- * Runs the work with a signal that Ctrl-C aborts. Further Ctrl-C signals are ignored: under npm, one Ctrl-C arrives
- * twice, from the terminal and forwarded by npm.
+ * Runs the work with a signal that Ctrl-C aborts. `again` is called for a further Ctrl-C, which by default does nothing.
  */
 export async function untilInterrupted<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
   signals: Signals = process,
+  again: () => void = () => undefined,
 ): Promise<Result> {
   const interrupted = new AbortController();
+  let interruptedAt = Infinity;
   const abort = (): void => {
+    if (performance.now() - interruptedAt >= SAME_INTERRUPT_MS) again();
+    if (interrupted.signal.aborted) return;
+    interruptedAt = performance.now();
     interrupted.abort();
   };
   for (const name of SIGNALS) signals.on(name, abort);

@@ -96,6 +96,11 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await import('./commands/listen/listen.ts')).addListen,
   },
   {
+    name: 'worker',
+    description: 'Do the work of the functions on this machine, in a container or beside Lambda.',
+    load: async () => (await import('./commands/worker/worker.ts')).addWorker,
+  },
+  {
     name: 'console',
     description: 'Open the web console for a deployment.',
     load: async () => (await import('./commands/console/console.ts')).addConsole,

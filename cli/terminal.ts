@@ -44,8 +44,11 @@ export type Terminal = Pick<ProcessLike, 'env' | 'stdin' | 'stdout' | 'stderr'> 
   styled: (colour: 'green' | 'yellow' | 'red' | 'gray', text: string) => string;
   /** Asks on stderr, and returns the typed line; undefined without a terminal. */
   ask: (question: string) => Promise<string | undefined>;
-  /** Runs the work with a signal that is aborted by Ctrl-C, or when stdout is closed. */
-  untilInterrupted: <Result>(work: (signal: AbortSignal) => Promise<Result>) => Promise<Result>;
+  /** Runs the work with a signal that is aborted by Ctrl-C, or when stdout is closed. `again`: at a second Ctrl-C. */
+  untilInterrupted: <Result>(
+    work: (signal: AbortSignal) => Promise<Result>,
+    again?: () => void,
+  ) => Promise<Result>;
   /** Waits until all output is written; false if some could not be, which is also reported on stderr. */
   allWritten: () => Promise<boolean>;
 };
@@ -97,8 +100,8 @@ export function terminalIn(host: ProcessLike, sleep = systemSleep): Terminal {
       for await (const line of createInterface({ input: host.stdin })) return line;
       return '';
     },
-    untilInterrupted: (work) =>
-      untilInterrupted((interrupted) => work(AbortSignal.any([interrupted, readerLeft])), host),
+    untilInterrupted: (work, again) =>
+      untilInterrupted((interrupted) => work(AbortSignal.any([interrupted, readerLeft])), host, again),
     allWritten: async () => {
       await written(stdout);
       await written(stderr);

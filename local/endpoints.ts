@@ -29,6 +29,8 @@ const endpointsSchema = z.object({
     operate: z.string(),
     api: z.string(),
   }),
+  /** JSON of the variables of a worker. Absent: an earlier version deployed it. */
+  workerEnvironment: z.string().exactOptional(),
 });
 
 /** Addresses and keys of a local deployment. */
@@ -62,6 +64,7 @@ const outputsSchema = z.object({
   ReconcileFunction: z.string(),
   OperateFunction: z.string(),
   ApiFunction: z.string(),
+  WorkerEnvironment: z.string().exactOptional(),
 });
 
 /**
@@ -107,6 +110,7 @@ export function resourcesOf(outputs: unknown): Resources & { apiId: string } {
       operate: of.OperateFunction,
       api: of.ApiFunction,
     },
+    ...(of.WorkerEnvironment !== undefined && { workerEnvironment: of.WorkerEnvironment }),
   };
 }
 

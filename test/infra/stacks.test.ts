@@ -84,6 +84,7 @@ describe('the stacks', () => {
       'ScheduleGroup',
       'SchedulerDeadLetterUrl',
       'UndeliverableQueueUrl',
+      'WorkerEnvironment',
     ]);
   });
 

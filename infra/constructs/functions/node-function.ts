@@ -62,6 +62,8 @@ export interface ConsumeProps {
 export class NodeFunction<F extends FunctionName = FunctionName> extends Construct {
   readonly name: string;
   readonly logGroupName: string;
+  /** Its environment. */
+  readonly variables: Readonly<Record<string, string>>;
   protected readonly role: Role;
   protected readonly function: LambdaFunction;
 
@@ -74,6 +76,10 @@ export class NodeFunction<F extends FunctionName = FunctionName> extends Constru
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     logGroup.grantWrite(this.role);
+    this.variables = withinSizeLimit(this, props.entry, {
+      ...(props.threads === undefined ? {} : { UV_THREADPOOL_SIZE: String(props.threads) }),
+      ...environmentOf(props.entry, { ...settings, version: product.version, ...props.resources }),
+    });
     this.function = new LambdaFunction(this, 'Function', {
       description: props.description,
       code: functionCode(props.entry),
@@ -86,10 +92,7 @@ export class NodeFunction<F extends FunctionName = FunctionName> extends Constru
       logGroup,
       ...(props.recursiveLoop === undefined ? {} : { recursiveLoop: props.recursiveLoop }),
       ...(settings.tracing ? { tracing: Tracing.ACTIVE } : {}),
-      environment: withinSizeLimit(this, props.entry, {
-        ...(props.threads === undefined ? {} : { UV_THREADPOOL_SIZE: String(props.threads) }),
-        ...environmentOf(props.entry, { ...settings, version: product.version, ...props.resources }),
-      }),
+      environment: this.variables,
     });
     if (settings.tracing)
       acknowledgeWildcard(this.role, '*', 'X-Ray does not support resource ARNs for traces.');
