@@ -39,6 +39,21 @@ describe('settings that are too large for the environment of a function', () => 
   });
 });
 
+describe('the output WorkerEnvironment', () => {
+  it('is JSON of all variables of the functions that a worker stands in for, and of the region', () => {
+    const { Value } = z
+      .object({ Value: z.object({ 'Fn::Join': z.tuple([z.literal(''), z.array(z.unknown())]) }) })
+      .parse(pipeline.findOutputs('WorkerEnvironment')['WorkerEnvironment']);
+    const [, parts] = Value['Fn::Join'];
+    const text = parts.map((part) => (typeof part === 'string' ? part : 'reference')).join('');
+    const expected = ['Dispatch', 'Deliver', 'Reconcile', 'Operate'].flatMap((name) =>
+      Object.keys(environmentOf(name)),
+    );
+    const found = Object.keys(z.record(z.string(), z.string()).parse(JSON.parse(text)));
+    expect(found.toSorted()).toEqual([...new Set([...expected, 'AWS_REGION'])].toSorted());
+  });
+});
+
 describe('the environment', () => {
   it.each(functions)('of $name contains the deployment and the version', ({ name }) => {
     expect(environmentOf(name)).toMatchObject({

@@ -59,7 +59,7 @@ export const stubbedDeployment = async ({
   onSend = () => undefined,
   onApi = () => ({ status: 404 }),
   attributes = {},
-  stacks = STACKS,
+  stacks: givenStacks = STACKS,
 }: {
   bodies: readonly string[];
   sentAt: number;
@@ -69,8 +69,9 @@ export const stubbedDeployment = async ({
   /** Attributes of the dead letters, of type String, by body. */
   attributes?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** @default the built-in app's, and one of an older version */
-  stacks?: Stacks;
+  stacks?: Stacks | ((known: Stacks) => Stacks);
 }): Promise<StubbedDeployment> => {
+  const stacks = typeof givenStacks === 'function' ? givenStacks(STACKS) : givenStacks;
   const deadLetters = new Map(bodies.map((body, index) => [`letter-${index}`, body]));
   const held = new Set<string>();
   const sent: StubbedDeployment['sent'] = [];

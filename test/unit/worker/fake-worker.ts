@@ -116,7 +116,7 @@ export const aWorker = ({ reconcile, ...options }: Options = {}) => {
           queues: given.queues.map((name) => ({ name, url: `https://sqs/${name}` })),
           handling,
           timeoutMs: given.timeoutSeconds * 1000,
-          check,
+          check: given.check,
         },
       ],
       ...(reconcile !== undefined && { reconcile: { journal, run: reconcile } }),
