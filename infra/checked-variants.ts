@@ -18,5 +18,6 @@ export const checkedVariants: Readonly<Record<string, Readonly<Record<string, un
     payloadSources: [{ bucket: 'producer', prefix: 'events/' }],
     ingressSenders: ['arn:aws:sns:us-east-1:123456789012:orders'],
   },
+  workers: { compute: 'worker' },
   local: { local: true, apiAuthorization: 'none' },
 };

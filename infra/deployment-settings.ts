@@ -91,6 +91,12 @@ export const deploymentSettings = {
     description:
       'For a local AWS: all resources can be deleted (no deletion protection, no point-in-time recovery), subscribers on loopback addresses are allowed, and `apiAuthorization` may be `none`.',
   },
+  compute: {
+    rule: oneOf('lambda', 'both', 'worker'),
+    default: 'lambda',
+    description:
+      'What does the work: the functions, [workers](worker.md), or both at once. Unless it is `lambda`, there are managed policies for workers. With `worker`, SQS and the timer no longer invoke the functions.',
+  },
   dispatchConcurrency: {
     rule: concurrency(),
     default: 50,

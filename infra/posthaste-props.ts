@@ -149,6 +149,12 @@ export interface PosthasteProps {
    */
   readonly local?: boolean;
   /**
+   * What does the work: the functions, workers, or both at once. Unless it is `lambda`, there are managed policies
+   * for workers. With `worker`, SQS and the timer no longer invoke the functions.
+   * @default 'lambda'
+   */
+  readonly compute?: 'lambda' | 'both' | 'worker';
+  /**
    * Maximum number of concurrent invocations of dispatch. Must be a whole number of concurrent invocations from 2 to
    * 1000.
    * @default 50

@@ -56,6 +56,7 @@ export const propOf: Readonly<Record<keyof typeof settings, Prop>> = {
   logLevel: same,
   logSuccessSampling: same,
   local: same,
+  compute: same,
   dispatchConcurrency: same,
   deliverConcurrency: same,
   retryConcurrency: same,

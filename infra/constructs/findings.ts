@@ -20,12 +20,13 @@ function printedArn(value: unknown): string {
 }
 
 /**
- * Acknowledges cdk-nag's finding for a role with access to all resources of this ARN, which ends in an asterisk. Only
- * for this role and ARN. Principals without a construct, such as services, have no policy to check.
+ * Acknowledges cdk-nag's finding for a role or policy with access to all resources of this ARN, which ends in an asterisk. Only
+ * for this one and this ARN. Principals without a construct, such as services, have no policy to check.
  */
 export function acknowledgeWildcard(grantee: IGrantable, arn: string, reason: string): void {
-  const principal = grantee.grantPrincipal;
-  if (!Construct.isConstruct(principal)) return;
+  // A managed policy is the construct itself; its principal is none.
+  const principal = [grantee.grantPrincipal, grantee].find((one) => Construct.isConstruct(one));
+  if (principal === undefined) return;
   const resource = printedArn(Stack.of(principal).resolve(arn));
   acknowledge(principal, { id: `AwsSolutions-IAM5[Resource::${resource}]`, reason });
 }

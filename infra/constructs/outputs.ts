@@ -1,4 +1,4 @@
-import { CfnOutput, Stack } from 'aws-cdk-lib';
+import { CfnOutput } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 
 type Named = { readonly name: string };
@@ -25,6 +25,8 @@ type PipelineParts = Readonly<Record<'dispatch' | 'deliver' | 'reconcile' | 'ope
   readonly queues: Readonly<Record<Queue, WithUrl>>;
   readonly schedules: { readonly deadLetters: WithUrl; readonly groupName: string };
   readonly operatorEvents: { readonly busName: string };
+  readonly workerEnvironment: string;
+  readonly workerPolicies?: { readonly arns: readonly string[] } | undefined;
 };
 
 type Outputs = Readonly<Record<string, readonly [value: string, description: string]>>;
@@ -83,16 +85,14 @@ export function pipelineOutputs(pipeline: PipelineParts): Outputs {
     ReconcileFunction: [pipeline.reconcile.name, 'Function that sends wake-ups for overdue deliveries'],
     OperateFunction: [pipeline.operate.name, 'Function that runs recoveries and cancellations'],
     ApiFunction: [pipeline.api.name, 'Function that serves the administration API'],
-    WorkerEnvironment: [workerEnvironment(pipeline), 'Variables of posthaste worker, as JSON'],
+    WorkerEnvironment: [pipeline.workerEnvironment, 'Variables of posthaste worker, as JSON'],
+    ...(pipeline.workerPolicies === undefined
+      ? {}
+      : {
+          WorkerPolicyArns: [
+            pipeline.workerPolicies.arns.join(','),
+            'Managed policies of workers, one for each step',
+          ],
+        }),
   };
-}
-
-/**
- * What a worker reads in place of the functions: the variables of all of them, which agree where they share one, and the
- * region. Names, addresses and settings; nothing in it is secret.
- */
-function workerEnvironment({ dispatch, deliver, reconcile, operate }: Pipeline): string {
-  const variables = [dispatch, deliver, reconcile, operate].map((step) => step.variables);
-  const stack = Stack.of(deliver);
-  return stack.toJsonString({ AWS_REGION: stack.region, ...Object.assign({}, ...variables) });
 }

@@ -10,6 +10,7 @@ import { addOutputs, pipelineOutputs } from './outputs.ts';
 import { type PipelineQueues, pipelineQueues } from './queues/pipeline-queues.ts';
 import { RetrySchedules } from './queues/retry-schedules.ts';
 import type { State } from './state/state.ts';
+import { workerEnvironment, WorkerPolicies } from './workers.ts';
 
 export interface PipelineProps {
   /** Its properties apply to the pipeline, too. */
@@ -28,6 +29,10 @@ export class Pipeline extends Construct {
   readonly operate: OperateFunction;
   readonly api: ApiFunction;
   readonly administration: AdministrationApi;
+  /** The variables of workers, as JSON. */
+  readonly workerEnvironment: string;
+  /** Permissions of workers, unless `compute` is `lambda`. */
+  readonly workerPolicies: WorkerPolicies | undefined;
 
   constructor(scope: Construct, id: string, { state }: PipelineProps) {
     super(scope, id);
@@ -49,6 +54,9 @@ export class Pipeline extends Construct {
     this.operate = new OperateFunction(this, 'Operate', parts);
     this.api = new ApiFunction(this, 'Api', { settings, state, queues, schedules, operatorEvents });
     this.administration = new AdministrationApi(this, 'Administration', { settings, handler: this.api });
+    this.workerEnvironment = workerEnvironment(this, this);
+    this.workerPolicies =
+      settings.compute === 'lambda' ? undefined : new WorkerPolicies(this, 'WorkerPolicies', this);
     // Of the scope, so that those of a stack have no prefix.
     addOutputs(scope, pipelineOutputs(this));
   }

@@ -57,18 +57,20 @@ export class DeliverFunction extends NodeFunction<'deliver'> {
       // message after about 16 rounds (Lambda developer guide, "Recursive loop detection").
       recursiveLoop: RecursiveLoop.ALLOW,
     });
-    state.subscriptions.grantFindAndNoteHealth(this.role);
-    state.deliveries.grantDeliver(this.role);
-    state.secretsKey.grantOpen(this.role);
-    state.payloads.grantGet(this.role);
-    state.payloads.grantPut(this.role);
-    // First attempts that are not due yet, or that the invocation has no time for, return to their queue.
-    delivery.grantSend(this.role);
-    retry.grantSend(this.role);
-    props.undeliverable.grantSend(this.role);
-    props.deliveryDeadLetters.grantSend(this.role);
-    props.operatorEvents.grantPublish(this.role);
-    props.schedules.grantSchedule(this.role);
+    this.grant((grantee) => {
+      state.subscriptions.grantFindAndNoteHealth(grantee);
+      state.deliveries.grantDeliver(grantee);
+      state.secretsKey.grantOpen(grantee);
+      state.payloads.grantGet(grantee);
+      state.payloads.grantPut(grantee);
+      // First attempts that are not due yet, or that the invocation has no time for, return to their queue.
+      delivery.grantSend(grantee);
+      retry.grantSend(grantee);
+      props.undeliverable.grantSend(grantee);
+      props.deliveryDeadLetters.grantSend(grantee);
+      props.operatorEvents.grantPublish(grantee);
+      props.schedules.grantSchedule(grantee);
+    });
     const { lambda, role } = this;
     if (props.network !== undefined)
       new NetworkPlacement(this, 'Network', { network: props.network, function: lambda, role });

@@ -1,5 +1,5 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import { Grant, type IRole } from 'aws-cdk-lib/aws-iam';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { DISPATCH_TIMEOUT_SECONDS } from '../../../shared/domain/delivery/fan-out.ts';
 import { acknowledgeWildcard } from '../findings.ts';
@@ -42,17 +42,19 @@ export class DispatchFunction extends NodeFunction<'dispatch'> {
         payloadSources: payloadSourcesVariable(scope, settings.payloadSources),
       },
     });
-    state.subscriptions.grantList(this.role);
-    state.deliveries.grantAccept(this.role);
-    state.payloads.grantPut(this.role);
-    delivery.grantSend(this.role);
-    ingressDeadLetters.grantSend(this.role);
-    if (settings.payloadSources.length > 0) {
-      grantReadSources(this.role, settings.payloadSources);
-      // On a repeat the source object may be deleted; the stored copy is used.
-      state.deliveries.grantFind(this.role);
-      state.payloads.grantGet(this.role);
-    }
+    this.grant((grantee) => {
+      state.subscriptions.grantList(grantee);
+      state.deliveries.grantAccept(grantee);
+      state.payloads.grantPut(grantee);
+      delivery.grantSend(grantee);
+      ingressDeadLetters.grantSend(grantee);
+      if (settings.payloadSources.length > 0) {
+        grantReadSources(grantee, Stack.of(this).partition, settings.payloadSources);
+        // On a repeat the source object may be deleted; the stored copy is used.
+        state.deliveries.grantFind(grantee);
+        state.payloads.grantGet(grantee);
+      }
+    });
     this.consume('Ingress', {
       queue: ingress,
       maxConcurrency: settings.dispatchConcurrency,
@@ -75,8 +77,7 @@ function payloadSourcesVariable(scope: Construct, sources: Sources): string {
  * Grants reading of objects under these prefixes. Without a grant to list, S3 answers 403 for missing objects too.
  * Buckets and keys of other accounts must also allow the access.
  */
-function grantReadSources(grantee: IRole, sources: Sources): void {
-  const { partition } = Stack.of(grantee);
+function grantReadSources(grantee: IGrantable, partition: string, sources: Sources): void {
   for (const { bucket, prefix, keyArn } of sources) {
     const objects = `arn:${partition}:s3:::${bucket}/${prefix}*`;
     acknowledgeWildcard(grantee, objects, 'The objects are known only at run time: messages refer to them.');

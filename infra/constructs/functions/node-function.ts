@@ -1,5 +1,5 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type IGrantable, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
   EventSourceMapping,
@@ -66,10 +66,13 @@ export class NodeFunction<F extends FunctionName = FunctionName> extends Constru
   readonly variables: Readonly<Record<string, string>>;
   protected readonly role: Role;
   protected readonly function: LambdaFunction;
+  readonly #compute: DeploymentSettings['compute'];
+  readonly #grants: ((grantee: IGrantable) => unknown)[] = [];
 
   constructor(scope: Construct, id: string, props: NodeFunctionProps<F>) {
     super(scope, id);
     const { settings } = props;
+    this.#compute = settings.compute;
     const logGroup = new LogGroup(this, 'LogGroup', {
       retention: settings.logRetentionDays,
       removalPolicy: removalOf(settings.local),
@@ -104,20 +107,32 @@ export class NodeFunction<F extends FunctionName = FunctionName> extends Constru
     return this.function;
   }
 
+  /** Allows a worker with this identity to do what the function does (docs/worker.md#permissions). */
+  grantWork(grantee: IGrantable): void {
+    for (const grant of this.#grants) grant(grantee);
+  }
+
+  /** Grants it to the function, and to workers in its place. */
+  protected grant(grant: (grantee: IGrantable) => unknown): void {
+    this.#grants.push(grant);
+    grant(this.role);
+  }
+
   /** Makes a deployment update the receiver first, which must understand the messages of this function. */
   updateAfter(receiver: NodeFunction): void {
     this.function.node.addDependency(receiver.function);
   }
 
   /**
-   * Feeds the function from a queue in batches with partial failures. The mapping limits the concurrency instead of a
-   * reservation, because accounts with a small quota cannot reserve any.
+   * Feeds the function from a queue in batches with partial failures, unless workers do its work. The mapping limits the
+   * concurrency instead of a reservation, because accounts with a small quota cannot reserve any.
    */
   protected consume(
     id: string,
     { queue, maxConcurrency, batchSize = DEFAULT_BATCH_SIZE, window }: ConsumeProps,
   ): void {
-    queue.grantConsume(this.role);
+    this.grant((grantee) => queue.grantConsume(grantee));
+    if (this.#compute === 'worker') return;
     new EventSourceMapping(this, id, {
       target: this.function,
       eventSourceArn: queue.arn,

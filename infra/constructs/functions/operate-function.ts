@@ -48,14 +48,16 @@ export class OperateFunction extends NodeFunction<'operate'> {
       // A long operation continues by messages to the queue that the function consumes, more often than Lambda allows.
       recursiveLoop: RecursiveLoop.ALLOW,
     });
-    state.subscriptions.grantFindAndRemove(this.role);
-    state.deliveries.grantOperate(this.role);
-    state.payloads.grantGet(this.role);
-    state.payloads.grantPut(this.role);
-    retry.grantSend(this.role);
-    operation.grantSend(this.role);
-    operationDeadLetters.grantSend(this.role);
-    schedules.grantUnschedule(this.role);
+    this.grant((grantee) => {
+      state.subscriptions.grantFindAndRemove(grantee);
+      state.deliveries.grantOperate(grantee);
+      state.payloads.grantGet(grantee);
+      state.payloads.grantPut(grantee);
+      retry.grantSend(grantee);
+      operation.grantSend(grantee);
+      operationDeadLetters.grantSend(grantee);
+      schedules.grantUnschedule(grantee);
+    });
     this.consume('Operations', { queue: operation, maxConcurrency: CONCURRENCY, batchSize: 1 });
   }
 }

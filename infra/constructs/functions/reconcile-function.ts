@@ -32,8 +32,10 @@ export class ReconcileFunction extends NodeFunction<'reconcile'> {
         retryQueueUrl: retry.url,
       },
     });
-    state.deliveries.grantReconcile(this.role);
-    retry.grantSend(this.role);
+    this.grant((grantee) => {
+      state.deliveries.grantReconcile(grantee);
+      retry.grantSend(grantee);
+    });
     // No retries: the run of the next minute makes up for a failed or late one, and must not overlap with it.
     new EventInvokeConfig(this, 'NoRepeats', {
       function: this.function,
@@ -43,6 +45,7 @@ export class ReconcileFunction extends NodeFunction<'reconcile'> {
     new Rule(this, 'EveryMinute', {
       description: 'Posthaste: runs reconcile every minute',
       schedule: Schedule.rate(INTERVAL),
+      enabled: settings.compute !== 'worker',
       targets: [new LambdaFunction(this.function, { retryAttempts: 0, maxEventAge: INTERVAL })],
     });
   }
