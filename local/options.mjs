@@ -6,6 +6,7 @@ Deploys Posthaste on a local AWS, runs a demo, and keeps running until Ctrl-C.
 
   --once              stop after the demo; exit status 0 if every delivery ended as expected
   --no-demo           deploy without running the demo
+  --worker            let posthaste worker do the work in place of the functions
   --port N            port of the local AWS on 127.0.0.1 (default: a free port)
   -c, --context K=V   a deployment setting; repeatable (see docs/settings.md)
   -h, --help          show this help`;
@@ -13,7 +14,8 @@ Deploys Posthaste on a local AWS, runs a demo, and keeps running until Ctrl-C.
 /**
  * `app`: the command of a CDK app to deploy in place of the built-in one.
  *
- * @typedef {{ once: boolean, demo: boolean, port?: number, context: Record<string, string>, app?: string }} StartOptions
+ * @typedef {{ once: boolean, demo: boolean, worker?: true, port?: number, context: Record<string, string>, app?: string }}
+ * StartOptions
  * @typedef {{ kind: 'start', options: StartOptions } | { kind: 'help' } | { kind: 'wrong', message: string }}
  * CommandLine
  */
@@ -29,6 +31,7 @@ export const parseCommandLine = (args) => {
       options: {
         once: { type: 'boolean', default: false },
         'no-demo': { type: 'boolean', default: false },
+        worker: { type: 'boolean', default: false },
         port: { type: 'string' },
         context: { type: 'string', short: 'c', multiple: true, default: [] },
         help: { type: 'boolean', short: 'h', default: false },
@@ -44,18 +47,19 @@ export const parseCommandLine = (args) => {
 };
 
 /**
- * @param {{ once: boolean, demo: boolean, port?: string, context: string[], app?: string }} given
+ * @param {{ once: boolean, demo: boolean, worker?: boolean, port?: string, context: string[], app?: string }} given
  * @returns {StartOptions}
  * @throws {RangeError} naming the invalid option
  */
-export const startOptions = ({ once, demo, port, context: settings, app }) => {
-  const context = Object.fromEntries(settings.map(settingOf));
+export const startOptions = ({ once, demo, worker = false, port, context: settings, app }) => {
+  const context = Object.fromEntries([...(worker ? ['compute=worker'] : []), ...settings].map(settingOf));
   // The demo's subscribers and policies are those of the built-in app.
   const isDemo = demo && app === undefined;
   if (isDemo) demoCanCall(context['apiAuthorization']);
   return {
     once,
     demo: isDemo,
+    ...(worker ? { worker } : {}),
     ...(port === undefined ? {} : { port: portOf(port) }),
     context,
     ...(app === undefined ? {} : { app }),

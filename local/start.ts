@@ -9,6 +9,7 @@ import { Problem } from './install/problem.mjs';
 import { inSeconds } from './install/progress.mjs';
 import { localPage, withConsole } from './local-console.ts';
 import { startLocalSystem, type LocalSystem } from './local-system.ts';
+import { withLocalWorker } from './local-worker.ts';
 
 /**
  * The request from launch.mjs, passed as JSON. This process runs on the project's Node, and stops when the IPC channel
@@ -18,6 +19,7 @@ const requestSchema = z.object({
   options: z.object({
     once: z.boolean(),
     demo: z.boolean(),
+    worker: z.literal(true).exactOptional(),
     port: z.int().exactOptional(),
     context: z.record(z.string(), z.string()),
     app: z.string().exactOptional(),
@@ -46,8 +48,10 @@ async function main(request: Request, signal: AbortSignal): Promise<number> {
   try {
     writeEndpoints(endpointsFile, system.endpoints);
     console.log(`Deployed in ${inSeconds(Date.now() - startedAt)}.`);
-    const shown = withConsole(await page, (consoleUrl) => show(system, { ...request, consoleUrl }, signal));
-    return await Promise.race([shown, unexpectedEnd(system)]);
+    const shown = async (): Promise<number> =>
+      withConsole(await page, (consoleUrl) => show(system, { ...request, consoleUrl }, signal));
+    const work = options.worker === true ? withLocalWorker(shown) : shown();
+    return await Promise.race([work, unexpectedEnd(system)]);
   } finally {
     removeEndpoints(endpointsFile);
     await system.emulator.stop();

@@ -7,7 +7,14 @@ import { collect } from '../../options/arguments.ts';
 import { examplesText } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
 
-type Options = { app?: string; port?: string; demo: boolean; once: boolean; context: readonly string[] };
+type Options = {
+  app?: string;
+  port?: string;
+  demo: boolean;
+  once: boolean;
+  worker?: true;
+  context: readonly string[];
+};
 
 const MORE = `
 Runs Posthaste on a local AWS until Ctrl-C: the built-in app with a demo, or
@@ -25,6 +32,7 @@ export function addStart(command: Command, terminal: Terminal): void {
     .option('--app <COMMAND>', 'deploy the CDK app that this command runs, without the demo')
     .option('--port <N>', 'port of the local AWS on 127.0.0.1 (default: a free port)')
     .option('--no-demo', 'deploy without running the demo')
+    .option('--worker', 'let posthaste worker do the work in place of the functions')
     .option('--once', 'stop after the demo: exit status 0 if every delivery ended as expected', false)
     .option(
       '-c, --context <KEY=VALUE>',

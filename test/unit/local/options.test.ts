@@ -27,6 +27,16 @@ describe('the command line of npm start', () => {
     });
   });
 
+  it('takes --worker, with which SQS does not invoke the functions, unless a setting says otherwise', () => {
+    expect(optionsOf('--worker')).toEqual({
+      once: false,
+      demo: true,
+      worker: true,
+      context: { compute: 'worker' },
+    });
+    expect(optionsOf('--worker', '-c', 'compute=both').context).toEqual({ compute: 'both' });
+  });
+
   it('splits settings at the first equals sign, and the last value of a key wins', () => {
     expect(
       optionsOf(
