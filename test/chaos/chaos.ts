@@ -4,7 +4,7 @@ import { untilInterrupted } from '../../cli/interruption.ts';
 import { chaosRequestOf, isBalanced, runChaos, type ChaosRequest } from './run.ts';
 
 const USAGE =
-  'usage: npm run chaos -- --messages N (1 to 5000, 2000 by default) [--seed S (0 to 4294967290)] [--json]';
+  'usage: npm run chaos -- --messages N (1 to 5000, 2000 by default) [--seed S (0 to 4294967290)] [--workers W (0 to 5)] [--json]';
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 

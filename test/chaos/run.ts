@@ -12,6 +12,7 @@ import { faultLog, type FaultLog } from './fault-log.ts';
 import { type Ledger, ledgerOf, type NamedPair } from './ledger.ts';
 import { listen } from './subscribers.ts';
 import { messagesFor, publishAll } from './traffic.ts';
+import { startFleet } from './worker-fleet.ts';
 import { killWorkers } from './worker-killer.ts';
 import { rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -26,7 +27,8 @@ const settings = {
   overdueAfterSeconds: '5',
 };
 
-export type ChaosRequest = { messages: number; seed: number };
+/** `workers`: processes of `posthaste worker` beside the functions. */
+export type ChaosRequest = { messages: number; seed: number; workers: number };
 
 type ChaosResult = { books: Books; faults: Record<string, number>; seconds: number };
 
@@ -38,13 +40,16 @@ export const chaosRequestOf = (args: readonly string[]): (ChaosRequest & { json:
       options: {
         messages: { type: 'string', default: '2000' },
         seed: { type: 'string', default: '1' },
+        workers: { type: 'string', default: '0' },
         json: { type: 'boolean', default: false },
       },
     });
     // The local AWS cannot handle more messages.
     const messages = wholeNumber(values.messages, 1, 5_000);
     const seed = wholeNumber(values.seed, 0, 4_294_967_290);
-    return messages === undefined || seed === undefined ? undefined : { messages, seed, json: values.json };
+    const workers = wholeNumber(values.workers, 0, 5);
+    if (messages === undefined || seed === undefined || workers === undefined) return undefined;
+    return { messages, seed, workers, json: values.json };
   } catch {
     // parseArgs throws for unknown arguments; the caller prints the usage line.
     return undefined;
@@ -122,6 +127,9 @@ const runWithFaults = async (stack: Stack, run: Run): Promise<NamedPair[]> => {
   const ended = AbortSignal.any([calm.signal, signal]);
   proxy.setFaulty(true);
   const killing = killWorkers(run.folder, seededChance(request.seed + 3), faults, ended);
+  const fleet = startFleet(request.workers, { ...run, endpoints: system.endpoints, proxy: proxy.origin });
+  stack.defer(() => fleet.stop());
+  const disturbing = request.workers > 0 && fleet.disturb(seededChance(request.seed + 4), faults, ended);
   const reconciling = reconcileRepeatedly(system, signal, stack);
   say(`Publishing ${messages.length} messages under fire.`);
   try {
@@ -131,7 +139,7 @@ const runWithFaults = async (stack: Stack, run: Run): Promise<NamedPair[]> => {
   } finally {
     proxy.setFaulty(false);
     calm.abort();
-    await killing;
+    await Promise.all([killing, disturbing]);
   }
   say('The faults are over.');
   await waitUntil(run, ledger, Date.now() + patienceMs(request), ({ open, queued }) => open + queued === 0);

@@ -9,6 +9,7 @@ describe('npm run chaos', () => {
     ['no messages', ['--messages', '0']],
     ['more messages than the local AWS can handle', ['--messages', '5001']],
     ['a count that is not a number', ['--messages', 'many']],
+    ['more workers than the machine can run', ['--workers', '6']],
     ['a seed that is too large', ['--seed', '4294967296']],
     ['an unknown option', ['--faults', '1']],
     ['an extra argument', ['100']],

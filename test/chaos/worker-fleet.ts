@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import * as z from 'zod';
+import type { Endpoints } from '../../local/endpoints.ts';
+import { projectRoot } from '../../local/install/paths.mjs';
+import { awsEnvironment, plainEnvironment } from '../../local/local-aws.ts';
+import type { Chance } from '../support/chance.ts';
+import type { FaultLog } from './fault-log.ts';
+
+/** Milliseconds between two stops: a worker starts in about a second on a busy machine. */
+const INTERVAL = { least: 3_000, most: 8_000 };
+
+const variables = z.record(z.string(), z.string());
+
+export type Fleet = {
+  /** Ends a worker at a time until `signal` aborts: SIGKILL or SIGTERM. Another starts in its place. */
+  disturb: (chance: Chance, faults: FaultLog, signal: AbortSignal) => Promise<void>;
+  stop: () => Promise<void>;
+};
+
+/** Workers beside the functions, which call AWS through `proxy`. Their output is in `folder`. */
+export const startFleet = (
+  count: number,
+  { endpoints, proxy, folder }: { endpoints: Endpoints; proxy: string; folder: string },
+): Fleet => {
+  const deployed = variables.parse(JSON.parse(endpoints.workerEnvironment ?? '{}'));
+  const text = JSON.stringify(deployed).replaceAll(endpoints.endpoint, proxy);
+  const env = {
+    ...plainEnvironment(),
+    ...variables.parse(JSON.parse(text)),
+    ...awsEnvironment(proxy, endpoints),
+  };
+  const log = openSync(join(folder, 'workers.log'), 'a');
+  const start = (): ChildProcess =>
+    spawn(process.execPath, [join(projectRoot, 'cli/posthaste.mjs'), 'worker', '--ceiling', '1'], {
+      env,
+      stdio: ['ignore', log, log],
+    });
+  const workers = Array.from({ length: count }, start);
+  return {
+    disturb: async (chance, faults, signal) => {
+      while (!signal.aborted) {
+        await pause(chance.int(INTERVAL.least, INTERVAL.most), undefined, { signal }).catch(() => undefined);
+        const place = chance.int(0, count - 1);
+        const kind = chance.pick(['SIGKILL', 'SIGTERM'] as const);
+        workers[place]?.kill(kind);
+        faults.count(kind === 'SIGKILL' ? 'fleet_killed' : 'fleet_stopped');
+        if (kind === 'SIGKILL') faults.killed();
+        workers[place] = start();
+      }
+    },
+    stop: async () => {
+      const running = workers.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
+      await Promise.all(
+        running.map(async (worker) => {
+          worker.kill('SIGTERM');
+          await once(worker, 'exit');
+        }),
+      );
+    },
+  };
+};
