@@ -10,7 +10,7 @@ afterEach(() => {
 });
 
 describe('a second Ctrl-C', () => {
-  it('is told apart from the same one forwarded by npm, which arrives within a second', async () => {
+  it('ends the program, unless npm forwarded the first one, which takes less than a second', async () => {
     const signals = new EventEmitter();
     const again = vi.fn();
     const end = Promise.withResolvers<string>();

@@ -105,7 +105,7 @@ describe('a worker that receives', () => {
     expect(worker.faults).toMatchObject([{ name: 'RecordOverdueError' }]);
   });
 
-  it('gives each record the time of its step, counted from its receive, and an id of its own', async () => {
+  it('gives each record the time of its step, counted from its receive, and a separate id', async () => {
     const seen: { id: string; left: number }[] = [];
     const worker = aWorker({
       timeoutSeconds: 30,
