@@ -10,8 +10,8 @@ import { median, type Ratio, type Spread, spreadOf, sumOf } from '../harness/fig
 import { type Run, startFunction } from '../harness/function.ts';
 import { type Counts, startStubAws, subscriptionIdAt, type StubAws } from '../harness/stub-aws.ts';
 
-/** deliver, dispatch before it, a bare program with the same calls and request, and the request alone. */
-const contestants = ['dispatch', 'deliver', 'bare', 'post'] as const;
+/** deliver, dispatch before it, a worker in place of deliver, a bare program with the same calls and request, and the request alone. */
+const contestants = ['dispatch', 'deliver', 'worker', 'bare', 'post'] as const;
 type Contestant = (typeof contestants)[number];
 
 type Figures = {
@@ -68,6 +68,9 @@ async function measure(length: Length, { stack, signal, say }: BenchMeans): Prom
     const byBare = measured.map(({ deliver, bare }) => deliver.cpuMs / bare.cpuMs);
     const name = `processor time of deliver by a bare program's, fan-out ${fanOut}`;
     ratios.push({ name, ratio: median(byBare), tolerance });
+    const byFunction = measured.map(({ deliver, worker }) => worker.cpuMs / deliver.cpuMs);
+    const worker = `processor time of a worker by deliver's, fan-out ${fanOut}`;
+    ratios.push({ name: worker, ratio: median(byFunction), tolerance });
     if (fanOut === 1) ratios.push(growthOf(byBare));
     for (const program of contestants)
       costs.push({
@@ -113,6 +116,7 @@ async function round(programs: Programs, fanOut: number, deliveries: number): Pr
   return {
     dispatch,
     deliver: await counted('deliver', jobs),
+    worker: await counted('worker', jobs),
     bare: await counted('bare', jobs),
     post: await counted('post', jobs),
   };
@@ -183,9 +187,14 @@ async function startPrograms(stack: AsyncDisposableStack): Promise<Programs> {
   };
   const file = join(folder, 'template.json');
   await writeFile(file, JSON.stringify(template));
+  const received = await started('worker', 'worker.ts', { BENCH_BATCH: '1000000' });
+  const worker: Program = (bodies) => {
+    stub.offer(bodies);
+    return received(bodies);
+  };
   const bare = await started('bare', 'bare.ts', { BENCH_TEMPLATE: file });
   const post = await started('post', 'bare.ts', { BENCH_TEMPLATE: file, BENCH_POSTS_ONLY: 'true' });
-  return { stub, dispatch, deliver, bare, post };
+  return { stub, dispatch, deliver, worker, bare, post };
 }
 
 /** Bodies of the ingress queue with `DATA_BYTES` of data each. */

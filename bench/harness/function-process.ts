@@ -5,7 +5,8 @@ import type { Run } from './function.ts';
 
 /** One function, called as Lambda calls it: one invocation at a time, with up to ten messages. */
 
-const BATCH = 10;
+/** A worker gets all at once, and receives them itself. */
+const BATCH = Number(process.env['BENCH_BATCH'] ?? 10);
 
 /** The timeout of dispatch, in milliseconds. */
 const TIMEOUT_MS = 30_000;

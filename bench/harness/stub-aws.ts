@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
@@ -7,6 +7,7 @@ import { sealBox } from '../../shared/adapters/kms/signing-secrets.ts';
 import { variables } from '../../shared/config/resources.ts';
 import { makeSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
 import { awsStub, type StubRequest } from '../../test/support/aws-stub.ts';
+import { updated } from './updated-item.ts';
 import { completeEnvironment, QUEUE as QUEUE_URL } from '../../test/support/complete-environment.ts';
 
 /** Calls by operation; `POST` counts requests to subscribers. */
@@ -40,6 +41,8 @@ type DynamoRequest = z.output<typeof dynamoRequest>;
 
 const anyRequest = z.looseObject({});
 const entry = z.object({ Id: z.string(), MessageBody: z.string() });
+const receive = z.object({ QueueUrl: z.string(), MaxNumberOfMessages: z.number() });
+const deletions = z.object({ Entries: z.array(z.object({ Id: z.string() })) });
 const batch = z.object({ Entries: z.array(entry).default([]) });
 
 type StubOptions = {
@@ -58,7 +61,15 @@ export async function startStubAws(stack: AsyncDisposableStack, { subscribers: c
   const subscriptions = new Map<string, Item>();
   const deliveries = new Map<string, Item>();
   const last = { claim: {}, record: {}, chunkClaim: {}, chunkRecord: {}, headers: {} };
-  let [jobs, counts]: [string[], Counts] = [[], {}];
+  let [jobs, offered, counts]: [string[], readonly string[], Counts] = [[], [], {}];
+
+  /** Jobs that a worker asks for, without a long poll. Other queues are empty. */
+  const received = ({ QueueUrl, MaxNumberOfMessages: most }: z.output<typeof receive>): object => {
+    if (!QueueUrl.endsWith('-delivery')) return {};
+    const Messages = offered.slice(0, most).map(messageOf);
+    offered = offered.slice(most);
+    return { Messages };
+  };
 
   const update = (request: DynamoRequest, asked: object): object => {
     const { Key, UpdateExpression } = request;
@@ -98,6 +109,9 @@ export async function startStubAws(stack: AsyncDisposableStack, { subscribers: c
         return answer(dynamoRequest.parse(request), request);
       }
       case 'AmazonSQS': {
+        if (operation === 'ReceiveMessage') return received(receive.parse(request));
+        if (operation === 'DeleteMessageBatch')
+          return { Successful: deletions.parse(request).Entries, Failed: [] };
         // None: the function returns a message that it failed.
         const { Entries } = batch.parse(request);
         jobs.push(...Entries.map(({ MessageBody }) => MessageBody));
@@ -155,6 +169,10 @@ export async function startStubAws(stack: AsyncDisposableStack, { subscribers: c
       jobs = [];
       return taken;
     },
+    /** Bodies that the delivery queue gives to the next receivers. */
+    offer: (bodies: readonly string[]): void => {
+      offered = bodies;
+    },
     /** Since the last call. */
     takeCounts: (): Counts => {
       const taken = counts;
@@ -164,6 +182,17 @@ export async function startStubAws(stack: AsyncDisposableStack, { subscribers: c
     /** The last claim and record of a delivery and of a chunk, and the headers of the last POST. */
     lastRequests: (): Readonly<Record<keyof typeof last, object>> => last,
   };
+}
+
+function messageOf(Body: string): object {
+  const now = String(Date.now());
+  const Attributes = {
+    ApproximateReceiveCount: '1',
+    SentTimestamp: now,
+    SenderId: 'dispatch',
+    ApproximateFirstReceiveTimestamp: now,
+  };
+  return { MessageId: randomUUID(), ReceiptHandle: randomUUID(), Body, Attributes };
 }
 
 function sent({ Id, MessageBody }: z.output<typeof entry>): object {
@@ -211,31 +240,4 @@ function nameOf({ pk, sk }: Item): string {
 
 function isOver(item: Item): boolean {
   return isChunk(item) ? item['lease'] === undefined : item['status']?.S === 'delivered';
-}
-
-const SET = /#([\w.#]+) = (:\w+|list_append\(#\w+, :\w+\))/g;
-
-/** The item after an update: values set, at the top or one level below, one list appended to, attributes removed. */
-function updated(before: Item, request: DynamoRequest): Item {
-  const { ExpressionAttributeNames: names, ExpressionAttributeValues: values } = request;
-  const [sets = '', removals = ''] = request.UpdateExpression.split(' REMOVE ');
-  const attributeOf = (reference: string): string => names[`#${reference}`] ?? reference;
-  const result = { ...before };
-  for (const [, path = '', operand = ''] of sets.matchAll(SET)) {
-    const [name = '', below] = path.split('.#').map(attributeOf);
-    const value = valueOf(operand, before[name], values);
-    result[name] = below === undefined ? value : withMember(before[name], below, value);
-  }
-  const removed = new Set(removals.split(', ').map((name) => attributeOf(name.slice(1))));
-  return Object.fromEntries(Object.entries(result).filter(([name]) => !removed.has(name)));
-}
-
-function withMember(before: AttributeValue | undefined, name: string, value: AttributeValue): AttributeValue {
-  return { M: { ...before?.M, [name]: value } };
-}
-
-function valueOf(operand: string, before: AttributeValue | undefined, values: Item): AttributeValue {
-  const value = values[/:\w+/.exec(operand)?.[0] ?? ''];
-  if (value === undefined) throw new Error(`The stub of DynamoDB cannot read ${operand}.`);
-  return operand.startsWith('list_append') ? { L: [...(before?.L ?? []), ...(value.L ?? [])] } : value;
 }
