@@ -86,7 +86,7 @@ describe('the level of a fact', () => {
       'health_unnoted',
       'confirmation_owed',
     ]);
-    expect(at('debug')).toEqual(['wake_up_set', 'reconcile_ran']);
+    expect(at('debug')).toEqual(['wake_up_set', 'reconcile_ran', 'polled']);
   });
 
   it('of a failed AWS call is a warning only if it was throttled', () => {

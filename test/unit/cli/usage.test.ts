@@ -31,7 +31,7 @@ beforeAll(async () => {
   leaves = leavesOf(await wholeProgram(terminalIn(captured())));
 });
 
-const WITHOUT_JSON = ['subscription export', 'start', 'completion'];
+const WITHOUT_JSON = ['subscription export', 'worker', 'start', 'completion'];
 
 describe('the help of every command', () => {
   it('has an example that starts with the command and uses only options that exist', () => {
