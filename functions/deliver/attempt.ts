@@ -1,18 +1,15 @@
 import { type Attempt, withBoundedText } from '../../shared/domain/delivery/attempt.ts';
 import { ADDRESS_FORBIDDEN, isGone, outcomeOf, type Reply } from '../../shared/domain/delivery/outcome.ts';
 import { release } from '../../shared/domain/delivery/transitions.ts';
-import { webhookRequest } from '../../shared/domain/delivery/webhook-request.ts';
-import { type CompletedRetryPolicy, policyInForce } from '../../shared/domain/retry/policy.ts';
-import { secretsInForce } from '../../shared/domain/subscription/secret-rotation.ts';
-import type { SigningSecret } from '../../shared/domain/subscription/signing-secret.ts';
+import { type CompletedRetryPolicy, policyOfRound } from '../../shared/domain/retry/policy.ts';
 import {
   absenceOf,
   attemptTimeoutOf,
   type Subscription,
 } from '../../shared/domain/subscription/subscription.ts';
 import { RequestNotSentError } from '../../shared/ports/subscriber.ts';
-import type { SecretOpener } from '../../shared/ports/subscriptions.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
+import { openedSecrets, signedRequest, type OpenedSecret } from '../../shared/steps/sign-request.ts';
 import type { DeliverContext } from './context.ts';
 import { recordHealth } from './health.ts';
 import {
@@ -78,7 +75,13 @@ async function prepareRequest(
   }
   // The subscription or the message may have expired during the wait.
   if ((await subscriptionOrCancel(context, held)) === undefined) return undefined;
-  return { ...held, subscription, secrets, policy: policyFor(context, held), slotAt: slot.slotAt };
+  return {
+    ...held,
+    subscription,
+    secrets,
+    policy: policyOfRound(held.delivery, held, context.settings.defaultRetryPolicy),
+    slotAt: slot.slotAt,
+  };
 }
 
 /** Reads the subscription again before an immediate retry, so that every retry uses its current state. */
@@ -89,19 +92,6 @@ async function withCurrentSubscription(
   if (held.trigger !== 'same_invocation') return held;
   const { queue, subscriptionId } = held.delivery.key;
   return { ...held, ...(await ports.subscriptions.find(queue, subscriptionId, 'fresh')) };
-}
-
-/** The policy stored at the round's first failure; before that, the policy in force now. */
-function policyFor(
-  { settings }: DeliverContext,
-  { delivery, queue, subscription }: LoadedDelivery,
-): CompletedRetryPolicy {
-  if (delivery.policy !== undefined) return { policy: delivery.policy };
-  return policyInForce({
-    subscription: subscription?.options._retry_policy,
-    queue: queue?.retryPolicy,
-    defaults: settings.defaultRetryPolicy,
-  });
 }
 
 /** The subscription, if it is active and the message has not expired. Otherwise cancels the delivery. */
@@ -116,27 +106,6 @@ async function subscriptionOrCancel(
   if (reason === undefined && subscription !== undefined) return subscription;
   await cancelHeld(context, held, reason ?? 'subscription_deleted');
   return undefined;
-}
-
-/** A secret, and when it stops signing (milliseconds since the epoch; undefined: never). */
-type OpenedSecret = { secret: SigningSecret; expiresAt?: number };
-
-/**
- * The decrypted secrets of a subscription that are in force. Empty for a subscription created before signatures
- * existed.
- * @throws UnopenedSecretError if any secret cannot be decrypted: a subscriber may know only that one
- */
-export function openedSecrets(
-  opener: SecretOpener,
-  { id, queue, secrets = [] }: Subscription,
-  now: number,
-): Promise<readonly OpenedSecret[]> {
-  return Promise.all(
-    secretsInForce(secrets, now).map(async ({ sealed, ...end }) => ({
-      secret: await opener.open({ queue, subscriptionId: id }, sealed),
-      ...end,
-    })),
-  );
 }
 
 /** Releases the lease and schedules the attempt again. Call it only if no request was sent. */
@@ -168,12 +137,8 @@ async function post(context: DeliverContext, ready: ReadyDelivery): Promise<Atte
 function replyOrRelease(context: DeliverContext, ready: ReadyDelivery, startedAt: number): Promise<Reply> {
   const { ports, settings } = context;
   const { message, subscription } = ready;
-  const secrets = secretsInForce(ready.secrets, startedAt).map(({ secret }) => secret);
-  const request = webhookRequest(message, subscription, {
-    startedAt,
-    userAgent: settings.userAgent,
-    secrets,
-  });
+  const { userAgent } = settings;
+  const request = signedRequest(message, subscription, { secrets: ready.secrets, startedAt, userAgent });
   const timeoutMs = attemptTimeoutOf(subscription, settings.attemptTimeoutMs);
   const wasNotSent = (fault: unknown): boolean => fault instanceof RequestNotSentError;
   return releaseOnFault(context, ready, () => ports.subscriber.post(request, timeoutMs), wasNotSent);

@@ -1,9 +1,10 @@
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { rateLimitOf } from '../../shared/domain/subscription/rate-limit.ts';
+import { isPull } from '../../shared/domain/subscription/subscriber-url.ts';
 import { absenceOf, type Queue, type Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { AbsenceReason } from '../../shared/domain/vocabulary.ts';
 import type { Freshness } from '../../shared/ports/subscriptions.ts';
-import { openedSecrets } from './attempt.ts';
+import { openedSecrets } from '../../shared/steps/sign-request.ts';
 import type { DeliverContext } from './context.ts';
 
 /** The subscriber of a delivery. `absence`: why it cannot be called. */
@@ -40,7 +41,7 @@ export async function signableRecipientOf(context: DeliverContext, work: Deliver
   const { secretOpener, clock } = context.ports;
   const recipient = await recipientOf(context, work);
   const { subscription, absence } = recipient;
-  if (subscription !== undefined && absence === undefined)
+  if (subscription !== undefined && absence === undefined && !isPull(subscription))
     await openedSecrets(secretOpener, subscription, clock.now());
   return recipient;
 }

@@ -85,7 +85,9 @@ async function wake(
   // It stays postponed if this throws, because the wake-up may have been sent.
   await ports.wakeUps.sendDelayed(wakeUpFor(result.delivery, at.now), 0);
   const overdueMs = at.now - found.overdueAt;
-  ports.journal.note({ fact: 'reconciled', key: found.key, overdueMs });
+  // The lapsed lease of a subscriber is no lost wake-up: deliver records its failure.
+  if (result.delivery.lease?.receivedAt === undefined)
+    ports.journal.note({ fact: 'reconciled', key: found.key, overdueMs });
   return { overdueMs, stuck: wasAlreadyPostponed(result.delivery, found.overdueAt) };
 }
 

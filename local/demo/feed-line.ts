@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { AttemptTrigger } from '../../shared/domain/vocabulary.ts';
+import type { AttemptTrigger, Mechanism } from '../../shared/domain/vocabulary.ts';
 import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
 import type { NextStep } from './next-step.ts';
 
@@ -12,11 +12,12 @@ export type FeedLine = {
   step: NextStep;
 };
 
-const MECHANISMS: Record<AttemptTrigger, string> = {
+const MECHANISMS: Record<AttemptTrigger | Mechanism, string> = {
   same_invocation: 'same invocation',
   sqs_delay: 'SQS delay',
   scheduler: 'Scheduler',
   reconcile: 'reconcile',
+  pull: 'pull',
 };
 
 const COLOURS = { delivered: 'green', failed: 'yellow', rejected: 'red' } as const;
@@ -61,7 +62,7 @@ function stepText(step: NextStep): string {
   }
 }
 
-function mechanismText(by: AttemptTrigger | undefined): string {
+function mechanismText(by: AttemptTrigger | Mechanism | undefined): string {
   return by === undefined ? '' : `, ${MECHANISMS[by]}`;
 }
 

@@ -1,7 +1,7 @@
-import type { AttemptTrigger, Phase } from '../../shared/domain/vocabulary.ts';
+import type { AttemptTrigger, Mechanism, Phase } from '../../shared/domain/vocabulary.ts';
 import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
 
-type Next = { number: number; phase: Phase; dueAt: number; by?: AttemptTrigger };
+type Next = { number: number; phase: Phase; dueAt: number; by?: AttemptTrigger | Mechanism };
 
 /** The step after an attempt: the end of the delivery, or the next attempt. Times in ms since the epoch. */
 export type NextStep =

@@ -37,6 +37,7 @@ export type TransitionName =
   | 'record_late'
   | 'release'
   | 'await_slot'
+  | 'await_pull'
   | 'move_up'
   | 'cancel'
   | 'settle'
@@ -45,18 +46,16 @@ export type TransitionName =
   | 'reopen'
   | 'send';
 
-// --- attempts
-
 /** Position of an attempt in its round. `manual`: requested by an operator. */
 export const PHASES = ['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff', 'manual'] as const;
 export type Phase = (typeof PHASES)[number];
 
-/** How the next attempt is started. */
-export const MECHANISMS = ['same_invocation', 'sqs_delay', 'scheduler'] as const;
+/** How the next attempt is started; `pull`: its subscriber receives it. */
+export const MECHANISMS = ['same_invocation', 'sqs_delay', 'scheduler', 'pull'] as const;
 export type Mechanism = (typeof MECHANISMS)[number];
 
-/** How an attempt was started; absent on a first attempt, which its message started. */
-export const ATTEMPT_TRIGGERS = [...MECHANISMS, 'reconcile'] as const;
+/** How an attempt was started; absent on a first attempt, which its message started, and on a received one. */
+export const ATTEMPT_TRIGGERS = ['same_invocation', 'sqs_delay', 'scheduler', 'reconcile'] as const;
 export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];
 
 /** `failed`: worth a retry. `rejected`: the subscriber's answer is final. */
@@ -72,6 +71,9 @@ export type ConnectionFault =
   | 'tls_failed'
   | 'invalid_response'
   | 'connection_failed';
+
+/** Why a received delivery failed: its subscriber said so, or did not answer until its lease ended. */
+export type PullFault = 'nacked' | 'lease_expired';
 
 // --- why something ends or is refused
 
@@ -196,8 +198,6 @@ export type ExplainVerdict = (typeof EXPLAIN_VERDICTS)[number];
 
 /** The options of a subscription that can exclude a message. */
 export const EXCLUDING_OPTIONS = ['event_types', 'filter'] as const;
-
-// --- statistics of a queue
 
 export const STATISTICS_COUNTS = [
   'messages',

@@ -1,6 +1,7 @@
 import type { Chunk, ChunkTransition } from '../domain/delivery/chunk.ts';
 import type { Status } from '../domain/vocabulary.ts';
 import type { ChunkKey, Delivery, DeliveryKey, Transition } from '../domain/delivery/delivery.ts';
+import type { WaitingDelivery } from '../domain/delivery/pull.ts';
 import type { FanOut } from '../domain/delivery/fan-out.ts';
 import type { StatusCounts } from '../domain/message/books.ts';
 import type { Recovery } from '../domain/recovery/recovery.ts';
@@ -19,9 +20,18 @@ export interface Deliveries {
   find(key: DeliveryKey): Promise<Delivery | undefined>;
   /**
    * Up to `limit` deliveries with `overdueAt` ≤ `before` that are retrying or have pending steps, oldest first
-   * within each shard.
+   * within each shard. Without those that wait until their subscriber receives them.
    */
   overdue(before: number, limit: number): Promise<readonly OverdueDelivery[]>;
+  /**
+   * Up to `limit` deliveries that wait until their subscriber receives them, due at or before `before`, the longest
+   * waiting first. About a second behind the records.
+   */
+  waiting(
+    subscription: { queue: string; subscriptionId: string },
+    before: number,
+    limit: number,
+  ): Promise<readonly WaitingDelivery[]>;
 }
 
 /** Deliveries as callers name them, by message and subscription, wherever they are recorded. */

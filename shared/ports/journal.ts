@@ -49,8 +49,8 @@ export type Fact =
        * Planned start, including a rate-limit wait; for a first attempt without a delay: when its message was sent.
        */
       dueAt: number;
-      /** Milliseconds from the planned to the actual start. */
-      latenessMs: number;
+      /** Milliseconds from the planned to the actual start. Undefined: its subscriber decided when to receive it. */
+      latenessMs?: number;
       nextAt?: number;
       nextBy?: Mechanism;
     }

@@ -11,6 +11,7 @@ import { countingClient, clientLosingAResponse } from '../support/dynamo-clients
 import { privateTables } from '../support/private-tables.ts';
 import { describeDeliveriesContract } from './deliveries.contract.ts';
 import { describeOverdueDeliveriesContract } from './overdue-deliveries.contract.ts';
+import { describeWaitingDeliveriesContract } from './waiting-deliveries.contract.ts';
 
 const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
@@ -25,6 +26,7 @@ describeDeliveriesContract('in DynamoDB', () => dynamoDeliveries(documents, tabl
 describeOverdueDeliveriesContract('in DynamoDB', async () =>
   dynamoDeliveries(documents, await tables.like(endpoints.deliveriesTable)),
 );
+describeWaitingDeliveriesContract('in DynamoDB', () => dynamoDeliveries(documents, table));
 
 const creation = (create: Delivery): Transition => ({
   name: 'open',

@@ -17,10 +17,12 @@ import { describeRegistryImportsContract } from './registry-imports.contract.ts'
 import { describeRegistryPagesContract } from './registry-pages.contract.ts';
 import { describeSubscriptionHealthContract } from './subscription-health.contract.ts';
 import { describeRegistryContract } from './subscription-registry.contract.ts';
+import { describeWaitingDeliveriesContract } from './waiting-deliveries.contract.ts';
 import { describeSubscriptionsContract, type SubscriptionsUnderTest } from './subscriptions.contract.ts';
 
 describeDeliveriesContract('in memory', inMemoryDeliveries);
 describeOverdueDeliveriesContract('in memory', () => Promise.resolve(inMemoryDeliveries()));
+describeWaitingDeliveriesContract('in memory', inMemoryDeliveries);
 describeMessageRecordsContract('in memory', inMemoryMessageRecords);
 describeMessagePartsContract('in memory', inMemoryMessageRecords);
 describeMessageLivesContract('in memory', inMemoryMessageRecords);

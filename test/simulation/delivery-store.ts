@@ -5,6 +5,7 @@ import {
   type DeliveryKey,
   type Transition,
 } from '../../shared/domain/delivery/delivery.ts';
+import { waitsForPull } from '../../shared/domain/delivery/pull.ts';
 import type {
   Chunks,
   Deliveries,
@@ -34,11 +35,14 @@ export type DeliveryStore = {
   onIndexed(callback: () => void): void;
 };
 
+/** An index key. `isWaiting`: in the part of the index of its subscription. */
+type IndexKey = { overdueAt: number; isWaiting: boolean };
+
 type Indexed = {
   key: DeliveryKey;
-  overdueAt: number | undefined;
+  now: IndexKey | undefined;
   visibleAt: number;
-  before: number | undefined;
+  before: IndexKey | undefined;
 };
 
 /** The delivery records, using the domain's `holds` and `apply`. Expired records disappear at once. */
@@ -73,7 +77,8 @@ export const deliveryStore = (world: {
     const after = resultOf(transition, before);
     if (after === undefined) return { kind: 'refused', current: before };
     records.set(name, after);
-    if (before?.overdueAt !== after.overdueAt) reindex(name, after);
+    if (before?.overdueAt !== after.overdueAt || (before && waitsForPull(before)) !== waitsForPull(after))
+      reindex(name, after);
     note(actor, transition, inChunks.get(name) ?? before, after);
     inChunks.delete(name);
     return { kind: 'written', delivery: after };
@@ -113,32 +118,41 @@ export const deliveryStore = (world: {
     },
   });
 
-  const reindex = (name: string, { key, overdueAt }: Delivery): void => {
+  const reindex = (name: string, delivery: Delivery): void => {
     writes += 1;
     const place = `index ${name} ${writes}`;
+    const { key, overdueAt } = delivery;
+    const now = overdueAt === undefined ? undefined : { overdueAt, isWaiting: waitsForPull(delivery) };
     const lag =
       faults.strikeMessage(place, ['index_behind']) === undefined ? 0 : faults.chance(place) * 5 * MINUTE;
-    index.set(name, { key, overdueAt, visibleAt: time.now() + lag, before: shown(index.get(name)) });
+    index.set(name, { key, now, visibleAt: time.now() + lag, before: shown(index.get(name)) });
     indexed();
   };
 
-  const shown = (entry: Indexed | undefined): number | undefined =>
-    entry !== undefined && entry.visibleAt > time.now() ? entry.before : entry?.overdueAt;
+  const shown = (entry: Indexed | undefined): IndexKey | undefined =>
+    entry !== undefined && entry.visibleAt > time.now() ? entry.before : entry?.now;
 
-  const overdue = (before: number, limit: number): readonly OverdueDelivery[] =>
+  const due = (isWaiting: boolean, before: number): OverdueDelivery[] =>
     [...index.values()]
       .flatMap((entry) => {
-        const overdueAt = shown(entry);
-        return overdueAt === undefined || overdueAt > before ? [] : [{ key: entry.key, overdueAt }];
+        const found = shown(entry);
+        return found === undefined || found.isWaiting !== isWaiting || found.overdueAt > before
+          ? []
+          : [{ key: entry.key, overdueAt: found.overdueAt }];
       })
-      .sort((one, other) => one.overdueAt - other.overdueAt)
-      .slice(0, limit);
+      .sort((one, other) => one.overdueAt - other.overdueAt);
 
   return {
     portFor: (actor) => ({
       write: (transition) => Promise.resolve(write(actor, transition)),
       find: (key) => Promise.resolve(find(deliveryName(key))),
-      overdue: (before, limit) => Promise.resolve(overdue(before, limit)),
+      overdue: (before, limit) => Promise.resolve(due(false, before).slice(0, limit)),
+      waiting: ({ queue, subscriptionId }, before, limit) =>
+        Promise.resolve(
+          due(true, before)
+            .filter(({ key }) => key.queue === queue && key.subscriptionId === subscriptionId)
+            .slice(0, limit),
+        ),
     }),
     chunksFor,
     listings: inMemoryDeliveryListings({ records }, { deliveries: () => [...inChunks.values()] }),
@@ -150,8 +164,8 @@ export const deliveryStore = (world: {
     },
     earliestOverdue: () => {
       let earliest: number | undefined;
-      for (const { overdueAt } of index.values())
-        if (overdueAt !== undefined && overdueAt < (earliest ?? Infinity)) earliest = overdueAt;
+      for (const { now } of index.values())
+        if (now?.isWaiting === false && now.overdueAt < (earliest ?? Infinity)) earliest = now.overdueAt;
       return earliest;
     },
   };

@@ -15,6 +15,7 @@ const portOf = (port: Deliveries): Deliveries => ({
   write: (transition) => port.write(transition),
   find: (key) => port.find(key),
   overdue: (before, limit) => port.overdue(before, limit),
+  waiting: (subscription, before, limit) => port.waiting(subscription, before, limit),
 });
 
 /** The ports with a replaced delivery write. */

@@ -74,7 +74,10 @@ const policy: fc.Arbitrary<RetryPolicy> = fc.record(
   { noNullPrototype: true },
 );
 
-const lease: fc.Arbitrary<Lease> = fc.record({ owner: text, until: time }, { noNullPrototype: true });
+const lease: fc.Arbitrary<Lease> = fc.record(
+  { owner: text, until: time, receivedAt: time },
+  { noNullPrototype: true, requiredKeys: ['owner', 'until'] },
+);
 const next: fc.Arbitrary<NextAttempt> = fc.record(
   {
     number: count,

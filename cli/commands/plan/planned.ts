@@ -1,4 +1,4 @@
-import type { Mechanism } from '../../../shared/domain/vocabulary.ts';
+import type { RetryMechanism } from '../../../shared/domain/retry/wake-up-plan.ts';
 import { billOf, peersOf } from './bill.ts';
 import { FULL_BATCH, jobsOf } from './jobs.ts';
 import { operationsOf, type Operations } from './operations.ts';
@@ -89,14 +89,14 @@ export function outageEffect(plan: Plan, { hours, share }: Outage) {
     };
   });
   type Step = (typeof retries)[number];
-  const total = (mechanism: Mechanism, of: (retry: Step) => number): number =>
+  const total = (mechanism: RetryMechanism, of: (retry: Step) => number): number =>
     retries
       .filter((retry) => retry.mechanism === mechanism)
       .reduce((sum, retry) => sum + perSecond * of(retry), 0);
-  const made = (mechanism: Mechanism) => total(mechanism, ({ after }) => Math.max(0, seconds - after));
-  const rateAtEnd = (mechanism: Mechanism) =>
+  const made = (mechanism: RetryMechanism) => total(mechanism, ({ after }) => Math.max(0, seconds - after));
+  const rateAtEnd = (mechanism: RetryMechanism) =>
     total(mechanism, ({ offsetSeconds }) => (offsetSeconds <= seconds ? 1 : 0));
-  const waiting = (mechanism: Mechanism) => total(mechanism, ({ waitSeconds }) => waitSeconds);
+  const waiting = (mechanism: RetryMechanism) => total(mechanism, ({ waitSeconds }) => waitSeconds);
   const reached = retries.filter(({ after }) => after < seconds);
   return {
     deliveries: perSecond * seconds,

@@ -1,4 +1,4 @@
-import type { Mechanism } from '../../../shared/domain/vocabulary.ts';
+import type { RetryMechanism } from '../../../shared/domain/retry/wake-up-plan.ts';
 import { MAX_SNIPPET_BYTES } from '../../../shared/domain/delivery/chunk-members.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
@@ -31,7 +31,7 @@ export type Plan = {
 };
 
 /** A retry of a policy: its mechanism, its delay, and its time after the first attempt. */
-export type PlannedRetry = { mechanism: Mechanism; delaySeconds: number; offsetSeconds: number };
+export type PlannedRetry = { mechanism: RetryMechanism; delaySeconds: number; offsetSeconds: number };
 
 /** Deliveries with the same course: `failures` attempts fail, and then one succeeds unless retries are exhausted. */
 export type Group = {

@@ -1,4 +1,4 @@
-import type { Mechanism, Jitter } from '../../../shared/domain/vocabulary.ts';
+import type { Jitter } from '../../../shared/domain/vocabulary.ts';
 import type { PolicyInForce } from '../../../shared/domain/retry/policy.ts';
 import {
   meanSeconds,
@@ -6,14 +6,14 @@ import {
   retrySchedule,
   totalSeconds,
 } from '../../../shared/domain/retry/schedule.ts';
-import { planWakeUp } from '../../../shared/domain/retry/wake-up-plan.ts';
+import { planWakeUp, type RetryMechanism } from '../../../shared/domain/retry/wake-up-plan.ts';
 import { inWords } from '../../output/time-text.ts';
 import { tableLines, type Column } from '../../output/table.ts';
 
 /** The default of the deployment setting `schedulerThreshold` (docs/retry-policy.md#from-delay-to-wake-up). */
 const SCHEDULER_THRESHOLD_SECONDS = 90;
 
-const MECHANISMS: Record<Mechanism, string> = {
+const MECHANISMS: Record<RetryMechanism, string> = {
   same_invocation: 'same invocation',
   sqs_delay: 'SQS delay',
   scheduler: 'Scheduler',

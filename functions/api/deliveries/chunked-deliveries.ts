@@ -28,6 +28,7 @@ export function chunkedDeliveries(records: Records): NamedDeliveries {
         : writeTransition(records, transition),
     add: (delivery) => addDelivery(records, delivery),
     overdue: (before, limit) => deliveries.overdue(before, limit),
+    waiting: (subscription, before, limit) => deliveries.waiting(subscription, before, limit),
   };
 }
 

@@ -5,7 +5,7 @@ import { type Delivery, holds, type Transition } from '../../domain/delivery/del
 import type { Chunks, Deliveries, OverdueDelivery, WriteResult } from '../../ports/deliveries.ts';
 import { chunkOfItem, chunkUpdateOf } from './chunk-item.ts';
 import { deliveryItemKeySchema, deliveryItemOf, deliveryOf } from './delivery-item.ts';
-import { chunkItemKeyOf, itemKeyOf, overduePartition, shards } from './delivery-keys.ts';
+import { chunkItemKeyOf, itemKeyOf, overduePartition, pullPartition, shards } from './delivery-keys.ts';
 import { conditionOf, updateOf } from './delivery-write.ts';
 import { conditional, expression } from './writes.ts';
 import { decode, ttlOf } from './record.ts';
@@ -47,6 +47,12 @@ export function dynamoDeliveries(client: DynamoDBDocument, tableName: string): D
       return Item === undefined ? undefined : deliveryOf(Item);
     },
     overdue: (before, limit) => overdueDeliveries(client, tableName, before, limit),
+    waiting: async (subscription, before, limit) => {
+      const { Items = [] } = await client.query(
+        overdueQuery(tableName, before, { partition: pullPartition(subscription) }, limit),
+      );
+      return Items.map(overdueOf);
+    },
   };
 }
 
@@ -151,7 +157,14 @@ async function overdueDeliveries(
     const share = Math.ceil((limit - found.length) / cursors.length);
     const pages = await Promise.all(
       cursors.map(async (cursor) => {
-        const page = await client.query(overdueQuery(tableName, before, cursor, share));
+        const page = await client.query(
+          overdueQuery(
+            tableName,
+            before,
+            { partition: overduePartition(cursor.shard), from: cursor.from },
+            share,
+          ),
+        );
         return { shard: cursor.shard, from: page.LastEvaluatedKey, items: page.Items };
       }),
     );
@@ -164,14 +177,14 @@ async function overdueDeliveries(
 function overdueQuery(
   tableName: string,
   before: number,
-  { shard, from }: Cursor,
+  { partition, from }: { partition: string; from?: LastKey },
   limit: number,
 ): QueryCommandInput {
   return {
     TableName: tableName,
     IndexName: deliveryIndexes.overdue.name,
-    KeyConditionExpression: `${deliveryIndexes.overdue.partition} = :shard AND ${deliveryIndexes.overdue.sort} <= :before`,
-    ExpressionAttributeValues: { ':shard': overduePartition(shard), ':before': before },
+    KeyConditionExpression: `${deliveryIndexes.overdue.partition} = :partition AND ${deliveryIndexes.overdue.sort} <= :before`,
+    ExpressionAttributeValues: { ':partition': partition, ':before': before },
     Limit: limit,
     ExclusiveStartKey: from,
   };

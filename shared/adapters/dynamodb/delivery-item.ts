@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { deliveryIndexes, ttlAttribute } from '../../config/tables.ts';
 import type { Attempt } from '../../domain/delivery/attempt.ts';
-import type { Delivery, NextAttempt } from '../../domain/delivery/delivery.ts';
+import type { Delivery, Lease, NextAttempt } from '../../domain/delivery/delivery.ts';
 import { completePolicySchema, type RetryPolicy } from '../../domain/retry/policy.ts';
 import {
   ATTEMPT_TRIGGERS,
@@ -125,6 +125,21 @@ const policyItemSchema = z
   .transform((item) => withLongNames(policyNames, item))
   .pipe(completePolicySchema);
 
+/** A next attempt in stored form. Versions before pull read it as one that SQS delays. */
+export function nextItemOf({ by, ...next }: NextAttempt): Record<string, unknown> {
+  return by === 'pull' ? { ...next, by: 'sqs_delay', pull: true } : { ...next, by };
+}
+
+const nextItemSchema = z
+  .object({
+    number: z.number(),
+    phase: z.enum(PHASES),
+    dueAt: z.number(),
+    by: z.enum(MECHANISMS),
+    pull: z.literal(true).exactOptional(),
+  } satisfies Record<keyof NextAttempt | 'pull', z.ZodType>)
+  .transform(({ pull, ...next }): NextAttempt => (pull === true ? { ...next, by: 'pull' } : next));
+
 /** A field with its default value (round 1, nothing lost, no pending steps) is not written. */
 const fields = {
   acceptedAt: z.number(),
@@ -134,19 +149,18 @@ const fields = {
   attempts: z.array(attemptItemSchema),
   lateResults: z.array(attemptItemSchema).default([]),
   lost: z.number().default(0),
-  next: z
-    .object({
-      number: z.number(),
-      phase: z.enum(PHASES),
-      dueAt: z.number(),
-      by: z.enum(MECHANISMS),
-    } satisfies Record<keyof NextAttempt, z.ZodType>)
-    .exactOptional(),
+  next: nextItemSchema.exactOptional(),
   slot: z
     .object({ at: z.number(), epoch: z.string().exactOptional(), from: z.number().exactOptional() })
     .exactOptional(),
   policy: policyItemSchema.exactOptional(),
-  lease: z.object({ owner: z.string(), until: z.number() }).exactOptional(),
+  lease: z
+    .object({
+      owner: z.string(),
+      until: z.number(),
+      receivedAt: z.number().exactOptional(),
+    } satisfies Record<keyof Lease, z.ZodType>)
+    .exactOptional(),
   owed: z.array(z.enum(PENDING_STEPS)).default([]),
   recoveries: z.array(z.string()).default([]),
   overdueAt: z.number().exactOptional(),
@@ -183,7 +197,7 @@ export function deliveryItemOf(delivery: Delivery): Record<string, unknown> {
     ...(isListed(delivery) ? listingPartitionsOf(delivery.key) : {}),
     ...(delivery.overdueAt === undefined
       ? {}
-      : { [deliveryIndexes.overdue.partition]: overduePartitionOf(delivery.key) }),
+      : { [deliveryIndexes.overdue.partition]: overduePartitionOf(delivery.key, delivery) }),
     ...withoutDefaults({
       acceptedAt: delivery.acceptedAt,
       status: delivery.status,
@@ -192,7 +206,7 @@ export function deliveryItemOf(delivery: Delivery): Record<string, unknown> {
       attempts: delivery.attempts.map(attemptItemOf),
       lateResults: delivery.lateResults.map(attemptItemOf),
       lost: delivery.lost,
-      next: delivery.next,
+      next: delivery.next === undefined ? undefined : nextItemOf(delivery.next),
       slot: delivery.slot,
       policy: delivery.policy === undefined ? undefined : policyItemOf(delivery.policy),
       lease: delivery.lease,

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { deliveryIndexes, primaryKey } from '../../config/tables.ts';
 import type { Status } from '../../domain/vocabulary.ts';
 import type { ChunkKey, DeliveryKey, NextAttempt } from '../../domain/delivery/delivery.ts';
+import { waitsForPull } from '../../domain/delivery/pull.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
 
 /**
@@ -158,8 +159,17 @@ export function overduePartition(shard: number): string {
   return `OVERDUE#${shard}`;
 }
 
-export function overduePartitionOf(key: DeliveryKey): string {
-  return overduePartition(shardOf(identityOf(key), shards.overdue));
+/** The part of the index of a record or a change that has an `overdueAt`. */
+export function overduePartitionOf(key: DeliveryKey, of: Parameters<typeof waitsForPull>[0]): string {
+  return waitsForPull(of) ? pullPartition(key) : overduePartition(shardOf(identityOf(key), shards.overdue));
+}
+
+/** The part of the overdue index with the deliveries that wait until their subscriber receives them. */
+export function pullPartition({
+  queue,
+  subscriptionId,
+}: Pick<DeliveryKey, 'queue' | 'subscriptionId'>): string {
+  return `PULL#${queue}#${subscriptionId}`;
 }
 
 function identityOf({ messageId, subscriptionId }: DeliveryKey): string {

@@ -1,7 +1,7 @@
 import { deliveryIndexes, primaryKey } from '../../config/tables.ts';
 import type { DeliveryChange, DeliveryKey, Expectation, Lease } from '../../domain/delivery/delivery.ts';
 import { OPEN_STATUSES } from '../../domain/vocabulary.ts';
-import { attemptItemOf, isDefault, policyItemOf } from './delivery-item.ts';
+import { attemptItemOf, isDefault, nextItemOf, policyItemOf } from './delivery-item.ts';
 import { isListed, listingPartitionsOf, overduePartitionOf } from './delivery-keys.ts';
 import type { Expression } from './writes.ts';
 
@@ -110,7 +110,7 @@ function fieldsOf(change: DeliveryChange): Assignments {
     reason: change.reason,
     round: change.round,
     lost: change.lost,
-    next: change.next,
+    next: change.next && nextItemOf(change.next),
     slot: change.slot,
     policy: change.policy && policyItemOf(change.policy),
     recoveries: change.recoveries,
@@ -124,12 +124,13 @@ function fieldsOf(change: DeliveryChange): Assignments {
   >;
 }
 
-function indexKeysOf(key: DeliveryKey, { status, next, overdueAt }: DeliveryChange): Assignments {
+function indexKeysOf(key: DeliveryKey, change: DeliveryChange): Assignments {
+  const { status, next, overdueAt } = change;
   return {
     ...(status === undefined ? {} : isListed({ status, next }) ? listingPartitionsOf(key) : UNLISTED),
     ...(overdueAt === undefined
       ? {}
-      : { [deliveryIndexes.overdue.partition]: overdueAt === null ? null : overduePartitionOf(key) }),
+      : { [deliveryIndexes.overdue.partition]: overdueAt === null ? null : overduePartitionOf(key, change) }),
   };
 }
 

@@ -2,7 +2,9 @@ import ipaddr from 'ipaddr.js';
 import {
   isWithin,
   parsePortRange,
+  isPull,
   parseSubscriberUrl,
+  pullSubscriberFault,
   type PortRange,
 } from '../../domain/subscription/subscriber-url.ts';
 import { isIP } from 'node:net';
@@ -83,6 +85,7 @@ export function addressGuard(places: AllowedPlaces): AddressGuard {
  * @throws InvalidAddressRange, InvalidPortRange
  */
 export function subscriberUrlFault(text: string, places: AllowedPlaces): string | undefined {
+  if (isPull({ subscriber: text })) return pullSubscriberFault(text);
   const parsed = parseSubscriberUrl(text);
   if (parsed.kind === 'invalid') return parsed.fault;
   const guard = addressGuard(places);

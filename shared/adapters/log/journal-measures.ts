@@ -97,10 +97,16 @@ function attemptOf({ attempt, status, latenessMs }: AttemptMade): readonly Measu
   return [
     one(outcomeNames[attempt.outcome]),
     one(phaseNames[attempt.phase]),
-    { name: metricNames.attemptDuration, value: attempt.durationMs },
-    punctualityOf(attempt, latenessMs),
+    ...timesOf(attempt, latenessMs),
     ...statusMeasures[status],
   ];
+}
+
+/** A received attempt has none: its subscriber decides when it starts, and how long it takes. */
+function timesOf(attempt: Attempt, latenessMs: number | undefined): readonly Measure[] {
+  return latenessMs === undefined
+    ? []
+    : [{ name: metricNames.attemptDuration, value: attempt.durationMs }, punctualityOf(attempt, latenessMs)];
 }
 
 /**
@@ -142,4 +148,5 @@ const wakeUpMeasures: Record<Mechanism, readonly Measure[]> = {
   same_invocation: [],
   sqs_delay: [one(metricNames.wakeUpsBySqs)],
   scheduler: [one(metricNames.wakeUpsByScheduler)],
+  pull: [],
 };

@@ -38,8 +38,11 @@ export function memberKeyOf({ queue, messageId, bucket }: ChunkKey, subscription
   };
 }
 
-/** Exclusive right to make the request. `until`: milliseconds since the epoch. */
-export type Lease = { owner: string; until: number };
+/**
+ * Exclusive right to make the request. Milliseconds since the epoch. `receivedAt`: when its subscriber received the
+ * delivery by pull; absent on a lease of deliver.
+ */
+export type Lease = { owner: string; until: number; receivedAt?: number };
 
 /** `dueAt`: when deliver picks it up; with a rate-limit slot, the request starts a little later. */
 export type NextAttempt = { number: number; phase: Phase; dueAt: number; by: Mechanism };
@@ -72,7 +75,7 @@ export type Delivery = {
   owed: readonly PendingStep[];
   /** Ids of the last recoveries that reopened it; makes a repeated operation idempotent. */
   recoveries: readonly string[];
-  /** When reconcile checks it; absent while SQS alone redelivers its work. */
+  /** When reconcile checks it, or when its subscriber can receive it; absent while SQS alone redelivers its work. */
   overdueAt?: number | undefined;
   updatedAt: number;
   /** When the record may be deleted. */
@@ -122,6 +125,7 @@ export type DeliveryChange = {
   recoveries?: readonly string[];
   lease?: Lease | null;
   owed?: readonly PendingStep[];
+  /** With the `next` of a delivery that waits for its subscriber: it names the part of the index (`waitsForPull`). */
   overdueAt?: number | null;
   appendAttempt?: Attempt;
   appendLateResult?: Attempt;

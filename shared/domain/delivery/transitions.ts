@@ -195,8 +195,11 @@ export function wasAlreadyPostponed(delivery: Delivery, overdueAt: number): bool
   return overdueAt - dueOf(delivery) >= POSTPONED_MS;
 }
 
-/** Time of a delivery in the overdue index: its next attempt, the lease of its first attempt, or its end. */
+/**
+ * Time of a delivery in the overdue index: its next attempt, the lease of a first or of a received attempt, or its end.
+ */
 function dueOf(delivery: Delivery): number {
+  if (delivery.lease?.receivedAt !== undefined) return delivery.lease.until;
   return (
     delivery.next?.dueAt ??
     (isOpen(delivery.status) ? (delivery.lease?.until ?? delivery.acceptedAt) : endOfLastAttempt(delivery))

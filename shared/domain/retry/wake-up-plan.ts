@@ -1,3 +1,4 @@
+import type { Mechanism } from '../vocabulary.ts';
 import { createHash } from 'node:crypto';
 import type { Slot } from '../subscription/rate-limit.ts';
 import type { DeliveryKey, Lease, NextAttempt } from '../delivery/delivery.ts';
@@ -14,6 +15,9 @@ const SCHEDULER_LEAD_MS = 65_000;
 
 /** A schedule any nearer could be in the past when it is created. */
 const SCHEDULER_MIN_AHEAD_MS = 5_000;
+
+/** How deliver is started for a retry of its own. */
+export type RetryMechanism = Exclude<Mechanism, 'pull'>;
 
 export type WakeUpPlan = { by: 'sqs_delay'; delaySeconds: number } | { by: 'scheduler'; at: number };
 

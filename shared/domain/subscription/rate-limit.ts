@@ -1,4 +1,5 @@
 import { DAY_MS } from '../duration.ts';
+import { isPull } from './subscriber-url.ts';
 import type { Subscription, SubscriptionOptions } from './subscription.ts';
 
 /**
@@ -63,13 +64,16 @@ function inMicroseconds(ms: number): number {
 
 /** The rate limit of a subscription; undefined: unlimited. */
 export function rateLimitOf({
+  subscriber,
   options,
   createdAt,
   changedAt = 0,
   limitedAt = 0,
-}: Pick<Subscription, 'options' | 'createdAt' | 'changedAt' | 'limitedAt'>): RateLimit | undefined {
+}: Pick<Subscription, 'subscriber' | 'options' | 'createdAt' | 'changedAt' | 'limitedAt'>):
+  RateLimit | undefined {
   const { max_per_second: rate } = options;
-  if (rate === undefined) return undefined;
+  // A subscriber that fetches sets the pace.
+  if (rate === undefined || isPull({ subscriber })) return undefined;
   return { intervalMs: slotIntervalMs(rate), epoch: `${Math.max(createdAt, changedAt, limitedAt)}/${rate}` };
 }
 

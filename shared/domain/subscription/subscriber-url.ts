@@ -9,6 +9,23 @@ const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:']);
 /** The URL parser silently drops these, so the displayed URL would differ from the called one. */
 const BLANK_OR_CONTROL = /[\s\p{Cc}]/u;
 
+/** The subscriber of a subscription that receives by pull. A name can follow, as a subscriber is unique on its queue. */
+const PULL = 'pull:';
+
+const PULL_SUBSCRIBER = /^pull:[A-Za-z0-9._-]{0,64}$/;
+
+/** Whether the subscriber fetches its deliveries (docs/pull.md) instead of being called. */
+export function isPull({ subscriber }: { subscriber: string }): boolean {
+  return subscriber.startsWith(PULL);
+}
+
+/** What is wrong with a subscriber that begins with `pull:`; undefined: nothing. */
+export function pullSubscriberFault(subscriber: string): string | undefined {
+  return PULL_SUBSCRIBER.test(subscriber)
+    ? undefined
+    : 'must be pull: and a name of at most 64 letters, digits, dots, hyphens and underscores, if any';
+}
+
 function invalid(fault: string): SubscriberUrl {
   return { kind: 'invalid', fault };
 }

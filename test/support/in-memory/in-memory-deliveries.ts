@@ -5,6 +5,7 @@ import {
   holds,
   type Transition,
 } from '../../../shared/domain/delivery/delivery.ts';
+import { waitsForPull } from '../../../shared/domain/delivery/pull.ts';
 import type { Deliveries, OverdueDelivery, WriteResult } from '../../../shared/ports/deliveries.ts';
 
 /** `records` is for the listings, which read the same store. */
@@ -40,14 +41,29 @@ export const inMemoryDeliveries = (): InMemoryDeliveries => {
     find: (key) => answer(records.get(identityOf(key))),
     overdue: (before, limit) =>
       answer(
-        [...records.values()]
-          .flatMap(overdueOf)
-          .filter(({ overdueAt }) => overdueAt <= before)
-          .sort((one, other) => one.overdueAt - other.overdueAt)
-          .slice(0, limit),
+        dueFirst(
+          [...records.values()].filter((one) => !waitsForPull(one)),
+          before,
+        ).slice(0, limit),
+      ),
+    waiting: ({ queue, subscriptionId }, before, limit) =>
+      answer(
+        dueFirst(
+          [...records.values()].filter(
+            (one) =>
+              waitsForPull(one) && one.key.queue === queue && one.key.subscriptionId === subscriptionId,
+          ),
+          before,
+        ).slice(0, limit),
       ),
   };
 };
+
+const dueFirst = (deliveries: readonly Delivery[], before: number): OverdueDelivery[] =>
+  deliveries
+    .flatMap(overdueOf)
+    .filter(({ overdueAt }) => overdueAt <= before)
+    .sort((one, other) => one.overdueAt - other.overdueAt);
 
 const identityOf = ({ queue, messageId, bucket, subscriptionId }: DeliveryKey): string =>
   [queue, messageId, bucket, subscriptionId].join('#');

@@ -29,7 +29,7 @@ export const limitedWorld = async () => {
     requestedAt: (): number[] => world.subscriber.seen.map(({ at }) => (at - startedAt) / 1000),
     /** Lateness of each attempt in milliseconds, as journalled. */
     latenesses: (): number[] =>
-      world.journal.facts.flatMap((fact) => (fact.fact === 'attempt_made' ? [fact.latenessMs] : [])),
+      world.journal.facts.flatMap((fact) => (fact.fact === 'attempt_made' ? [fact.latenessMs ?? 0] : [])),
     deliveryOf: (messageId: string) => world.delivery('subscription-1', messageId),
     /** Changes the limit as an operator would; undefined removes it. `operations`: the operation queue. */
     limitTo: limitsOf(world),

@@ -34,6 +34,14 @@ describe('the item of a delivery', () => {
     expect(deliveryOf(stored(item))).toEqual(delivery);
   });
 
+  it('reads to versions before pull as an attempt that SQS delays, and is found by its subscription only', () => {
+    const next = { number: 1, phase: 'initial', dueAt: 7, by: 'pull' } as const;
+    const item = deliveryItemOf(
+      aDelivery({ key: aDeliveryKey({ subscriptionId: 's-1' }), next, overdueAt: 7 }),
+    );
+    expect(item).toMatchObject({ next: { ...next, by: 'sqs_delay' }, overduePk: 'PULL#orders.eu-1#s-1' });
+  });
+
   it.each([
     ['of another version', { v: 2 }, 'v'],
     ['without a version', { v: undefined }, 'v'],

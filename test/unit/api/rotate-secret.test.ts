@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { openedSecrets } from '../../../functions/deliver/attempt.ts';
+import { openedSecrets } from '../../../shared/steps/sign-request.ts';
 import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
 import { MAX_SECRETS } from '../../../shared/domain/subscription/secret-rotation.ts';
 import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';

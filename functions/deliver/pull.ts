@@ -1,0 +1,75 @@
+import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
+import {
+  awaitPull,
+  openForPull,
+  pullStepOf,
+  type ReceivedDelivery,
+} from '../../shared/domain/delivery/pull.ts';
+import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
+import { policyOfRound } from '../../shared/domain/retry/policy.ts';
+import { keepMessage, keptBody } from '../../shared/steps/keep-message.ts';
+import { recordResult } from '../../shared/steps/record-received.ts';
+import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
+import type { DeliverContext } from './context.ts';
+import { completePendingSteps } from './pending-steps.ts';
+import type { Recipient } from './recipient.ts';
+
+/**
+ * Handles the work of a delivery whose subscriber fetches it (docs/pull.md): it waits on record from now on, or its
+ * lease ended without an answer. Idempotent.
+ * @throws OwedStepsFailedError
+ */
+export async function leaveToPull(
+  context: DeliverContext,
+  work: DeliveryJob | WakeUp,
+  recipient: Omit<Recipient, 'absence'>,
+): Promise<void> {
+  const { ports } = context;
+  const current = await openedOrCurrent(context, work);
+  if (current === 'opened') return;
+  const step = pullStepOf(current, ports.clock.now());
+  switch (step.kind) {
+    case 'none': {
+      const { key, attempt } = work;
+      const { dropped: reason } = step;
+      if (reason !== undefined) ports.journal.note({ fact: 'wake_up_dropped', key, attempt, reason });
+      return;
+    }
+    case 'owing':
+      await completePendingSteps(context, step.delivery, await keptBody(ports, step.delivery));
+      return;
+    case 'await':
+      // A refusal needs no handling: a concurrent change decides what comes next.
+      await ports.deliveries.write(awaitPull(step.delivery, step.next, writeTime(context)));
+      return;
+    case 'lapsed':
+      await recordLapse(context, step.delivery, recipient);
+  }
+}
+
+/** Opens the record of a first attempt, after storing its message. Otherwise returns the current record. */
+async function openedOrCurrent(
+  context: DeliverContext,
+  work: DeliveryJob | WakeUp,
+): Promise<Delivery | 'opened' | undefined> {
+  const { ports, settings } = context;
+  if (work.kind === 'wake_up') return ports.deliveries.find(work.key);
+  await keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
+  const result = await ports.deliveries.write(openForPull(work, writeTime(context)));
+  return result.kind === 'written' ? 'opened' : result.current;
+}
+
+/** Records a failed attempt: the subscriber received the delivery and did not answer within the lease. */
+async function recordLapse(
+  context: DeliverContext,
+  delivery: ReceivedDelivery,
+  recipient: Omit<Recipient, 'absence'>,
+): Promise<void> {
+  const { ports, settings } = context;
+  const { policy } = policyOfRound(delivery, recipient, settings.defaultRetryPolicy);
+  const lapse = { result: { kind: 'lapsed' }, policy } as const;
+  const recorded = await recordResult(ports, delivery, lapse, writeTime(context));
+  // Undefined: its answer came in the same moment.
+  if (recorded !== undefined && recorded.owed.length > 0)
+    await completePendingSteps(context, recorded, await keptBody(ports, recorded));
+}

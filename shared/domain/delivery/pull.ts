@@ -1,0 +1,194 @@
+import { nextAfterFailure } from '../retry/next-attempt.ts';
+import type { RetryPolicy } from '../retry/policy.ts';
+import type { CancelReason, DroppedReason, PullFault } from '../vocabulary.ts';
+import { type Attempt, withBoundedText } from './attempt.ts';
+import { newDelivery } from './claim.ts';
+import {
+  apply,
+  asLastRead,
+  isOpen,
+  type Delivery,
+  type DeliveryChange,
+  type DeliveryKey,
+  type Lease,
+  type NextAttempt,
+  type Revision,
+  type Transition,
+  type WriteTime,
+} from './delivery.ts';
+import type { DeliveryJob } from './job.ts';
+import { recordDelivered, recordExhausted, recordRetry } from './transitions.ts';
+
+/** Bounds of a receive: deliveries, and seconds until a received delivery that was not acknowledged has failed. */
+export const RECEIVE_MAX = { least: 1, most: 100, default: 10 };
+export const RECEIVE_LEASE_SECONDS = { least: 5, most: 3600, default: 60 };
+
+/** Characters of the error that a subscriber gives. */
+export const MAX_NACK_ERROR = 256;
+
+/** Creates the record of a first attempt that waits for its subscriber. Its message is already kept. */
+export function openForPull(job: DeliveryJob, at: WriteTime): Transition {
+  // A chunk's claim that was lost made no request to this subscriber.
+  const created = newDelivery({ ...job, lost: 0 }, at);
+  const next = { number: 1, phase: 'initial', dueAt: at.now } as const;
+  return {
+    name: 'await_pull',
+    key: job.key,
+    expect: { kind: 'absent' },
+    create: apply(changeToWait(created, next, at), created),
+  };
+}
+
+/** Lets a delivery that was woken for its next attempt wait for its subscriber. */
+export function awaitPull(delivery: Delivery, next: NextAttempt, at: WriteTime): Revision {
+  return {
+    name: 'await_pull',
+    key: delivery.key,
+    expect: asLastRead(delivery),
+    change: changeToWait(delivery, next, at),
+  };
+}
+
+function changeToWait(
+  { status, expiresAt }: Delivery,
+  next: Omit<NextAttempt, 'by'>,
+  at: WriteTime,
+): DeliveryChange {
+  return {
+    status,
+    next: { ...next, by: 'pull' },
+    slot: null,
+    overdueAt: next.dueAt,
+    updatedAt: at.now,
+    expiresAt: Math.max(expiresAt, at.now + at.retentionMs),
+  };
+}
+
+/** A waiting delivery as its index shows it; `overdueAt`: since when it can be received. */
+export type WaitingDelivery = { key: DeliveryKey; overdueAt: number };
+
+/**
+ * Gives a waiting delivery to its subscriber. Refused if it changed since the index was read. From then on reconcile
+ * finds it at the end of the lease.
+ */
+export function receive(found: WaitingDelivery, lease: Required<Lease>, at: WriteTime): Revision {
+  return changeWaiting('claim', found, { lease, overdueAt: lease.until }, at);
+}
+
+/** Cancels a waiting delivery that cannot be received any more. */
+export function cancelWaiting(found: WaitingDelivery, reason: CancelReason, at: WriteTime): Revision {
+  return changeWaiting('cancel', found, { status: 'cancelled', reason, next: null, overdueAt: null }, at);
+}
+
+function changeWaiting(
+  name: 'claim' | 'cancel',
+  { key, overdueAt }: WaitingDelivery,
+  change: Omit<DeliveryChange, 'updatedAt' | 'expiresAt'>,
+  at: WriteTime,
+): Revision {
+  return {
+    name,
+    key,
+    expect: { kind: 'overdue_at', overdueAt },
+    change: { ...change, updatedAt: at.now, expiresAt: at.now + at.retentionMs },
+  };
+}
+
+/**
+ * Whether a record waits until its subscriber receives it; takes a change as well. Such a delivery is found by
+ * subscription, and not by reconcile.
+ */
+export function waitsForPull({
+  next,
+  lease,
+}: {
+  next?: NextAttempt | null | undefined;
+  lease?: Lease | null | undefined;
+}): boolean {
+  return next?.by === 'pull' && (lease === undefined || lease === null);
+}
+
+/** What the subscriber did with a received delivery. `lapsed`: nothing, until its lease ended. */
+export type PullResult = { kind: 'acked' } | { kind: 'nacked'; error?: string } | { kind: 'lapsed' };
+
+/** A delivery that its subscriber received. */
+export type ReceivedDelivery = Delivery & { lease: Lease };
+
+/** The attempt that ends with this result. It began when the delivery was received. */
+export function attemptOf(delivery: ReceivedDelivery, result: PullResult, now: number): Attempt {
+  const { attempts, round, next, lost, lease, updatedAt } = delivery;
+  const startedAt = lease.receivedAt ?? updatedAt;
+  const endedAt = result.kind === 'lapsed' ? lease.until : now;
+  const attempt: Attempt = {
+    number: attempts.length + 1,
+    round,
+    phase: next?.phase ?? 'initial',
+    ...(next === undefined ? {} : { dueAt: next.dueAt }),
+    startedAt,
+    durationMs: Math.max(0, endedAt - startedAt),
+    ...outcomeOf(result),
+    ...(lost > 0 ? { lost } : {}),
+  };
+  return withBoundedText(attempt, attempts);
+}
+
+function outcomeOf(result: PullResult): Pick<Attempt, 'outcome' | 'error'> {
+  switch (result.kind) {
+    case 'acked':
+      return { outcome: 'delivered' };
+    case 'nacked': {
+      const fault: PullFault = 'nacked';
+      return { outcome: 'failed', error: result.error === undefined ? fault : `${fault}: ${result.error}` };
+    }
+    case 'lapsed':
+      return { outcome: 'failed', error: 'lease_expired' satisfies PullFault };
+  }
+}
+
+/** Records the attempt of a received delivery; after a failure it waits for its subscriber again, or is exhausted. */
+export function recordReceived(
+  delivery: ReceivedDelivery,
+  attempt: Attempt,
+  policy: RetryPolicy,
+  at: WriteTime,
+): Revision {
+  const attempted = { delivery, owner: delivery.lease.owner, attempt };
+  if (attempt.outcome === 'delivered') return recordDelivered(attempted, at);
+  const next = nextAfterFailure({
+    key: delivery.key,
+    policy,
+    failed: attempt,
+    attemptsInRound: delivery.attempts.filter(({ round }) => round === delivery.round).length + 1,
+    hintMs: 0,
+    thresholdSeconds: 0,
+    canContinue: false,
+  });
+  if (next === undefined) return recordExhausted(attempted, policy, at);
+  return recordRetry(attempted, { next: { ...next, by: 'pull' }, policy, lease: undefined }, at);
+}
+
+/** What deliver does with a delivery that its subscriber fetches. */
+export type PullStep =
+  /** Nothing. No reason: it waits already. */
+  | { kind: 'none'; dropped?: DroppedReason }
+  /** It ended, with pending steps. */
+  | { kind: 'owing'; delivery: Delivery }
+  /** It is woken for its next attempt, and waits for its subscriber from now on. */
+  | { kind: 'await'; delivery: Delivery; next: NextAttempt }
+  | { kind: 'lapsed'; delivery: ReceivedDelivery };
+
+export function pullStepOf(current: Delivery | undefined, now: number): PullStep {
+  if (current === undefined) return { kind: 'none', dropped: 'no_record' };
+  if (!isOpen(current.status))
+    return current.owed.length === 0
+      ? { kind: 'none', dropped: 'finished' }
+      : { kind: 'owing', delivery: current };
+  const { lease, next } = current;
+  if (lease !== undefined)
+    return lease.until > now
+      ? { kind: 'none', dropped: 'in_flight' }
+      : { kind: 'lapsed', delivery: { ...current, lease } };
+  return next === undefined || waitsForPull(current)
+    ? { kind: 'none' }
+    : { kind: 'await', delivery: current, next };
+}
