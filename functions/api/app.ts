@@ -13,6 +13,8 @@ import { addSubscriptionDeliveriesRoute } from './deliveries/of-subscription.ts'
 import { addMessageRoutes } from './messages/routes.ts';
 import { checkToken } from './permission.ts';
 import type { AddRoute, Route } from './route.ts';
+import { addPullRoutes } from './pull/routes.ts';
+import { addPullTokenRoute } from './pull/token.ts';
 import { addQueueRoutes } from './queues/routes.ts';
 import { addRecoveryOutcomesRoute } from './recoveries/outcomes.ts';
 import { addRecoveryRoutes } from './recoveries/routes.ts';
@@ -31,7 +33,7 @@ export function createApi(dependencies: ApiDependencies): Api {
     routes.push(route);
     const { open = false, permission = route.method === 'GET' ? 'read' : 'manage' } = route;
     api.on(route.method, route.path, (context) => {
-      if (!open)
+      if (open === false)
         checkToken(dependencies.settings, context.env.claims, { permission, queue: queueOf(context) });
       return handle(context);
     });
@@ -44,6 +46,8 @@ export function createApi(dependencies: ApiDependencies): Api {
   addExportRoutes(addRoute, dependencies);
   addImportRoute(addRoute, dependencies);
   addSecretRoutes(addRoute, dependencies);
+  addPullRoutes(addRoute, dependencies);
+  addPullTokenRoute(addRoute, dependencies);
   addMessageRoutes(addRoute, dependencies);
   addExplainRoute(addRoute, dependencies);
   addDeliveryRoutes(addRoute, dependencies);

@@ -33,6 +33,13 @@ export type Change =
       /** When the previous secret stops signing; RFC 3339. */
       previousExpiresAt?: string;
     }
+  | {
+      change: 'pull_token_rotated';
+      queue: string;
+      subscriptionId: string;
+      /** When the previous token stops being valid; RFC 3339. */
+      previousExpiresAt?: string;
+    }
   /** `subscriptions`: how many. Each page of an export has a separate line. */
   | { change: 'credentials_exported'; queue: string; subscriptions: number }
   | { change: 'subscription_tested'; queue: string; subscriptionId: string; messageId: string }

@@ -9,7 +9,7 @@ import type { MessageListings, MessageRecords } from '../../shared/ports/message
 import type { Journal, OperatorEvents } from '../../shared/ports/journal.ts';
 import type { QueueStatistics } from '../../shared/ports/statistics.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
-import type { RateLimits, Registry, SecretSealer } from '../../shared/ports/subscriptions.ts';
+import type { RateLimits, Registry, SecretOpener, SecretSealer } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import type { Audit, Caller } from './audit.ts';
 import type { Claims, TokenRules } from './permission.ts';
@@ -35,6 +35,8 @@ export type ApiPorts = {
   /** For manual retries, and to delete schedules that are no longer needed. */
   wakeUps: Pick<WakeUps, 'sendDelayed' | 'unschedule'>;
   secretSealer: SecretSealer;
+  /** For deliveries that are received by pull, with the headers of a push. */
+  secretOpener: SecretOpener;
   operatorEvents: OperatorEvents;
   journal: Journal;
   clock: Clock;
@@ -53,6 +55,8 @@ export type ApiPorts = {
 export type ApiSettings = TokenRules & {
   /** The version of Posthaste, for the OpenAPI document. */
   version: string;
+  /** User-Agent header of requests to subscribers. */
+  userAgent: string;
   /** Supplies the fields that a partial policy omits; both are validated together. */
   defaultRetryPolicy: RetryPolicy;
   /** How long records are kept. */

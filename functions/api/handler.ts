@@ -11,7 +11,7 @@ import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
 import { dynamoSeparateRecords } from '../../shared/adapters/dynamodb/separate-records.ts';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { subscriberUrlFault } from '../../shared/adapters/http/address-guard.ts';
-import { kmsClient, kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
+import { kmsClient, kmsSecretOpener, kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
 import { invocationDeadline, pacingOf } from '../../shared/adapters/lambda/invocation-deadline.ts';
 import {
   lazyOperatorEvents,
@@ -58,6 +58,7 @@ function apiPorts(): ApiPorts {
   const { subscriptionsTable, deliveriesTable } = environment;
   const invocation = { deadline, journal };
   const sqs = sqsClient(invocation);
+  const kms = kmsClient(invocation);
   const pacing = pacingOf(deadline);
   return {
     journal,
@@ -79,7 +80,8 @@ function apiPorts(): ApiPorts {
     deliveryListings: dynamoDeliveryListings(dynamo, deliveriesTable, pacing),
     rateLimits: dynamoRateLimits(dynamo, deliveriesTable, systemClock),
     recoveries: dynamoRecoveries(dynamo, deliveriesTable),
-    secretSealer: kmsSecretSealer(kmsClient(invocation), environment.secretsKeyArn),
+    secretSealer: kmsSecretSealer(kms, environment.secretsKeyArn),
+    secretOpener: kmsSecretOpener(kms, { keyArn: environment.secretsKeyArn, clock: systemClock }),
     ingress: queues.sqsIngress({ ...pacing, sqs, queueUrl: environment.ingressQueueUrl }),
     deliveryQueue: queues.sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),
     operations: queues.sqsOperations(sqs, environment.operationQueueUrl),
@@ -103,6 +105,7 @@ function apiPorts(): ApiPorts {
 function apiSettings(): ApiSettings {
   return {
     version: environment.version,
+    userAgent: environment.userAgent,
     defaultRetryPolicy: environment.defaultRetryPolicy,
     retentionMs: environment.retentionDays * DAY_MS,
     retryAfterCapMs: environment.retryAfterCapSeconds * 1000,

@@ -14,7 +14,9 @@ const httpApiEvent = z.object({
   rawQueryString: z.string().default(''),
   body: z.string().nullish(),
   isBase64Encoded: z.boolean().default(false),
-  headers: z.object({ host: z.string().exactOptional() }).default({}),
+  headers: z
+    .object({ host: z.string().exactOptional(), authorization: z.string().exactOptional() })
+    .default({}),
   requestContext: z.object({
     requestId: z.string(),
     apiId: z.string().default(''),
@@ -93,7 +95,14 @@ function requestOf(parsed: HttpApiEvent): Request {
       ? UNROUTED_PATH
       : rawPath.replace(/[%?#\\]/g, encodeURIComponent);
   const body = method === 'GET' || method === 'HEAD' ? undefined : bytesOf(event);
-  return new Request(`https://api.invalid${path}?${rawQueryString}`, { method, ...(body && { body }) });
+  // Only a token of a subscription concerns the function; API Gateway checks all others.
+  const { authorization } = isOpenPath(rawPath) ? parsed.headers : {};
+  const headers = authorization === undefined ? {} : { authorization };
+  return new Request(`https://api.invalid${path}?${rawQueryString}`, {
+    method,
+    headers,
+    ...(body && { body }),
+  });
 }
 
 /**

@@ -26,6 +26,7 @@ const TAGS = {
   queues:
     'Named channels. Producers publish to a queue; its subscribers receive the messages. Not an SQS queue.',
   subscriptions: 'The URLs that receive the messages of a queue, with headers, filter and retry policy.',
+  pull: 'Receiving without being called: for subscribers behind firewalls.',
   messages: 'What producers publish to a queue.',
   deliveries: 'The delivery of one message to one subscription, with its attempts.',
   recoveries: 'Bulk replays of failed deliveries.',
@@ -66,6 +67,11 @@ const securitySchemes = {
     type: 'http',
     scheme: 'bearer',
     description: 'A JSON Web Token. Used where the setting `apiAuthorization` is `jwt`.',
+  },
+  pullToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The token of one pull subscription, `phpull_…`. Used by the routes under `/v2/pull`.',
   },
 } as const;
 
@@ -120,8 +126,14 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     requestParams: { ...(parameters && { path: parameters }), ...(query && { query }) },
     ...(body && { requestBody: requestBodyOf(body) }),
     responses: { ...commonAnswers(refuses, open), ...answers },
-    ...(open && { security: [] }),
+    ...securityOf(open),
   };
+}
+
+/** The security of a route that differs from that of the document. */
+function securityOf(open: NonNullable<Route['open']>): Pick<ZodOpenApiOperationObject, 'security'> {
+  if (open === 'pull_token') return { security: [{ pullToken: [] }] };
+  return open ? { security: [] } : {};
 }
 
 function requestBodyOf({ schema, mediaTypes, required }: NonNullable<Route['body']>) {
@@ -134,11 +146,11 @@ function requestBodyOf({ schema, mediaTypes, required }: NonNullable<Route['body
 /** The responses that a route shares with others. */
 function commonAnswers(
   refused: readonly Refusal[],
-  isOpen: boolean,
+  open: NonNullable<Route['open']>,
 ): Record<string, ZodOpenApiResponseObject> {
   return {
     ...Object.fromEntries(refused.map((status) => [status, REFUSALS[status]])),
-    ...(isOpen ? {} : UNAUTHORIZED),
+    ...(open === 'pull_token' ? { 403: NO_PULL_TOKEN } : open ? {} : UNAUTHORIZED),
     ...FAULTS,
   };
 }
@@ -175,6 +187,12 @@ const UNAUTHORIZED = {
     z.union([errorSchema, gatewayErrorSchema]),
   ),
 };
+
+const NO_PULL_TOKEN = shared(
+  'NoPullToken',
+  "The token is missing, has expired or is another subscription's.",
+  errorSchema,
+);
 
 /** Errors that any route can return. */
 const FAULTS: Record<string, ZodOpenApiResponseObject> = {

@@ -21,11 +21,11 @@ export type Route<Path extends string = string> = {
   refuses: readonly Refusal[];
   /** What the token must allow. @default `read` for a GET, else `manage` */
   permission?: Permission;
-  /** Callers need no authorisation. */
-  open?: boolean;
+  /** Callers need no authorisation, or the token of a pull subscription, which the route checks. @default false */
+  open?: boolean | 'pull_token';
 };
 
-export type Tag = 'service' | 'queues' | 'subscriptions' | 'messages' | 'deliveries' | 'recoveries';
+export type Tag = 'service' | 'queues' | 'subscriptions' | 'pull' | 'messages' | 'deliveries' | 'recoveries';
 
 /** The statuses with which a route can refuse a request. */
 export type Refusal = 400 | 404 | 409 | 413;

@@ -42,7 +42,7 @@ const resources = {
   schedulerRoleArn: { variable: 'SCHEDULER_ROLE_ARN', rule: text, functions: ['deliver'] },
   schedulerDeadLetterArn: { variable: 'SCHEDULER_DEAD_LETTER_ARN', rule: text, functions: ['deliver'] },
   /** User-Agent header of requests to subscribers. */
-  userAgent: { variable: 'USER_AGENT', rule: text, functions: ['deliver'] },
+  userAgent: { variable: 'USER_AGENT', rule: text, functions: ['deliver', 'api'] },
   /** URLs of all SQS queues of the deployment, by their names in the API's health report. */
   queueUrls: {
     variable: 'QUEUE_URLS',

@@ -2,6 +2,7 @@ import { withOptions } from '../../../shared/domain/message/matching.ts';
 import { isTokenOf } from '../../../shared/domain/subscription/confirmation.ts';
 import { unredacted, withoutCredentials } from '../../../shared/domain/subscription/credential-headers.ts';
 import { isRaised, withLimitDated } from '../../../shared/domain/subscription/rate-limit.ts';
+import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
 import { asEnabled, hasMoved, hasNewOrigin, moveTo } from '../../../shared/domain/subscription/change.ts';
 import { makeSecret, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
 import {
@@ -14,6 +15,7 @@ import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Operations } from '../../../shared/ports/queues.ts';
 import type { Registry, RegistryChange, SecretSealer } from '../../../shared/ports/subscriptions.ts';
 import { bytesOf } from '../../../shared/domain/subscription/room.ts';
+import { invalidFields, type RefusedRequest } from '../errors.ts';
 import { type RoomContext, takeRoom } from './room.ts';
 import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
 
@@ -81,6 +83,7 @@ async function changeSubscriber(
   const sealed = await context.secretSealer.seal(name, secret);
   const edit = editOf(change, context.clock.now());
   const result = await changePresent(context, name, (current) => {
+    if (isPull(current) !== isPull({ subscriber })) throw pullForGood();
     const isRotated = change.secret !== 'keep' && hasNewOrigin(current, subscriber);
     const after = { ...edit(current), ...(isRotated && { secrets: [{ sealed }] }) };
     if (!mustConfirm(current, after, mustConfirmNew)) return after;
@@ -89,6 +92,12 @@ async function changeSubscriber(
   });
   const isRotated = result.kind === 'changed' && result.after.secrets?.[0]?.sealed === sealed;
   return isRotated ? { ...result, secret } : result;
+}
+
+/** Deliveries that wait to be received would need somebody to send them. */
+function pullForGood(): RefusedRequest {
+  const message = 'cannot change between pull: and a URL; create another subscription';
+  return invalidFields([{ field: 'subscriber', message }]);
 }
 
 /** How long operate waits for the change to be written. Its second pass covers slower writes. */
@@ -113,7 +122,7 @@ async function prepareUpdate(
 }
 
 function mustConfirm(before: Subscription, after: Subscription, mustConfirmNew: boolean): boolean {
-  return before.unconfirmed !== undefined || (mustConfirmNew && hasMoved(before, after));
+  return !isPull(after) && (before.unconfirmed !== undefined || (mustConfirmNew && hasMoved(before, after)));
 }
 
 /** Disables a subscription. One that is already disabled keeps its reason. */

@@ -172,7 +172,7 @@ export async function rotateSecret(context: RotateContext, request: RotateReques
     typeof request.secret === 'string' ? makeSecret(request.secret, randomBytes) : request.secret;
   const sealed = await secretSealer.seal({ queue, subscriptionId }, secret);
   const now = clock.now();
-  const rotation = rotateSecrets(found.secrets ?? [], sealed, { now, graceMs });
+  const rotation = rotateSecrets(found.secrets ?? [], { sealed }, { now, graceMs });
   if (rotation.kind === 'too_many') return rotation;
   const changed = await registry.changeSubscription({ queue, subscriptionId, now }, (current) =>
     sealedSecret(current) === sealedSecret(found) ? { ...current, secrets: rotation.secrets } : undefined,

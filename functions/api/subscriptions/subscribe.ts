@@ -1,4 +1,5 @@
 import { makeSecret, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
+import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
 import { unredacted } from '../../../shared/domain/subscription/credential-headers.ts';
 import type {
   Disabled,
@@ -78,7 +79,8 @@ export async function newSubscription(
       createdAt,
       secrets: [{ sealed }],
       ...(request.ttl !== undefined && { expiresAt: createdAt + request.ttl * 1000 }),
-      ...(mustConfirm && { unconfirmed: newConfirmation(context).unconfirmed }),
+      // What is fetched with credentials needs no proof that its receiver wants it.
+      ...(mustConfirm && !isPull(request) && { unconfirmed: newConfirmation(context).unconfirmed }),
     },
     secret,
   };

@@ -15,7 +15,7 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { openRoutes } from '../../../shared/config/open-routes.ts';
+import { isPullRoute, openRoutes } from '../../../shared/config/open-routes.ts';
 import { type ApiAuthorization, type DeploymentSettings, SettingsError } from '../../settings.ts';
 import { type AdministerOptions, administeredRoutes } from './administered-routes.ts';
 import type { ApiFunction } from './api-function.ts';
@@ -28,10 +28,16 @@ export interface AdministrationApiProps {
 }
 
 /**
- * Requests a second, from all callers together, to each open route (confirmation and ping). Low, because open routes
+ * Requests a second, from all callers together, to the confirmation and the ping. Low, because open routes
  * use the account's concurrency, which deliveries need.
  */
 const OPEN_RATE_LIMIT = 10;
+
+/**
+ * Requests a second, from all callers together, to each route by which subscribers receive. One that polls every second
+ * is one of them; beyond, callers are told to come again.
+ */
+const PULL_RATE_LIMIT = 50;
 
 /** The burst limit, as seconds of the rate limit. */
 const BURST_SECONDS = 2;
@@ -101,7 +107,7 @@ export class AdministrationApi extends Construct {
       },
       throttle: { rateLimit: apiRateLimit, burstLimit: BURST_SECONDS * apiRateLimit },
     });
-    limitOpenRoutes(stage, Math.min(OPEN_RATE_LIMIT, apiRateLimit));
+    limitOpenRoutes(stage, apiRateLimit);
     // API Gateway refuses limits for a route that does not exist yet.
     stage.node.addDependency(...open);
     this.url = api.apiEndpoint;
@@ -141,19 +147,24 @@ function warnOfUnrestrictedTokens(scope: Construct, { jwtScopes, jwtQueuesClaim 
 }
 
 /** CDK's HttpStage does not support limits for single routes. */
-function limitOpenRoutes(stage: HttpStage, rateLimit: number): void {
+function limitOpenRoutes(stage: HttpStage, apiRateLimit: number): void {
   const resource = stage.node.defaultChild;
   if (!(resource instanceof CfnStage))
     throw new Error('The stage is not the CfnStage that this version of CDK is expected to create.');
-  const limits = { ThrottlingRateLimit: rateLimit, ThrottlingBurstLimit: BURST_SECONDS * rateLimit };
-  const keys = openRoutes.flatMap(({ path, methods }) => methods.map((method) => `${method} ${path}`));
-  resource.routeSettings = Object.fromEntries(keys.map((key) => [key, limits]));
+  resource.routeSettings = Object.fromEntries(
+    openRoutes.flatMap(({ path, methods }) => {
+      const rateLimit = Math.min(isPullRoute(path) ? PULL_RATE_LIMIT : OPEN_RATE_LIMIT, apiRateLimit);
+      const limits = { ThrottlingRateLimit: rateLimit, ThrottlingBurstLimit: BURST_SECONDS * rateLimit };
+      return methods.map((method) => [`${method} ${path}`, limits]);
+    }),
+  );
 }
 
 function acknowledgeOpenRoutes(api: HttpApi, open: readonly HttpRoute[], settings: DeploymentSettings): void {
   const id = 'AwsSolutions-APIG4';
   for (const route of open) {
-    const reason = 'Ping reveals nothing, and confirmations are authorised by the token in their link.';
+    const reason =
+      'Ping reveals nothing. Confirmations and pull are authorised by a token, which the function checks.';
     acknowledge(route, { id, reason });
   }
   if (settings.apiAuthorization.kind !== 'none') return;

@@ -1,5 +1,6 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import { product, userAgentOf } from '../../product.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { NodeFunction } from '../functions/node-function.ts';
 import type { OperatorEvents } from '../functions/operator-events.ts';
@@ -41,6 +42,7 @@ export class ApiFunction extends NodeFunction<'api'> {
         retryQueueUrl: retry.url,
         scheduleGroup: schedules.groupName,
         operatorEventBus: operatorEvents.busName,
+        userAgent: userAgentOf(product),
         queueUrls: Stack.of(scope).toJsonString(
           Object.fromEntries(counted.map(([name, { url }]) => [name, url])),
         ),
@@ -51,8 +53,9 @@ export class ApiFunction extends NodeFunction<'api'> {
     state.deliveries.grantErase(this.role);
     state.payloads.grantGet(this.role);
     state.payloads.grantPut(this.role);
-    // Write-only access: can encrypt signing secrets, cannot decrypt them.
     state.secretsKey.grantSeal(this.role);
+    // Signs deliveries that are received by pull.
+    state.secretsKey.grantOpen(this.role);
     state.deliveries.grantRecover(this.role);
     // Records the messages that it sends to one subscription: tests and confirmation requests.
     state.deliveries.grantAccept(this.role);

@@ -156,6 +156,9 @@ export const subscriptionSchema = z.object({
     .exactOptional(),
   unsent: z.object({ event: subscriptionEventSchema, at: z.number() }).exactOptional(),
   secrets: z.array(z.object({ sealed: z.string(), expiresAt: z.number().exactOptional() })).exactOptional(),
+  pullTokens: z
+    .array(z.object({ tokenHash: z.string(), expiresAt: z.number().exactOptional() }))
+    .exactOptional(),
   confirmedAt: z.number().exactOptional(),
   formerly: json.pipe(formerlySchema).exactOptional(),
   deletedAt: z.number().exactOptional(),

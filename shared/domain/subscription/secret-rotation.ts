@@ -20,10 +20,13 @@ export function secretsInForce<Secret extends Pick<SealedSecret, 'expiresAt'>>(
   return secrets.filter(({ expiresAt }) => expiresAt === undefined || now < expiresAt);
 }
 
-export type Rotation =
+/** A secret or its stored form, which ends at some time once it is replaced. */
+type Ending = { expiresAt?: number };
+
+export type Rotation<Secret extends Ending = SealedSecret> =
   | {
       kind: 'rotated';
-      secrets: readonly SealedSecret[];
+      secrets: readonly Secret[];
       /** End of the last grace period; undefined if no secret was replaced. */
       previousExpiresAt?: number;
     }
@@ -31,25 +34,23 @@ export type Rotation =
   | { kind: 'too_many'; until: number };
 
 /**
- * Makes `sealed` the current secret. No older one outlives the given grace period, so a grace of 0 ends them all.
+ * Makes `current` the current secret. No older one outlives the given grace period, so a grace of 0 ends them all.
  */
-export function rotateSecrets(
-  secrets: readonly SealedSecret[],
-  sealed: string,
+export function rotateSecrets<Secret extends Ending>(
+  secrets: readonly Secret[],
+  current: Secret,
   { now, graceMs }: { now: number; graceMs: number },
-): Rotation {
-  const ending = secretsInForce(secrets, now).map(
-    ({ sealed: replaced, expiresAt = Number.POSITIVE_INFINITY }) => ({
-      sealed: replaced,
-      expiresAt: Math.min(expiresAt, now + graceMs),
-    }),
-  );
+): Rotation<Secret> {
+  const ending = secretsInForce(secrets, now).map((replaced) => ({
+    ...replaced,
+    expiresAt: Math.min(replaced.expiresAt ?? Number.POSITIVE_INFINITY, now + graceMs),
+  }));
   const ends = ending.map(({ expiresAt }) => expiresAt);
   const replaced = secretsInForce(ending, now);
   if (replaced.length >= MAX_SECRETS) return { kind: 'too_many', until: Math.min(...ends) };
   return {
     kind: 'rotated',
-    secrets: [{ sealed }, ...replaced],
+    secrets: [current, ...replaced],
     ...(ends.length === 0 ? {} : { previousExpiresAt: Math.max(...ends) }),
   };
 }

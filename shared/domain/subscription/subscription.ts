@@ -1,4 +1,5 @@
 import { confirmationIdOf } from './confirmation.ts';
+import type { PullToken } from './pull-token.ts';
 import type { PartialRetryPolicy } from '../retry/policy.ts';
 import type { SealedSecret } from './secret-rotation.ts';
 import type { AbsenceReason, DisableReason } from '../vocabulary.ts';
@@ -64,6 +65,8 @@ export type Subscription = {
   unsent?: PendingEvent;
   /** Signing secrets, the current one first. Undefined on subscriptions created before signatures existed. */
   secrets?: readonly SealedSecret[];
+  /** Of a pull subscription, the current one first. */
+  pullTokens?: readonly PullToken[];
   /** Its previous selection of messages. */
   formerly?: PreviousSelection;
   /** Marked for deletion: invisible to callers, while an operation cancels its pending deliveries. */

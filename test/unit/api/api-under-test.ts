@@ -88,6 +88,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
     },
     settings: {
       version: '1.2.3',
+      userAgent: 'Posthaste/test',
       defaultRetryPolicy: DEFAULT_RETRY_POLICY,
       retentionMs: 30 * DAY_MS,
       retryAfterCapMs: 3_600_000,
@@ -99,6 +100,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
       jwtQueuesClaim: undefined,
     },
     secretSealer: secrets,
+    secretOpener: secrets,
     wakeUps: {
       sendDelayed: (wakeUp) => {
         wakeUps.push(wakeUp);
@@ -118,8 +120,13 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
   const api = createApi(dependencies);
 
   /** Sends strings and bytes unchanged, anything else as JSON. */
-  const call = async (method: string, path: string, body?: unknown): Promise<Answer> => {
-    const init = body === undefined ? { method } : { method, body: sendable(body) };
+  const call = async (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> => {
+    const init = { method, headers, ...(body === undefined ? {} : { body: sendable(body) }) };
     const response = await api.request(path, init, { caller: CALLER, publicUrl: PUBLIC_URL });
     const text = await response.text();
     const sent = body === undefined ? undefined : jsonOf(body);

@@ -124,6 +124,17 @@ describe('an answer to an HTTP API', () => {
   });
 });
 
+describe('the authorization of a request', () => {
+  it.each([
+    ['/v2/pull/orders/s-1/receive', 'Bearer phpull_x'],
+    ['/v2/queues/orders', null],
+  ])('reaches the function only where it checks that itself: %s', (rawPath, seen) => {
+    const headers = { authorization: 'Bearer phpull_x' };
+    const { request } = parseHttpApiEvent(event({ method: 'POST', rawPath, headers }));
+    expect(request.headers.get('authorization')).toBe(seen);
+  });
+});
+
 describe('a request by an open route', () => {
   const by = (routeKey: string, rawPath: string): string =>
     new URL(parseHttpApiEvent(event({ routeKey, rawPath })).request.url).pathname;

@@ -93,10 +93,14 @@ describe('each attempt', () => {
 
 describe('while a secret rotates', () => {
   const attemptAt = async (sinceRotationMs: number) => {
-    const rotation = rotateSecrets([{ sealed: await sealed(1) }], await sealed(2), {
-      now: world.clock.now(),
-      graceMs: GRACE_MS,
-    });
+    const rotation = rotateSecrets<SealedSecret>(
+      [{ sealed: await sealed(1) }],
+      { sealed: await sealed(2) },
+      {
+        now: world.clock.now(),
+        graceMs: GRACE_MS,
+      },
+    );
     await subscribeWith(rotation.kind === 'rotated' ? rotation.secrets : []);
     await world.clock.run(world.clock.now() + sinceRotationMs);
     await publish();

@@ -11,7 +11,7 @@ const NOW = 1_790_000_000_000;
 const HOUR = 3_600_000;
 
 const rotated = (secrets: readonly SealedSecret[], sealed: string, now: number, graceMs: number) => {
-  const rotation = rotateSecrets(secrets, sealed, { now, graceMs });
+  const rotation = rotateSecrets(secrets, { sealed }, { now, graceMs });
   if (rotation.kind !== 'rotated') throw new Error('There are too many secrets.');
   return rotation;
 };
@@ -72,11 +72,13 @@ describe('too many secrets', () => {
 
   it('are refused with the time at which one expires', () => {
     expect(full()).toHaveLength(MAX_SECRETS);
-    expect(rotateSecrets(full(), 'more', { now: NOW + 10, graceMs: HOUR })).toEqual({
+    expect(rotateSecrets(full(), { sealed: 'more' }, { now: NOW + 10, graceMs: HOUR })).toEqual({
       kind: 'too_many',
       until: NOW + 2 + HOUR,
     });
-    expect(rotateSecrets(full(), 'more', { now: NOW + 2 + HOUR, graceMs: HOUR }).kind).toBe('rotated');
+    expect(rotateSecrets(full(), { sealed: 'more' }, { now: NOW + 2 + HOUR, graceMs: HOUR }).kind).toBe(
+      'rotated',
+    );
   });
 
   it('do not prevent a rotation with a grace of 0, which ends all but the new one', () => {
@@ -95,7 +97,7 @@ describe('after any rotations', () => {
         let newest = -1;
         for (const [index, { after, grace }] of taken.entries()) {
           now += after;
-          const rotation = rotateSecrets(secrets, String(index), { now, graceMs: grace });
+          const rotation = rotateSecrets(secrets, { sealed: String(index) }, { now, graceMs: grace });
           if (rotation.kind === 'too_many') {
             expect(rotation.until).toBeGreaterThan(now);
             continue;

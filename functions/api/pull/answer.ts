@@ -1,0 +1,126 @@
+import { contendedDelivery, withRetriedWrites } from '../../../shared/domain/contention.ts';
+import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import { attemptOf, type PullResult, type ReceivedDelivery } from '../../../shared/domain/delivery/pull.ts';
+import { recordLateResult } from '../../../shared/domain/delivery/transitions.ts';
+import { policyOfRound, type RetryPolicy } from '../../../shared/domain/retry/policy.ts';
+import type { PullFault } from '../../../shared/domain/vocabulary.ts';
+import type { Clock } from '../../../shared/ports/clock.ts';
+import type { Deliveries } from '../../../shared/ports/deliveries.ts';
+import type { Journal } from '../../../shared/ports/journal.ts';
+import type { Registry } from '../../../shared/ports/subscriptions.ts';
+import type { WakeUps } from '../../../shared/ports/wake-ups.ts';
+import { recordResult } from '../../../shared/steps/record-received.ts';
+import { writeTime } from '../../../shared/steps/retention.ts';
+import type { Receipt } from './receipt.ts';
+
+export type AnswerContext = {
+  clock: Pick<Clock, 'now'>;
+  deliveries: Pick<Deliveries, 'find' | 'write'>;
+  registry: Pick<Registry, 'findQueue' | 'findSubscription'>;
+  wakeUps: Pick<WakeUps, 'sendDelayed'>;
+  journal: Journal;
+  settings: { retentionMs: number; defaultRetryPolicy: RetryPolicy };
+};
+
+/** What a subscriber says of a delivery that it received. */
+export type PullAnswer = Exclude<PullResult, { kind: 'lapsed' }>;
+
+/** `unknown`: there is no such delivery. `expired`: the lease ended, or the delivery has another answer. */
+export type AnswerResult = 'recorded' | 'unknown' | 'expired';
+
+/**
+ * Records what a subscriber says of a received delivery. Idempotent.
+ * @throws ContendedError, and AWS errors: safe to repeat
+ */
+export async function answerReceived(
+  context: AnswerContext,
+  receipt: Receipt,
+  answer: PullAnswer,
+): Promise<AnswerResult> {
+  const result = await withRetriedWrites<AnswerResult>(async () => {
+    const current = await context.deliveries.find(receipt.key);
+    if (current === undefined) return 'unknown';
+    const received = receivedBy(receipt, current, context.clock.now());
+    if (received === undefined) return isAnswered(current, receipt, answer) ? 'recorded' : 'expired';
+    return isOpen(current.status) ? record(context, received, answer) : recordLate(context, received, answer);
+  });
+  if (result === 'again') throw contendedDelivery(receipt.key);
+  return result;
+}
+
+/** The delivery, if the receipt's lease holds. It outlasts a cancellation: what is in flight can still succeed. */
+function receivedBy(
+  { owner, attempt }: Receipt,
+  current: Delivery,
+  now: number,
+): ReceivedDelivery | undefined {
+  const { lease, attempts } = current;
+  return lease?.owner === owner && lease.until > now && attempts.length === attempt - 1
+    ? { ...current, lease }
+    : undefined;
+}
+
+/** Whether the attempt has this answer already. */
+function isAnswered({ attempts }: Delivery, { attempt }: Receipt, answer: PullAnswer): boolean {
+  const recorded = attempts[attempt - 1];
+  const fault: PullFault = 'nacked';
+  return answer.kind === 'acked'
+    ? recorded?.outcome === 'delivered'
+    : recorded?.error?.startsWith(fault) === true;
+}
+
+async function record(
+  context: AnswerContext,
+  received: ReceivedDelivery,
+  answer: PullAnswer,
+): Promise<AnswerResult | 'again'> {
+  const { clock, settings } = context;
+  const policy = await policyAfter(context, received, answer);
+  const at = writeTime({ ports: { clock }, settings });
+  const recorded = await recordResult(context, received, { result: answer, policy }, at);
+  if (recorded === undefined) return 'again';
+  await wakeForPendingSteps(context, recorded);
+  return 'recorded';
+}
+
+/** The policy by which the attempt is retried. A success needs none. */
+async function policyAfter(
+  { registry, settings }: AnswerContext,
+  delivery: ReceivedDelivery,
+  answer: PullAnswer,
+): Promise<RetryPolicy> {
+  const { defaultRetryPolicy: defaults } = settings;
+  if (answer.kind === 'acked' || delivery.policy !== undefined) return delivery.policy ?? defaults;
+  const { queue, subscriptionId } = delivery.key;
+  const [ofQueue, subscription] = await Promise.all([
+    registry.findQueue(queue),
+    registry.findSubscription(queue, subscriptionId),
+  ]);
+  return policyOfRound(delivery, { queue: ofQueue, subscription }, defaults).policy;
+}
+
+/** deliver does the pending steps of a delivery that has ended. reconcile wakes it if this fails. */
+async function wakeForPendingSteps(
+  { wakeUps, clock }: AnswerContext,
+  { key, owed, attempts }: Delivery,
+): Promise<void> {
+  if (owed.length === 0) return;
+  await wakeUps.sendDelayed({ kind: 'wake_up', key, attempt: attempts.length, dueAt: clock.now() }, 0);
+}
+
+/** Records the answer to a delivery that was cancelled after it was received: a success still counts. */
+async function recordLate(
+  { clock, deliveries, journal, settings }: AnswerContext,
+  received: ReceivedDelivery,
+  answer: PullAnswer,
+): Promise<AnswerResult | 'again'> {
+  const { key, acceptedAt, status, lateResults } = received;
+  const at = writeTime({ ports: { clock }, settings });
+  const attempt = attemptOf(received, answer, at.now);
+  if (lateResults.some(({ startedAt }) => startedAt === attempt.startedAt)) return 'recorded';
+  const written = await deliveries.write(recordLateResult(received, attempt, at));
+  if (written.kind === 'refused') return 'again';
+  const decisive = written.delivery.status !== status;
+  journal.note({ fact: 'late_result', key, attempt, decisive, acceptedAt });
+  return 'recorded';
+}

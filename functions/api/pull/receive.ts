@@ -1,0 +1,161 @@
+import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import { cancelWaiting, receive, type WaitingDelivery } from '../../../shared/domain/delivery/pull.ts';
+import { cancelLeased } from '../../../shared/domain/delivery/transitions.ts';
+import type { WebhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
+import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import type { CancelReason } from '../../../shared/domain/vocabulary.ts';
+import type { Payloads } from '../../../shared/ports/bodies.ts';
+import type { Clock } from '../../../shared/ports/clock.ts';
+import type { Deliveries } from '../../../shared/ports/deliveries.ts';
+import type { Journal } from '../../../shared/ports/journal.ts';
+import type { MessageRecords } from '../../../shared/ports/messages.ts';
+import type { SecretOpener } from '../../../shared/ports/subscriptions.ts';
+import { readMessage } from '../../../shared/steps/keep-message.ts';
+import { writeTime } from '../../../shared/steps/retention.ts';
+import { openedSecrets, signedRequest, type OpenedSecret } from '../../../shared/steps/sign-request.ts';
+import { answerBytesOf, MAX_ANSWER_BYTES } from '../paging.ts';
+import { receiptText } from './receipt.ts';
+
+export type ReceiveContext = {
+  clock: Pick<Clock, 'now'>;
+  deliveries: Pick<Deliveries, 'waiting' | 'write'>;
+  messageRecords: Pick<MessageRecords, 'find'>;
+  payloads: Pick<Payloads, 'get'>;
+  secretOpener: SecretOpener;
+  journal: Journal;
+  /** Cryptographically secure. */
+  randomBytes: (bytes: number) => Uint8Array;
+  settings: { retentionMs: number; userAgent: string };
+};
+
+/** A received delivery. `headers`, `body`: of the request that a push would have made now. */
+export type Received = {
+  receipt: string;
+  messageId: string;
+  attempt: number;
+  /** Milliseconds since the epoch. */
+  leaseUntil: number;
+  headers: Record<string, string>;
+  body: string;
+};
+
+/** Messages read at the same time: each takes up to 1 MiB, several times over. */
+const READ_TOGETHER = 10;
+
+/** Bytes of a received delivery in the answer, besides headers and body. */
+const OTHER_BYTES = 2_000;
+
+/**
+ * Gives up to `max` waiting deliveries to their subscriber, the longest waiting first; fewer if their bodies do not fit
+ * into one answer, or if another receive was faster. Everything that can fail is read before the first lease is taken.
+ * @throws UnopenedSecretError and AWS errors; nothing was received then
+ */
+export async function receiveDeliveries(
+  context: ReceiveContext,
+  subscription: Subscription,
+  { max, leaseMs }: { max: number; leaseMs: number },
+): Promise<readonly Received[]> {
+  const { clock, deliveries, secretOpener } = context;
+  const now = clock.now();
+  const name = { queue: subscription.queue, subscriptionId: subscription.id };
+  const found = await deliveries.waiting(name, now, max);
+  if (found.length === 0) return [];
+  const secrets = await openedSecrets(secretOpener, subscription, now);
+  const claims = await Promise.allSettled(
+    (await readFitting(context, found, subscription, secrets)).map((one) => claim(context, one, leaseMs)),
+  );
+  const received = claims.flatMap((one) => (one.status === 'fulfilled' && one.value ? [one.value] : []));
+  const failed = claims.find((one) => one.status === 'rejected');
+  if (received.length === 0 && failed !== undefined) throw failed.reason;
+  return received;
+}
+
+/** A waiting delivery with its request, or with the reason why there is none. */
+type ReadDelivery = {
+  found: WaitingDelivery;
+  content: CancelReason | { request: WebhookRequest; startedAt: number; acceptedAt: number };
+};
+
+/** Reads deliveries until their requests fill an answer. The first always fits. */
+async function readFitting(
+  context: ReceiveContext,
+  found: readonly WaitingDelivery[],
+  subscription: Subscription,
+  secrets: readonly OpenedSecret[],
+): Promise<ReadDelivery[]> {
+  const fitting: ReadDelivery[] = [];
+  let room = MAX_ANSWER_BYTES;
+  for (let start = 0; start < found.length; start += READ_TOGETHER) {
+    const group = found.slice(start, start + READ_TOGETHER);
+    for (const one of await Promise.all(group.map((each) => read(context, each, subscription, secrets)))) {
+      if (typeof one.content !== 'string') room -= bytesOf(one.content.request);
+      if (room < 0 && fitting.length > 0) return fitting;
+      fitting.push(one);
+    }
+  }
+  return fitting;
+}
+
+function bytesOf({ headers, body }: WebhookRequest): number {
+  return answerBytesOf({ headers, body: body.toString() }) + OTHER_BYTES;
+}
+
+async function read(
+  { clock, messageRecords, payloads, settings }: ReceiveContext,
+  found: WaitingDelivery,
+  subscription: Subscription,
+  secrets: readonly OpenedSecret[],
+): Promise<ReadDelivery> {
+  const record = await messageRecords.find(found.key);
+  const message = record?.body && (await readMessage(payloads, record.body));
+  const startedAt = clock.now();
+  if (record === undefined || message === undefined)
+    return { found, content: record?.erasedAt === undefined ? 'body_missing' : 'body_erased' };
+  if (message.expiresAt !== undefined && message.expiresAt <= startedAt)
+    return { found, content: 'message_expired' };
+  const { userAgent } = settings;
+  const request = signedRequest(message, subscription, { secrets, startedAt, userAgent });
+  return { found, content: { request, startedAt, acceptedAt: record.acceptedAt } };
+}
+
+/** Takes the lease. Undefined: the delivery changed meanwhile, or had to be cancelled. */
+async function claim(
+  context: ReceiveContext,
+  { found, content }: ReadDelivery,
+  leaseMs: number,
+): Promise<Received | undefined> {
+  const { clock, deliveries, randomBytes } = context;
+  const at = writeTime({ ...context, ports: { clock } });
+  if (typeof content === 'string') {
+    const result = await deliveries.write(cancelWaiting(found, content, at));
+    if (result.kind === 'written') noteCancelled(context, result.delivery, content);
+    return undefined;
+  }
+  const owner = `pull/${Buffer.from(randomBytes(OWNER_BYTES)).toString('base64url')}`;
+  const lease = { owner, until: at.now + leaseMs, receivedAt: content.startedAt };
+  const result = await deliveries.write(receive(found, lease, at));
+  if (result.kind === 'refused') return undefined;
+  const { delivery } = result;
+  if (delivery.acceptedAt !== content.acceptedAt) {
+    // The record is of a message with the same id, in a later life of the queue.
+    await deliveries.write(cancelLeased(delivery, owner, 'body_missing', at));
+    noteCancelled(context, delivery, 'body_missing');
+    return undefined;
+  }
+  const attempt = delivery.attempts.length + 1;
+  return {
+    receipt: receiptText({ key: delivery.key, attempt, owner }),
+    messageId: delivery.key.messageId,
+    attempt,
+    leaseUntil: lease.until,
+    headers: content.request.headers,
+    body: content.request.body.toString(),
+  };
+}
+
+/** Too many to guess, as the owner of a lease is what a receipt proves. */
+const OWNER_BYTES = 16;
+
+function noteCancelled({ journal }: ReceiveContext, { key }: Delivery, reason: CancelReason): void {
+  journal.note({ fact: 'delivery_cancelled', key, reason });
+}

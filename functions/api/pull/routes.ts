@@ -1,0 +1,196 @@
+import type { Context } from 'hono';
+import * as z from 'zod';
+import { MAX_NACK_ERROR, RECEIVE_LEASE_SECONDS, RECEIVE_MAX } from '../../../shared/domain/delivery/pull.ts';
+import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
+import { absenceOf, isPresent, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { timeText, timeView } from '../../../shared/wire/fields.ts';
+import type { ApiDependencies, ApiEnvironment } from '../dependencies.ts';
+import { notFound, RefusedRequest } from '../errors.ts';
+import { printable, seconds } from '../fields.ts';
+import { subscriptionName } from '../paths.ts';
+import { parseWith, readJson, readOptionalJson } from '../request-json.ts';
+import { type AddRoute, json, jsonBody, noBody, optionalJsonBody } from '../route.ts';
+import { answerReceived, type PullAnswer } from './answer.ts';
+import { MAX_RECEIPT_LENGTH, parseReceipt } from './receipt.ts';
+import { receiveDeliveries } from './receive.ts';
+import { holderOf } from './token.ts';
+
+/** For operators, authorised as all other routes. */
+const OPERATED = '/v2/queues/:queue/subscriptions/:subscription';
+
+/** For subscribers, authorised by the token of the subscription. API Gateway lets these paths through. */
+const BY_TOKEN = '/v2/pull/:queue/:subscription';
+
+const MAX_RULE = `must be an integer from ${RECEIVE_MAX.least} to ${RECEIVE_MAX.most}`;
+
+const receiveRequest = z.strictObject({
+  max: z
+    .int(MAX_RULE)
+    .min(RECEIVE_MAX.least, MAX_RULE)
+    .max(RECEIVE_MAX.most, MAX_RULE)
+    .describe('Most deliveries in the answer.')
+    .default(RECEIVE_MAX.default),
+  lease_seconds: seconds(RECEIVE_LEASE_SECONDS.least, RECEIVE_LEASE_SECONDS.most)
+    .describe('Seconds until a received delivery that was not acknowledged has failed.')
+    .default(RECEIVE_LEASE_SECONDS.default),
+});
+
+const receivedSchema = z.object({
+  deliveries: z.array(
+    z.object({
+      receipt: z.string().describe('Names this receive of the delivery, for `ack` and `nack`.'),
+      messageId: z.string(),
+      attempt: z.int().positive(),
+      leaseUntil: timeView,
+      headers: z.record(z.string(), z.string()).describe('The signed headers of the webhook request.'),
+      body: z.string().describe('The body of the webhook request; its UTF-8 bytes are signed.'),
+    }),
+  ),
+});
+
+const receipt = z.string().min(1).max(MAX_RECEIPT_LENGTH, `must be at most ${MAX_RECEIPT_LENGTH} characters`);
+
+const ackRequest = z.strictObject({ receipt });
+
+const nackRequest = z.strictObject({
+  receipt,
+  error: printable(MAX_NACK_ERROR).describe('Why, for the record of the attempt.').exactOptional(),
+});
+
+type RouteContext = Context<ApiEnvironment, `/${string}/:queue/${string}/:subscription/${string}`>;
+
+/** Who may use a route, and where it is. `subscriptionOf` returns the subscription that the caller may act for. */
+type Access = {
+  base: typeof OPERATED | typeof BY_TOKEN;
+  /** Begins the operations' names in generated clients. */
+  id: 'pull' | 'operatePull';
+  authorisation: object | { open: 'pull_token' };
+  subscriptionOf: (context: RouteContext) => Promise<Subscription>;
+};
+
+/** The routes by which a subscriber fetches its deliveries, for operators and for holders of a token. */
+export function addPullRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  const { registry, clock } = dependencies;
+  addRoutesFor(addRoute, dependencies, {
+    base: OPERATED,
+    id: 'operatePull',
+    authorisation: {},
+    subscriptionOf: async (context) => {
+      const { queue, subscriptionId } = subscriptionName(context.req.param());
+      const found = await registry.findSubscription(queue, subscriptionId);
+      if (!isPresent(found, clock.now())) throw notFound('such subscription');
+      if (!isPull(found)) throw new RefusedRequest('conflict', 'the subscription does not receive by pull');
+      return found;
+    },
+  });
+  addRoutesFor(addRoute, dependencies, {
+    base: BY_TOKEN,
+    id: 'pull',
+    authorisation: { open: 'pull_token' },
+    subscriptionOf: (context) =>
+      holderOf(dependencies, context.req.param(), context.req.header('authorization')),
+  });
+}
+
+function addRoutesFor(
+  addRoute: AddRoute,
+  dependencies: ApiDependencies,
+  { base, id, authorisation, subscriptionOf }: Access,
+): void {
+  addRoute(
+    {
+      method: 'POST',
+      path: `${base}/receive`,
+      id: `${id}Receive`,
+      tag: 'pull',
+      summary: 'Receives waiting deliveries of a pull subscription, the longest waiting first',
+      description:
+        'Each is leased: it counts as failed unless it is acknowledged within `lease_seconds`. The answer can have fewer ' +
+        'deliveries than wait.',
+      body: optionalJsonBody(receiveRequest),
+      answers: { 200: json('The received deliveries; none if none waits.', receivedSchema) },
+      refuses: [400, 404, 409, 413],
+      ...authorisation,
+    },
+    async (context) => {
+      const { max, lease_seconds } = parseWith(receiveRequest, (await readOptionalJson(context.req)).value);
+      const subscription = await subscriptionOf(context);
+      const absence = absenceOf(subscription, dependencies.clock.now());
+      if (absence !== undefined)
+        throw new RefusedRequest(
+          'conflict',
+          `the subscription is ${absence === 'disabled' ? 'disabled' : 'not confirmed'}`,
+        );
+      const received = await receiveDeliveries(dependencies, subscription, {
+        max,
+        leaseMs: lease_seconds * 1000,
+      });
+      const answer: z.input<typeof receivedSchema> = {
+        deliveries: received.map((one) => ({ ...one, leaseUntil: timeText(one.leaseUntil) })),
+      };
+      return context.json(answer);
+    },
+  );
+
+  addRoute(
+    {
+      method: 'POST',
+      path: `${base}/ack`,
+      id: `${id}Ack`,
+      tag: 'pull',
+      summary: 'Acknowledges a received delivery: it is delivered',
+      body: jsonBody(ackRequest),
+      answers: { 204: noBody('It is recorded as delivered, now or before.') },
+      refuses: [400, 404, 409, 413],
+      ...authorisation,
+    },
+    async (context) => {
+      const { receipt: given } = parseWith(ackRequest, (await readJson(context.req)).value);
+      await recordAnswer(dependencies, await subscriptionOf(context), given, { kind: 'acked' });
+      return context.body(null, 204);
+    },
+  );
+
+  addRoute(
+    {
+      method: 'POST',
+      path: `${base}/nack`,
+      id: `${id}Nack`,
+      tag: 'pull',
+      summary: 'Refuses a received delivery: a failed attempt, retried by the policy',
+      body: jsonBody(nackRequest),
+      answers: { 204: noBody('It is recorded as failed, now or before.') },
+      refuses: [400, 404, 409, 413],
+      ...authorisation,
+    },
+    async (context) => {
+      const { receipt: given, ...error } = parseWith(nackRequest, (await readJson(context.req)).value);
+      await recordAnswer(dependencies, await subscriptionOf(context), given, { kind: 'nacked', ...error });
+      return context.body(null, 204);
+    },
+  );
+}
+
+/** @throws RefusedRequest 404 for an unknown receipt, 409 for one that expired or is another subscription's */
+async function recordAnswer(
+  dependencies: ApiDependencies,
+  { queue, id }: Subscription,
+  text: string,
+  answer: PullAnswer,
+): Promise<void> {
+  const given = parseReceipt(text);
+  if (given === undefined) throw notFound('such receipt');
+  if (given.key.queue !== queue || given.key.subscriptionId !== id)
+    throw new RefusedRequest('conflict', 'the receipt is of another subscription');
+  switch (await answerReceived(dependencies, given, answer)) {
+    case 'recorded':
+      return;
+    case 'unknown':
+      throw notFound('such receipt');
+    case 'expired':
+      throw new RefusedRequest(
+        'conflict',
+        'the receipt has expired, or its delivery was answered otherwise; receive it again',
+      );
+  }
+}

@@ -1,0 +1,115 @@
+import * as z from 'zod';
+import { isQueueName } from '../../../shared/domain/message/message.ts';
+import {
+  hasPullTokenForm,
+  isPullTokenOf,
+  makePullToken,
+} from '../../../shared/domain/subscription/pull-token.ts';
+import {
+  DEFAULT_GRACE_SECONDS,
+  MAX_GRACE_SECONDS,
+  MAX_SECRETS,
+  rotateSecrets,
+} from '../../../shared/domain/subscription/secret-rotation.ts';
+import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
+import { isPresent, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { timeText, timeView } from '../../../shared/wire/fields.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { notFound, RefusedRequest } from '../errors.ts';
+import { seconds } from '../fields.ts';
+import { isSubscriptionId, subscriptionName } from '../paths.ts';
+import { parseWith, readOptionalJson } from '../request-json.ts';
+import { type AddRoute, json, optionalJsonBody } from '../route.ts';
+
+const rotationRequest = z.strictObject({
+  graceSeconds: seconds(0, MAX_GRACE_SECONDS)
+    .describe('Seconds for which the previous token stays valid.')
+    .default(DEFAULT_GRACE_SECONDS),
+});
+
+const tokenSchema = z.object({
+  token: z.string().describe('For the routes under `/v2/pull`, as `authorization: Bearer phpull_…`.'),
+  previousExpiresAt: timeView
+    .describe('When the previous token stops being valid. Absent if there was none.')
+    .exactOptional(),
+});
+
+/** The route that gives a subscriber without AWS credentials its token. */
+export function addPullTokenRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  addRoute(
+    {
+      method: 'POST',
+      path: '/v2/queues/:queue/subscriptions/:subscription/pull-token',
+      id: 'rotatePullToken',
+      tag: 'pull',
+      summary: 'Gives a pull subscription a token, by which its subscriber receives',
+      description:
+        'The token is for this subscription only. The previous one is valid for another `graceSeconds`.',
+      body: optionalJsonBody(rotationRequest),
+      answers: { 200: json('The token. No later response contains it.', tokenSchema) },
+      refuses: [400, 404, 409, 413],
+    },
+    async (context) => {
+      const { graceSeconds } = parseWith(rotationRequest, (await readOptionalJson(context.req)).value);
+      const name = subscriptionName(context.req.param());
+      const { token, previousExpiresAt } = await rotateToken(dependencies, name, graceSeconds * 1000);
+      const end = previousExpiresAt === undefined ? {} : { previousExpiresAt: timeText(previousExpiresAt) };
+      dependencies.audit(context.env.caller, { change: 'pull_token_rotated', ...name, ...end });
+      return context.json({ token, ...end } satisfies z.input<typeof tokenSchema>);
+    },
+  );
+}
+
+/** Gives a subscription a new token. @throws RefusedRequest */
+async function rotateToken(
+  { registry, clock, randomBytes }: Pick<ApiDependencies, 'registry' | 'clock' | 'randomBytes'>,
+  name: { queue: string; subscriptionId: string },
+  graceMs: number,
+): Promise<{ token: string; previousExpiresAt?: number }> {
+  const now = clock.now();
+  const { token, stored } = makePullToken(randomBytes);
+  const found = await registry.findSubscription(name.queue, name.subscriptionId);
+  if (!isPresent(found, now)) throw notFound('such subscription');
+  if (!isPull(found)) throw new RefusedRequest('conflict', 'the subscription does not receive by pull');
+  const rotation = rotateSecrets(found.pullTokens ?? [], stored, { now, graceMs });
+  if (rotation.kind === 'too_many')
+    throw new RefusedRequest(
+      'conflict',
+      `${MAX_SECRETS} tokens are valid; the next one expires at ${timeText(rotation.until)}. With graceSeconds 0 the previous tokens expire at once`,
+    );
+  const changed = await registry.changeSubscription({ ...name, now }, (current) =>
+    isPresent(current, now) && currentHash(current) === currentHash(found)
+      ? { ...current, pullTokens: rotation.secrets }
+      : undefined,
+  );
+  if (changed.kind === 'missing') throw notFound('such subscription');
+  if (changed.kind !== 'changed')
+    throw new RefusedRequest('conflict', 'another request gave it a token at the same time');
+  const { previousExpiresAt } = rotation;
+  return { token, ...(previousExpiresAt !== undefined && { previousExpiresAt }) };
+}
+
+function currentHash({ pullTokens }: Subscription): string | undefined {
+  return pullTokens?.[0]?.tokenHash;
+}
+
+/**
+ * The subscription of a path, if the caller has its token. The refusal does not tell whether the subscription exists.
+ * @throws RefusedRequest `forbidden`
+ */
+export async function holderOf(
+  { registry, clock }: Pick<ApiDependencies, 'registry' | 'clock'>,
+  { queue, subscription }: { queue: string; subscription: string },
+  authorization = '',
+): Promise<Subscription> {
+  const [scheme, token = ''] = authorization.split(' ');
+  const mayExist = scheme?.toLowerCase() === 'bearer' && hasPullTokenForm(token);
+  const found =
+    mayExist && isQueueName(queue) && isSubscriptionId(subscription)
+      ? await registry.findSubscription(queue, subscription)
+      : undefined;
+  const now = clock.now();
+  if (!isPresent(found, now) || !isPull(found) || !isPullTokenOf(found.pullTokens ?? [], token, now))
+    throw new RefusedRequest('forbidden', 'the request has no valid token of this subscription');
+  return found;
+}

@@ -1,0 +1,127 @@
+import { inspect } from 'node:util';
+import { beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { aSubscription } from '../../support/builders.ts';
+import { faultOf, type Answer } from './api-under-test.ts';
+import { PATH, pullWorld, type PullWorld } from './pull-world.ts';
+
+const HOUR = 3_600_000;
+const HELD = '/v2/pull/orders/subscription-1';
+
+let world: PullWorld;
+
+beforeEach(async () => {
+  world = await pullWorld();
+});
+
+const newToken = async (body: object = {}, path = PATH): Promise<string> => {
+  const { body: answer } = await world.call('POST', `${path}/pull-token`, body);
+  return z.object({ token: z.string() }).parse(answer).token;
+};
+
+const receiveBy = (token: string | undefined, path = HELD): Promise<Answer> =>
+  world.call('POST', `${path}/receive`, {}, token === undefined ? {} : { authorization: `Bearer ${token}` });
+
+describe('a pull token', () => {
+  it('lets its holder receive and answer, without any other authorisation', async () => {
+    await world.publish({ id: 'good' });
+    await world.publish({ id: 'bad' });
+    const authorization = `Bearer ${await newToken()}`;
+    const { body } = await world.call('POST', `${HELD}/receive`, {}, { authorization });
+    const [good, bad] = z
+      .object({ deliveries: z.array(z.object({ receipt: z.string() })) })
+      .parse(body).deliveries;
+    const answers = [
+      await world.call('POST', `${HELD}/ack`, { receipt: good?.receipt }, { authorization }),
+      await world.call('POST', `${HELD}/nack`, { receipt: bad?.receipt, error: 'no' }, { authorization }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([204, 204]);
+    expect((await world.delivery('subscription-1', 'good')).status).toBe('delivered');
+    expect((await world.delivery('subscription-1', 'bad')).status).toBe('retrying');
+  });
+
+  it('is random, and stored only as a hash', async () => {
+    const [one, two] = [await newToken(), await newToken()];
+    expect(one).toMatch(/^phpull_[A-Za-z0-9_-]{43}$/);
+    expect(two).not.toBe(one);
+    const stored = await world.subscriptions.findSubscription('orders', 'subscription-1');
+    const shown = [await world.call('GET', PATH), await world.call('GET', '/v2/queues/orders/export')];
+    const output = inspect([stored, shown, world.api.changes, world.journal.facts], { depth: 20 });
+    expect(output).not.toContain(one.slice('phpull_'.length));
+    const hashes = stored?.pullTokens?.map(({ tokenHash }) => tokenHash) ?? [];
+    expect(hashes).toHaveLength(2);
+    expect(inspect([shown, world.api.changes], { depth: 20 })).not.toContain(hashes[0]);
+    expect(world.api.changes.at(-1)).toMatchObject({ change: 'pull_token_rotated' });
+  });
+
+  it('is valid until the exact end of its grace period once there is another', async () => {
+    const old = await newToken();
+    const current = await newToken({ graceSeconds: 3600 });
+    await world.later(HOUR - 1);
+    expect([(await receiveBy(old)).status, (await receiveBy(current)).status]).toEqual([200, 200]);
+    await world.later(1);
+    expect([(await receiveBy(old)).status, (await receiveBy(current)).status]).toEqual([403, 200]);
+    await newToken({ graceSeconds: 0 });
+    expect((await receiveBy(current)).status).toBe(403);
+  });
+
+  it('is one of five at most', async () => {
+    for (let count = 0; count < 5; count += 1) await newToken();
+    expect(await world.call('POST', `${PATH}/pull-token`)).toMatchObject({
+      status: 409,
+      body: faultOf('conflict'),
+    });
+  });
+
+  it('is refused alike for another subscription, a deleted one, one that does not exist, and if it is wrong', async () => {
+    await world.subscriptions.addSubscription(aSubscription({ id: 'other', subscriber: 'pull:other' }));
+    const token = await newToken();
+    const wrong = `${token.slice(0, -2)}${token.endsWith('AA') ? 'BA' : 'AA'}`;
+    const refused = [
+      await receiveBy(token, '/v2/pull/orders/other'),
+      await receiveBy(token, '/v2/pull/orders/missing'),
+      await receiveBy(token, '/v2/pull/missing/subscription-1'),
+      await receiveBy(token, '/v2/pull/a%20b/subscription-1'),
+      await receiveBy(wrong),
+      await receiveBy('phpull_'),
+      await receiveBy(''),
+      await receiveBy(undefined),
+      await world.call('POST', `${HELD}/receive`, {}, { authorization: `Basic ${token}` }),
+    ];
+    await world.call('DELETE', PATH);
+    refused.push(await receiveBy(token));
+    expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 403));
+    expect(new Set(refused.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+  });
+
+  it('reads no table for a text that cannot be one', async () => {
+    const { registry } = world.api.dependencies;
+    let reads = 0;
+    const read = registry.findSubscription.bind(registry);
+    registry.findSubscription = (...names) => {
+      reads += 1;
+      return read(...names);
+    };
+    await receiveBy('guess');
+    expect(reads).toBe(0);
+  });
+
+  it('cannot answer for a delivery of another subscription', async () => {
+    await world.subscriptions.addSubscription(aSubscription({ id: 'other', subscriber: 'pull:other' }));
+    await world.publish();
+    const { receipt } = await world.receiveOne();
+    const token = await newToken({}, PATH.replace('subscription-1', 'other'));
+    const headers = { authorization: `Bearer ${token}` };
+    expect(await world.call('POST', '/v2/pull/orders/other/ack', { receipt }, headers)).toMatchObject({
+      status: 409,
+    });
+    expect((await world.delivery()).status).toBe('pending');
+  });
+
+  it('is given to no subscription that is called', async () => {
+    await world.subscriptions.addSubscription(aSubscription({ id: 'called' }));
+    expect(await world.call('POST', `${PATH.replace('subscription-1', 'called')}/pull-token`)).toMatchObject({
+      status: 409,
+    });
+  });
+});

@@ -1,0 +1,377 @@
+import { createSecretKey } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
+import { webhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
+import { aBarePolicy, aMessage, aSubscription } from '../../support/builders.ts';
+import { faultOf } from './api-under-test.ts';
+import { PATH, pullWorld, type PullWorld } from './pull-world.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+let world: PullWorld;
+
+beforeEach(async () => {
+  world = await pullWorld();
+});
+
+describe('a delivery of a pull subscription', () => {
+  it('waits on record with its message, and nobody is called', async () => {
+    await world.publish();
+    await world.clock.run();
+    const delivery = await world.delivery();
+    expect(delivery).toMatchObject({
+      status: 'pending',
+      attempts: [],
+      next: { number: 1, phase: 'initial', by: 'pull' },
+    });
+    expect(delivery.lease).toBeUndefined();
+    expect((await world.messageRecords.find(delivery.key))?.body).toBeDefined();
+    expect(world.subscriber.seen).toEqual([]);
+    expect(await world.deliveries.overdue(Infinity, 10)).toEqual([]);
+  });
+
+  it('is received with the body and the headers of a push, and delivered once acknowledged', async () => {
+    await world.publish();
+    await world.later(MINUTE);
+    const received = await world.receiveOne({ lease_seconds: 30 });
+    const now = world.clock.now();
+    const push = webhookRequest(aMessage(), aSubscription(), {
+      startedAt: now,
+      userAgent: 'Posthaste/test',
+      secrets: [{ scheme: 'v1', key: createSecretKey(Buffer.alloc(32, 7)) }],
+    });
+    expect(received).toEqual({
+      receipt: received.receipt,
+      messageId: 'message-1',
+      attempt: 1,
+      leaseUntil: new Date(now + 30_000).toISOString(),
+      headers: push.headers,
+      body: push.body.toString(),
+    });
+    await world.later(2_000);
+    expect((await world.ack(received)).status).toBe(204);
+    const delivery = await world.delivery();
+    expect(delivery).toMatchObject({
+      status: 'delivered',
+      attempts: [{ number: 1, phase: 'initial', startedAt: now, durationMs: 2_000, outcome: 'delivered' }],
+    });
+    expect([delivery.lease, delivery.next, delivery.overdueAt]).toEqual([undefined, undefined, undefined]);
+    expect(await world.receive()).toEqual([]);
+  });
+
+  it('is received once while its lease lasts', async () => {
+    await world.publish();
+    await world.receiveOne();
+    expect(await world.receive()).toEqual([]);
+    await world.later(59_000);
+    expect(await world.receive()).toEqual([]);
+  });
+
+  it('is received by one of two that ask at the same time', async () => {
+    await world.publish();
+    const both = await Promise.all([world.receive(), world.receive()]);
+    expect(both.flat()).toHaveLength(1);
+  });
+
+  it('comes in the order of its waiting, up to `max` at a time', async () => {
+    for (const id of ['one', 'two', 'three']) {
+      await world.publish({ id });
+      await world.later(10);
+    }
+    const first = await world.receive({ max: 2 });
+    const rest = await world.receive({ max: 2 });
+    expect([first, rest].map((some) => some.map(({ messageId }) => messageId))).toEqual([
+      ['one', 'two'],
+      ['three'],
+    ]);
+  });
+
+  it('is retried by the policy after a nack, and undeliverable in the end', async () => {
+    await world.publish();
+    for (const attempt of [1, 2, 3]) {
+      expect(await world.nack(await world.receiveOne(), 'disk full')).toMatchObject({ status: 204 });
+      if (attempt < 3) {
+        await world.later(4_999);
+        expect(await world.receive()).toEqual([]);
+        await world.later(1);
+      }
+    }
+    await world.clock.run();
+    const delivery = await world.delivery();
+    expect(delivery).toMatchObject({ status: 'exhausted', reason: 'retries_exhausted', owed: [] });
+    expect(delivery.attempts.map(({ phase, outcome, error }) => [phase, outcome, error])).toEqual([
+      ['initial', 'failed', 'nacked: disk full'],
+      ['pre_backoff', 'failed', 'nacked: disk full'],
+      ['pre_backoff', 'failed', 'nacked: disk full'],
+    ]);
+    expect(world.undeliverables.sent).toHaveLength(1);
+    expect(world.operatorEvents.published.map(({ type }) => type)).toEqual(['delivery.exhausted']);
+  });
+
+  it('has failed once its lease has lapsed, which reconcile notices without anybody asking', async () => {
+    await world.publish();
+    const { receipt } = await world.receiveOne({ lease_seconds: 60 });
+    await world.later(91_000);
+    await world.reconcile();
+    await world.clock.run();
+    const delivery = await world.delivery();
+    expect(delivery).toMatchObject({ status: 'retrying', lost: 0, next: { number: 2, by: 'pull' } });
+    expect(delivery.attempts).toMatchObject([
+      { number: 1, outcome: 'failed', error: 'lease_expired', durationMs: 60_000 },
+    ]);
+    expect(world.journal.facts.filter(({ fact }) => fact === 'reconciled')).toEqual([]);
+    expect(await world.receiveOne()).toMatchObject({ messageId: 'message-1', attempt: 2 });
+    expect(await world.ack({ receipt })).toMatchObject({ status: 409, body: faultOf('conflict') });
+  });
+
+  it('is not called stuck by reconcile after a long lease', async () => {
+    await world.publish();
+    await world.later(HOUR);
+    await world.receiveOne({ lease_seconds: 3600 });
+    await world.later(HOUR + 31_000);
+    await world.reconcile();
+    expect(world.journal.facts.findLast(({ fact }) => fact === 'reconcile_ran')).toMatchObject({ stuck: 0 });
+  });
+
+  it('has no lateness, as its subscriber decides when it is received', async () => {
+    await world.publish();
+    await world.later(HOUR);
+    await world.ack(await world.receiveOne());
+    const [made] = world.journal.facts.filter(({ fact }) => fact === 'attempt_made');
+    expect(made).toMatchObject({ status: 'delivered' });
+    expect(made).not.toHaveProperty('latenessMs');
+  });
+
+  it('can be received at once after a retry by hand, after any end as well', async () => {
+    await world.publish();
+    await world.nack(await world.receiveOne());
+    expect(await world.receive()).toEqual([]);
+    await retryDelivery(world.byHandContext, (await world.delivery()).key);
+    await world.later(0);
+    await world.ack(await world.receiveOne());
+    await retryDelivery(world.byHandContext, (await world.delivery()).key);
+    await world.later(0);
+    await world.ack(await world.receiveOne());
+    expect((await world.delivery()).attempts.map(({ phase, round }) => [phase, round])).toEqual([
+      ['initial', 1],
+      ['manual', 1],
+      ['manual', 2],
+    ]);
+  });
+
+  it('that was cancelled after it was received is delivered by an acknowledgement within the lease', async () => {
+    await world.publish();
+    const received = await world.receiveOne();
+    await world.call('POST', '/v2/queues/orders/messages/message-1/deliveries/subscription-1/cancel');
+    expect((await world.delivery()).status).toBe('cancelled');
+    expect((await world.ack(received)).status).toBe(204);
+    expect((await world.ack(received)).status).toBe(204);
+    expect(await world.delivery()).toMatchObject({
+      status: 'delivered',
+      lateResults: [{ outcome: 'delivered' }],
+    });
+  });
+
+  it('is cancelled instead of received after the ttl of its message', async () => {
+    await world.publish({ expiresAt: world.clock.now() + 1000 });
+    await world.later(1000);
+    expect(await world.receive()).toEqual([]);
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'message_expired' });
+  });
+
+  it('is cancelled instead of received after its data was erased', async () => {
+    await world.publish();
+    await world.call('DELETE', '/v2/queues/orders/messages/message-1/body');
+    expect(await world.receive()).toEqual([]);
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'body_erased' });
+  });
+
+  it('is cancelled once its lease has lapsed if its subscription is disabled by then', async () => {
+    await world.publish();
+    await world.receiveOne();
+    await world.call('POST', `${PATH}/disable`);
+    await world.later(91_000);
+    await world.reconcile();
+    await world.clock.run();
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'disabled' });
+  });
+});
+
+describe('an answer', () => {
+  it('is recorded once, however often it is sent', async () => {
+    await world.publish({ id: 'good' });
+    await world.publish({ id: 'bad' });
+    const [good, bad] = await world.receive();
+    if (good === undefined || bad === undefined) throw new Error('two were published');
+    for (const _ of [1, 2]) {
+      expect((await world.ack(good)).status).toBe(204);
+      expect((await world.nack(bad)).status).toBe(204);
+    }
+    expect((await world.delivery('subscription-1', 'good')).attempts).toHaveLength(1);
+    expect((await world.delivery('subscription-1', 'bad')).attempts).toHaveLength(1);
+    expect((await world.nack(good)).status).toBe(409);
+    expect((await world.ack(bad)).status).toBe(409);
+  });
+
+  it('is refused from the exact end of the lease, before anybody has noticed that', async () => {
+    await world.publish();
+    const received = await world.receiveOne({ lease_seconds: 5 });
+    await world.later(5_000);
+    expect(await world.ack(received)).toMatchObject({ status: 409 });
+    expect((await world.delivery()).attempts).toEqual([]);
+  });
+
+  it.each([
+    ['no receipt', 'x'],
+    ['JSON of another form', Buffer.from('[2,"orders"]').toString('base64url')],
+    [
+      'a delivery that does not exist',
+      Buffer.from(JSON.stringify([1, 'orders', 'm', 'subscription-1', 0, 1, 'o'])).toString('base64url'),
+    ],
+  ])('with %s is not found', async (_name, receipt) => {
+    expect(await world.ack({ receipt })).toMatchObject({ status: 404, body: faultOf('not_found') });
+  });
+
+  it.each(['attempt', 'owner', 'bucket'])('with a forged %s changes nothing', async (part) => {
+    await world.publish();
+    const { receipt } = await world.receiveOne();
+    const parts: unknown = JSON.parse(Buffer.from(receipt, 'base64url').toString());
+    if (!Array.isArray(parts)) throw new Error('a receipt is a list');
+    const index = { bucket: 4, attempt: 5, owner: 6 }[part] ?? 0;
+    const forged = parts.with(index, part === 'owner' ? 'pull/guess' : 3);
+    const text = Buffer.from(JSON.stringify(forged)).toString('base64url');
+    const before = await world.delivery();
+    expect([404, 409]).toContain((await world.ack({ receipt: text })).status);
+    expect(await world.delivery()).toEqual(before);
+  });
+
+  it('with a receipt of another subscription is a conflict', async () => {
+    await world.subscriptions.addSubscription(aSubscription({ id: 'other', subscriber: 'pull:other' }));
+    await world.publish();
+    const { receipt } = await world.receiveOne();
+    const path = PATH.replace('subscription-1', 'other');
+    expect(await world.call('POST', `${path}/ack`, { receipt })).toMatchObject({ status: 409 });
+    expect((await world.delivery()).status).toBe('pending');
+  });
+
+  it('by nack has a text that is bounded and printable', async () => {
+    await world.publish();
+    const received = await world.receiveOne();
+    expect(await world.nack(received, 'a\u0007')).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', 'error'),
+    });
+    expect(await world.nack(received, 'x'.repeat(257))).toMatchObject({ status: 400 });
+    expect(await world.nack(received, 'x'.repeat(256))).toMatchObject({ status: 204 });
+  });
+});
+
+describe('a receive', () => {
+  it.each([
+    { max: 0 },
+    { max: 101 },
+    { max: 1.5 },
+    { lease_seconds: 4 },
+    { lease_seconds: 3601 },
+    { more: 1 },
+  ])('refuses %j', async (body) => {
+    expect(await world.call('POST', `${PATH}/receive`, body)).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', Object.keys(body).join('')),
+    });
+  });
+
+  it('takes the defaults without a body', async () => {
+    await world.publish();
+    const answer = await world.call('POST', `${PATH}/receive`);
+    const leaseUntil = new Date(world.clock.now() + MINUTE).toISOString();
+    expect(answer).toMatchObject({ status: 200, body: { deliveries: [{ leaseUntil }] } });
+  });
+
+  it('gives as many large bodies as fit into an answer, and leaves the others to wait', async () => {
+    const data = JSON.stringify('x'.repeat(1_000_000));
+    for (let index = 0; index < 7; index += 1) await world.publish({ id: `large-${index}`, data });
+    const first = await world.receive();
+    expect(first.map(({ messageId }) => messageId)).toEqual(['large-0', 'large-1', 'large-2', 'large-3']);
+    expect(await world.receive()).toHaveLength(3);
+  });
+
+  it('takes no lease while the secrets cannot be opened', async () => {
+    await world.publish();
+    world.secretOpener.outage = new Error('KMS is down');
+    expect(await world.call('POST', `${PATH}/receive`, {})).toMatchObject({ status: 500 });
+    world.secretOpener.outage = undefined;
+    expect(await world.receiveOne()).toMatchObject({ attempt: 1 });
+  });
+
+  it('is refused while the subscription is disabled; what waited is received after that', async () => {
+    await world.publish();
+    await world.call('POST', `${PATH}/disable`);
+    expect(await world.call('POST', `${PATH}/receive`, {})).toMatchObject({
+      status: 409,
+      body: faultOf('conflict'),
+    });
+    await world.call('POST', `${PATH}/enable`);
+    await world.receiveOne();
+  });
+
+  it('is refused for a subscription that is called, and for none', async () => {
+    await world.subscriptions.addSubscription(aSubscription({ id: 'called' }));
+    const path = (id: string) => `${PATH.replace('subscription-1', id)}/receive`;
+    expect(await world.call('POST', path('called'), {})).toMatchObject({ status: 409 });
+    expect(await world.call('POST', path('missing'), {})).toMatchObject({ status: 404 });
+  });
+
+  it('is no answer to another subscription of the queue', async () => {
+    await world.subscriptions.addSubscription(aSubscription({ id: 'other', subscriber: 'pull:other' }));
+    await world.publish();
+    const path = PATH.replace('subscription-1', 'other');
+    const answer = await world.call('POST', `${path}/receive`, { max: 100 });
+    expect(answer.body).toMatchObject({ deliveries: [{ messageId: 'message-1' }] });
+    expect(await world.receive()).toHaveLength(1);
+  });
+});
+
+describe('a pull subscription', () => {
+  it('needs no confirmation, and cannot become one that is called', async () => {
+    const { call } = world;
+    await call('PUT', '/v2/queues/strict', { _confirm_subscriptions: true });
+    const { body } = await call('POST', '/v2/queues/strict/subscriptions', { subscriber: 'pull:warehouse' });
+    const path = `/v2/queues/strict/subscriptions/${String((body as { subscription_id: string }).subscription_id)}`;
+    expect((await call('GET', path)).body).toMatchObject({ subscriber: 'pull:warehouse', confirmed: true });
+    expect(await call('PATCH', path, { subscriber: 'https://a.test/' })).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', 'subscriber'),
+    });
+    expect((await call('PATCH', path, { subscriber: 'pull:stock' })).body).toMatchObject({
+      subscriber: 'pull:stock',
+      confirmed: true,
+    });
+  });
+
+  it.each(['pull', 'pull://a', 'pull:a b', `pull:${'x'.repeat(65)}`, 'PULL:'])(
+    'is not named %s',
+    async (subscriber) => {
+      expect(await world.call('POST', '/v2/queues/orders/subscriptions', { subscriber })).toMatchObject({
+        status: 400,
+        body: faultOf('invalid_request', 'subscriber'),
+      });
+    },
+  );
+
+  it('shares a chunk with others, which are delivered as before', async () => {
+    await world.subscriptions.addSubscription(aSubscription({ id: 'called' }));
+    await world.publish();
+    await world.clock.run();
+    expect((await world.delivery('called')).status).toBe('delivered');
+    await world.ack(await world.receiveOne());
+    expect((await world.delivery()).attempts).toHaveLength(1);
+  });
+
+  it('ignores max_per_second: its subscriber sets the pace', async () => {
+    world = await pullWorld({ options: { max_per_second: 0.01, _retry_policy: aBarePolicy() } });
+    for (const id of ['one', 'two']) await world.publish({ id });
+    expect(await world.receive()).toHaveLength(2);
+  });
+});
