@@ -29,8 +29,8 @@ export type DeliveryStore = {
   all(): Iterable<[string, Delivery]>;
   /** The actor's right to make one request for a delivery, from its last claim. */
   grantOf(owner: string, delivery: string): Grant | undefined;
-  /** The earliest key in the overdue index. */
-  earliestOverdue(): number | undefined;
+  /** The earliest key in the overdue index: for reconcile, or for the consumers of pull subscriptions. */
+  earliest(of: 'overdue' | 'waiting'): number | undefined;
   /** Calls back after each change of the index. */
   onIndexed(callback: () => void): void;
 };
@@ -162,10 +162,11 @@ export const deliveryStore = (world: {
     onIndexed: (callback) => {
       indexed = callback;
     },
-    earliestOverdue: () => {
+    earliest: (of) => {
       let earliest: number | undefined;
       for (const { now } of index.values())
-        if (now?.isWaiting === false && now.overdueAt < (earliest ?? Infinity)) earliest = now.overdueAt;
+        if (now?.isWaiting === (of === 'waiting') && now.overdueAt < (earliest ?? Infinity))
+          earliest = now.overdueAt;
       return earliest;
     },
   };

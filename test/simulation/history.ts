@@ -1,3 +1,4 @@
+import type { AnswerResult } from '../../functions/api/pull/answer.ts';
 import type { Delivery, DeliveryKey, Transition } from '../../shared/domain/delivery/delivery.ts';
 import type { OperatorEvent } from '../../shared/domain/operator-event.ts';
 import type { Reply } from '../../shared/domain/delivery/outcome.ts';
@@ -78,12 +79,24 @@ export type Erasure = { at: number; messageId: string; acceptedAt: number };
 
 export type Acceptance = { at: number; actor: Actor; record: MessageRecord };
 
+/** A consumer's answer to a delivery that it received, and what the API said; undefined: no response arrived. */
+export type PullAnswered = {
+  at: number;
+  delivery: string;
+  /** Of the lease. */
+  owner: string;
+  answer: 'acked' | 'nacked';
+  result: AnswerResult | undefined;
+};
+
 /** What happened in a run, collected at the receivers, stores and queues. */
 export type History = {
   requests: SeenRequest[];
   /** Attempts without a request, because their address is forbidden. */
   refused: SeenRequest[];
   grants: Granted[];
+  /** Answers of the consumers of pull subscriptions. */
+  pullAnswers: PullAnswered[];
   writes: Write[];
   wakeUps: SentWakeUp[];
   acceptances: Acceptance[];
@@ -101,6 +114,7 @@ export const emptyHistory = (traced: boolean): History => ({
   requests: [],
   refused: [],
   grants: [],
+  pullAnswers: [],
   writes: [],
   wakeUps: [],
   acceptances: [],

@@ -1,3 +1,4 @@
+import { pullConsumers } from './consumers.ts';
 import { makeChange } from './changes.ts';
 import { requestConfirmation, planConfirmations } from './confirmations.ts';
 import type { Finding } from './invariants/delivery-case.ts';
@@ -20,8 +21,13 @@ const LONGEST_RUN_MS = 100 * DAY;
 export const runScenario = async (scenario: Scenario, options: RunOptions = {}): Promise<Outcome> => {
   const world = simulatedWorld(scenario, options, simulatedFunctions);
   const { look } = reconcileEveryMinute(world);
-  world.deliveries.onIndexed(look);
-  plan(world, simulatedApi(world));
+  const api = simulatedApi(world);
+  const { lookForWaiting } = pullConsumers(world, api);
+  world.deliveries.onIndexed(() => {
+    look();
+    lookForWaiting();
+  });
+  plan(world, api);
   let end = await world.time.runOut(START + LONGEST_RUN_MS);
   // An operator redrives the dead letters; after that nothing may be missing.
   while (end === 'quiet' && redrive(world)) end = await world.time.runOut(START + LONGEST_RUN_MS);
@@ -70,4 +76,7 @@ const subscribe = (world: SimulatedWorld, api: SimulatedApi, planned: PlannedSub
 };
 
 const subscribed = ({ receivers }: SimulatedWorld, planned: PlannedSubscription, createdAt: number) =>
-  subscriptionOf(planned, { subscriber: receivers.newAddressOf(planned.id), createdAt });
+  subscriptionOf(planned, {
+    subscriber: planned.pull === true ? `pull:${planned.id}` : receivers.newAddressOf(planned.id),
+    createdAt,
+  });

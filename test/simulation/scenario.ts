@@ -49,6 +49,8 @@ export type PlannedSubscription = {
   interests: PlannedInterests;
   /** How it is confirmed; undefined: it needs no confirmation. */
   confirmation: PlannedConfirmation | undefined;
+  /** It is not called: consumers receive its deliveries. */
+  pull?: true;
   /** Earlier failures, in the hour before the start. */
   failures: number;
   answers: Answers;

@@ -138,7 +138,7 @@ export const reconcileEveryMinute = (world: SimulatedWorld): { look: () => void 
   const ticks = new Set<number>();
 
   const look = (): void => {
-    const earliest = world.deliveries.earliestOverdue();
+    const earliest = world.deliveries.earliest('overdue');
     if (earliest === undefined) return;
     const from = Math.max(
       world.time.now() + 1,

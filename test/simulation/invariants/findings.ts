@@ -10,6 +10,13 @@ import { requestsAreFaithful } from './fidelity.ts';
 import { lostCountsAreTrue } from './lost.ts';
 import { healthIsTrue } from './health.ts';
 import { policyIsKept } from './policy.ts';
+import {
+  isPulled,
+  nobodyIsCalled,
+  receivedOncePerLease,
+  receivedWhenDue,
+  recordsMatchAnswers,
+} from './pulls.ts';
 import { ratesAreKept } from './rate.ts';
 import { recoveriesAreTrue } from './recoveries.ts';
 import { nothingAfterItsEnd, nothingEarly, nothingLate, recordsOutliveSchedules } from './timing.ts';
@@ -37,6 +44,23 @@ const INVARIANTS: readonly Invariant[] = [
   erasedIsNotRetried,
 ];
 
+/** Of deliveries that are not called. The others compare records with the requests of deliver. */
+const PULL_INVARIANTS: readonly Invariant[] = [
+  pendingStepsAreDone,
+  attemptsAreNumbered,
+  oncePerRecovery,
+  cancelledForAReason,
+  deletionsCancel,
+  policyIsKept,
+  recordsOutliveSchedules,
+  reconcileDoesNotMultiply,
+  erasedIsNotRetried,
+  nobodyIsCalled,
+  receivedOncePerLease,
+  receivedWhenDue,
+  recordsMatchAnswers,
+];
+
 /** All violations of a run. */
 export const findingsOf = (world: SimulatedWorld, end: 'quiet' | 'endless'): Finding[] => {
   const cases = deliveryCases(world);
@@ -61,6 +85,8 @@ export const findingsOf = (world: SimulatedWorld, end: 'quiet' | 'endless'): Fin
     ...confirmationsAreRequested(world, cases),
     ...deletedSubscriptionsAreRemoved(world, cases),
     ...recoveriesAreTrue(world, cases),
-    ...cases.flatMap((one) => INVARIANTS.flatMap((invariant) => invariant(one))),
+    ...cases.flatMap((one) =>
+      (isPulled(one) ? PULL_INVARIANTS : INVARIANTS).flatMap((invariant) => invariant(one)),
+    ),
   ];
 };

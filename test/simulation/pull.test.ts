@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { generateScenario } from './generate-scenario.ts';
+import { FIRST_SEED, findingsIn, isCaught } from './is-caught.ts';
+import { runScenario } from './run-scenario.ts';
+import { withWrite } from './sabotage.ts';
+import type { PlannedChange, Scenario } from './scenario.ts';
+import type { Sabotage } from './simulated-world.ts';
+
+/** Runs of the correct pipeline. */
+const CORRECT_RUNS = 100;
+
+/** Changes after which what waits is still received, or cancelled by operate. */
+const KEPT: ReadonlySet<PlannedChange['kind']> = new Set([
+  'queue_policy',
+  'subscription_policy',
+  'subscription_interests',
+  'subscription_secret',
+  'subscription_deleted',
+  'settings',
+]);
+
+/** Every second subscription is received by pull. */
+const withPull = (scenario: Scenario): Scenario => ({
+  ...scenario,
+  subscriptions: scenario.subscriptions.map((subscription, index) =>
+    index % 2 === 0
+      ? {
+          ...subscription,
+          pull: true,
+          maxPerSecond: undefined,
+          confirmation: undefined,
+          ttlSeconds: undefined,
+          failures: 0,
+        }
+      : subscription,
+  ),
+  changes: scenario.changes.filter(({ kind }) => KEPT.has(kind)),
+  confirmsSubscriptions: false,
+});
+
+/** A receive takes what the index shows, even if another receive took it in the meantime. */
+const receivedByBoth: Sabotage = {
+  ports: (ports) =>
+    withWrite(ports, (transition) =>
+      transition.name === 'claim' && transition.expect.kind === 'overdue_at' && 'change' in transition
+        ? ports.deliveries.write({ ...transition, expect: { kind: 'present' } })
+        : ports.deliveries.write(transition),
+    ),
+};
+
+/** A received delivery leaves the index, so nobody notices the end of its lease. */
+const lapseUnnoticed: Sabotage = {
+  ports: (ports) =>
+    withWrite(ports, (transition) =>
+      transition.name === 'claim' && transition.expect.kind === 'overdue_at' && 'change' in transition
+        ? ports.deliveries.write({ ...transition, change: { ...transition.change, overdueAt: null } })
+        : ports.deliveries.write(transition),
+    ),
+};
+
+/** A failed delivery can be received at once, whatever its policy says. */
+const receivedEarly: Sabotage = {
+  ports: (ports) =>
+    withWrite(ports, (transition) =>
+      transition.name === 'record' && 'change' in transition && transition.change.next?.by === 'pull'
+        ? ports.deliveries.write({
+            ...transition,
+            change: { ...transition.change, overdueAt: ports.clock.now() },
+          })
+        : ports.deliveries.write(transition),
+    ),
+};
+
+describe('with consumers that acknowledge, refuse, forget, come too late and crash', () => {
+  it('nothing is lost, nothing is received twice without a lapsed lease, and nothing early', async () => {
+    expect(await findingsIn(CORRECT_RUNS, withPull)).toEqual([]);
+  });
+
+  it('all of these occur', async () => {
+    const seen = new Set<string>();
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + 20; seed += 1) {
+      const { world } = await runScenario(withPull(generateScenario(seed)));
+      for (const { answer, result = 'unanswered' } of world.history.pullAnswers)
+        seen.add(`${answer}: ${result}`);
+      for (const { transition, after } of world.history.writes)
+        if (transition.name === 'record') seen.add(String(after.attempts.at(-1)?.error?.split(':')[0]));
+    }
+    expect([...seen]).toEqual(
+      expect.arrayContaining([
+        'acked: recorded',
+        'nacked: recorded',
+        'acked: expired',
+        'nacked: expired',
+        'lease_expired',
+        'nacked',
+      ]),
+    );
+  });
+});
+
+describe('the simulation catches a pipeline', () => {
+  it.each([
+    ['in which two receives can take the same delivery', receivedByBoth, 'received_once_per_lease'],
+    ['in which nobody notices a lapsed lease', lapseUnnoticed, 'everything_ends'],
+    ['in which a delivery is received before it is due', receivedEarly, 'received_when_due'],
+  ])('%s', async (_what, sabotage, invariant) => {
+    expect(await isCaught(sabotage, invariant, 100, withPull)).toBe(true);
+  });
+});
