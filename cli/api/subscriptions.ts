@@ -111,6 +111,19 @@ export function rotateSecret(
   );
 }
 
+const pullTokenSchema = z.object({ token: z.string(), previousExpiresAt: z.string().exactOptional() });
+
+/** Gives a pull subscription a new token. */
+export function newPullToken(
+  api: ApiClient,
+  queue: string,
+  id: string,
+  rotation: { graceSeconds?: number },
+): Promise<z.infer<typeof pullTokenSchema>> {
+  const path = apiPath`/v2/queues/${queue}/subscriptions/${id}/pull-token`;
+  return api.call({ method: 'POST', path, body: JSON.stringify(rotation) }, pullTokenSchema);
+}
+
 const testedSchema = z.object({ delivery: deliveryViewSchema }).transform(({ delivery }) => delivery);
 
 /**
@@ -148,8 +161,9 @@ async function awaitFirstAttempt(api: ApiClient, tested: DeliveryView): Promise<
   return delivery;
 }
 
-function isUntried({ status, attempts }: DeliveryView): boolean {
-  return status === 'pending' && attempts.length === 0;
+/** False for a pull subscription, whose subscriber decides when it is tried. */
+function isUntried({ status, attempts, nextAttempt }: DeliveryView): boolean {
+  return status === 'pending' && attempts.length === 0 && nextAttempt?.waitsFor !== 'pull';
 }
 
 /** The subscriptions of a queue as JSON lines, one text per page. */

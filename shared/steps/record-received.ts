@@ -26,7 +26,7 @@ export async function recordResult(
     attempt,
     status,
     acceptedAt,
-    dueAt: attempt.dueAt ?? attempt.startedAt,
+    dueAt: received.next?.dueAt ?? attempt.startedAt,
     ...(next === undefined ? {} : { nextAt: next.dueAt, nextBy: next.by }),
   });
   return written.delivery;

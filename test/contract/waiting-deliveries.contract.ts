@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
 import { retryNow } from '../../shared/domain/delivery/interventions.ts';
 import {
@@ -22,7 +22,10 @@ const at = (seconds: number) => ({ now: SOME_TIME + 1000 * seconds, retentionMs:
 
 /** Contract of the deliveries that wait until their subscriber receives them. */
 export const describeWaitingDeliveriesContract = (name: string, make: () => Deliveries): void => {
-  const deliveries = make();
+  let deliveries: Deliveries;
+  beforeAll(() => {
+    deliveries = make();
+  });
 
   const write = async (transition: Transition): Promise<Delivery> => {
     const result = await deliveries.write(transition);

@@ -11,8 +11,10 @@ const routesWith = (settings: Record<string, unknown>) =>
 
 const CONFIRM = '/v2/queues/{queue}/subscriptions/{subscription}/confirm';
 
-/** Ping and confirmation links. All other routes require authorisation. */
-const OPEN = ['GET /v2/ping', `GET ${CONFIRM}`, `POST ${CONFIRM}`].map((key) => ({
+const PULL = ['receive', 'ack', 'nack'].map((step) => `POST /v2/pull/{queue}/{subscription}/${step}`);
+
+/** Ping, and what the function authorises by a token. All other routes require authorisation. */
+const OPEN = ['GET /v2/ping', `GET ${CONFIRM}`, `POST ${CONFIRM}`, ...PULL].map((key) => ({
   key,
   authorization: 'NONE',
 }));
@@ -109,7 +111,9 @@ describe('the limits of the API', () => {
       StageName: '$default',
       AutoDeploy: true,
       DefaultRouteSettings: limitOf(100),
-      RouteSettings: Object.fromEntries(OPEN.map(({ key }) => [key, limitOf(10)])),
+      RouteSettings: Object.fromEntries(
+        OPEN.map(({ key }) => [key, limitOf(PULL.includes(key) ? 50 : 10)]),
+      ),
     });
   });
 

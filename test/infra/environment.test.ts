@@ -123,6 +123,7 @@ describe('the environment', () => {
         variables.deliveryQueueUrl,
         variables.retryQueueUrl,
         variables.scheduleGroup,
+        variables.userAgent,
         variables.queueUrls,
       ],
     },

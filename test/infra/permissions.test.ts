@@ -133,8 +133,9 @@ describe('the role of a function has exactly these permissions', () => {
       's3:PutObject': [objects],
       's3:DeleteObject': [objects],
       's3:ListBucket': [bucket],
-      // Seals secrets, but cannot open them.
+      // Seals secrets, and opens those of the deliveries that it signs for a receive.
       'kms:GenerateDataKey': [secretsKey],
+      'kms:Decrypt': [secretsKey],
       'events:PutEvents': [eventBus],
       'sqs:SendMessage': [
         queueArn('Delivery'),

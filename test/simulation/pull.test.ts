@@ -48,7 +48,7 @@ const receivedByBoth: Sabotage = {
     ),
 };
 
-/** A received delivery leaves the index, so nobody notices the end of its lease. */
+/** A received delivery leaves the index, so reconcile does not notice the end of its lease. */
 const lapseUnnoticed: Sabotage = {
   ports: (ports) =>
     withWrite(ports, (transition) =>
@@ -58,7 +58,7 @@ const lapseUnnoticed: Sabotage = {
     ),
 };
 
-/** A failed delivery can be received at once, whatever its policy says. */
+/** A failed delivery can be received at once, before its policy allows it. */
 const receivedEarly: Sabotage = {
   ports: (ports) =>
     withWrite(ports, (transition) =>
@@ -101,7 +101,7 @@ describe('with consumers that acknowledge, refuse, forget, come too late and cra
 describe('the simulation catches a pipeline', () => {
   it.each([
     ['in which two receives can take the same delivery', receivedByBoth, 'received_once_per_lease'],
-    ['in which nobody notices a lapsed lease', lapseUnnoticed, 'everything_ends'],
+    ['in which reconcile does not notice a lapsed lease', lapseUnnoticed, 'everything_ends'],
     ['in which a delivery is received before it is due', receivedEarly, 'received_when_due'],
   ])('%s', async (_what, sabotage, invariant) => {
     expect(await isCaught(sabotage, invariant, 100, withPull)).toBe(true);

@@ -32,8 +32,13 @@ export function describeDelivery(
   ].join('\n');
 }
 
+const WAITS = {
+  rate_limit: ', delayed by max_per_second',
+  pull: ', waits until it is received',
+};
+
 function nextText({ number, phase, dueAt, waitsFor }: NonNullable<Shown['nextAttempt']>): string {
-  return `#${number} ${phase}, ${clockTime(dueAt)}${waitsFor === undefined ? '' : ', delayed by max_per_second'}`;
+  return `#${number} ${phase}, ${clockTime(dueAt)}${waitsFor === undefined ? '' : WAITS[waitsFor]}`;
 }
 
 export function statusText({ status, reason }: Pick<Shown, 'status' | 'reason'>): string {

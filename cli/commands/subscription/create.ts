@@ -18,7 +18,7 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
     .command('create')
     .description('Subscribe a URL to a queue, and print the signing secret once. Creates a missing queue.')
     .argument('<queue>', 'name of the queue', queueOf)
-    .argument('<URL>', 'http or https URL of the subscriber')
+    .argument('<URL>', 'http or https URL of the subscriber; pull: or pull:NAME if it fetches its messages')
     .option('--name <NAME>', 'a name for people, such as that of the customer')
     .option(
       '--ttl <DURATION>',
@@ -52,6 +52,7 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
     examples: [
       'subscription create orders https://example.com/hook --name "ACME, production"',
       'subscription create orders https://example.com/hook',
+      'subscription create orders pull:warehouse',
       `subscription create orders https://example.com/hook --event-type order.created --policy '{"maximum_delay": 60}'`,
     ],
   });

@@ -6,6 +6,7 @@ import { addSubscriptionExport } from './export.ts';
 import { addSubscriptionImport } from './import.ts';
 import { addSubscriptionList } from './list.ts';
 import { addRotateSecret } from './rotate-secret.ts';
+import { addPullToken } from './pull-token.ts';
 import { addSubscriptionShow } from './show.ts';
 import { addSubscriptionSwitches } from './switch.ts';
 import { addSubscriptionTest } from './test.ts';
@@ -19,6 +20,7 @@ export function addSubscriptionCommands(subscription: Command, terminal: Termina
   addSubscriptionSwitches(subscription, terminal);
   addSubscriptionDelete(subscription, terminal);
   addRotateSecret(subscription, terminal);
+  addPullToken(subscription, terminal);
   addSubscriptionTest(subscription, terminal);
   addSubscriptionExport(subscription, terminal);
   addSubscriptionImport(subscription, terminal);

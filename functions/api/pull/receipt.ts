@@ -3,7 +3,7 @@ import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 
 /**
  * Names one receive of a delivery. Nothing in it is trusted: the record of the delivery has the owner of the lease,
- * which nobody can guess.
+ * which is random.
  */
 export type Receipt = { key: DeliveryKey; attempt: number; owner: string };
 

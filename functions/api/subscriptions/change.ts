@@ -94,7 +94,7 @@ async function changeSubscriber(
   return isRotated ? { ...result, secret } : result;
 }
 
-/** Deliveries that wait to be received would need somebody to send them. */
+/** Deliveries that wait to be received would have no job and no wake-up that sends them. */
 function pullForGood(): RefusedRequest {
   const message = 'cannot change between pull: and a URL; create another subscription';
   return invalidFields([{ field: 'subscriber', message }]);

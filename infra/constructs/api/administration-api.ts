@@ -35,7 +35,7 @@ const OPEN_RATE_LIMIT = 10;
 
 /**
  * Requests a second, from all callers together, to each route by which subscribers receive. One that polls every second
- * is one of them; beyond, callers are told to come again.
+ * is one of them; beyond, API Gateway answers 429.
  */
 const PULL_RATE_LIMIT = 50;
 

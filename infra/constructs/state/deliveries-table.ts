@@ -81,7 +81,7 @@ export class DeliveriesTable extends Construct {
     this.grantQuery(grantee, deliveryIndexes.overdue);
   }
 
-  /** Allows counting overdue deliveries. */
+  /** Allows counting overdue deliveries, and finding those that wait until they are received. */
   grantCountOverdue(grantee: IGrantable): void {
     this.grantQuery(grantee, deliveryIndexes.overdue);
   }

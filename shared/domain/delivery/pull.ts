@@ -114,7 +114,10 @@ export type PullResult = { kind: 'acked' } | { kind: 'nacked'; error?: string } 
 /** A delivery that its subscriber received. */
 export type ReceivedDelivery = Delivery & { lease: Lease };
 
-/** The attempt that ends with this result. It began when the delivery was received. */
+/**
+ * The attempt that ends with this result. It began when the delivery was received, and has no due time: its subscriber
+ * is never late.
+ */
 export function attemptOf(delivery: ReceivedDelivery, result: PullResult, now: number): Attempt {
   const { attempts, round, next, lost, lease, updatedAt } = delivery;
   const startedAt = lease.receivedAt ?? updatedAt;
@@ -123,7 +126,6 @@ export function attemptOf(delivery: ReceivedDelivery, result: PullResult, now: n
     number: attempts.length + 1,
     round,
     phase: next?.phase ?? 'initial',
-    ...(next === undefined ? {} : { dueAt: next.dueAt }),
     startedAt,
     durationMs: Math.max(0, endedAt - startedAt),
     ...outcomeOf(result),

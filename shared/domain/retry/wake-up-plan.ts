@@ -16,7 +16,7 @@ const SCHEDULER_LEAD_MS = 65_000;
 /** A schedule any nearer could be in the past when it is created. */
 const SCHEDULER_MIN_AHEAD_MS = 5_000;
 
-/** How deliver is started for a retry of its own. */
+/** How deliver is started for a retry. */
 export type RetryMechanism = Exclude<Mechanism, 'pull'>;
 
 export type WakeUpPlan = { by: 'sqs_delay'; delaySeconds: number } | { by: 'scheduler'; at: number };

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { startOf, type Delivery } from '../../domain/delivery/delivery.ts';
-import { attemptView, deliveryViewSchema } from './delivery.ts';
+import { attemptView, deliveryViewSchema, waitOf } from './delivery.ts';
 import { timeText, timeView } from '../fields.ts';
 
 /** A delivery in a listing: its status and its last attempt. */
@@ -17,6 +17,7 @@ export const deliverySummarySchema = z.object({
     .pick({ number: true, startedAt: true, outcome: true, statusCode: true, error: true })
     .exactOptional(),
   nextAttemptAt: timeView.exactOptional(),
+  waitsFor: deliveryViewSchema.shape.nextAttempt.unwrap().shape.waitsFor,
 });
 
 type DeliverySummary = z.infer<typeof deliverySummarySchema>;
@@ -33,7 +34,7 @@ export function deliverySummary(delivery: Delivery): DeliverySummary {
     acceptedAt: timeText(acceptedAt),
     attemptCount: attempts.length,
     ...(last === undefined ? {} : { lastAttempt: lastAttemptOf(last) }),
-    ...(next === undefined ? {} : { nextAttemptAt: timeText(startOf(delivery, next)) }),
+    ...(next === undefined ? {} : { nextAttemptAt: timeText(startOf(delivery, next)), ...waitOf(delivery) }),
   };
 }
 

@@ -3,6 +3,7 @@ import { STATUSES, PHASES, ATTEMPT_TRIGGERS, MECHANISMS, OUTCOMES } from '../../
 import type { Attempt } from '../../domain/delivery/attempt.ts';
 import { completePolicySchema } from '../../domain/retry/policy.ts';
 import { startOf, type Delivery, type NextAttempt } from '../../domain/delivery/delivery.ts';
+import { waitsForPull } from '../../domain/delivery/pull.ts';
 import { timeText, timeView } from '../fields.ts';
 
 export const attemptView = z.object({
@@ -28,8 +29,8 @@ const nextAttemptView = z.object({
   phase: attemptView.shape.phase,
   dueAt: timeView,
   by: z.enum(MECHANISMS),
-  /** Set if it waits for its subscription's `max_per_second`. */
-  waitsFor: z.literal('rate_limit').exactOptional(),
+  /** Its subscription's `max_per_second`, or that its subscriber receives it. */
+  waitsFor: z.enum(['rate_limit', 'pull']).exactOptional(),
 });
 
 /**
@@ -75,8 +76,14 @@ function nextFieldsOf(
   const dueAt = timeText(startOf(delivery, next));
   return {
     nextAttemptAt: dueAt,
-    nextAttempt: { ...next, dueAt, ...(delivery.slot === undefined ? {} : { waitsFor: 'rate_limit' }) },
+    nextAttempt: { ...next, dueAt, ...waitOf(delivery) },
   };
+}
+
+/** What a delivery waits for besides its due time. */
+export function waitOf(delivery: Delivery): { waitsFor?: 'rate_limit' | 'pull' } {
+  if (waitsForPull(delivery)) return { waitsFor: 'pull' };
+  return delivery.slot === undefined ? {} : { waitsFor: 'rate_limit' };
 }
 
 function viewOfAttempt(attempt: Attempt): DeliveryView['attempts'][number] {

@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 
 describe('a delivery of a pull subscription', () => {
-  it('waits on record with its message, and nobody is called', async () => {
+  it('waits on record with its message, and no request is made', async () => {
     await world.publish();
     await world.clock.run();
     const delivery = await world.delivery();
@@ -109,7 +109,7 @@ describe('a delivery of a pull subscription', () => {
     expect(world.operatorEvents.published.map(({ type }) => type)).toEqual(['delivery.exhausted']);
   });
 
-  it('has failed once its lease has lapsed, which reconcile notices without anybody asking', async () => {
+  it('has failed once its lease has lapsed, which reconcile notices although no subscriber asks', async () => {
     await world.publish();
     const { receipt } = await world.receiveOne({ lease_seconds: 60 });
     await world.later(91_000);
@@ -214,7 +214,7 @@ describe('an answer', () => {
     expect((await world.ack(bad)).status).toBe(409);
   });
 
-  it('is refused from the exact end of the lease, before anybody has noticed that', async () => {
+  it('is refused from the exact end of the lease, before reconcile has noticed that', async () => {
     await world.publish();
     const received = await world.receiveOne({ lease_seconds: 5 });
     await world.later(5_000);

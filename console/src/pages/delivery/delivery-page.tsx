@@ -82,6 +82,8 @@ const SOURCES = {
   defaults: 'the deployment’s defaults',
 } as const;
 
+const WAITS = { rate_limit: 'waiting for the rate limit', pull: 'waiting until it is received' };
+
 function Report({ delivery }: { delivery: DeliveryDetail }): JSX.Element {
   const { status, reason, attempts, nextAttempt, planned, lateResults = [], policy, policySource } = delivery;
   return (
@@ -98,7 +100,7 @@ function Report({ delivery }: { delivery: DeliveryDetail }): JSX.Element {
                 <span class="muted">
                   {nextAttempt.waitsFor === undefined
                     ? nextAttempt.phase.replace('_', ' ')
-                    : 'waiting for the rate limit'}
+                    : WAITS[nextAttempt.waitsFor]}
                 </span>
               </>
             ),

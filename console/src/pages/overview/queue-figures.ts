@@ -45,7 +45,7 @@ export function figuresOf(reading: QueueReading): QueueFigures {
       count: reading.undelivered.items.filter((delivery) => endedAbout(delivery) >= since).length,
       more: reading.undelivered.more,
     },
-    latenessMs: Math.max(0, ...retrying.items.map(({ nextAttemptAt }) => lateness(nextAttemptAt, at))),
+    latenessMs: Math.max(0, ...retrying.items.map((delivery) => lateness(delivery, at))),
   };
 }
 
@@ -54,9 +54,9 @@ function endedAbout({ lastAttempt, acceptedAt }: ListedDelivery): number {
   return Date.parse(lastAttempt?.startedAt ?? acceptedAt);
 }
 
-/** 0 for an attempt in progress, which has no next time. */
-function lateness(nextAttemptAt: string | undefined, at: number): number {
-  return nextAttemptAt === undefined ? 0 : at - Date.parse(nextAttemptAt);
+/** 0 for an attempt in progress, which has no next time, and for one that its subscriber may receive at any time. */
+function lateness({ nextAttemptAt, waitsFor }: ListedDelivery, at: number): number {
+  return nextAttemptAt === undefined || waitsFor === 'pull' ? 0 : at - Date.parse(nextAttemptAt);
 }
 
 /** The totals of several queues; the lateness is the maximum. `summary`: undefined where nothing is counted. */

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { Webhook } from 'standardwebhooks';
+import { beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
+import { callApi, finishedDelivery, putQueue } from '../support/api-client.ts';
+import { NO_RETRIES } from '../support/builders.ts';
+import { deployment, invoke } from '../support/deployment.ts';
+import { eventually } from '../support/eventually.ts';
+import { publish } from '../support/sqs-messages.ts';
+
+const { apiUrl, deliveriesTable, functions } = deployment.endpoints;
+
+const receivedSchema = z.object({
+  deliveries: z.array(
+    z.object({
+      receipt: z.string(),
+      messageId: z.string(),
+      attempt: z.number(),
+      headers: z.record(z.string(), z.string()),
+      body: z.string(),
+    }),
+  ),
+});
+
+const MESSAGES = ['m-1', 'm-2', 'm-3'];
+
+const queue = `pull-${randomUUID()}`;
+let subscriptionId: string;
+let secret: string;
+let token: string;
+
+const post = async (path: string, body: object): Promise<unknown> => {
+  const response = await callApi('POST', path, body);
+  if (!response.ok) throw new Error(`${path} got ${response.status}: ${await response.text()}`);
+  return response.status === 204 ? undefined : response.json();
+};
+
+/** Calls a route as the subscriber, without AWS credentials. */
+const bySubscriber = (step: string, body: object, bearer = token, id = subscriptionId): Promise<Response> =>
+  fetch(`${apiUrl}/v2/pull/${queue}/${id}/${step}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+type Received = z.infer<typeof receivedSchema>['deliveries'][number];
+
+/** Receives until all messages were received, each once. */
+const receiveAll = async (receive: () => Promise<unknown>): Promise<Received[]> => {
+  const all: Received[] = [];
+  return eventually('all messages are received', async () => {
+    all.push(...receivedSchema.parse(await receive()).deliveries);
+    return all.length < MESSAGES.length ? undefined : all;
+  });
+};
+
+const idsOf = (received: readonly Received[]): string[] =>
+  received.map(({ messageId }) => messageId).toSorted();
+
+/** Moves the end of a lease into the past. */
+const endLease = async ({ messageId }: Received): Promise<void> => {
+  await deployment.dynamo.send(
+    new UpdateCommand({
+      TableName: deliveriesTable,
+      Key: itemKeyOf({ queue, messageId, subscriptionId, bucket: 0 }),
+      UpdateExpression: 'SET overdueAt = :past, lease.#until = :past',
+      ExpressionAttributeNames: { '#until': 'until' },
+      ExpressionAttributeValues: { ':past': Date.now() - 60_000 },
+    }),
+  );
+};
+
+beforeAll(async () => {
+  await putQueue(queue, { ...NO_RETRIES, retries_with_no_delay: 1 });
+  const subscriptions = `/v2/queues/${queue}/subscriptions`;
+  const subscribed = await post(subscriptions, { subscriber: 'pull:' });
+  ({ subscription_id: subscriptionId, secret } = z
+    .object({ subscription_id: z.string(), secret: z.string() })
+    .parse(subscribed));
+  ({ token } = z
+    .object({ token: z.string() })
+    .parse(await post(`${subscriptions}/${subscriptionId}/pull-token`, {})));
+});
+
+describe('a pull subscription on the deployed system', () => {
+  it('gives everything again, once, after a consumer was killed with leases out', async () => {
+    for (const id of MESSAGES) await publish({ queue, id, data: { text: 'é' } });
+    const lost = await receiveAll(async () =>
+      (await bySubscriber('receive', { lease_seconds: 3600 })).json(),
+    );
+    expect(idsOf(lost)).toEqual(MESSAGES);
+    await Promise.all(lost.map(endLease));
+    await invoke(functions.reconcile);
+
+    const operated = `/v2/queues/${queue}/subscriptions/${subscriptionId}`;
+    const again = await receiveAll(() => post(`${operated}/receive`, { max: 100 }));
+    expect(again.map(({ attempt }) => attempt)).toEqual([2, 2, 2]);
+    expect(idsOf(again)).toEqual(MESSAGES);
+    for (const { headers, body } of again) new Webhook(secret).verify(body, headers);
+
+    const [dead] = lost;
+    expect((await bySubscriber('ack', { receipt: dead?.receipt })).status).toBe(409);
+    const statuses = again.map(async ({ receipt }) => (await bySubscriber('ack', { receipt })).status);
+    expect(await Promise.all(statuses)).toEqual([204, 204, 204]);
+    for (const id of MESSAGES)
+      expect(await finishedDelivery(queue, id)).toMatchObject({
+        status: 'delivered',
+        attempts: [{ outcome: 'failed', error: 'lease_expired' }, { outcome: 'delivered' }],
+      });
+  });
+
+  it('is closed to other tokens', async () => {
+    const wrong = await bySubscriber('receive', {}, `phpull_${'x'.repeat(43)}`);
+    const other = await bySubscriber('receive', {}, token, randomUUID());
+    expect([wrong.status, other.status]).toEqual([403, 403]);
+  });
+});
