@@ -1,6 +1,7 @@
 import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
+import { dynamoPullSubscriptions } from '../../shared/adapters/dynamodb/pull-subscriptions.ts';
 import { invocationDeadline, pacingOf } from '../../shared/adapters/lambda/invocation-deadline.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
@@ -9,6 +10,7 @@ import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { reconcileEnvironment, type Source } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { InvocationContext } from '../../shared/domain/receives.ts';
+import { endLongWaits, isTimeToEndWaits, type EndWaitsContext } from './end-waits.ts';
 import { reconcile, type ReconcileContext } from './reconcile.ts';
 
 /**
@@ -20,11 +22,13 @@ export function composeReconcile(source?: Source, access: AwsAccess = {}) {
   const journal = powertoolsJournal('reconcile', environment);
   const deadline = invocationDeadline();
   const invocation = { deadline, journal, ...access };
-  const context: ReconcileContext = {
+  const dynamo = dynamoClient(invocation);
+  const context: ReconcileContext & EndWaitsContext = {
     ports: {
       clock,
       journal,
-      deliveries: dynamoDeliveries(dynamoClient(invocation), environment.deliveriesTable),
+      deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
+      pullSubscriptions: dynamoPullSubscriptions(dynamo, environment.subscriptionsTable),
       wakeUps: sqsWakeUps({
         ...pacingOf(deadline),
         sqs: sqsClient(invocation),
@@ -40,6 +44,11 @@ export function composeReconcile(source?: Source, access: AwsAccess = {}) {
     journal,
     deadline,
     /** @throws AggregateError if some could not be woken: a later run finds them again */
-    run: (invocation: InvocationContext) => reconcile(context, () => invocation.getRemainingTimeInMillis()),
+    run: async (invocation: InvocationContext) => {
+      const remainingMs = () => invocation.getRemainingTimeInMillis();
+      const result = await reconcile(context, remainingMs);
+      if (isTimeToEndWaits(clock.now())) await endLongWaits(context, remainingMs);
+      return result;
+    },
   };
 }

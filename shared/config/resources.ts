@@ -11,7 +11,7 @@ const resources = {
   subscriptionsTable: {
     variable: 'SUBSCRIPTIONS_TABLE',
     rule: text,
-    functions: ['dispatch', 'deliver', 'operate', 'api'],
+    functions: everyFunction,
   },
   deliveriesTable: { variable: 'DELIVERIES_TABLE', rule: text, functions: everyFunction },
   payloadBucket: {

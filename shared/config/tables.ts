@@ -8,7 +8,7 @@ export const ttlAttribute = 'ttl';
 
 /** All indexes are sparse: an item without both key attributes is not in the index. */
 export const subscriptionIndexes = {
-  /** META items of all queues. */
+  /** META items of all queues, and all pull subscriptions. */
   queues: { name: 'queues', partition: 'queuesPk', sort: 'queuesSk' },
 } as const;
 

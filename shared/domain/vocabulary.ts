@@ -81,9 +81,9 @@ export type PullFault = 'nacked' | 'lease_expired';
 export type AbsenceReason =
   'subscription_deleted' | 'subscription_expired' | 'subscription_unconfirmed' | 'disabled';
 
-/** Why a delivery is cancelled. `manual`: by an operator. */
-export type CancelReason =
-  'manual' | 'queue_deleted' | 'message_expired' | 'body_erased' | 'body_missing' | AbsenceReason;
+/** Why a delivery is cancelled. `manual`: by an operator. `not_received`: it waited too long for its subscriber. */
+export type CancelReason = AbsenceReason | `body_${'erased' | 'missing'}` | OtherCancelReason;
+type OtherCancelReason = 'manual' | 'queue_deleted' | 'message_expired' | 'not_received';
 
 /** Why a rejection is final. `address_forbidden`: our address guard refused to connect. */
 export type RejectReason = 'gone' | 'address_forbidden' | `http_${number}`;

@@ -188,6 +188,15 @@ export interface Registry {
   removeMarked(queue: string, subscriptionId: string): Promise<void>;
 }
 
+/** A pull subscription. `expiresAt`: milliseconds since the epoch. */
+export type PullSubscription = { queue: string; subscriptionId: string; expiresAt?: number };
+
+/** The pull subscriptions of all queues. Read from an index, about a second behind. */
+export interface PullSubscriptions {
+  /** Up to a thousand after `last`, in a constant order, by default the first; none: the end. */
+  after(last?: PullSubscription): Promise<readonly PullSubscription[]>;
+}
+
 /** Identifies a rate-limited subscription. */
 export type RateLimitedKey = { queue: string; subscriptionId: string };
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dynamoPullSubscriptions } from '../../shared/adapters/dynamodb/pull-subscriptions.ts';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
@@ -11,6 +12,7 @@ import { describeQueueRoomContract } from './queue-room.contract.ts';
 import { describeRegistryChangesContract } from './registry-changes.contract.ts';
 import { describeRegistryDeletionsContract } from './registry-deletions.contract.ts';
 import { describeRegistryImportsContract } from './registry-imports.contract.ts';
+import { describePullSubscriptionsContract } from './pull-subscriptions.contract.ts';
 import { describeRegistryPagesContract } from './registry-pages.contract.ts';
 import { describeSubscriptionHealthContract } from './subscription-health.contract.ts';
 import { describeRegistryContract } from './subscription-registry.contract.ts';
@@ -47,6 +49,10 @@ describeRegistryDeletionsContract('in DynamoDB', () => ({
 describeRegistryPagesContract('in DynamoDB', async () =>
   registryOf(await tables.like(endpoints.subscriptionsTable)),
 );
+describePullSubscriptionsContract('in DynamoDB', () => ({
+  registry: registryOf(table),
+  pullSubscriptions: dynamoPullSubscriptions(documents, table),
+}));
 describeQueueRoomContract('in DynamoDB', () => {
   const time = { ahead: 0 };
   const now = () => Date.now() + time.ahead;

@@ -1,5 +1,6 @@
 import { inMemoryDeliveries } from '../support/in-memory/in-memory-deliveries.ts';
 import { inMemoryMessageRecords } from '../support/in-memory/in-memory-message-records.ts';
+import { inMemoryPullSubscriptions } from '../support/in-memory/in-memory-pull-subscriptions.ts';
 import { inMemoryRecoveries } from '../support/in-memory/in-memory-recoveries.ts';
 import { inMemoryReferencedData } from '../support/in-memory/in-memory-referenced-data.ts';
 import { inMemorySubscriptions } from '../support/in-memory/in-memory-subscriptions.ts';
@@ -8,6 +9,7 @@ import { describeOverdueDeliveriesContract } from './overdue-deliveries.contract
 import { describeMessageLivesContract } from './message-lives.contract.ts';
 import { describeMessagePartsContract } from './message-parts.contract.ts';
 import { describeMessageRecordsContract } from './message-records.contract.ts';
+import { describePullSubscriptionsContract } from './pull-subscriptions.contract.ts';
 import { describeQueueRoomContract } from './queue-room.contract.ts';
 import { describeRecoveriesContract } from './recoveries.contract.ts';
 import { describeReferencedDataContract } from './referenced-data.contract.ts';
@@ -35,6 +37,10 @@ describeRegistryDeletionsContract('in memory', () => {
   return { registry: store, subscriptions: store };
 });
 describeRegistryPagesContract('in memory', () => Promise.resolve(inMemorySubscriptions()));
+describePullSubscriptionsContract('in memory', () => {
+  const registry = inMemorySubscriptions();
+  return { registry, pullSubscriptions: inMemoryPullSubscriptions(registry, 1) };
+});
 describeQueueRoomContract('in memory', () => {
   const time = { now: 0 };
   const now = () => time.now;

@@ -96,7 +96,7 @@ describe('the environment', () => {
     },
     {
       name: 'Reconcile',
-      names: [variables.deliveriesTable, variables.retryQueueUrl],
+      names: [variables.subscriptionsTable, variables.deliveriesTable, variables.retryQueueUrl],
     },
     {
       name: 'Operate',

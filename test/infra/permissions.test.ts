@@ -87,7 +87,7 @@ describe('the role of a function has exactly these permissions', () => {
 
   it('reconcile', () => {
     expect(grantsOf('Reconcile')).toEqual({
-      'dynamodb:Query': [tableIndex('Deliveries', 'overdue')],
+      'dynamodb:Query': [tableIndex('Deliveries', 'overdue'), tableIndex('Subscriptions', 'queues')],
       'dynamodb:UpdateItem': [table('Deliveries')],
       'sqs:SendMessage': [queueArn('Retry')],
     });
@@ -133,7 +133,6 @@ describe('the role of a function has exactly these permissions', () => {
       's3:PutObject': [objects],
       's3:DeleteObject': [objects],
       's3:ListBucket': [bucket],
-      // Seals secrets, and opens those of the deliveries that it signs for a receive.
       'kms:GenerateDataKey': [secretsKey],
       'kms:Decrypt': [secretsKey],
       'events:PutEvents': [eventBus],

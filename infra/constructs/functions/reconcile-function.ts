@@ -16,7 +16,7 @@ export interface ReconcileFunctionProps {
 
 const INTERVAL = Duration.minutes(1);
 
-/** The safety net: every minute, sends wake-ups for overdue retries and for records with pending steps. */
+/** The safety net: every minute, sends wake-ups for overdue retries and for records with pending steps. Every hour, ends waits for pull. */
 export class ReconcileFunction extends NodeFunction<'reconcile'> {
   constructor(scope: Construct, id: string, props: ReconcileFunctionProps) {
     const { settings, state, retry } = props;
@@ -28,12 +28,14 @@ export class ReconcileFunction extends NodeFunction<'reconcile'> {
       memoryMegabytes: 256,
       timeout: INTERVAL,
       resources: {
+        subscriptionsTable: state.subscriptions.name,
         deliveriesTable: state.deliveries.name,
         retryQueueUrl: retry.url,
       },
     });
     this.grant((grantee) => {
       state.deliveries.grantReconcile(grantee);
+      state.subscriptions.grantListPulls(grantee);
       retry.grantSend(grantee);
     });
     // No retries: the run of the next minute makes up for a failed or late one, and must not overlap with it.

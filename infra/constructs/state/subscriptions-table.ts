@@ -67,7 +67,12 @@ export class SubscriptionsTable extends Construct {
     this.grantRead(grantee);
     this.grant(grantee, 'dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem');
     this.grant(grantee, 'dynamodb:BatchGetItem', 'dynamodb:ConditionCheckItem');
-    Grant.addToPrincipal({
+    this.grantListPulls(grantee);
+  }
+
+  /** Allows listing the pull subscriptions of all queues, by the index of the queues. */
+  grantListPulls(grantee: IGrantable): Grant {
+    return Grant.addToPrincipal({
       grantee,
       actions: ['dynamodb:Query'],
       resourceArns: [`${this.table.tableArn}/index/${subscriptionIndexes.queues.name}`],

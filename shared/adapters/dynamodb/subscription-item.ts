@@ -8,7 +8,7 @@ import type {
   SubscriptionOptions,
   PreviousSelection,
 } from '../../domain/subscription/subscription.ts';
-import { subscriberIdentity } from '../../domain/subscription/subscriber-url.ts';
+import { isPull, subscriberIdentity } from '../../domain/subscription/subscriber-url.ts';
 import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { partialPolicySchema } from '../../domain/retry/policy.ts';
 import { DAY_MS } from '../../domain/duration.ts';
@@ -19,8 +19,9 @@ const META = 'META';
 export const subscriptionPrefix = 'SUB#';
 export const subscriberPrefix = 'URL#';
 
-/** The single partition of the index that lists the queues. */
+/** The partitions of the index: of all queues, and of all pull subscriptions. */
 export const QUEUES = 'QUEUES';
+export const PULLS = 'PULLS';
 
 export function queuePartition(queue: string): string {
   return `QUEUE#${queue}`;
@@ -184,8 +185,19 @@ export function subscriptionItemOf({
     options: JSON.stringify(options),
     ...(formerly === undefined ? {} : { formerly: JSON.stringify(formerly) }),
     ...(ttl === undefined ? {} : { lifetime: ttl }),
+    ...(isPull(subscription)
+      ? {
+          [subscriptionIndexes.queues.partition]: PULLS,
+          [subscriptionIndexes.queues.sort]: pullSortOf({ ...subscription, subscriptionId: subscription.id }),
+        }
+      : {}),
     ...timeToLiveOf(subscription),
   };
+}
+
+/** Neither queue names nor ids of subscriptions contain `#`. */
+export function pullSortOf({ queue, subscriptionId }: { queue: string; subscriptionId: string }): string {
+  return `${queue}#${subscriptionId}`;
 }
 
 export function subscriberItemOf(subscription: Subscription): Record<string, unknown> {
@@ -208,13 +220,18 @@ export function holderOf(item: unknown): string {
   return decodeRecord(holderSchema, item).subscriptionId;
 }
 
-/** In milliseconds; longer than SQS keeps the operation that removes a marked subscription. */
+/**
+ * In milliseconds; longer than SQS keeps the operation that removes a marked subscription, and than reconcile takes to
+ * cancel what waits for an expired one.
+ */
 const MARKED_FOR_MS = 7 * DAY_MS;
 
 function timeToLiveOf({
+  subscriber,
   expiresAt,
   deletedAt,
-}: Pick<Subscription, 'expiresAt' | 'deletedAt'>): Record<string, number> {
-  const until = deletedAt === undefined ? expiresAt : deletedAt + MARKED_FOR_MS;
+}: Pick<Subscription, 'subscriber' | 'expiresAt' | 'deletedAt'>): Record<string, number> {
+  const expired = expiresAt !== undefined && isPull({ subscriber }) ? expiresAt + MARKED_FOR_MS : expiresAt;
+  const until = deletedAt === undefined ? expired : deletedAt + MARKED_FOR_MS;
   return until === undefined ? {} : { [ttlAttribute]: ttlOf(until) };
 }

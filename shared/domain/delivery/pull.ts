@@ -75,6 +75,14 @@ export function receive(found: WaitingDelivery, lease: Required<Lease>, at: Writ
   return changeWaiting('claim', found, { lease, overdueAt: lease.until }, at);
 }
 
+/**
+ * How long a delivery waits for its subscriber at most, in milliseconds. Its end stays on record as long again, so that a
+ * recovery still finds it with its data.
+ */
+export function longestWaitMs(retentionMs: number): number {
+  return retentionMs / 2;
+}
+
 /** Cancels a waiting delivery that cannot be received any more. */
 export function cancelWaiting(found: WaitingDelivery, reason: CancelReason, at: WriteTime): Revision {
   return changeWaiting('cancel', found, { status: 'cancelled', reason, next: null, overdueAt: null }, at);
