@@ -95,14 +95,20 @@ function requestOf(parsed: HttpApiEvent): Request {
       ? UNROUTED_PATH
       : rawPath.replace(/[%?#\\]/g, encodeURIComponent);
   const body = method === 'GET' || method === 'HEAD' ? undefined : bytesOf(event);
-  // Only a token of a subscription concerns the function; API Gateway checks all others.
-  const { authorization } = isOpenPath(rawPath) ? parsed.headers : {};
-  const headers = authorization === undefined ? {} : { authorization };
+  const headers = authorizationOf(parsed.headers, rawPath);
   return new Request(`https://api.invalid${path}?${rawQueryString}`, {
     method,
     headers,
     ...(body && { body }),
   });
+}
+
+/** Only a token of a subscription concerns the function; API Gateway checks all others. */
+function authorizationOf(
+  { authorization }: HttpApiEvent['headers'],
+  path: string,
+): { authorization?: string } {
+  return authorization === undefined || !isOpenPath(path) ? {} : { authorization };
 }
 
 /**

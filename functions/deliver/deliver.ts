@@ -7,7 +7,6 @@ import {
 } from '../../shared/domain/delivery/job.ts';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import { rateLimitOf, type Slot } from '../../shared/domain/subscription/rate-limit.ts';
-import { isPull } from '../../shared/domain/subscription/subscriber-url.ts';
 import { messageFor, recordOf } from '../../shared/steps/keep-message.ts';
 import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
 import { makeAttempt } from './attempt.ts';
@@ -17,7 +16,7 @@ import { hasTimeForAttempt, ownerFor, type DeliverContext, type Receipt } from '
 import { sendLeftoverEvent } from './health.ts';
 import { cancelHeld, releaseOnFault, type HeldDelivery, type LoadedDelivery } from './held.ts';
 import { withMemoryFor } from './memory-budget.ts';
-import { leaveToPull } from './pull.ts';
+import { isFetched, leaveToPull } from './pull.ts';
 import { canReserveBeforeClaim, reserveBeforeClaim } from './rate-limit.ts';
 import { recipientOf, signableRecipientOf, type Recipient } from './recipient.ts';
 import { sendAgain, sendAgainIfEarly } from './wake-up.ts';
@@ -188,7 +187,7 @@ async function claimAndAttempt(
   { absence, ...recipient }: Recipient,
 ): Promise<'done' | 'due_now'> {
   const { work, receipt, successes, slot } = unclaimed;
-  if (absence === undefined && recipient.subscription !== undefined && isPull(recipient.subscription)) {
+  if (absence === undefined && isFetched(recipient)) {
     await leaveToPull(context, work, recipient);
     successes?.markSeparate(work.key.subscriptionId);
     return 'done';

@@ -111,9 +111,7 @@ describe('the limits of the API', () => {
       StageName: '$default',
       AutoDeploy: true,
       DefaultRouteSettings: limitOf(100),
-      RouteSettings: Object.fromEntries(
-        OPEN.map(({ key }) => [key, limitOf(PULL.includes(key) ? 50 : 10)]),
-      ),
+      RouteSettings: Object.fromEntries(OPEN.map(({ key }) => [key, limitOf(PULL.includes(key) ? 50 : 10)])),
     });
   });
 

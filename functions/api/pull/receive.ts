@@ -2,13 +2,14 @@ import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { cancelWaiting, receive, type WaitingDelivery } from '../../../shared/domain/delivery/pull.ts';
 import { cancelLeased } from '../../../shared/domain/delivery/transitions.ts';
 import type { WebhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
+import type { Message } from '../../../shared/domain/message/message.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { CancelReason } from '../../../shared/domain/vocabulary.ts';
 import type { Payloads } from '../../../shared/ports/bodies.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Deliveries } from '../../../shared/ports/deliveries.ts';
 import type { Journal } from '../../../shared/ports/journal.ts';
-import type { MessageRecords } from '../../../shared/ports/messages.ts';
+import type { MessageRecord, MessageRecords } from '../../../shared/ports/messages.ts';
 import type { SecretOpener } from '../../../shared/ports/subscriptions.ts';
 import { readMessage } from '../../../shared/steps/keep-message.ts';
 import { writeTime } from '../../../shared/steps/retention.ts';
@@ -101,21 +102,32 @@ function bytesOf({ headers, body }: WebhookRequest): number {
 }
 
 async function read(
-  { clock, messageRecords, payloads, settings }: ReceiveContext,
+  context: ReceiveContext,
   found: WaitingDelivery,
   subscription: Subscription,
   secrets: readonly OpenedSecret[],
 ): Promise<ReadDelivery> {
+  const { clock, messageRecords, payloads, settings } = context;
   const record = await messageRecords.find(found.key);
   const message = record?.body && (await readMessage(payloads, record.body));
   const startedAt = clock.now();
-  if (record === undefined || message === undefined)
-    return { found, content: record?.erasedAt === undefined ? 'body_missing' : 'body_erased' };
-  if (message.expiresAt !== undefined && message.expiresAt <= startedAt)
-    return { found, content: 'message_expired' };
+  const reason = absenceReason(record, message, startedAt);
+  if (record === undefined || message === undefined || reason !== undefined)
+    return { found, content: reason ?? 'body_missing' };
   const { userAgent } = settings;
   const request = signedRequest(message, subscription, { secrets, startedAt, userAgent });
   return { found, content: { request, startedAt, acceptedAt: record.acceptedAt } };
+}
+
+/** Why a message cannot be received; undefined: it can be. */
+function absenceReason(
+  record: MessageRecord | undefined,
+  message: Message | undefined,
+  now: number,
+): CancelReason | undefined {
+  if (record?.erasedAt !== undefined) return 'body_erased';
+  if (message === undefined) return 'body_missing';
+  return message.expiresAt !== undefined && message.expiresAt <= now ? 'message_expired' : undefined;
 }
 
 /** Takes the lease. Undefined: the delivery changed meanwhile, or had to be cancelled. */

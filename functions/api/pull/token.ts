@@ -102,14 +102,21 @@ export async function holderOf(
   { queue, subscription }: { queue: string; subscription: string },
   authorization = '',
 ): Promise<Subscription> {
-  const [scheme, token = ''] = authorization.split(' ');
-  const mayExist = scheme?.toLowerCase() === 'bearer' && hasPullTokenForm(token);
+  const token = tokenIn(authorization);
+  const isName = isQueueName(queue) && isSubscriptionId(subscription);
   const found =
-    mayExist && isQueueName(queue) && isSubscriptionId(subscription)
-      ? await registry.findSubscription(queue, subscription)
-      : undefined;
-  const now = clock.now();
-  if (!isPresent(found, now) || !isPull(found) || !isPullTokenOf(found.pullTokens ?? [], token, now))
+    token !== undefined && isName ? await registry.findSubscription(queue, subscription) : undefined;
+  if (token === undefined || !isHeldBy(found, token, clock.now()))
     throw new RefusedRequest('forbidden', 'the request has no valid token of this subscription');
   return found;
+}
+
+/** The bearer token of an authorization header, if it can be one of a subscription. */
+function tokenIn(authorization: string): string | undefined {
+  const [, token = ''] = /^bearer (\S+)$/i.exec(authorization) ?? [];
+  return hasPullTokenForm(token) ? token : undefined;
+}
+
+function isHeldBy(found: Subscription | undefined, token: string, now: number): found is Subscription {
+  return isPresent(found, now) && isPull(found) && isPullTokenOf(found.pullTokens ?? [], token, now);
 }

@@ -54,7 +54,7 @@ describe('the OpenAPI document', () => {
 
   it('marks exactly the open routes as open', async () => {
     const open = operationsOf(await served()).filter(
-      ({ security }) => security?.every((scheme) => Object.hasOwn(Object(scheme), 'pullToken')) === true,
+      ({ security }) => security?.every((scheme) => JSON.stringify(scheme) === '{"pullToken":[]}') === true,
     );
     const names = openRoutes.flatMap(({ path, methods }) => methods.map((method) => `${method} ${path}`));
     expect(open.map(({ name }) => name).sort()).toEqual(names.sort());

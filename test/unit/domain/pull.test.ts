@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { apply, holds, type Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import {
+  apply,
+  holds,
+  isOpen,
+  type Delivery,
+  type Revision,
+} from '../../../shared/domain/delivery/delivery.ts';
 import {
   attemptOf,
   openForPull,
@@ -39,47 +45,56 @@ const resultArbitrary: fc.Arbitrary<PullResult> = fc.constantFrom<PullResult>(
   { kind: 'lapsed' },
 );
 
+const LEASE_MS = 60_000;
+const POLICY = aPolicy({ jitter: 'full', retry_backoff_function: 'exponential' });
+const MOST = 1 + retrySchedule(POLICY).length;
+
+const opened = (): Delivery => {
+  const body = { kind: 'inline', message: aMessage() } as const;
+  const job = { kind: 'job', key: aDeliveryKey(), attempt: 1, acceptedAt: SOME_TIME, body } as const;
+  const opening = openForPull(job, { now: SOME_TIME, retentionMs });
+  if (!('create' in opening)) throw new Error('it opens a record');
+  return opening.create;
+};
+
+const writtenTo = (delivery: Delivery, { expect: condition, change }: Revision): Delivery => {
+  expect(holds(condition, delivery)).toBe(true);
+  return apply(change, delivery);
+};
+
+/** The delivery after it was received 7 ms after it was due, and answered within 10 ms or not at all. */
+const afterReceive = (delivery: Delivery, result: PullResult): Delivery => {
+  expect(waitsForPull(delivery)).toBe(true);
+  const { key, overdueAt = 0 } = delivery;
+  const now = overdueAt + 7;
+  const held = { owner: `pull/${now}`, until: now + LEASE_MS, receivedAt: now };
+  const received = {
+    ...writtenTo(delivery, receive({ key, overdueAt }, held, { now, retentionMs })),
+    lease: held,
+  };
+  expect(waitsForPull(received)).toBe(false);
+  const at = { now: now + 10, retentionMs };
+  const attempt = attemptOf(received, result, at.now);
+  expect([attempt.startedAt, attempt.durationMs]).toEqual([now, result.kind === 'lapsed' ? LEASE_MS : 10]);
+  const after = writtenTo(received, recordReceived(received, attempt, POLICY, at));
+  expect(after.next?.dueAt ?? Infinity).toBeGreaterThanOrEqual(now + attempt.durationMs);
+  return after;
+};
+
 describe('a delivery that is received again and again', () => {
   it('has one attempt for each receive, never early, and ends by a success or with the policy', () => {
-    const policy = aPolicy({ jitter: 'full', retry_backoff_function: 'exponential' });
-    const most = 1 + retrySchedule(policy).length;
     fc.assert(
-      fc.property(fc.array(resultArbitrary, { minLength: most, maxLength: most }), (results) => {
-        const body = { kind: 'inline', message: aMessage() } as const;
-        const job = { kind: 'job', key: aDeliveryKey(), attempt: 1, acceptedAt: SOME_TIME, body } as const;
-        const opened = openForPull(job, { now: SOME_TIME, retentionMs });
-        if (!('create' in opened)) throw new Error('it opens a record');
-        let delivery = opened.create;
-        for (const result of results) {
-          if (delivery.next === undefined) break;
-          expect(waitsForPull(delivery)).toBe(true);
-          const now = delivery.next.dueAt + 7;
-          const held = { owner: `pull/${now}`, until: now + 60_000, receivedAt: now };
-          const taken = receive({ key: delivery.key, overdueAt: delivery.overdueAt ?? 0 }, held, {
-            now,
-            retentionMs,
-          });
-          expect(holds(taken.expect, delivery)).toBe(true);
-          const received = { ...apply(taken.change, delivery), lease: held };
-          expect(waitsForPull(received)).toBe(false);
-          const at = { now: now + 10, retentionMs };
-          const recorded = recordReceived(received, attemptOf(received, result, at.now), policy, at);
-          expect(holds(recorded.expect, received)).toBe(true);
-          delivery = apply(recorded.change, received);
-          const attempt = delivery.attempts.at(-1);
-          expect(attempt?.startedAt).toBe(now);
-          expect(attempt?.durationMs).toBe(result.kind === 'lapsed' ? 60_000 : 10);
-          expect(delivery.next?.dueAt ?? Infinity).toBeGreaterThanOrEqual(now + (attempt?.durationMs ?? 0));
-        }
-        const firstSuccess = results.findIndex(({ kind }) => kind === 'acked');
-        expect(delivery.attempts.map(({ number }) => number)).toEqual(
-          Array.from({ length: firstSuccess < 0 ? most : firstSuccess + 1 }, (_, index) => index + 1),
+      fc.property(fc.array(resultArbitrary, { minLength: MOST, maxLength: MOST }), (results) => {
+        const after = results.reduce<Delivery>(
+          (delivery, result) => (isOpen(delivery.status) ? afterReceive(delivery, result) : delivery),
+          opened(),
         );
-        expect(delivery).toMatchObject({
-          status: firstSuccess < 0 ? 'exhausted' : 'delivered',
-          next: undefined,
-          lease: undefined,
-        });
+        const firstSuccess = results.findIndex(({ kind }) => kind === 'acked');
+        const [status, made] = firstSuccess < 0 ? ['exhausted', MOST] : ['delivered', firstSuccess + 1];
+        expect(after.attempts.map(({ number }) => number)).toEqual(
+          Array.from({ length: made }, (_, index) => index + 1),
+        );
+        expect(after).toMatchObject({ status, next: undefined, lease: undefined });
       }),
     );
   });

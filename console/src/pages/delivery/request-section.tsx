@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import type { DeliveryAddress } from '../../../../cli/api/deliveries.ts';
 import { showMessage } from '../../../../cli/api/messages.ts';
 import { showSubscription } from '../../../../cli/api/subscriptions.ts';
+import { isPull } from '../../../../shared/domain/subscription/subscriber-url.ts';
 import { parseJson, propertySource } from '../../../../shared/wire/json-slice.ts';
 import { isNotFound } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
@@ -44,7 +45,9 @@ export function RequestSection({ address }: { address: DeliveryAddress }): JSX.E
 }
 
 function Request({ known }: { known: KnownRequest }): JSX.Element {
-  const { body, redacted } = known;
+  const { url, body, redacted } = known;
+  if (isPull({ subscriber: url }))
+    return <Empty title="No request is made: the subscriber receives by pull" />;
   return (
     <div class="stack">
       <p>

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { isPull } from '../../../../shared/domain/subscription/subscriber-url.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
@@ -18,6 +19,7 @@ export function SubscriptionFacts({ subscription }: { subscription: Subscription
       <Facts
         facts={[
           ['State', <SubscriptionState of={subscription} />],
+          ['Receives', isPull(subscription) ? 'by pull' : undefined],
           ['Counted failures in a row', failing?.failures],
           [
             'Confirmation',

@@ -1,0 +1,79 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { aSubscription } from '../../support/builders.ts';
+import { faultOf } from './api-under-test.ts';
+import { PATH, pullWorld, type PullWorld } from './pull-world.ts';
+
+let world: PullWorld;
+
+beforeEach(async () => {
+  world = await pullWorld();
+});
+
+describe('an answer', () => {
+  it('is recorded once, however often it is sent', async () => {
+    await world.publish({ id: 'good' });
+    await world.publish({ id: 'bad' });
+    const [good, bad] = await world.receive();
+    if (good === undefined || bad === undefined) throw new Error('two were published');
+    for (const _ of [1, 2]) {
+      expect((await world.ack(good)).status).toBe(204);
+      expect((await world.nack(bad)).status).toBe(204);
+    }
+    expect((await world.delivery('subscription-1', 'good')).attempts).toHaveLength(1);
+    expect((await world.delivery('subscription-1', 'bad')).attempts).toHaveLength(1);
+    expect((await world.nack(good)).status).toBe(409);
+    expect((await world.ack(bad)).status).toBe(409);
+  });
+
+  it('is refused from the exact end of the lease, before reconcile has noticed that', async () => {
+    await world.publish();
+    const received = await world.receiveOne({ lease_seconds: 5 });
+    await world.later(5_000);
+    expect(await world.ack(received)).toMatchObject({ status: 409 });
+    expect((await world.delivery()).attempts).toEqual([]);
+  });
+
+  it.each([
+    ['no receipt', 'x'],
+    ['JSON of another form', Buffer.from('[2,"orders"]').toString('base64url')],
+    [
+      'a delivery that does not exist',
+      Buffer.from(JSON.stringify([1, 'orders', 'm', 'subscription-1', 0, 1, 'o'])).toString('base64url'),
+    ],
+  ])('with %s is not found', async (_name, receipt) => {
+    expect(await world.ack({ receipt })).toMatchObject({ status: 404, body: faultOf('not_found') });
+  });
+
+  it.each(['attempt', 'owner', 'bucket'])('with a forged %s changes nothing', async (part) => {
+    await world.publish();
+    const { receipt } = await world.receiveOne();
+    const parts: unknown = JSON.parse(Buffer.from(receipt, 'base64url').toString());
+    if (!Array.isArray(parts)) throw new Error('a receipt is a list');
+    const index = { bucket: 4, attempt: 5, owner: 6 }[part] ?? 0;
+    const forged = parts.with(index, part === 'owner' ? 'pull/guess' : 3);
+    const text = Buffer.from(JSON.stringify(forged)).toString('base64url');
+    const before = await world.delivery();
+    expect([404, 409]).toContain((await world.ack({ receipt: text })).status);
+    expect(await world.delivery()).toEqual(before);
+  });
+
+  it('with a receipt of another subscription is a conflict', async () => {
+    await world.subscriptions.addSubscription(aSubscription({ id: 'other', subscriber: 'pull:other' }));
+    await world.publish();
+    const { receipt } = await world.receiveOne();
+    const path = PATH.replace('subscription-1', 'other');
+    expect(await world.call('POST', `${path}/ack`, { receipt })).toMatchObject({ status: 409 });
+    expect((await world.delivery()).status).toBe('pending');
+  });
+
+  it('by nack has a text that is bounded and printable', async () => {
+    await world.publish();
+    const received = await world.receiveOne();
+    expect(await world.nack(received, 'a\u0007')).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', 'error'),
+    });
+    expect(await world.nack(received, 'x'.repeat(257))).toMatchObject({ status: 400 });
+    expect(await world.nack(received, 'x'.repeat(256))).toMatchObject({ status: 204 });
+  });
+});
