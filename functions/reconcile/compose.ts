@@ -10,7 +10,7 @@ import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { reconcileEnvironment, type Source } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { InvocationContext } from '../../shared/domain/receives.ts';
-import { endLongWaits, isTimeToEndWaits, type EndWaitsContext } from './end-waits.ts';
+import { endLongWaits, type EndWaitsContext } from './end-waits.ts';
 import { reconcile, type ReconcileContext } from './reconcile.ts';
 
 /**
@@ -47,7 +47,7 @@ export function composeReconcile(source?: Source, access: AwsAccess = {}) {
     run: async (invocation: InvocationContext) => {
       const remainingMs = () => invocation.getRemainingTimeInMillis();
       const result = await reconcile(context, remainingMs);
-      if (isTimeToEndWaits(clock.now())) await endLongWaits(context, remainingMs);
+      await endLongWaits(context, remainingMs);
       return result;
     },
   };

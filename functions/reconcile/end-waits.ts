@@ -1,3 +1,4 @@
+import { bucketOf } from '../../shared/domain/delivery/fan-out.ts';
 import { cancelWaiting, longestWaitMs } from '../../shared/domain/delivery/pull.ts';
 import { MINUTE_MS } from '../../shared/domain/duration.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
@@ -19,20 +20,20 @@ export type EndWaitsContext = {
 const PAGE = 25;
 const PAGE_MS = 10_000;
 
-/** Once an hour: reconcile runs every minute, and a wait ends after days. */
-export function isTimeToEndWaits(now: number): boolean {
-  return Math.floor(now / MINUTE_MS) % 60 === 0;
-}
+/** A wait ends after days, so each run looks at a part of the subscriptions, and at each once an hour. */
+const PARTS = 60;
 
 /**
  * Cancels deliveries that waited too long for their subscriber, or whose subscription has expired, before their records
  * are deleted: a delivery must not end without a trace. Stops when the time is up; the next hour continues.
  */
 export async function endLongWaits(context: EndWaitsContext, remainingMs: () => number): Promise<void> {
-  const { pullSubscriptions } = context.ports;
+  const { clock, pullSubscriptions } = context.ports;
+  const part = Math.floor(clock.now() / MINUTE_MS) % PARTS;
   let page = await pullSubscriptions.after();
   while (page.length > 0) {
-    for (const subscription of page) if (!(await endWaitsOf(context, subscription, remainingMs))) return;
+    for (const subscription of page.filter((one) => bucketOf(one.subscriptionId, PARTS) === part))
+      if (!(await endWaitsOf(context, subscription, remainingMs))) return;
     page = await pullSubscriptions.after(page.at(-1));
   }
 }

@@ -147,7 +147,8 @@ const subscriptionLineSchema = subscriptionRequestSchema.extend({
 
 const describedSubscriber = z.string().meta({
   format: 'uri',
-  description: 'The URL that receives the messages: http or https, not at a private address.',
+  description:
+    'The URL that receives the messages: http or https, not at a private address. Or `pull:`, and a name if wanted: the subscriber receives by the routes of `pull`.',
 });
 
 /** For the OpenAPI document. */

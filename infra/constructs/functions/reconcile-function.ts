@@ -16,7 +16,7 @@ export interface ReconcileFunctionProps {
 
 const INTERVAL = Duration.minutes(1);
 
-/** The safety net: every minute, sends wake-ups for overdue retries and for records with pending steps. Every hour, ends waits for pull. */
+/** The safety net: every minute, sends wake-ups for overdue retries and for records with pending steps. Also ends waits for pull. */
 export class ReconcileFunction extends NodeFunction<'reconcile'> {
   constructor(scope: Construct, id: string, props: ReconcileFunctionProps) {
     const { settings, state, retry } = props;
