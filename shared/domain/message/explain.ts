@@ -1,4 +1,5 @@
 import { isOpen, type Delivery } from '../delivery/delivery.ts';
+import { waitsForPull } from '../delivery/pull.ts';
 import { type FanOut, isAhead, partWith } from '../delivery/fan-out.ts';
 import type { Subscription } from '../subscription/subscription.ts';
 import type { ExplainVerdict } from '../vocabulary.ts';
@@ -48,12 +49,13 @@ export function explain(
 }
 
 function explainDelivery(delivery: Delivery, subscription: Subscription | undefined): Explanation {
-  const isGone = subscription === undefined || subscription.deletedAt !== undefined;
-  return {
-    verdict: verdictOf(delivery),
-    certain: true,
-    ...(isGone ? { detail: 'The subscription has been deleted.' } : {}),
-  };
+  return { verdict: verdictOf(delivery), certain: true, ...detailOf(delivery, subscription) };
+}
+
+function detailOf(delivery: Delivery, subscription: Subscription | undefined): Pick<Explanation, 'detail'> {
+  if (subscription === undefined || subscription.deletedAt !== undefined)
+    return { detail: 'The subscription has been deleted.' };
+  return waitsForPull(delivery) ? { detail: 'It waits until its subscriber receives it.' } : {};
 }
 
 function verdictOf({ status, reason, slot, lease }: Delivery): ExplainVerdict {

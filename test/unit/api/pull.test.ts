@@ -31,6 +31,22 @@ describe('a delivery of a pull subscription', () => {
     expect(await world.deliveries.overdue(Infinity, 10)).toEqual([]);
   });
 
+  it('is listed, shown and explained as one that waits', async () => {
+    await world.publish();
+    const waiting = { status: 'pending', waitsFor: 'pull' };
+    const message = '/v2/queues/orders/messages/message-1';
+    expect((await world.call('GET', '/v2/queues/orders/deliveries?status=pending')).body).toMatchObject({
+      deliveries: [waiting],
+    });
+    expect((await world.call('GET', `${message}/deliveries/subscription-1`)).body).toMatchObject({
+      status: 'pending',
+      nextAttempt: { waitsFor: 'pull', by: 'pull' },
+    });
+    expect((await world.call('GET', `${message}/explain`)).body).toMatchObject({
+      subscriptions: [{ verdict: 'pending', detail: 'It waits until its subscriber receives it.' }],
+    });
+  });
+
   it('is received with the body and the headers of a push, and delivered once acknowledged', async () => {
     await world.publish();
     await world.later(MINUTE);
