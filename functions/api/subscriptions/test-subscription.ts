@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { newDelivery } from '../../../shared/domain/delivery/claim.ts';
 import { type Delivery, type DeliveryKey, isOpen } from '../../../shared/domain/delivery/delivery.ts';
+import { waitsForPull } from '../../../shared/domain/delivery/pull.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import { absenceOf } from '../../../shared/domain/subscription/subscription.ts';
@@ -147,6 +148,8 @@ async function waitForAttempt(
   for (;;) {
     const delivery = await deliveries.find(key);
     if (delivery !== undefined && isAttempted(delivery)) return { kind: 'tried', delivery };
+    // Its subscriber decides when it is tried.
+    if (delivery !== undefined && waitsForPull(delivery)) return { kind: 'waiting', delivery };
     const leftMs = deadline - clock.now();
     if (leftMs <= 0) {
       // The record that deliver will create when it receives the job.

@@ -111,6 +111,18 @@ describe('POST /v2/queues/{queue}/subscriptions/{id}/test', () => {
     expect(new Set(jobs.map(({ key }) => key.messageId)).size).toBe(2);
   });
 
+  it('does not wait for the subscriber of a pull subscription', async () => {
+    const next = { number: 1, phase: 'initial', dueAt: NOON, by: 'pull' } as const;
+    const { call, waits } = await apiWithDelivery((job) =>
+      anAttempted(job, { status: 'pending', attempts: [], next }),
+    );
+    expect(await call('POST', TEST)).toMatchObject({
+      status: 202,
+      body: { delivery: { status: 'pending' } },
+    });
+    expect(waits).toEqual([]);
+  });
+
   it('ignores the event types and the filter', async () => {
     const { call } = await apiWithDelivery((job) => anAttempted(job), {
       options: { event_types: ['other'], filter: { never: [1] } },
