@@ -1,5 +1,6 @@
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { SigningScheme, DisableReason } from '../../shared/domain/vocabulary.ts';
+import { isPull } from '../../shared/domain/subscription/subscriber-url.ts';
 import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Logger } from '@aws-lambda-powertools/logger';
 
@@ -85,7 +86,7 @@ export function queueDigest({ metadata, retryPolicy }: Queue): QueueDigest {
  * hold secrets, so only their presence is logged; its name is free text and left out.
  */
 type SubscriptionDigest = {
-  /** Scheme, host and port. */
+  /** Scheme, host and port; of a pull subscription its name. */
   subscriber: string;
   ttl?: number;
   retryPolicy?: PartialRetryPolicy;
@@ -98,7 +99,7 @@ type SubscriptionDigest = {
 export function subscriptionDigest(subscription: Subscription): SubscriptionDigest {
   const { subscriber, ttl, options, disabled, unconfirmed } = subscription;
   return {
-    subscriber: URL.parse(subscriber)?.origin ?? 'unknown',
+    subscriber: isPull(subscription) ? subscriber : (URL.parse(subscriber)?.origin ?? 'unknown'),
     ...(ttl !== undefined && { ttl }),
     ...(options._retry_policy && { retryPolicy: options._retry_policy }),
     ...(options.post_headers && { headers: Object.keys(options.post_headers).sort() }),

@@ -1,7 +1,7 @@
 import type { Chunk, ChunkTransition } from '../domain/delivery/chunk.ts';
 import type { Status } from '../domain/vocabulary.ts';
 import type { ChunkKey, Delivery, DeliveryKey, Transition } from '../domain/delivery/delivery.ts';
-import type { WaitingDelivery } from '../domain/delivery/pull.ts';
+import type { ReceivableDelivery } from '../domain/delivery/pull.ts';
 import type { FanOut } from '../domain/delivery/fan-out.ts';
 import type { StatusCounts } from '../domain/message/books.ts';
 import type { Recovery } from '../domain/recovery/recovery.ts';
@@ -31,7 +31,7 @@ export interface Deliveries {
     subscription: { queue: string; subscriptionId: string },
     before: number,
     limit: number,
-  ): Promise<readonly WaitingDelivery[]>;
+  ): Promise<readonly ReceivableDelivery[]>;
 }
 
 /** Deliveries as callers name them, by message and subscription, wherever they are recorded. */

@@ -1,5 +1,5 @@
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import { cancelWaiting, receive, type WaitingDelivery } from '../../../shared/domain/delivery/pull.ts';
+import { cancelWaiting, receive, type ReceivableDelivery } from '../../../shared/domain/delivery/pull.ts';
 import { cancelLeased } from '../../../shared/domain/delivery/transitions.ts';
 import type { WebhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
@@ -73,14 +73,14 @@ export async function receiveDeliveries(
 
 /** A waiting delivery with its request, or with the reason why there is none. */
 type ReadDelivery = {
-  found: WaitingDelivery;
+  found: ReceivableDelivery;
   content: CancelReason | { request: WebhookRequest; startedAt: number; acceptedAt: number };
 };
 
 /** Reads deliveries until their requests fill an answer. The first always fits. */
 async function readFitting(
   context: ReceiveContext,
-  found: readonly WaitingDelivery[],
+  found: readonly ReceivableDelivery[],
   subscription: Subscription,
   secrets: readonly OpenedSecret[],
 ): Promise<ReadDelivery[]> {
@@ -103,7 +103,7 @@ function bytesOf({ headers, body }: WebhookRequest): number {
 
 async function read(
   context: ReceiveContext,
-  found: WaitingDelivery,
+  found: ReceivableDelivery,
   subscription: Subscription,
   secrets: readonly OpenedSecret[],
 ): Promise<ReadDelivery> {

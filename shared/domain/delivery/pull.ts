@@ -65,13 +65,13 @@ function changeToWait(
 }
 
 /** A waiting delivery as its index shows it; `overdueAt`: since when it can be received. */
-export type WaitingDelivery = { key: DeliveryKey; overdueAt: number };
+export type ReceivableDelivery = { key: DeliveryKey; overdueAt: number };
 
 /**
  * Gives a waiting delivery to its subscriber. Refused if it changed since the index was read. From then on reconcile
  * finds it at the end of the lease.
  */
-export function receive(found: WaitingDelivery, lease: Required<Lease>, at: WriteTime): Revision {
+export function receive(found: ReceivableDelivery, lease: Required<Lease>, at: WriteTime): Revision {
   return changeWaiting('claim', found, { lease, overdueAt: lease.until }, at);
 }
 
@@ -84,13 +84,13 @@ export function longestWaitMs(retentionMs: number): number {
 }
 
 /** Cancels a waiting delivery that cannot be received any more. */
-export function cancelWaiting(found: WaitingDelivery, reason: CancelReason, at: WriteTime): Revision {
+export function cancelWaiting(found: ReceivableDelivery, reason: CancelReason, at: WriteTime): Revision {
   return changeWaiting('cancel', found, { status: 'cancelled', reason, next: null, overdueAt: null }, at);
 }
 
 function changeWaiting(
   name: 'claim' | 'cancel',
-  { key, overdueAt }: WaitingDelivery,
+  { key, overdueAt }: ReceivableDelivery,
   change: Omit<DeliveryChange, 'updatedAt' | 'expiresAt'>,
   at: WriteTime,
 ): Revision {

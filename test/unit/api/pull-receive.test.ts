@@ -85,6 +85,7 @@ describe('a pull subscription', () => {
     const { body } = await call('POST', '/v2/queues/strict/subscriptions', { subscriber: 'pull:warehouse' });
     const path = `/v2/queues/strict/subscriptions/${z.object({ subscription_id: z.string() }).parse(body).subscription_id}`;
     expect((await call('GET', path)).body).toMatchObject({ subscriber: 'pull:warehouse', confirmed: true });
+    expect(world.api.changes.at(-1)).toMatchObject({ after: { subscriber: 'pull:warehouse' } });
     expect(await call('PATCH', path, { subscriber: 'https://a.test/' })).toMatchObject({
       status: 400,
       body: faultOf('invalid_request', 'subscriber'),
