@@ -42,6 +42,33 @@ describe('a receive', () => {
     expect(await world.receive()).toHaveLength(3);
   });
 
+  it('gives what it could lease if the table fails for the others, which come later', async () => {
+    for (const id of ['good', 'bad']) await world.publish({ id });
+    const write = world.deliveries.write.bind(world.deliveries);
+    let isDown = true;
+    world.deliveries.write = (transition) =>
+      isDown && transition.key.messageId === 'bad'
+        ? Promise.reject(new Error('the table is throttled'))
+        : write(transition);
+    expect((await world.receive()).map(({ messageId }) => messageId)).toEqual(['good']);
+    expect(await world.call('POST', `${PATH}/receive`, {})).toMatchObject({ status: 500 });
+    isDown = false;
+    expect(await world.receiveOne()).toMatchObject({ messageId: 'bad', attempt: 1 });
+  });
+
+  it('never gives the data of a later message with the same id', async () => {
+    await world.publish();
+    const find = world.messageRecords.find.bind(world.messageRecords);
+    world.messageRecords.find = async (key) => {
+      const record = await find(key);
+      return record && { ...record, acceptedAt: record.acceptedAt + 1 };
+    };
+    expect(await world.receive()).toEqual([]);
+    expect([...world.deliveries.records.values()]).toMatchObject([
+      { status: 'cancelled', reason: 'body_missing' },
+    ]);
+  });
+
   it('takes no lease while the secrets cannot be opened', async () => {
     await world.publish();
     world.secretOpener.outage = new Error('KMS is down');
