@@ -183,18 +183,6 @@ describe('posthaste subscription', () => {
     expect(api.requests[0]?.body).toBe('{"secret":"whsec_new","graceSeconds":60}');
   });
 
-  it('gives a pull subscription a token, and says how long the previous one is valid', async () => {
-    const previousExpiresAt = '2026-11-22T12:00:00.000Z';
-    const api = await stubApi({
-      [`POST ${ONE}/pull-token`]: () => json({ token: 'phpull_new', previousExpiresAt }),
-    });
-    const args = ['subscription', 'pull-token', 'orders', ID, '--grace', '60'];
-    expect((await api.run(args)).stdout).toBe(
-      `Token (save it now, it is not shown again): phpull_new\nThe previous token stays valid until ${previousExpiresAt}.\n`,
-    );
-    expect(api.requests[0]?.body).toBe('{"graceSeconds":60}');
-  });
-
   it.each([
     ['redacted', [], 'GET', '/v2/queues/orders/export'],
     ['with credentials', ['--with-credentials'], 'POST', '/v2/credentials/orders'],
