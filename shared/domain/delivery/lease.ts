@@ -37,7 +37,10 @@ export function invocationMs(attemptTimeoutMs: number): number {
 /** Longer than any deliver invocation, in milliseconds: work that began this long ago has ended. */
 export const MAX_INVOCATION_MS = wholeMinutes(invocationMs(ATTEMPT_TIMEOUT_SECONDS.most * 1000));
 
-/** Longer than any lease plus the lag of the delivery listings: after it, a cancellation finds all earlier attempts. */
+/**
+ * Longer than any lease of deliver plus the lag of the delivery listings: after it, a cancellation finds all earlier
+ * attempts. What waits to be received is listed from the start.
+ */
 export const MAX_LEASE_MS = wholeMinutes(leaseMs(ATTEMPT_TIMEOUT_SECONDS.most * 1000));
 
 /** Default of the setting `overdueAfterSeconds`: an invocation with the default timeout has ended by then. */
