@@ -10,6 +10,7 @@ const ERROR_CODES = [
   'invalid_request',
   'invalid_json',
   'invalid_retry_policy',
+  'unauthorized',
   'forbidden',
   'not_found',
   'method_not_allowed',
@@ -24,6 +25,7 @@ const statusOfCode = {
   invalid_request: 400,
   invalid_json: 400,
   invalid_retry_policy: 400,
+  unauthorized: 401,
   forbidden: 403,
   not_found: 404,
   method_not_allowed: 405,
@@ -103,7 +105,10 @@ export function errorBody({ code, message, fields }: RefusedRequest): z.infer<ty
 }
 
 export function errorAnswer(refused: RefusedRequest, headers: Record<string, string> = {}): Response {
-  return Response.json(errorBody(refused), { status: statusOfCode[refused.code], headers });
+  // RFC 9110 §15.5.2 requires it.
+  const challenge = refused.code === 'unauthorized' ? { 'www-authenticate': 'Bearer' } : {};
+  const status = statusOfCode[refused.code];
+  return Response.json(errorBody(refused), { status, headers: { ...challenge, ...headers } });
 }
 
 export function internalError(requestId: string): RefusedRequest {

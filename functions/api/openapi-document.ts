@@ -150,7 +150,7 @@ function commonAnswers(
 ): Record<string, ZodOpenApiResponseObject> {
   return {
     ...Object.fromEntries(refused.map((status) => [status, REFUSALS[status]])),
-    ...(open === 'pull_token' ? { 403: NO_PULL_TOKEN } : open ? {} : UNAUTHORIZED),
+    ...(open === 'pull_token' ? { 401: NO_PULL_TOKEN } : open ? {} : UNAUTHORIZED),
     ...FAULTS,
   };
 }

@@ -114,6 +114,6 @@ describe('a pull subscription on the deployed system', () => {
   it('is closed to other tokens', async () => {
     const wrong = await bySubscriber('receive', {}, `phpull_${'x'.repeat(43)}`);
     const other = await bySubscriber('receive', {}, token, randomUUID());
-    expect([wrong.status, other.status]).toEqual([403, 403]);
+    expect([wrong.status, other.status]).toEqual([401, 401]);
   });
 });

@@ -95,7 +95,7 @@ function currentHash({ pullTokens }: Subscription): string | undefined {
 
 /**
  * The subscription of a path, if the caller has its token. The refusal does not tell whether the subscription exists.
- * @throws RefusedRequest `forbidden`
+ * @throws RefusedRequest `unauthorized`
  */
 export async function holderOf(
   { registry, clock }: Pick<ApiDependencies, 'registry' | 'clock'>,
@@ -107,7 +107,7 @@ export async function holderOf(
   const found =
     token !== undefined && isName ? await registry.findSubscription(queue, subscription) : undefined;
   if (token === undefined || !isHeldBy(found, token, clock.now()))
-    throw new RefusedRequest('forbidden', 'the request has no valid token of this subscription');
+    throw new RefusedRequest('unauthorized', 'the request has no valid token of this subscription');
   return found;
 }
 

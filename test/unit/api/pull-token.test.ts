@@ -60,9 +60,9 @@ describe('a pull token', () => {
     await world.later(HOUR - 1);
     expect([(await receiveBy(old)).status, (await receiveBy(current)).status]).toEqual([200, 200]);
     await world.later(1);
-    expect([(await receiveBy(old)).status, (await receiveBy(current)).status]).toEqual([403, 200]);
+    expect([(await receiveBy(old)).status, (await receiveBy(current)).status]).toEqual([401, 200]);
     await newToken({ graceSeconds: 0 });
-    expect((await receiveBy(current)).status).toBe(403);
+    expect((await receiveBy(current)).status).toBe(401);
   });
 
   it('is one of five at most', async () => {
@@ -90,7 +90,8 @@ describe('a pull token', () => {
     ];
     await world.call('DELETE', PATH);
     refused.push(await receiveBy(token));
-    expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 403));
+    expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 401));
+    expect(refused[0]?.headers.get('www-authenticate')).toBe('Bearer');
     expect(new Set(refused.map(({ body }) => JSON.stringify(body))).size).toBe(1);
   });
 
