@@ -14,20 +14,19 @@ type Found = {
 };
 
 /**
- * Finds a deployment by the names of its stacks, as the built-in app has them, or by the outputs of the construct
- * `Posthaste` in stacks of any name. `chosen`: undefined for `Posthaste`, or the only one there is.
+ * Finds a deployment by the names of its stacks, as the built-in app has them, or by the output `PosthasteDeployment` in
+ * stacks of any name. `chosen`: undefined for `Posthaste`, or the only one there is.
  * @throws Problem with advice when there is none, or several
  */
 export async function findInAws(cloudFormation: CloudFormation, chosen: string | undefined): Promise<Found> {
   const name = chosen ?? DEFAULT_DEPLOYMENT;
-  const names = [`${name}Pipeline`, `${name}State`];
-  const stacks = await Promise.all(names.map((stack) => stackNamed(cloudFormation, stack)));
-  const [first] = stacks.filter((stack) => stack !== undefined);
-  if (first === undefined) return findByMarker(cloudFormation, chosen);
-  const missing = names.find((_, index) => stacks[index] === undefined);
-  if (missing !== undefined) throw new Problem(`There is no stack ${missing} in ${whereOf(first)}.`);
-  const outputs = Object.fromEntries(stacks.flatMap((stack) => Object.entries(outputsOf(stack ?? {}))));
-  return { name, place: placeOf(name, first), outputs };
+  const [pipeline, state] = await Promise.all([
+    stackNamed(cloudFormation, `${name}Pipeline`),
+    stackNamed(cloudFormation, `${name}State`),
+  ]);
+  if (pipeline === undefined || state === undefined) return findByMarker(cloudFormation, chosen);
+  const outputs = { ...outputsOf(state), ...outputsOf(pipeline) };
+  return { name, place: placeOf(name, pipeline), outputs };
 }
 
 async function findByMarker(cloudFormation: CloudFormation, chosen: string | undefined): Promise<Found> {

@@ -4,13 +4,13 @@ import { Problem } from './install/problem.mjs';
 export type Outputs = Readonly<Record<string, string>>;
 
 /**
- * The marker of the construct `Posthaste`, in a stack of any name. CDK adds the construct's path and a hash, but neither
- * for the id `Default`.
+ * The marker of a deployment, in a stack of any name. Below a construct, CDK adds its path and a hash, but neither for the
+ * id `Default`.
  */
 const MARKER = /^(?:(.*)PosthasteDeployment([0-9A-F]{8})|PosthasteDeployment)$/;
 
 /**
- * The deployments that constructs `Posthaste` made in these stacks: the name of each, its outputs by their plain names,
+ * The deployments in these stacks: the name of each, its outputs by their plain names,
  * and the stack it was found in.
  */
 export function deploymentsIn<Stack extends Outputs>(
@@ -35,8 +35,7 @@ function outputsBelow(prefix: string, hashLength: number, stack: Outputs): Outpu
 }
 
 /**
- * The outputs of a CDK app with one deployment: of its construct `Posthaste`, or of stacks that have them under their
- * plain names, as the built-in app.
+ * The outputs of a CDK app with one deployment.
  * @throws Problem if the app has no deployment, or several
  */
 export function outputsOfApp(stacks: readonly Outputs[]): Outputs {
@@ -46,8 +45,6 @@ export function outputsOfApp(stacks: readonly Outputs[]): Outputs {
     throw new Problem(
       `The app has several deployments of Posthaste (${deployments.map(({ name }) => name).join(', ')}). A start can run one.`,
     );
-  const outputs: Outputs =
-    found?.outputs ?? Object.fromEntries(stacks.flatMap((stack) => Object.entries(stack)));
-  if (outputs['ApiUrl'] !== undefined) return outputs;
-  throw new Problem('The app has no deployment of Posthaste: no stack has the construct Posthaste.');
+  if (found !== undefined) return found.outputs;
+  throw new Problem('The app has no deployment of Posthaste: no stack has the construct Posthaste or Pipeline.');
 }

@@ -21,6 +21,9 @@ type StateParts = Readonly<Record<'subscriptions' | 'deliveries' | 'payloads', N
 
 /** Of `Pipeline`, which adds them. */
 type PipelineParts = Readonly<Record<'dispatch' | 'deliver' | 'reconcile' | 'operate' | 'api', Named>> & {
+  readonly state: Pick<StateParts, 'subscriptions' | 'deliveries'> & {
+    readonly settings: { readonly deployment: string };
+  };
   readonly administration: WithUrl & { readonly apiId: string };
   readonly queues: Readonly<Record<Queue, WithUrl>>;
   readonly schedules: { readonly deadLetters: WithUrl; readonly groupName: string };
@@ -32,19 +35,28 @@ type PipelineParts = Readonly<Record<'dispatch' | 'deliver' | 'reconcile' | 'ope
 type Outputs = Readonly<Record<string, readonly [value: string, description: string]>>;
 
 /**
- * Adds outputs, by which the command finds the parts of a deployment. In a stack they have these names exactly, below
- * a construct CloudFormation's names have its path before and a hash behind.
+ * Adds outputs, except those that the scope has already. The command finds a deployment by them. In a stack they have
+ * these names exactly, below a construct CloudFormation's names have its path before and a hash behind.
  */
 export function addOutputs(scope: Construct, outputs: Outputs): void {
   for (const [name, [value, description]] of Object.entries(outputs))
-    new CfnOutput(scope, name, { value, description });
+    if (scope.node.tryFindChild(name) === undefined) new CfnOutput(scope, name, { value, description });
 }
 
-export function stateOutputs({ subscriptions, deliveries, payloads, ...state }: StateParts): Outputs {
-  const { secretsKey, staticAddresses } = state;
+/** Those of the state that the command reads. */
+function tableOutputs({
+  subscriptions,
+  deliveries,
+}: Pick<StateParts, 'subscriptions' | 'deliveries'>): Outputs {
   return {
     SubscriptionsTable: [subscriptions.name, 'Table of queues and subscriptions'],
     DeliveriesTable: [deliveries.name, 'Table of messages, deliveries and recoveries'],
+  };
+}
+
+export function stateOutputs({ payloads, secretsKey, staticAddresses, ...tables }: StateParts): Outputs {
+  return {
+    ...tableOutputs(tables),
     PayloadBucket: [payloads.name, 'Bucket of large message bodies'],
     SecretsKeyArn: [secretsKey.arn, 'KMS key that seals signing secrets'],
     ...(staticAddresses === undefined
@@ -58,9 +70,12 @@ export function stateOutputs({ subscriptions, deliveries, payloads, ...state }: 
   };
 }
 
+/** Includes the tables, so that the command finds all in the stack of the pipeline. */
 export function pipelineOutputs(pipeline: PipelineParts): Outputs {
-  const { administration, queues, schedules, operatorEvents } = pipeline;
+  const { administration, queues, schedules, operatorEvents, state } = pipeline;
   return {
+    PosthasteDeployment: [state.settings.deployment, 'Name of this deployment of Posthaste'],
+    ...tableOutputs(state),
     ApiUrl: [administration.url, 'URL of the administration API'],
     ApiId: [administration.apiId, 'Id of the HTTP API, for IAM policies'],
     IngressQueueUrl: [queues.ingress.url, 'Queue that producers send messages to'],

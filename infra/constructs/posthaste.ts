@@ -10,7 +10,6 @@ import type { PosthasteProps } from '../posthaste-props.ts';
 import type { AdministerOptions } from './api/administered-routes.ts';
 import { posthasteMetrics } from './monitoring/metrics.ts';
 import { Monitoring } from './monitoring/monitoring.ts';
-import { addOutputs } from './outputs.ts';
 import { Pipeline } from './pipeline.ts';
 import { State } from './state/state.ts';
 
@@ -39,9 +38,6 @@ export class Posthaste extends Construct {
     this.api = this.pipeline.administration.api;
     this.deliveriesTable = this.state.deliveries.table;
     this.operatorEvents = this.pipeline.operatorEvents.bus;
-    // The command looks for it when no stacks have the name of the deployment.
-    const { deployment } = this.state.settings;
-    addOutputs(this, { PosthasteDeployment: [deployment, 'Name of this deployment of Posthaste'] });
   }
 
   /** Allows publishing: sending messages to the ingress queue, and nothing else. */

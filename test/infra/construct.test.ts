@@ -58,14 +58,14 @@ describe('Posthaste in a stack of another app', () => {
     );
   });
 
-  it('has the outputs of the three stacks, and one with the name of the deployment', () => {
+  it('has the outputs of the three stacks, among them one with the name of the deployment', () => {
     const { state, pipeline } = templatesFor();
     const names = [state, pipeline].flatMap((one) =>
       Object.keys(one.findOutputs('*')).filter((name) => !/^(?:Exports|Publish)Output/.test(name)),
     );
     const outputs = z.record(z.string(), z.object({ Value: z.unknown() })).parse(template.findOutputs('*'));
     const shortened = Object.keys(outputs).map((key) => /^Webhooks(\w+)[0-9A-F]{8}$/.exec(key)?.[1] ?? key);
-    expect(shortened.toSorted()).toEqual([...names, 'PosthasteDeployment'].toSorted());
+    expect(shortened.toSorted()).toEqual([...new Set(names)].toSorted());
     expect(Object.entries(outputs).filter(([, { Value }]) => Value === 'Shop')).toEqual([
       [expect.stringMatching(/PosthasteDeployment[0-9A-F]{8}$/), expect.anything()],
     ]);

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { findDeployment, type DeploymentChoice } from '../../../cli/deployment.ts';
 import { removeEndpoints, writeEndpoints, type Endpoints } from '../../../local/endpoints.ts';
 import { replaceSdkVariables, withSdkVariables } from './run-command.ts';
-import { outputsOfConstruct, stubbedDeployment } from './stubbed-deployment.ts';
+import { OUTPUTS, outputsOfConstruct, stubbedDeployment } from './stubbed-deployment.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'deployment-'));
 afterAll(() => {
@@ -126,10 +126,15 @@ describe('finding the deployment for a command', () => {
       await expect(findIn({})).rejects.toThrow(/no deployment of Posthaste .* run npm start/);
     });
 
-    it('names the stack of the built-in app that is missing', async () => {
-      await expect(findIn({ PosthasteState: {}, Shopping: shop })).rejects.toThrow(
-        'There is no stack PosthastePipeline in account 111122223333, us-east-1.',
-      );
+    it('finds a pipeline in a stack of its own, also beside a stack with a name of the built-in app', async () => {
+      const hooks = {
+        ...Object.fromEntries(OUTPUTS.map((name) => [name, name])),
+        PosthasteDeployment: 'Shop',
+      };
+      expect(await findIn({ PosthasteState: {}, Data: {}, Hooks: hooks })).toMatchObject({
+        name: 'Shop',
+        deliveriesTable: 'DeliveriesTable',
+      });
     });
   });
 

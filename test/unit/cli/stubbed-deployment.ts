@@ -26,7 +26,7 @@ const OTHERS = [
 ];
 const FUNCTIONS = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api'].map((name) => `${name}Function`);
 const DEAD_LETTERS = ['Ingress', 'Delivery', 'Operation'].map((name) => `${name}DeadLetterUrl`);
-const OUTPUTS = [...NAMES, ...DEAD_LETTERS, ...OTHERS, ...FUNCTIONS];
+export const OUTPUTS = [...NAMES, ...DEAD_LETTERS, ...OTHERS, ...FUNCTIONS];
 
 const requestSchema = z.object({
   QueueUrl: z.string(),

@@ -20,13 +20,6 @@ describe('the outputs of the app of a start', () => {
     expect(deploymentsIn([stack])).toEqual([{ name: 'Shop', outputs: stack, stack }]);
   });
 
-  it('are those of all stacks if none has the construct', () => {
-    expect(outputsOfApp([{ ApiUrl: 'api' }, { DeliveriesTable: 'table' }])).toEqual({
-      ApiUrl: 'api',
-      DeliveriesTable: 'table',
-    });
-  });
-
   it('do not exist without a deployment, and are ambiguous with several', () => {
     expect(() => outputsOfApp([{ Url: 'of the shop' }])).toThrow(/no deployment of Posthaste/);
     const several = [{ ...construct('Webhooks', 'Shop'), ...construct('Hooks', 'Bank') }];
