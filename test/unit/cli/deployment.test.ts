@@ -126,7 +126,7 @@ describe('finding the deployment for a command', () => {
       await expect(findIn({})).rejects.toThrow(/no deployment of Posthaste .* run npm start/);
     });
 
-    it('finds a pipeline in a stack of its own, also beside a stack with a name of the built-in app', async () => {
+    it('finds a pipeline in a separate stack, also beside a stack with a name of the built-in app', async () => {
       const hooks = {
         ...Object.fromEntries(OUTPUTS.map((name) => [name, name])),
         PosthasteDeployment: 'Shop',
