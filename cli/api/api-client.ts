@@ -98,7 +98,7 @@ async function sendOnce(access: ApiAccess, request: ApiRequest): Promise<Outcome
     });
   } catch (cause) {
     if (signal?.aborted === true) throw cause;
-    return { kind: 'transient', failure: noAnswerProblem(access, cause) };
+    return { kind: 'transient', failure: new NoAnswerProblem(access, cause) };
   }
 }
 
@@ -120,11 +120,12 @@ function outcomeOf(request: ApiRequest, answer: ApiAnswer): Outcome {
   return { kind: TRANSIENT.has(status) ? 'transient' : 'refused', failure };
 }
 
-/** fetch throws a generic TypeError; the reason is in its cause. */
-function noAnswerProblem({ name, apiUrl, isLocal }: ApiAccess, cause: unknown): Problem {
-  const reason = cause instanceof TypeError && cause.cause !== undefined ? cause.cause : cause;
-  const advice = isLocal ? ' If it is not running, start it again: its last run did not end cleanly.' : '';
-  return new Problem(`The API of ${name} does not respond at ${apiUrl}: ${failureText(reason)}.${advice}`, {
-    cause,
-  });
+/** The API cannot be reached, or the connection broke. */
+export class NoAnswerProblem extends Problem {
+  /** fetch throws a generic TypeError; the reason is in its cause. */
+  constructor({ name, apiUrl, isLocal }: ApiAccess, cause: unknown) {
+    const reason = cause instanceof TypeError && cause.cause !== undefined ? cause.cause : cause;
+    const advice = isLocal ? ' If it is not running, start it again: its last run did not end cleanly.' : '';
+    super(`The API of ${name} does not respond at ${apiUrl}: ${failureText(reason)}.${advice}`, { cause });
+  }
 }

@@ -16,11 +16,11 @@ type PollOptions = {
 
 /**
  * Looks again and again until the result is `done`, with pauses that grow while nothing is found
- * (docs/worker.md#polling). After `message` the next look follows at once.
+ * (docs/worker.md#polling). After `message` the next look follows at once. `look` gets the interval, in seconds.
  */
 export async function poll(
   { interval: options, sleep, trace = () => undefined }: PollOptions,
-  look: () => Promise<Exclude<PollResult, 'woken'> | 'done'>,
+  look: (interval: number) => Promise<Exclude<PollResult, 'woken'> | 'done'>,
 ): Promise<void> {
   let interval = pollInterval(options);
   const change = (found: PollResult, next: PollInterval): void => {
@@ -29,7 +29,7 @@ export async function poll(
     interval = next;
   };
   for (;;) {
-    const found = await look();
+    const found = await look(interval.wait);
     if (found === 'done') return;
     if (found === 'message' || found === 'changed') {
       change(found, interval.afterMessage());
