@@ -101,6 +101,11 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await import('./commands/worker/worker.ts')).addWorker,
   },
   {
+    name: 'forward',
+    description: 'Receive the deliveries of a pull subscription, and post them to a URL of your choice.',
+    load: async () => (await import('./commands/forward/forward.ts')).addForward,
+  },
+  {
     name: 'console',
     description: 'Open the web console for a deployment.',
     load: async () => (await import('./commands/console/console.ts')).addConsole,

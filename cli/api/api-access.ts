@@ -50,6 +50,26 @@ export async function findApi(choice: DeploymentChoice, env: NodeJS.ProcessEnv):
 }
 
 /**
+ * The API by a token alone, without a deployment and AWS credentials. `url`: by default `POSTHASTE_API_URL`.
+ * @throws Problem if there is no URL, or none that keeps the token secret
+ */
+export function accessByToken(url: string | undefined, token: string, env: NodeJS.ProcessEnv): ApiAccess {
+  const given = url ?? givenUrl(env);
+  if (given === undefined) throw new Problem('A token needs the URL of the API: --url or POSTHASTE_API_URL.');
+  const { protocol, hostname } = new URL(checkedUrl(given, url && '--url'));
+  if (protocol === 'http:' && !LOOPBACK.test(hostname))
+    throw new Problem(`The token would be readable on its way to ${given}. Give an https URL.`);
+  return {
+    name: given,
+    apiUrl: given.replace(/\/+$/, ''),
+    isLocal: false,
+    authorize: ({ headers }) => Promise.resolve(withToken(headers, token)),
+  };
+}
+
+const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|(?:.+\.)?localhost)$/;
+
+/**
  * Whether the SQS queues of `findDeployment` are those of the API of `findApi`. With `POSTHASTE_API_URL` they may be of
  * another deployment, unless the user names theirs.
  */
@@ -68,10 +88,10 @@ export function apiOf(deployment: Deployment, env: NodeJS.ProcessEnv): Promise<A
   return accessTo(given === undefined ? deployment : { ...deployment, apiUrl: checkedUrl(given) }, env);
 }
 
-function checkedUrl(text: string): string {
+function checkedUrl(text: string, name = 'POSTHASTE_API_URL'): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
-    throw new Problem(`POSTHASTE_API_URL must be an http or https URL without a query, not "${text}".`);
+    throw new Problem(`${name} must be an http or https URL without a query, not "${text}".`);
   }
   return text;
 }

@@ -1,0 +1,200 @@
+import type { PollIntervalOptions } from '../../../shared/domain/retry/poll-interval.ts';
+import { poll } from '../../../shared/steps/poll.ts';
+import { NoAnswerProblem } from '../../api/api-client.ts';
+import { ApiRefusal } from '../../api/api-refusal.ts';
+import type { PullRoutes, ReceivedDelivery } from '../../api/pull.ts';
+import { failureText } from '../../failure-text.ts';
+import { printable } from '../../output/printable.ts';
+import type { Sleep } from '../../terminal.ts';
+import type { TargetResult } from './target.ts';
+
+/** A delivery that was posted to the target. */
+export type Forwarded = {
+  /** When it was posted: RFC 3339. */
+  at: string;
+  messageId: string;
+  attempt: number;
+  /** Of the target's answer; absent without one. */
+  status?: number;
+  /** Why there is no answer. */
+  error?: string;
+  durationMs: number;
+  outcome: 'acked' | 'nacked';
+  /** Why the deployment does not know the outcome. The delivery is received again. */
+  notRecorded?: string;
+  /** Of the poller, in seconds. */
+  interval: number;
+};
+
+export type ForwardOptions = {
+  pull: PullRoutes;
+  post: (delivery: ReceivedDelivery) => Promise<TargetResult>;
+  /** `concurrency`: deliveries at the same time. `interval`: of the poller, in seconds. */
+  limits: { concurrency: number; leaseSeconds: number; interval: PollIntervalOptions };
+  /** Ends it, after what runs. */
+  signal: AbortSignal;
+  sleep: Sleep;
+  trace?: ((line: string) => void) | undefined;
+  onForwarded: (forwarded: Forwarded) => void;
+  /** Called after each receive: with the reason if the API did not respond. */
+  onReceived: (failure?: Error) => void;
+};
+
+/** Milliseconds for a receive that is under way when the command ends: what it leased is still forwarded. */
+const LAST_RECEIVE_MS = 3_000;
+
+/** Of an ack or nack that the API does not answer, in seconds. */
+const ANSWER_INTERVAL = { floor: 1, ceiling: 10 };
+
+/** Characters that the API takes. */
+const LONGEST_REASON = 256;
+
+/**
+ * Receives, posts to the target and answers until the signal. It receives only what it can post at once. While the target
+ * does not answer, it receives one delivery at a time, each after a longer pause.
+ * @throws ApiRefusal, CredentialsProblem and UnknownAnswer, after what runs has ended; not if the API does not respond
+ */
+export async function forwardDeliveries(options: ForwardOptions): Promise<void> {
+  const { limits, signal, sleep, trace } = options;
+  const posting: Posting = { running: new Set(), isDown: false, interval: 0 };
+  const ending = endOfReceives(signal);
+
+  const look = async (interval: number): Promise<'message' | 'empty' | 'failed' | 'done'> => {
+    posting.interval = interval;
+    const room = await roomIn(posting, limits.concurrency);
+    if (signal.aborted) return 'done';
+    const wasDown = posting.isDown;
+    const leaseEndsAt = performance.now() + limits.leaseSeconds * 1000;
+    const received = await receive(options, room, ending);
+    if (received === undefined) return 'failed';
+    for (const delivery of received) start(options, posting, delivery, leaseEndsAt);
+    if (wasDown) await Promise.all(posting.running);
+    if (received.length === 0) return 'empty';
+    return wasDown && posting.isDown ? 'failed' : 'message';
+  };
+
+  const pause = (milliseconds: number): Promise<void> => sleep(milliseconds, signal);
+  try {
+    await poll({ interval: limits.interval, sleep: pause, trace }, look);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    await Promise.all(posting.running);
+  }
+}
+
+type Posting = {
+  running: Set<Promise<void>>;
+  /** Whether the latest request to the target had no answer. */
+  isDown: boolean;
+  /** The poller's, in seconds. */
+  interval: number;
+};
+
+/** Waits until there is room for deliveries, and returns for how many. One if the target is down, after all others. */
+async function roomIn(posting: Posting, concurrency: number): Promise<number> {
+  const { running } = posting;
+  if (running.size >= concurrency) await Promise.race(running);
+  if (!posting.isDown) return concurrency - running.size;
+  await Promise.all(running);
+  return 1;
+}
+
+function start(
+  options: ForwardOptions,
+  posting: Posting,
+  delivery: ReceivedDelivery,
+  leaseEndsAt: number,
+): void {
+  const work = forwardOne(options, posting, delivery, leaseEndsAt).then((forwarded) => {
+    posting.running.delete(work);
+    options.onForwarded({ ...forwarded, interval: posting.interval });
+  });
+  posting.running.add(work);
+}
+
+/** Aborted when a receive that is under way at the end has had its time. */
+function endOfReceives(signal: AbortSignal): AbortSignal {
+  const ending = new AbortController();
+  signal.addEventListener('abort', () => {
+    setTimeout(() => {
+      ending.abort();
+    }, LAST_RECEIVE_MS).unref();
+  });
+  return ending.signal;
+}
+
+/** Undefined: the API did not respond. */
+async function receive(
+  { pull, limits: { leaseSeconds }, onReceived }: ForwardOptions,
+  max: number,
+  signal: AbortSignal,
+): Promise<ReceivedDelivery[] | undefined> {
+  try {
+    const received = await pull.receive({ max, leaseSeconds, signal });
+    onReceived();
+    return received;
+  } catch (error) {
+    if (!isOutage(error) || signal.aborted) throw error;
+    onReceived(error);
+    return undefined;
+  }
+}
+
+/** Whether the network or the deployment fails, rather than the request. */
+function isOutage(error: unknown): error is Error {
+  if (error instanceof ApiRefusal) return error.status === 429 || error.status >= 500;
+  return error instanceof NoAnswerProblem;
+}
+
+async function forwardOne(
+  options: ForwardOptions,
+  posting: Posting,
+  delivery: ReceivedDelivery,
+  leaseEndsAt: number,
+): Promise<Omit<Forwarded, 'interval'>> {
+  const { messageId, attempt } = delivery;
+  const at = new Date().toISOString();
+  const result = await options.post(delivery);
+  posting.isDown = 'error' in result;
+  const isAcked = 'status' in result && result.status >= 200 && result.status < 300;
+  const notRecorded = await answer(options, leaseEndsAt, () =>
+    isAcked ? options.pull.ack(delivery.receipt) : options.pull.nack(delivery.receipt, reasonOf(result)),
+  );
+  return {
+    at,
+    messageId,
+    attempt,
+    ...result,
+    outcome: isAcked ? 'acked' : 'nacked',
+    ...(notRecorded !== undefined && { notRecorded }),
+  };
+}
+
+function reasonOf(result: TargetResult): string {
+  const text = 'status' in result ? `status ${result.status}` : printable(result.error);
+  return text.slice(0, LONGEST_REASON).toWellFormed();
+}
+
+/** Sends an ack or nack until it is recorded, its lease ends or the command does. Returns why it is not recorded. */
+async function answer(
+  { signal, sleep }: ForwardOptions,
+  leaseEndsAt: number,
+  send: () => Promise<void>,
+): Promise<string | undefined> {
+  let failure: unknown;
+  // At Ctrl-C, one more try follows at once.
+  const pause = (milliseconds: number): Promise<void> => sleep(milliseconds, signal).catch(() => undefined);
+  await poll({ interval: ANSWER_INTERVAL, sleep: pause }, async () => {
+    const isLast = signal.aborted;
+    try {
+      await send();
+      failure = undefined;
+      return 'done';
+    } catch (error) {
+      failure = error;
+      return isLast || !isOutage(error) || performance.now() >= leaseEndsAt ? 'done' : 'failed';
+    }
+  });
+  return failure === undefined ? undefined : failureText(failure);
+}

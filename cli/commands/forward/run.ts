@@ -1,0 +1,147 @@
+import { accessByToken } from '../../api/api-access.ts';
+import { apiClient, openApiToWrite } from '../../api/api-client.ts';
+import { ApiRefusal } from '../../api/api-refusal.ts';
+import { resolveSubscription } from '../../api/find-subscription.ts';
+import { operatedPull, pullByToken, type PullRoutes } from '../../api/pull.ts';
+import { reportFailure } from '../../failure-report.ts';
+import { failureText } from '../../failure-text.ts';
+import type { DeploymentOptions } from '../../options/deployment-options.ts';
+import { readInput } from '../../options/input.ts';
+import type { PollOptions } from '../../options/poll-options.ts';
+import { printable } from '../../output/printable.ts';
+import { Problem } from '../../../local/install/problem.mjs';
+import type { Terminal } from '../../terminal.ts';
+import { hasPullTokenForm } from '../../../shared/domain/subscription/pull-token.ts';
+import { forwardDeliveries, type ForwardOptions } from './forward-deliveries.ts';
+import { forwardedText, HEAD } from './forwarded-text.ts';
+import { postToTarget } from './target.ts';
+
+export type ForwardCommandOptions = DeploymentOptions &
+  PollOptions & {
+    to: string;
+    url?: string;
+    tokenFile?: string;
+    concurrency: number;
+    timeout: number;
+    verbose?: true;
+  };
+
+type Subscription = { queue: string; reference: string };
+
+/** Seconds of a lease beyond the target's deadline, for the answer to the API. */
+const ANSWER_SECONDS = 30;
+
+/** Forwards until the signal. @throws Problem, and as `forwardDeliveries` */
+export async function runForward(
+  subscription: Subscription,
+  options: ForwardCommandOptions,
+  signal: AbortSignal,
+  terminal: Terminal,
+): Promise<void> {
+  const { to, concurrency, timeout, floor, ceiling, exponent, decrease } = options;
+  const token = await givenToken(options, terminal);
+  const pull =
+    token === undefined
+      ? await pullAsOperator(subscription, options, terminal)
+      : pullWithToken(subscription, token, options, terminal);
+  if (options.json !== true) {
+    terminal.printError(`Forwarding to ${printable(to)}. Press Ctrl-C to stop.`);
+    terminal.print(HEAD);
+  }
+  try {
+    await forwardDeliveries({
+      pull,
+      post: (delivery) => postToTarget(to, delivery, timeout),
+      limits: {
+        concurrency,
+        leaseSeconds: timeout + ANSWER_SECONDS,
+        interval: { floor, ceiling, exponent, decrease },
+      },
+      signal,
+      sleep: terminal.sleep,
+      trace: options.verbose === true ? terminal.printError : undefined,
+      ...reportsOf(options, terminal),
+    });
+  } catch (error) {
+    throw token !== undefined && isTokenRefusal(error) ? tokenProblem(subscription, error) : error;
+  }
+}
+
+/** More than a token has. */
+const MOST_BYTES = 4096;
+
+/** The token; undefined: the credentials of the deployment are used. */
+async function givenToken(options: ForwardCommandOptions, terminal: Terminal): Promise<string | undefined> {
+  const { tokenFile, url } = options;
+  const token =
+    tokenFile === undefined
+      ? tokenInEnvironment(options, terminal)
+      : (await readInput(tokenFile, MOST_BYTES, terminal)).trim();
+  if (token === undefined && url !== undefined)
+    throw new Problem('--url needs a token, in --token-file or the variable POSTHASTE_PULL_TOKEN.');
+  // Nothing of it is printed: it can be another secret.
+  if (token !== undefined && !hasPullTokenForm(token))
+    throw new Problem('The token has the wrong form. Expected phpull_ and 43 characters.');
+  return token;
+}
+
+function tokenInEnvironment(
+  { local, deployment }: DeploymentOptions,
+  { env }: Pick<Terminal, 'env'>,
+): string | undefined {
+  const token = env['POSTHASTE_PULL_TOKEN'];
+  return local === true || deployment !== undefined || token === '' ? undefined : token;
+}
+
+async function pullAsOperator(
+  { queue, reference }: Subscription,
+  options: DeploymentOptions,
+  terminal: Terminal,
+): Promise<PullRoutes> {
+  const api = await openApiToWrite(options, terminal);
+  return operatedPull(api, { queue, id: await resolveSubscription(api, queue, reference) });
+}
+
+function pullWithToken(
+  { queue, reference }: Subscription,
+  token: string,
+  { url, json }: ForwardCommandOptions,
+  { env, sleep, printError }: Terminal,
+): PullRoutes {
+  const access = accessByToken(url, token, env);
+  if (json !== true) printError(`→ ${printable(access.name)}`);
+  return pullByToken(apiClient(access, sleep), { queue, id: reference });
+}
+
+function isTokenRefusal(error: unknown): error is ApiRefusal {
+  return error instanceof ApiRefusal && (error.status === 401 || error.status === 403);
+}
+
+function tokenProblem({ queue, reference }: Subscription, cause: ApiRefusal): Problem {
+  return new Problem(
+    `The token was refused. It must be a valid one of the subscription ${reference} on queue ${queue}, given by its whole id.`,
+    { cause },
+  );
+}
+
+/** Prints what happens. That the API does not respond is said once, and once when it responds again. */
+function reportsOf(
+  options: DeploymentOptions,
+  terminal: Terminal,
+): Pick<ForwardOptions, 'onForwarded' | 'onReceived'> {
+  const json = options.json === true;
+  let said: string | undefined;
+  return {
+    onForwarded: (forwarded) => {
+      if (json) terminal.printJson(forwarded);
+      else terminal.print(forwardedText(forwarded, terminal));
+    },
+    onReceived: (failure) => {
+      const text = failure && failureText(failure);
+      if (text === said) return;
+      if (failure !== undefined) reportFailure(failure, json, terminal);
+      else if (!json) terminal.printError('The API responds again.');
+      said = text;
+    },
+  };
+}

@@ -1,0 +1,167 @@
+import { Webhook } from 'standardwebhooks';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { plainEnvironment } from '../../../local/local-aws.ts';
+import { startReceiver, type ReceivedRequest, type Receiver } from '../../support/receiver.ts';
+import { PATH, pullWorld, type PullWorld } from '../api/pull-world.ts';
+import { jsonLines, posthaste, type Run } from './run-command.ts';
+
+let world: PullWorld;
+let api: Receiver;
+let target: Receiver;
+let token: string;
+let interrupt: () => void;
+/** Stops the command at this receive, from 1. */
+let lastReceive: number;
+
+const BY_TOKEN = '/v2/pull/orders/subscription-1';
+
+beforeEach(async () => {
+  world = await pullWorld();
+  api = await startReceiver();
+  target = await startReceiver();
+  lastReceive = 2;
+  let receives = 0;
+  for (const step of ['receive', 'ack', 'nack'])
+    api.script(`${BY_TOKEN}/${step}`, async ({ headers, body }: ReceivedRequest) => {
+      if (step === 'receive' && ++receives === lastReceive) interrupt();
+      const { authorization = '' } = headers;
+      const answer = await world.call('POST', `${BY_TOKEN}/${step}`, body.toString(), { authorization });
+      return {
+        status: answer.status,
+        headers: { 'content-type': 'application/json' },
+        ...(answer.body !== undefined && { body: JSON.stringify(answer.body) }),
+      };
+    });
+  const made = await world.call('POST', `${PATH}/pull-token`, {});
+  ({ token } = z.object({ token: z.string() }).parse(made.body));
+});
+
+afterEach(async () => {
+  await Promise.all([api.close(), target.close()]);
+});
+
+/** Runs `posthaste forward` until the last receive. */
+const forward = (args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Run> =>
+  posthaste(
+    ['forward', 'orders', 'subscription-1', '--to', target.url('/hook'), '--url', api.url(''), ...args],
+    {
+      env: { ...plainEnvironment(), POSTHASTE_PULL_TOKEN: token, ...env },
+      onStart: (command) => {
+        ({ interrupt } = command);
+        command.stdin.end(token);
+      },
+    },
+  );
+
+/** The record of the published delivery. */
+const recorded = async (): Promise<unknown> =>
+  (await world.call('GET', '/v2/queues/orders/messages/message-1/deliveries/subscription-1')).body;
+
+describe('posthaste forward', () => {
+  it('posts the signed headers and the bytes of the body, and acknowledges a 2xx', async () => {
+    target.script('/hook', [{ status: 201 }]);
+    await world.publish({ data: '{"text": "é", "total": 1.0}' });
+    const { status, stdout, stderr } = await forward(['--json']);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const [request] = target.received('/hook');
+    const secret = new Webhook(Buffer.alloc(32, 7).toString('base64'));
+    const signedAt = new Date(Number(request?.headers['webhook-timestamp']) * 1000);
+    const signature = secret.sign('message-1', signedAt, request?.body.toString() ?? '');
+    expect(request?.body.toString()).toContain('{"text": "é", "total": 1.0}');
+    expect(request).toMatchObject({
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'accept-encoding': 'identity',
+        'webhook-id': 'message-1',
+        'webhook-signature': signature,
+      },
+    });
+    expect(jsonLines(stdout)).toMatchObject([
+      { messageId: 'message-1', attempt: 1, status: 201, outcome: 'acked', interval: 1 },
+    ]);
+    expect(await recorded()).toMatchObject({ status: 'delivered' });
+  });
+
+  it.each([400, 503, 302])('records a failed attempt with the reason after a %i', async (code) => {
+    target.script('/hook', [{ status: code, headers: { location: target.url('/elsewhere') } }]);
+    await world.publish();
+    const { stdout } = await forward(['--json']);
+    expect(jsonLines(stdout)).toMatchObject([{ status: code, outcome: 'nacked' }]);
+    expect(target.received('/elsewhere')).toEqual([]);
+    expect(await recorded()).toMatchObject({
+      status: 'retrying',
+      attempts: [{ outcome: 'failed', error: `nacked: status ${code}` }],
+    });
+  });
+
+  it('records why a target that is down did not answer, and pauses longer and longer', async () => {
+    await target.close();
+    for (const id of ['m-1', 'm-2', 'm-3', 'm-4']) await world.publish({ id });
+    lastReceive = 4;
+    const { status, stdout, stderr } = await forward(['--concurrency', '1', '--verbose']);
+    expect(status).toBe(0);
+    const [head, ...rows] = stdout.trimEnd().split('\n');
+    expect(head).toMatch(/^Time +Message +Attempt +Duration +Interval +Status$/);
+    const row = (interval: number): unknown =>
+      expect.stringMatching(
+        new RegExp(String.raw`^\S+ \S+ +m-\d +1 +\d+ ms +${interval} s {2}connect ECONNREFUSED 127\.0\.0\.1`),
+      );
+    expect(rows).toEqual([row(1), row(1), row(2), row(4)]);
+    expect(stderr).toContain('failed: slept 1 s, next 2 s\nfailed: slept 2 s, next 4 s\n');
+    const { body } = await world.call('GET', '/v2/queues/orders/messages/m-1/deliveries/subscription-1');
+    expect(JSON.stringify(body)).toContain('nacked: connect ECONNREFUSED 127.0.0.1');
+  });
+
+  it('pauses by the options of the poller while nothing waits', async () => {
+    lastReceive = 5;
+    const poller = ['--floor', '0.25', '--ceiling', '0.9', '--exponent', '3'];
+    const { stderr } = await forward(['--verbose', ...poller]);
+    expect(stderr.match(/slept .*/g)).toEqual([
+      'slept 0.25 s, next 0.75 s',
+      'slept 0.75 s, next 0.9 s',
+      'slept 0.9 s, next 0.9 s',
+      'slept 0.9 s, next 0.9 s',
+    ]);
+  });
+
+  it.each([
+    ['a file', ['--token-file', '-'], { POSTHASTE_PULL_TOKEN: '' }],
+    ['the environment', [], {}],
+  ])('takes the token from %s, and never prints it', async (_, args, env) => {
+    await world.publish();
+    const { stdout, stderr } = await forward([...args, '--verbose'], env);
+    expect(target.received('/hook')).toHaveLength(1);
+    expect(stdout + stderr).not.toContain(token);
+  });
+
+  it('ends with 1 and a sentence when the token is refused', async () => {
+    const POSTHASTE_PULL_TOKEN = `phpull_${'x'.repeat(43)}`;
+    expect(await forward(['--json'], { POSTHASTE_PULL_TOKEN })).toEqual({
+      status: 1,
+      stdout: '',
+      stderr:
+        '{"error":{"message":"The token was refused. It must be a valid one of the subscription subscription-1 on queue orders, given by its whole id."}}\n',
+    });
+  });
+
+  it.each([
+    ['phpull_short', [], 'posthaste: The token has the wrong form. Expected phpull_ and 43 characters.\n'],
+    [
+      undefined,
+      ['--url', 'http://api.example'],
+      'posthaste: The token would be readable on its way to http://api.example. Give an https URL.\n',
+    ],
+  ])('does not send the token %s by %j', async (given, args, sentence) => {
+    const env = given === undefined ? {} : { POSTHASTE_PULL_TOKEN: given };
+    expect(await forward(args, env)).toEqual({ status: 1, stdout: '', stderr: sentence });
+    expect(api.received()).toEqual([]);
+  });
+
+  it.each(['ftp://localhost/', 'http://ada:secret@localhost/'])('refuses the target %s', async (url) => {
+    const run = await forward(['--to', url]);
+    expect(run).toMatchObject({ status: 2, stdout: '' });
+    expect(run.stderr).toContain('Expected an http or https URL without user and password.');
+  });
+});
