@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { INTERRUPTED } from '../../interruption.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, VERBOSE } from '../../options/deployment-options.ts';
 import { addPollOptions } from '../../options/poll-options.ts';
@@ -17,7 +18,8 @@ POSTHASTE_PULL_TOKEN, give the URL of the API with --url or POSTHASTE_API_URL,
 and the subscription by its whole id. --local and --deployment ignore the
 variable.
 
-Ctrl-C: receives nothing more, finishes what runs, and exits with 0.
+Ctrl-C: receives nothing more, finishes what runs, and exits with 0. A second
+one, at least a second later, ends it at once: what runs is received again.
 Exit status: 1 if the API refuses the token, the credentials or the subscription.
 An API or network that fails does not end it.
 `;
@@ -46,8 +48,9 @@ export function addForward(command: Command, terminal: Terminal): void {
     )
     .option('--verbose', VERBOSE)
     .action(async (queue: string, reference: string, options: ForwardCommandOptions) => {
-      await terminal.untilInterrupted((signal) =>
-        runForward({ queue, reference }, options, signal, terminal),
+      await terminal.untilInterrupted(
+        (signal) => runForward({ queue, reference }, options, signal, terminal),
+        () => process.exit(INTERRUPTED),
       );
     });
   addPollOptions(command, 'the subscription while nothing waits');
@@ -61,8 +64,8 @@ export function addForward(command: Command, terminal: Terminal): void {
   });
 }
 
-/** Seconds. With the time for the answer, it fits into the longest lease. */
-const LONGEST_TIMEOUT = 3_570;
+/** Seconds: Node's fetch waits no longer for headers. */
+const LONGEST_TIMEOUT = 300;
 
 function targetOf(text: string): string {
   const url = URL.parse(text);

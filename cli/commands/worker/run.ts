@@ -3,7 +3,6 @@ import { Problem } from '../../../local/install/problem.mjs';
 import { EnvironmentError } from '../../../shared/config/environment.ts';
 import { variables } from '../../../shared/config/resources.ts';
 import type { WorkerStep } from '../../../shared/config/rules.ts';
-import type { PollIntervalOptions } from '../../../shared/domain/retry/poll-interval.ts';
 import { startHealthServer } from '../../../worker/health.ts';
 import { WorkerRefusedError } from '../../../worker/refusal.ts';
 import { runWorker, sqsQueues, type WorkerState } from '../../../worker/run.ts';
@@ -12,11 +11,12 @@ import { workerClock } from '../../../worker/timing.ts';
 import { failureText } from '../../failure-text.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
+import type { PollOptions } from '../../options/poll-options.ts';
 import type { Terminal } from '../../terminal.ts';
 import { environmentLines, findWorkerEnvironment, type WorkerEnvironment } from './environment.ts';
 
 export type WorkerCommandOptions = DeploymentChoice &
-  Required<PollIntervalOptions> & {
+  PollOptions & {
     steps: readonly WorkerStep[];
     receivers: number;
     concurrency: number;

@@ -1,8 +1,8 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { type WorkerStep, workerSteps } from '../../../shared/config/rules.ts';
-import { POLL_DECREASES } from '../../../shared/domain/retry/poll-interval.ts';
 import { wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment } from '../../options/deployment-options.ts';
+import { addPollOptions } from '../../options/poll-options.ts';
 import type { Terminal } from '../../terminal.ts';
 import { runWorkerCommand, type WorkerCommandOptions } from './run.ts';
 
@@ -28,14 +28,6 @@ export function addWorker(command: Command, terminal: Terminal): void {
     )
     .option('--receivers <N>', 'receive loops for each queue', wholeNumberOf(1, 50), 2)
     .option('--concurrency <N>', 'messages of each queue in flight at most', wholeNumberOf(1, 500), 40)
-    .option('--floor <SECONDS>', 'shortest pause between polls of an empty queue', secondsOf, 1)
-    .option('--ceiling <SECONDS>', 'longest pause', secondsOf, 60)
-    .option('--exponent <N>', 'factor of the pause while a queue is empty', exponentOf, 2)
-    .addOption(
-      new Option('--decrease <HOW>', 'after a message, reset the pause or halve it')
-        .choices(POLL_DECREASES)
-        .default('reset'),
-    )
     .option('--shutdown-seconds <N>', 'time from SIGTERM to the exit', wholeNumberOf(3, 3600), 25)
     .option(
       '--health-port <PORT>',
@@ -45,10 +37,9 @@ export function addWorker(command: Command, terminal: Terminal): void {
     .option('--health-host <HOST>', 'address to serve them on', '127.0.0.1')
     .option('--print-env', 'print the environment of a worker, for containers and systemd, and exit')
     .action(async (options: WorkerCommandOptions) => {
-      if (options.ceiling < options.floor)
-        command.error("error: option '--ceiling' must be at least '--floor'");
       await runWorkerCommand(options, terminal);
     });
+  addPollOptions(command, 'an empty queue');
   onDeployment(command, {
     more: MORE,
     examples: [
@@ -64,18 +55,4 @@ function stepsOf(text: string): readonly WorkerStep[] {
   if (steps.length !== new Set(names).size)
     throw new InvalidArgumentError(`Expected some of ${workerSteps.join(', ')}, separated by commas.`);
   return steps;
-}
-
-function secondsOf(text: string): number {
-  const seconds = Number(text);
-  if (!/^\d{1,5}(?:\.\d{1,3})?$/.test(text) || seconds < 0.1 || seconds > 3600)
-    throw new InvalidArgumentError('Expected a number of seconds from 0.1 to 3600.');
-  return seconds;
-}
-
-function exponentOf(text: string): number {
-  const exponent = Number(text);
-  if (!/^\d{1,3}(?:\.\d{1,3})?$/.test(text) || exponent < 1 || exponent > 100)
-    throw new InvalidArgumentError('Expected a number from 1 to 100.');
-  return exponent;
 }

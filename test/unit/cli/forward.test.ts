@@ -1,10 +1,11 @@
 import { Webhook } from 'standardwebhooks';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { plainEnvironment } from '../../../local/local-aws.ts';
 import { startReceiver, type ReceivedRequest, type Receiver } from '../../support/receiver.ts';
 import { PATH, pullWorld, type PullWorld } from '../api/pull-world.ts';
 import { jsonLines, posthaste, type Run } from './run-command.ts';
+import { closeStubs, json, stubApi } from './stub-api.ts';
 
 let world: PullWorld;
 let api: Receiver;
@@ -36,6 +37,8 @@ beforeEach(async () => {
   const made = await world.call('POST', `${PATH}/pull-token`, {});
   ({ token } = z.object({ token: z.string() }).parse(made.body));
 });
+
+afterAll(closeStubs);
 
 afterEach(async () => {
   await Promise.all([api.close(), target.close()]);
@@ -157,6 +160,40 @@ describe('posthaste forward', () => {
     const env = given === undefined ? {} : { POSTHASTE_PULL_TOKEN: given };
     expect(await forward(args, env)).toEqual({ status: 1, stdout: '', stderr: sentence });
     expect(api.received()).toEqual([]);
+  });
+
+  it('signs as an operator of the chosen deployment, whose outage it reports once and survives', async () => {
+    const id = '5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11';
+    const route = `POST /v2/queues/orders/subscriptions/${id}/receive`;
+    const deployed = await stubApi({
+      [route]: (_, index) => {
+        if (index === 3) interrupt();
+        return index < 2 ? json({ message: 'Service Unavailable' }, 503) : json({ deliveries: [] });
+      },
+    });
+    const args = ['forward', 'orders', id, '--to', target.url('/hook'), '--deployment', 'Posthaste'];
+    const { status, stderr } = await deployed.run(args, {
+      env: { POSTHASTE_PULL_TOKEN: token },
+      onStart: (command) => {
+        ({ interrupt } = command);
+      },
+    });
+    expect(status).toBe(0);
+    expect(stderr.split('\n').slice(2)).toEqual([
+      expect.stringContaining('(503 from API Gateway): Service Unavailable'),
+      'The API responds again.',
+      '',
+    ]);
+    for (const { headers, body } of deployed.requests) {
+      expect(headers.authorization).toMatch(/^AWS4-HMAC-SHA256 /);
+      expect(body).toBe('{"max":10,"lease_seconds":60}');
+    }
+  });
+
+  it('refuses a ceiling below the floor', async () => {
+    const run = await forward(['--floor', '5', '--ceiling', '2']);
+    expect(run).toMatchObject({ status: 2, stdout: '' });
+    expect(run.stderr).toContain("option '--ceiling' must be at least '--floor'");
   });
 
   it.each(['ftp://localhost/', 'http://ada:secret@localhost/'])('refuses the target %s', async (url) => {
