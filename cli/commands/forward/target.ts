@@ -25,7 +25,7 @@ export async function postToTarget(
       signal: AbortSignal.timeout(timeoutSeconds * 1000),
     });
     const { status } = response;
-    // The status decides, whatever becomes of the body.
+    // The status decides, also if the body breaks off.
     await readBody(response).catch(() => undefined);
     return { status, durationMs: durationMs() };
   } catch (cause) {
