@@ -46,5 +46,7 @@ export function outputsOfApp(stacks: readonly Outputs[]): Outputs {
       `The app has several deployments of Posthaste (${deployments.map(({ name }) => name).join(', ')}). A start can run one.`,
     );
   if (found !== undefined) return found.outputs;
-  throw new Problem('The app has no deployment of Posthaste: no stack has the construct Posthaste or Pipeline.');
+  throw new Problem(
+    'The app has no deployment of Posthaste: no stack has the construct Posthaste or Pipeline.',
+  );
 }
