@@ -1,3 +1,4 @@
+import { Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { AdministrationApi } from './api/administration-api.ts';
 import { ApiFunction } from './api/api-function.ts';
@@ -10,7 +11,7 @@ import { addOutputs, pipelineOutputs } from './outputs.ts';
 import { type PipelineQueues, pipelineQueues } from './queues/pipeline-queues.ts';
 import { RetrySchedules } from './queues/retry-schedules.ts';
 import type { State } from './state/state.ts';
-import { workerEnvironment, WorkerPolicies } from './workers.ts';
+import { workerVariables, WorkerPolicies } from './workers.ts';
 
 export interface PipelineProps {
   /** Its properties apply to the pipeline, too. */
@@ -54,7 +55,7 @@ export class Pipeline extends Construct {
     this.operate = new OperateFunction(this, 'Operate', parts);
     this.api = new ApiFunction(this, 'Api', { settings, state, queues, schedules, operatorEvents });
     this.administration = new AdministrationApi(this, 'Administration', { settings, handler: this.api });
-    this.workerEnvironment = workerEnvironment(this, this);
+    this.workerEnvironment = Stack.of(this).toJsonString(workerVariables(this, this));
     this.workerPolicies =
       settings.compute === 'lambda' ? undefined : new WorkerPolicies(this, 'WorkerPolicies', this);
     // Of the scope, so that those of a stack have no prefix.

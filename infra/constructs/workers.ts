@@ -7,13 +7,12 @@ import type { NodeFunction } from './functions/node-function.ts';
 type Functions = Readonly<Record<WorkerStep, NodeFunction>>;
 
 /**
- * What a worker reads in place of the functions, as JSON: the variables of all of them, which agree where they share one,
- * and the region. Names, addresses and settings; nothing in it is secret.
+ * What a worker reads in place of the functions: the variables of all of them, which agree where they share one, and the
+ * region. Names, addresses and settings; nothing in it is secret.
  */
-export function workerEnvironment(scope: Construct, functions: Functions): string {
+export function workerVariables(scope: Construct, functions: Functions): Readonly<Record<string, string>> {
   const variables = workerSteps.map((step) => functions[step].variables);
-  const stack = Stack.of(scope);
-  return stack.toJsonString({ AWS_REGION: stack.region, ...Object.assign({}, ...variables) });
+  return { AWS_REGION: Stack.of(scope).region, ...Object.assign({}, ...variables) };
 }
 
 /**

@@ -3,10 +3,10 @@ export type Period = Readonly<Record<string, number | undefined>>;
 
 type Value = number | undefined | readonly (number | undefined)[];
 
-const TOKEN = /\s*(>=|==|[A-Za-z]\w*|[\d.]+|[()[\],><*/+])/gy;
+const TOKEN = /\s*(>=|==|[A-Za-z]\w*|[\d.]+|[()[\],><*/+-])/gy;
 
 /** Operators by precedence, lowest first ("Using metric math", CloudWatch user guide). */
-const OPERATORS: readonly (readonly string[])[] = [['AND'], ['>', '>=', '=='], ['+'], ['*', '/']];
+const OPERATORS: readonly (readonly string[])[] = [['AND'], ['>', '>=', '=='], ['+', '-'], ['*', '/']];
 
 /**
  * Evaluates the subset of CloudWatch metric math that the project's alarms use, for one period. An operator on a
@@ -80,6 +80,8 @@ function applied(operator: string, left: number | undefined, right: number | und
       return Number(left === right);
     case '+':
       return left + right;
+    case '-':
+      return left - right;
     case '*':
       return left * right;
     case '/':
@@ -99,6 +101,9 @@ function called(name: string, given: readonly Value[]): number | undefined {
     case 'SUM':
       if (typeof first !== 'object') throw new TypeError('SUM takes a list');
       return first.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+    case 'MAX':
+      if (typeof first !== 'object') throw new TypeError('MAX takes a list');
+      return Math.max(...first.filter((value) => value !== undefined));
     default:
       throw new Error(`no function ${name}`);
   }

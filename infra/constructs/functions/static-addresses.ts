@@ -2,6 +2,7 @@ import { Fn } from 'aws-cdk-lib';
 import {
   CfnEIP,
   GatewayVpcEndpointAwsService,
+  type IVpc,
   IpAddresses,
   NatProvider,
   SubnetType,
@@ -28,6 +29,8 @@ export class StaticAddresses extends Construct {
   /** IPv4. */
   readonly addresses: readonly string[];
   readonly network: Network;
+  /** For workers, whose requests then come from these addresses. */
+  readonly vpc: IVpc;
 
   constructor(scope: Construct, id: string, { count, disposable }: StaticAddressesProps) {
     super(scope, id);
@@ -67,6 +70,7 @@ export class StaticAddresses extends Construct {
       subnetType: SubnetType.PRIVATE_WITH_EGRESS,
     });
     this.addresses = addresses.map(({ attrPublicIp }) => attrPublicIp);
+    this.vpc = vpc;
     this.network = { vpcId: vpc.vpcId, subnetIds, wayOut };
   }
 }
