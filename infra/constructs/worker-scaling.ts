@@ -51,13 +51,16 @@ function latenessOf({ queues, state }: Pipeline, steps: readonly WorkerStep[]): 
   ].map(({ name, queue, planned }) => ({
     // SQS writes no data for a queue that is unused for six hours.
     expression: `IF(FILL(waiting${name}, 0) > 0, FILL(age${name}, 0) - ${planned}, 0)`,
-    metrics: { [`waiting${name}`]: queue.metricWaiting(), [`age${name}`]: queue.metricAgeOfOldest() },
+    metrics: {
+      [`waiting${name}`]: queue.metricWaiting(),
+      [`age${name}`]: queue.metricAgeOfOldest(),
+    },
   }));
   if (late.length === 0) return undefined;
   return new MathExpression({
     label: 'Oldest waiting message, seconds late',
     expression: `MAX([${late.map(({ expression }) => expression).join(', ')}])`,
-    usingMetrics: Object.assign({}, ...late.map(({ metrics }) => metrics)),
+    usingMetrics: Object.fromEntries(late.flatMap(({ metrics }) => Object.entries(metrics))),
     period: Duration.minutes(1),
   });
 }

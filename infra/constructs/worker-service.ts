@@ -79,49 +79,17 @@ export class WorkerService extends Construct {
 
   constructor(scope: Construct, id: string, props: WorkerServiceProps) {
     super(scope, id);
-    const { pipeline, steps = workerSteps, minCount = 1, maxCount = 4 } = props;
-    const { settings, staticAddresses } = pipeline.state;
-    const shutdownSeconds =
-      props.shutdownTime?.toSeconds() ?? settings.attemptTimeoutSeconds + ENDING_SECONDS;
-    const vpc = props.cluster?.vpc ?? props.vpc ?? staticAddresses?.vpc;
-    const problems = problemsOf({ ...props, steps, minCount, maxCount, shutdownSeconds });
-    if (vpc === undefined) problems.push('cluster or vpc is required, except with staticAddresses');
-    if (vpc === undefined || problems.length > 0) throw new SettingsError(problems);
-
+    const completed = completedProps(props);
+    const { vpc, vpcSubnets } = completed;
+    const { settings } = props.pipeline.state;
     this.cluster = props.cluster ?? clusterIn(this, vpc);
     this.logGroup = new LogGroup(this, 'LogGroup', {
       retention: settings.logRetentionDays,
       removalPolicy: removalOf(settings.local),
     });
-    const taskDefinition = new FargateTaskDefinition(this, 'Task', {
-      cpu: props.cpu ?? 512,
-      memoryLimitMiB: props.memoryLimitMiB ?? 1024,
-      runtimePlatform: {
-        cpuArchitecture: CpuArchitecture.ARM64,
-        operatingSystemFamily: OperatingSystemFamily.LINUX,
-      },
-    });
+    const taskDefinition = taskIn(this, completed, this.logGroup);
     this.taskRole = taskDefinition.taskRole;
-    for (const step of steps) pipeline[step].grantWork(this.taskRole);
-    taskDefinition.addContainer('Worker', {
-      image: props.image,
-      // The later one counts where the image has the same option.
-      command: [
-        ...['--steps', steps.join(',')],
-        ...['--shutdown-seconds', String(shutdownSeconds)],
-        ...['--health-host', '127.0.0.1', '--health-port', String(HEALTH_PORT)],
-        ...['--ceiling', String(LONGEST_PAUSE_SECONDS)],
-        ...(props.options ?? []),
-      ],
-      environment: workerVariables(pipeline, pipeline),
-      logging: LogDriver.awsLogs({ logGroup: this.logGroup, streamPrefix: 'worker' }),
-      healthCheck: { command: ['CMD', 'node', '-e', HEALTH_CHECK], startPeriod: Duration.seconds(30) },
-      stopTimeout: Duration.seconds(shutdownSeconds + MARGIN_SECONDS),
-      readonlyRootFilesystem: true,
-      linuxParameters: withoutCapabilities(this),
-    });
-    acknowledgeTask(taskDefinition);
-    const vpcSubnets = props.vpcSubnets ?? { subnetType: SubnetType.PRIVATE_WITH_EGRESS };
+    for (const step of completed.steps) props.pipeline[step].grantWork(this.taskRole);
     this.service = new FargateService(this, 'Service', {
       cluster: this.cluster,
       taskDefinition,
@@ -132,35 +100,102 @@ export class WorkerService extends Construct {
       maxHealthyPercent: 200,
     });
     this.service.node.addDependency(vpc.selectSubnets(vpcSubnets).internetConnectivityEstablished);
-    scaleOnLateness(this.service, { pipeline, steps, minCount, maxCount });
+    scaleOnLateness(this.service, completed);
   }
 }
 
-type Checked = Required<Pick<WorkerServiceProps, 'pipeline' | 'steps' | 'minCount' | 'maxCount'>> &
-  Pick<WorkerServiceProps, 'cluster' | 'vpc'> & { readonly shutdownSeconds: number };
+type CompletedProps = Omit<Required<WorkerServiceProps>, 'cluster' | 'shutdownTime'> & {
+  readonly shutdownSeconds: number;
+};
 
-function problemsOf({ pipeline, cluster, vpc, ...given }: Checked): string[] {
-  const { steps, minCount, maxCount, shutdownSeconds } = given;
+/** @throws SettingsError naming each invalid property */
+function completedProps({
+  steps = workerSteps,
+  options = [],
+  cpu = 512,
+  memoryLimitMiB = 1024,
+  minCount = 1,
+  maxCount = 4,
+  vpcSubnets = { subnetType: SubnetType.PRIVATE_WITH_EGRESS },
+  ...props
+}: WorkerServiceProps): CompletedProps {
+  const { pipeline, image } = props;
+  const completed = {
+    ...{ pipeline, image, steps, options, cpu, memoryLimitMiB, minCount, maxCount, vpcSubnets },
+    vpc: vpcOf(props),
+    shutdownSeconds: shutdownSecondsOf(props),
+  };
+  refuseInvalid(completed);
+  return completed;
+}
+
+type Chosen = Pick<WorkerServiceProps, 'pipeline' | 'cluster' | 'vpc' | 'shutdownTime'>;
+
+function shutdownSecondsOf({ pipeline, shutdownTime }: Chosen): number {
+  return shutdownTime?.toSeconds() ?? pipeline.state.settings.attemptTimeoutSeconds + ENDING_SECONDS;
+}
+
+function vpcOf({ pipeline, cluster, vpc }: Chosen): IVpc {
+  if (cluster !== undefined && vpc !== undefined)
+    throw new SettingsError(['vpc cannot be combined with cluster, which has one']);
+  const chosen = cluster?.vpc ?? vpc ?? pipeline.state.staticAddresses?.vpc;
+  if (chosen === undefined)
+    throw new SettingsError(['cluster or vpc is required, except with staticAddresses']);
+  return chosen;
+}
+
+function refuseInvalid({ pipeline, vpc, steps, minCount, maxCount, shutdownSeconds }: CompletedProps): void {
   const { settings, staticAddresses } = pipeline.state;
   const longest = MOST_STOP_SECONDS - MARGIN_SECONDS;
-  const chosen = cluster?.vpc ?? vpc;
-  const isElsewhere = staticAddresses !== undefined && chosen !== undefined && chosen !== staticAddresses.vpc;
-  const rules: [isBroken: boolean, problem: string][] = [
-    [settings.compute === 'lambda', 'compute (lambda) must be both or worker for a WorkerService'],
-    [cluster !== undefined && vpc !== undefined, 'vpc cannot be combined with cluster, which has one'],
+  const rules: [isKept: boolean, problem: string][] = [
+    [settings.compute !== 'lambda', 'compute (lambda) must be both or worker for a WorkerService'],
     [
-      isElsewhere && steps.includes('deliver'),
+      vpc === (staticAddresses?.vpc ?? vpc) || !steps.includes('deliver'),
       'cluster or vpc must be in state.staticAddresses.vpc: requests would come from other addresses',
     ],
-    [steps.length === 0, 'steps must name at least one step'],
-    [!(minCount >= 1), `minCount (${minCount}) must be at least 1`],
-    [!(maxCount >= minCount), `maxCount (${maxCount}) must be at least minCount (${minCount})`],
+    [steps.length > 0, 'steps must name at least one step'],
+    [minCount >= 1, `minCount (${minCount}) must be at least 1`],
+    [maxCount >= minCount, `maxCount (${maxCount}) must be at least minCount (${minCount})`],
     [
-      !(shutdownSeconds >= 3 && shutdownSeconds <= longest),
+      shutdownSeconds >= 3 && shutdownSeconds <= longest,
       `shutdownTime (${shutdownSeconds} s) must be from 3 to ${longest} seconds`,
     ],
   ];
-  return rules.filter(([isBroken]) => isBroken).map(([, problem]) => problem);
+  const problems = rules.filter(([isKept]) => !isKept).map(([, problem]) => problem);
+  if (problems.length > 0) throw new SettingsError(problems);
+}
+
+function taskIn(scope: Construct, props: CompletedProps, logGroup: LogGroup): FargateTaskDefinition {
+  const { pipeline, image, steps, options, cpu, memoryLimitMiB, shutdownSeconds } = props;
+  const task = new FargateTaskDefinition(scope, 'Task', {
+    cpu,
+    memoryLimitMiB,
+    runtimePlatform: {
+      cpuArchitecture: CpuArchitecture.ARM64,
+      operatingSystemFamily: OperatingSystemFamily.LINUX,
+    },
+  });
+  const linuxParameters = new LinuxParameters(scope, 'Linux');
+  linuxParameters.dropCapabilities(Capability.ALL);
+  task.addContainer('Worker', {
+    image,
+    // The later one counts where the image has the same option.
+    command: [
+      ...['--steps', steps.join(',')],
+      ...['--shutdown-seconds', String(shutdownSeconds)],
+      ...['--health-host', '127.0.0.1', '--health-port', String(HEALTH_PORT)],
+      ...['--ceiling', String(LONGEST_PAUSE_SECONDS)],
+      ...options,
+    ],
+    environment: workerVariables(pipeline, pipeline),
+    logging: LogDriver.awsLogs({ logGroup, streamPrefix: 'worker' }),
+    healthCheck: { command: ['CMD', 'node', '-e', HEALTH_CHECK], startPeriod: Duration.seconds(30) },
+    stopTimeout: Duration.seconds(shutdownSeconds + MARGIN_SECONDS),
+    readonlyRootFilesystem: true,
+    linuxParameters,
+  });
+  acknowledgeTask(task);
+  return task;
 }
 
 function clusterIn(scope: Construct, vpc: IVpc): Cluster {
@@ -171,12 +206,6 @@ function clusterIn(scope: Construct, vpc: IVpc): Cluster {
       'Workers write metrics of their work, and the queues show what waits. Container Insights costs extra.',
   });
   return cluster;
-}
-
-function withoutCapabilities(scope: Construct): LinuxParameters {
-  const parameters = new LinuxParameters(scope, 'Linux');
-  parameters.dropCapabilities(Capability.ALL);
-  return parameters;
 }
 
 function acknowledgeTask(task: FargateTaskDefinition): void {

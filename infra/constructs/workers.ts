@@ -11,8 +11,8 @@ type Functions = Readonly<Record<WorkerStep, NodeFunction>>;
  * region. Names, addresses and settings; nothing in it is secret.
  */
 export function workerVariables(scope: Construct, functions: Functions): Readonly<Record<string, string>> {
-  const variables = workerSteps.map((step) => functions[step].variables);
-  return { AWS_REGION: Stack.of(scope).region, ...Object.assign({}, ...variables) };
+  const ofSteps = workerSteps.flatMap((step) => Object.entries(functions[step].variables));
+  return { AWS_REGION: Stack.of(scope).region, ...Object.fromEntries(ofSteps) };
 }
 
 /**
