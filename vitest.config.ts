@@ -19,8 +19,8 @@ const alone = [
 /** Kills every function, so no other test may use the deployment meanwhile: `npm run test:killed`. */
 const killing = 'test/deployed/killed*.test.ts';
 
-/** Every page of the console in both themes, and what it makes of bad input. Too long for `npm test`. */
-const everyPage = ['test/browser/{pages,bad-input}.test.ts'];
+/** Every page and form of the console, in both themes and with bad input. Too long for `npm test`. */
+const everyPage = ['test/browser/{pages,bad-input,changes,forms}.test.ts'];
 
 /** Settings of all tests in a browser. */
 const inBrowser = {
