@@ -3,8 +3,6 @@ export type Slots = {
   /** Waits until at least one place is free; takes up to `most`, and returns how many. */
   take: (most: number) => Promise<number>;
   give: (count: number) => void;
-  /** Places in use, or reserved for a receive. */
-  readonly taken: number;
 };
 
 export function countingSlots(limit: number): Slots {
@@ -24,9 +22,6 @@ export function countingSlots(limit: number): Slots {
       const woken = waiting;
       waiting = [];
       for (const resolve of woken) resolve();
-    },
-    get taken() {
-      return limit - free;
     },
   };
 }
