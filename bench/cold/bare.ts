@@ -30,6 +30,7 @@ export async function dispatch({ Records }: SQSEvent): Promise<void> {
     const Item = { pk: `orders#${messageId}#0`, sk: 'MESSAGE', matched: Items.length };
     await put('DELIVERIES_TABLE', Item);
     await send('DELIVERY_QUEUE_URL', body);
+    await count('messages');
   }
 }
 
@@ -51,14 +52,27 @@ export async function deliver({ Records }: SQSEvent): Promise<void> {
         ReturnValues: 'ALL_NEW',
       }),
     );
+    await count('attempts');
   }
 }
 
 /** Shards of the indexes of deliveries (shared/adapters/dynamodb/delivery-keys.ts). */
 const SHARDS = 8;
 
-/** No delivery is overdue. */
+/** No delivery is overdue, and no subscription fetches. */
 export async function reconcile(): Promise<void> {
+  await lookForOverdue();
+  await dynamo.send(
+    new QueryCommand({
+      TableName: process.env['SUBSCRIPTIONS_TABLE'],
+      IndexName: 'queues',
+      KeyConditionExpression: 'listing = :pull',
+      ExpressionAttributeValues: { ':pull': 'PULL' },
+    }),
+  );
+}
+
+async function lookForOverdue(): Promise<void> {
   await Promise.all(
     Array.from({ length: SHARDS }, (_, shard) =>
       dynamo.send(
@@ -76,7 +90,7 @@ export async function reconcile(): Promise<void> {
 /** The deleted queue is gone and has no deliveries. */
 export async function operate(): Promise<void> {
   await get('META', true);
-  await reconcile();
+  await lookForOverdue();
 }
 
 /** A message is posted. */
@@ -94,6 +108,19 @@ function get(sk: string, ConsistentRead = false) {
 
 function put(table: string, Item: Record<string, unknown>) {
   return dynamo.send(new PutCommand({ TableName: process.env[table], Item, ConditionExpression: absent }));
+}
+
+/** Counts in the statistics of the queue. */
+function count(name: string) {
+  return dynamo.send(
+    new UpdateCommand({
+      TableName: process.env['DELIVERIES_TABLE'],
+      Key: { pk: 'orders#statistics', sk: '0' },
+      UpdateExpression: 'ADD #name :one',
+      ExpressionAttributeNames: { '#name': name },
+      ExpressionAttributeValues: { ':one': 1 },
+    }),
+  );
 }
 
 function send(queue: string, MessageBody: string) {
