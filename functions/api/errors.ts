@@ -15,6 +15,7 @@ const ERROR_CODES = [
   'not_found',
   'method_not_allowed',
   'conflict',
+  'inactive',
   'too_large',
   'internal',
 ] as const;
@@ -30,6 +31,7 @@ const statusOfCode = {
   not_found: 404,
   method_not_allowed: 405,
   conflict: 409,
+  inactive: 409,
   too_large: 413,
   internal: 500,
 } as const satisfies Record<ErrorCode, number>;

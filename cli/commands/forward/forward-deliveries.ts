@@ -36,7 +36,7 @@ export type ForwardOptions = {
   sleep: Sleep;
   trace?: ((line: string) => void) | undefined;
   onForwarded: (forwarded: Forwarded) => void;
-  /** Called after each receive: with the reason if the API did not respond. */
+  /** Called after each receive: with the reason if it failed for now. */
   onReceived: (failure?: Error) => void;
 };
 
@@ -52,7 +52,8 @@ const LONGEST_REASON = 256;
 /**
  * Receives, posts to the target and answers until the signal. It receives only what it can post at once. While the target
  * does not answer, it receives one delivery at a time, each after a longer pause.
- * @throws ApiRefusal, CredentialsProblem and UnknownAnswer, after what runs has ended; not if the API does not respond
+ * @throws ApiRefusal, CredentialsProblem and UnknownAnswer, after what runs has ended; not if the API does not respond, nor
+ *   while the subscription is disabled
  */
 export async function forwardDeliveries(options: ForwardOptions): Promise<void> {
   const { limits, signal, sleep, trace } = options;
@@ -124,7 +125,7 @@ function endOfReceives(signal: AbortSignal): AbortSignal {
   return ending.signal;
 }
 
-/** Undefined: the API did not respond. */
+/** Undefined: the API did not respond, or the subscription receives nothing now. */
 async function receive(
   { pull, limits: { leaseSeconds }, onReceived }: ForwardOptions,
   max: number,
@@ -135,7 +136,7 @@ async function receive(
     onReceived();
     return received;
   } catch (error) {
-    if (!isOutage(error) || signal.aborted) throw error;
+    if (!(isOutage(error) || isInactive(error)) || signal.aborted) throw error;
     onReceived(error);
     return undefined;
   }
@@ -145,6 +146,11 @@ async function receive(
 function isOutage(error: unknown): error is Error {
   if (error instanceof ApiRefusal) return error.status === 429 || error.status >= 500;
   return error instanceof NoAnswerProblem;
+}
+
+/** Whether the subscription is disabled or not confirmed (docs/api.md#errors). */
+function isInactive(error: unknown): error is ApiRefusal {
+  return error instanceof ApiRefusal && error.code === 'inactive';
 }
 
 async function forwardOne(

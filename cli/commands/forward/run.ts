@@ -124,7 +124,7 @@ function tokenProblem({ queue, reference }: Subscription, cause: ApiRefusal): Pr
   );
 }
 
-/** Prints what happens. That the API does not respond is said once, and once when it responds again. */
+/** Prints what happens. Why nothing can be received is said once, and once when it can again. */
 function reportsOf(
   options: DeploymentOptions,
   terminal: Terminal,
@@ -140,7 +140,7 @@ function reportsOf(
       const text = failure && failureText(failure);
       if (text === said) return;
       if (failure !== undefined) reportFailure(failure, json, terminal);
-      else if (!json) terminal.printError('The API responds again.');
+      else if (!json) terminal.printError('Receiving again.');
       said = text;
     },
   };

@@ -118,7 +118,7 @@ function addRoutesFor(
       const absence = absenceOf(subscription, dependencies.clock.now());
       if (absence !== undefined)
         throw new RefusedRequest(
-          'conflict',
+          'inactive',
           `the subscription is ${absence === 'disabled' ? 'disabled' : 'not confirmed'}`,
         );
       const received = await receiveDeliveries(dependencies, subscription, {

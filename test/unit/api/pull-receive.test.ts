@@ -82,7 +82,7 @@ describe('a receive', () => {
     await world.call('POST', `${PATH}/disable`);
     expect(await world.call('POST', `${PATH}/receive`, {})).toMatchObject({
       status: 409,
-      body: faultOf('conflict'),
+      body: faultOf('inactive'),
     });
     await world.call('POST', `${PATH}/enable`);
     await world.receiveOne();

@@ -14,6 +14,8 @@ let token: string;
 let interrupt: () => void;
 /** Stops the command at this receive, from 1. */
 let lastReceive: number;
+/** Called before the API gets a receive, from 1. */
+let onReceive: (receive: number) => Promise<void>;
 
 const BY_TOKEN = '/v2/pull/orders/subscription-1';
 
@@ -22,10 +24,14 @@ beforeEach(async () => {
   api = await startReceiver();
   target = await startReceiver();
   lastReceive = 2;
+  onReceive = () => Promise.resolve();
   let receives = 0;
   for (const step of ['receive', 'ack', 'nack'])
     api.script(`${BY_TOKEN}/${step}`, async ({ headers, body }: ReceivedRequest) => {
-      if (step === 'receive' && ++receives === lastReceive) interrupt();
+      if (step === 'receive') {
+        if (++receives === lastReceive) interrupt();
+        await onReceive(receives);
+      }
       const { authorization = '' } = headers;
       const answer = await world.call('POST', `${BY_TOKEN}/${step}`, body.toString(), { authorization });
       return {
@@ -139,6 +145,24 @@ describe('posthaste forward', () => {
     expect(stdout + stderr).not.toContain(token);
   });
 
+  it('waits while the subscription is disabled, says so once, and continues when it is enabled', async () => {
+    await world.publish();
+    await world.call('POST', `${PATH}/disable`);
+    lastReceive = 4;
+    onReceive = async (receive) => {
+      if (receive === 3) await world.call('POST', `${PATH}/enable`);
+    };
+    const { status, stderr } = await forward(['--verbose']);
+    expect(status).toBe(0);
+    expect(stderr.match(/the subscription is disabled|slept .*|Receiving again/g)).toEqual([
+      'the subscription is disabled',
+      'slept 1 s, next 2 s',
+      'slept 2 s, next 4 s',
+      'Receiving again',
+    ]);
+    expect(await recorded()).toMatchObject({ status: 'delivered' });
+  });
+
   it('ends with 1 and a sentence when the token is refused', async () => {
     const POSTHASTE_PULL_TOKEN = `phpull_${'x'.repeat(43)}`;
     expect(await forward(['--json'], { POSTHASTE_PULL_TOKEN })).toEqual({
@@ -181,7 +205,7 @@ describe('posthaste forward', () => {
     expect(status).toBe(0);
     expect(stderr.split('\n').slice(2)).toEqual([
       expect.stringContaining('(503 from API Gateway): Service Unavailable'),
-      'The API responds again.',
+      'Receiving again.',
       '',
     ]);
     for (const { headers, body } of deployed.requests) {
