@@ -134,8 +134,8 @@ function recordHandler({ queue, handling, journal }: ConsumerOptions, inFlight: 
 function pollOptions({ queue, journal, limits, stop, bell, clock }: ConsumerOptions) {
   return {
     interval: limits.interval,
-    trace: (trace: string) => {
-      journal.note({ fact: 'polled', sqsQueue: queue.name, trace });
+    trace: (trace: string, interval: number) => {
+      journal.note({ fact: 'polled', sqsQueue: queue.name, trace, interval });
     },
     // Work elsewhere is no reason to ask a queue again that has just failed.
     sleep: (milliseconds: number, found: 'empty' | 'failed' | 'changed') =>

@@ -45,6 +45,7 @@ const LEVELS: Readonly<Record<string, Level>> = {
   Faults: steady(0),
   AwsCallsRetried: { usual: 0.2, incident: 0.6 },
   AwsCallsThrottled: steady(0),
+  PollInterval: steady(1_000),
   ColdStarts: { usual: 0.1, incident: 1 },
   'AttemptDuration p50': steady(68),
   'AttemptDuration p95': { usual: 240, incident: 310 },

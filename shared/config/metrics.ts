@@ -87,6 +87,9 @@ export const metricNames = {
   awsCallsThrottled: 'AwsCallsThrottled',
   /** Cold starts of all functions. */
   coldStarts: 'ColdStarts',
+
+  /** Milliseconds that a receive loop of a worker pauses, at each change (docs/worker.md#polling). */
+  pollInterval: 'PollInterval',
 } as const;
 
 export type MetricName = (typeof metricNames)[keyof typeof metricNames];
@@ -96,4 +99,8 @@ export const metricsInMilliseconds: ReadonlySet<MetricName> = new Set([
   metricNames.attemptDuration,
   metricNames.retryLateness,
   metricNames.firstAttemptAge,
+  metricNames.pollInterval,
 ]);
+
+/** Metrics that workers write and functions do not. */
+export const metricsOfWorkers: ReadonlySet<MetricName> = new Set([metricNames.pollInterval]);

@@ -104,8 +104,8 @@ export type Fact =
   | { fact: 'statistics_unwritten'; minutes: number; error: Error }
   /** A confirmation request was not sent, or sending it was not recorded; it stays pending. */
   | { fact: 'confirmation_owed'; queue: string; subscriptionId: string; error: Error }
-  /** A receive loop of a worker changed its interval (docs/worker.md#polling). `trace`: how. */
-  | { fact: 'polled'; sqsQueue: WorkQueueName; trace: string }
+  /** A receive loop of a worker changed its interval (docs/worker.md#polling). `trace`: how. `interval`: now, in seconds. */
+  | { fact: 'polled'; sqsQueue: WorkQueueName; trace: string; interval: number }
   /** An AWS call failed in a retryable way; `repeated`: it was retried. */
   | { fact: 'aws_call_failed'; awsService: string; reason: string; throttled: boolean; repeated: boolean };
 

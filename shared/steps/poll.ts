@@ -10,8 +10,8 @@ type PollOptions = {
   interval: PollIntervalOptions;
   /** Milliseconds. Resolves to `woken` if it ended early because there is work. An error ends the poller. */
   sleep: (milliseconds: number, found: Exclude<PollResult, 'message' | 'woken'>) => Promise<unknown>;
-  /** Gets each change of the interval as a line of text. @default no trace */
-  trace?: ((line: string) => void) | undefined;
+  /** Gets each change of the interval as a line of text, and the new interval in seconds. @default no trace */
+  trace?: ((line: string, interval: number) => void) | undefined;
 };
 
 /**
@@ -25,7 +25,8 @@ export async function poll(
   let interval = pollInterval(options);
   const change = (found: PollResult, next: PollInterval): void => {
     // Nothing changes while messages come without a break.
-    if (found !== 'message' || next.wait !== interval.wait) trace(pollTrace(found, interval, next));
+    if (found !== 'message' || next.wait !== interval.wait)
+      trace(pollTrace(found, interval, next), next.wait);
     interval = next;
   };
   for (;;) {

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
-import { metricNames, metricsInMilliseconds } from '../../shared/config/metrics.ts';
+import { metricNames, metricsInMilliseconds, metricsOfWorkers } from '../../shared/config/metrics.ts';
 import {
   callApi,
   finishedDeliveries,
@@ -228,7 +228,8 @@ describe('the metrics of the deployed system', () => {
     const emitted = metricsOf([...lines, ...linesSinceStart]);
     const declared = new Set<string>(Object.values(metricNames));
     const names = new Set(emitted.map(({ name }) => name));
-    expect([...declared].filter((name) => !OF_FAULTS.has(name) && !names.has(name))).toEqual([]);
+    const others = new Set<string>([...OF_FAULTS, ...metricsOfWorkers]);
+    expect([...declared].filter((name) => !others.has(name) && !names.has(name))).toEqual([]);
     expect([...names].filter((name) => !declared.has(name))).toEqual([]);
     for (const { namespace, dimensions, name, unit } of emitted) {
       expect(namespace).toBe('Posthaste');

@@ -85,6 +85,7 @@ describe('posthaste worker', () => {
         'AttemptsFailed',
         'AttemptsDelivered',
         'DeliveriesOverdue',
+        'PollInterval',
       ]),
     );
   });

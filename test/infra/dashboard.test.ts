@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Widget, widgetsOf } from '../../infra/dashboard-preview/dashboard-body.ts';
-import { metricNames } from '../../shared/config/metrics.ts';
+import { metricNames, metricNamespace, metricsOfWorkers } from '../../shared/config/metrics.ts';
 import { resourcesOf, templatesFor } from './templates.ts';
 
 const widgetsFor = (
@@ -79,11 +79,15 @@ describe('the dashboard', () => {
     ]);
   });
 
-  it('shows every metric', () => {
-    const shown = widgets.flatMap((widget) =>
-      widget.type === 'metric' ? widget.properties.metrics.map(({ metricName }) => metricName) : [],
+  it.each([
+    ['functions', 'lambda', Object.values(metricNames).filter((name) => !metricsOfWorkers.has(name))],
+    ['workers', 'worker', Object.values(metricNames)],
+  ])('shows exactly the metrics that %s write', (_, compute, written) => {
+    const shown = widgetsFor({ compute }).flatMap((widget) =>
+      widget.type === 'metric' ? widget.properties.metrics : [],
     );
-    expect(Object.values(metricNames).filter((name) => !shown.includes(name))).toEqual([]);
+    const ours = shown.filter(({ namespace }) => namespace === metricNamespace);
+    expect(new Set(ours.map(({ metricName }) => metricName))).toEqual(new Set(written));
   });
 
   it('shows every alarm that notifies, the most urgent first', () => {

@@ -94,7 +94,7 @@ const samples: { [Name in Fact['fact']]: FactNamed<Name> } = {
   health_unnoted: { fact: 'health_unnoted', ...ofSubscription, error: new TypeError('throttled') },
   statistics_unwritten: { fact: 'statistics_unwritten', minutes: 2, error: new TypeError('throttled') },
   confirmation_owed: { fact: 'confirmation_owed', ...ofSubscription, error: new TypeError('away') },
-  polled: { fact: 'polled', sqsQueue: 'delivery', trace: 'empty: slept 4 s, next 8 s' },
+  polled: { fact: 'polled', sqsQueue: 'delivery', trace: 'empty: slept 4 s, next 8 s', interval: 8 },
   aws_call_failed: {
     fact: 'aws_call_failed',
     awsService: 'sqs',

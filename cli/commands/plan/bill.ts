@@ -1,4 +1,4 @@
-import { metricNames } from '../../../shared/config/metrics.ts';
+import { metricNames, metricsOfWorkers } from '../../../shared/config/metrics.ts';
 import type { Operations } from './operations.ts';
 import {
   costOf,
@@ -133,7 +133,7 @@ function standingOf({ perInvocation, reconcile, monitoring }: OperationTable): (
     ['lambdaCompute', MINUTES_A_MONTH * run.gigabyteSeconds],
     ['logs', (MINUTES_A_MONTH * logBytes) / GIGABYTE],
     ['kmsKeys', monitoring.keys],
-    ['metrics', Object.keys(metricNames).length],
+    ['metrics', Object.keys(metricNames).length - metricsOfWorkers.size],
     ['alarmMetrics', monitoring.alarmMetrics],
     ['compositeAlarms', monitoring.compositeAlarms],
     ['dashboards', monitoring.dashboards],

@@ -105,7 +105,20 @@ function machinery({ settings, state, pipeline }: Monitored, metricOf: Posthaste
       unit: 'per minute',
       lines: { 'cold starts': metricOf(metricNames.coldStarts) },
     },
+    ...(settings.compute === 'lambda' ? [] : [pausesOfWorkers(metricOf)]),
   ];
+}
+
+function pausesOfWorkers(metricOf: PosthasteMetrics): Graph {
+  return {
+    title: 'Pauses of workers',
+    good: '**Good:** *shortest* at the floor while messages come. No line: no worker runs.',
+    unit: 'ms',
+    lines: {
+      shortest: metricOf(metricNames.pollInterval, { statistic: 'min' }),
+      longest: metricOf(metricNames.pollInterval, { statistic: 'max' }),
+    },
+  };
 }
 
 function costDrivers({ state, pipeline }: Monitored, metricOf: PosthasteMetrics): Graph[] {

@@ -44,6 +44,8 @@ export function measuresOf(fact: Fact): readonly Measure[] {
         ...(fact.repeated ? [one(metricNames.awsCallsRetried)] : []),
         ...(fact.throttled ? [one(metricNames.awsCallsThrottled)] : []),
       ];
+    case 'polled':
+      return [{ name: metricNames.pollInterval, value: fact.interval * 1000 }];
     case 'page_sent':
       return subscriptionMeasures(fact);
     case 'message_unfinished':
@@ -60,7 +62,6 @@ export function measuresOf(fact: Fact): readonly Measure[] {
     case 'recovery_completed':
     case 'policy_adjusted':
     case 'statistics_unwritten':
-    case 'polled':
       return [];
     case 'operator_told':
       return fact.event.type === 'subscription.failing' ? [one(metricNames.subscriptionsFailing)] : [];

@@ -23,6 +23,7 @@ describe('a worker that receives', () => {
       fact: 'polled',
       sqsQueue: 'delivery',
       trace: 'empty: slept 4 s, next 8 s',
+      interval: 8,
     });
   });
 
@@ -75,6 +76,7 @@ describe('a worker that receives', () => {
       fact: 'polled',
       sqsQueue: 'delivery',
       trace: 'woken: interval 1 s',
+      interval: 1,
     });
   });
 
