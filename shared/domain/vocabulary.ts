@@ -1,5 +1,5 @@
 /**
- * All closed lists of words. Each type derives from its list here, each zod enum where it is parsed
+ * The closed lists of words; those of counters are in message/statistics.ts. Each type derives from its list here, each zod enum where it is parsed
  * (`z.enum(STATUSES)`). Code that handles every word is a `Record` or a `switch` without default, so a new word
  * fails to compile there.
  */
@@ -198,24 +198,6 @@ export type ExplainVerdict = (typeof EXPLAIN_VERDICTS)[number];
 
 /** The options of a subscription that can exclude a message. */
 export const EXCLUDING_OPTIONS = ['event_types', 'filter'] as const;
-
-export const STATISTICS_COUNTS = [
-  'messages',
-  'matched',
-  'filtered',
-  'attempts',
-  'attemptsFailed',
-  'attemptsRejected',
-  ...TERMINAL_STATUSES,
-] as const;
-export type StatisticsCount = (typeof STATISTICS_COUNTS)[number];
-
-/** `timeToDelivery`: from the acceptance to the end of the successful attempt. `response`: duration of an attempt. */
-export const STATISTICS_TIMES = ['timeToDelivery', 'response'] as const;
-export type StatisticsTime = (typeof STATISTICS_TIMES)[number];
-
-/** Seconds between two points of a chart. */
-export const STATISTICS_STEPS = [60, 300, 900, 3600, 86_400] as const;
 
 // --- subscriptions
 

@@ -1,7 +1,11 @@
 import * as z from 'zod';
-import { addTo, noCounters, type RunningCounters } from '../../../shared/domain/message/statistics.ts';
+import {
+  addTo,
+  noCounters,
+  type RunningCounters,
+  STATISTICS_STEPS,
+} from '../../../shared/domain/message/statistics.ts';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
-import { STATISTICS_STEPS } from '../../../shared/domain/vocabulary.ts';
 import type { MessageWindow } from '../../../shared/ports/messages.ts';
 import type { QueueStatistics } from '../../../shared/ports/statistics.ts';
 import { timeText } from '../../../shared/wire/fields.ts';

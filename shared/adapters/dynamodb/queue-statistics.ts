@@ -1,13 +1,14 @@
 import * as z from 'zod';
 import { primaryKey, ttlAttribute } from '../../config/tables.ts';
-import { type Counters, noCounters } from '../../domain/message/statistics.ts';
 import { DAY_MS, MINUTE_MS } from '../../domain/duration.ts';
 import {
+  type Counters,
+  noCounters,
   STATISTICS_COUNTS,
   STATISTICS_TIMES,
   type StatisticsCount,
   type StatisticsTime,
-} from '../../domain/vocabulary.ts';
+} from '../../domain/message/statistics.ts';
 import type { MessageWindow } from '../../ports/messages.ts';
 import type { MinuteCounters, QueueStatistics } from '../../ports/statistics.ts';
 import { statisticsItemKey } from './delivery-keys.ts';

@@ -1,9 +1,22 @@
-import {
-  STATISTICS_COUNTS,
-  STATISTICS_TIMES,
-  type StatisticsCount,
-  type StatisticsTime,
-} from '../vocabulary.ts';
+import { TERMINAL_STATUSES } from '../vocabulary.ts';
+
+export const STATISTICS_COUNTS = [
+  'messages',
+  'matched',
+  'filtered',
+  'attempts',
+  'attemptsFailed',
+  'attemptsRejected',
+  ...TERMINAL_STATUSES,
+] as const;
+export type StatisticsCount = (typeof STATISTICS_COUNTS)[number];
+
+/** `timeToDelivery`: from the acceptance to the end of the successful attempt. `response`: duration of an attempt. */
+export const STATISTICS_TIMES = ['timeToDelivery', 'response'] as const;
+export type StatisticsTime = (typeof STATISTICS_TIMES)[number];
+
+/** Seconds between two points of a chart. */
+export const STATISTICS_STEPS = [60, 300, 900, 3600, 86_400] as const;
 
 /** The number of durations in each bucket. */
 export type Histogram = ReadonlyMap<number, number>;

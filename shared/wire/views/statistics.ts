@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import { type Counters, percentilesOf } from '../../domain/message/statistics.ts';
-import type { StatisticsCount } from '../../domain/vocabulary.ts';
+import { type Counters, percentilesOf, type StatisticsCount } from '../../domain/message/statistics.ts';
 import { timeView } from '../fields.ts';
 
 const count = z.int().min(0);
