@@ -1,5 +1,10 @@
 import { type Attempt, withBoundedText } from '../../shared/domain/delivery/attempt.ts';
-import { ADDRESS_FORBIDDEN, isGone, outcomeOf, type Reply } from '../../shared/domain/delivery/outcome.ts';
+import {
+  ADDRESS_FORBIDDEN,
+  disablingReason,
+  outcomeOf,
+  type Reply,
+} from '../../shared/domain/delivery/outcome.ts';
 import { release } from '../../shared/domain/delivery/transitions.ts';
 import { type CompletedRetryPolicy, policyOfRound } from '../../shared/domain/retry/policy.ts';
 import {
@@ -47,8 +52,9 @@ export async function makeAttempt(
   if (ready === undefined) return undefined;
   const result = await post(context, ready);
   const retried = await record(context, held, ready.policy, result);
-  // After a 410 the subscription is disabled, so its health no longer matters.
-  if (!isGone(result.reply)) await recordHealth(context, ready.subscription, result.attempt);
+  // The health of a disabled subscription no longer matters.
+  if (disablingReason(result.reply) === undefined)
+    await recordHealth(context, ready.subscription, result.attempt);
   return retried;
 }
 
@@ -171,7 +177,7 @@ function attemptOf(
     outcome: outcomeOf(reply, policy.retry_on_status),
     ...replyDetails(reply),
     ...(lost > 0 ? { lost } : {}),
-    ...(isGone(reply) ? subscriptionVersion(subscription) : {}),
+    ...(disablingReason(reply) === undefined ? {} : subscriptionVersion(subscription)),
   };
   return withBoundedText(attempt, attempts);
 }

@@ -58,7 +58,7 @@ async function completeStep(
       await context.ports.undeliverables.send(body === undefined ? { delivery } : { delivery, body });
       return;
     case 'disable_subscription':
-      await disableGone(context, delivery);
+      await disableAsAsked(context, delivery);
       return;
     case 'exhausted_event':
       await notifyOperator(context.ports, {
@@ -72,12 +72,15 @@ async function completeStep(
 }
 
 /**
- * Disables the subscription after a 410. Only the delivery whose time is stored notifies the operator. A subscription
- * changed since the attempt read it (recreated or enabled again) did not return this 410 and stays enabled.
+ * Disables the subscription whose answer asked for it. Only the delivery whose time is stored notifies the operator. A
+ * subscription changed since the attempt read it (recreated or enabled again) did not give this answer and stays
+ * enabled.
  */
-async function disableGone({ ports }: DeliverContext, delivery: Delivery): Promise<void> {
+async function disableAsAsked({ ports }: DeliverContext, delivery: Delivery): Promise<void> {
   const { queue, subscriptionId } = delivery.key;
-  const disabled = { reason: 'gone', at: endOfLastAttempt(delivery) } as const;
+  // A delivered one has no reason, and a 2xx disables only on request.
+  const reason = delivery.reason === 'gone' ? 'gone' : 'disable_requested';
+  const disabled = { reason, at: endOfLastAttempt(delivery) } as const;
   const changedAtRead = delivery.attempts.at(-1)?.subscriptionChangedAt;
   const inForce = await ports.subscriptions.disable(queue, subscriptionId, disabled, changedAtRead);
   if (inForce?.reason === disabled.reason && inForce.at === disabled.at)

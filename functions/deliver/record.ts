@@ -6,7 +6,7 @@ import {
   type Revision,
   type WriteTime,
 } from '../../shared/domain/delivery/delivery.ts';
-import { isGone, type Reply } from '../../shared/domain/delivery/outcome.ts';
+import type { Reply } from '../../shared/domain/delivery/outcome.ts';
 import {
   recordDelivered,
   recordExhausted,
@@ -58,9 +58,9 @@ export function decideTransition(
   const attempted = { delivery, owner, attempt };
   switch (attempt.outcome) {
     case 'delivered':
-      return recordDelivered(attempted, at);
+      return recordDelivered(attempted, at, reply);
     case 'rejected':
-      return recordRejected(attempted, { policy, gone: isGone(reply) }, at);
+      return recordRejected(attempted, { policy, reply }, at);
     case 'failed': {
       const next = nextAfterFailure({
         key: delivery.key,

@@ -1,7 +1,7 @@
 /**
- * The closed lists of words; those of counters are in message/statistics.ts. Each type derives from its list here, each zod enum where it is parsed
- * (`z.enum(STATUSES)`). Code that handles every word is a `Record` or a `switch` without default, so a new word
- * fails to compile there.
+ * The closed lists of words; those of counters are in message/statistics.ts. Each type derives from its list here, each
+ * zod enum where it is parsed (`z.enum(STATUSES)`). Code that handles every word is a `Record` or a `switch` without
+ * default, so a new word fails to compile there.
  */
 
 // --- deliveries
@@ -85,8 +85,16 @@ export type AbsenceReason =
 export type CancelReason = AbsenceReason | `body_${'erased' | 'missing'}` | OtherCancelReason;
 type OtherCancelReason = 'manual' | 'queue_deleted' | 'message_expired' | 'not_received';
 
-/** Why a rejection is final. `address_forbidden`: our address guard refused to connect. */
-export type RejectReason = 'gone' | 'address_forbidden' | `http_${number}`;
+/** What a subscriber can ask for in the header `webhook-delivery` of its answer. */
+export const DELIVERY_REQUESTS = ['disable', 'abort-message'] as const;
+export type DeliveryRequest = (typeof DELIVERY_REQUESTS)[number];
+
+/**
+ * Why a rejection is final. `address_forbidden`: our address guard refused to connect. `disable_requested` and
+ * `abort_requested`: the header `webhook-delivery`.
+ */
+export type RejectReason =
+  'gone' | 'disable_requested' | 'abort_requested' | 'address_forbidden' | `http_${number}`;
 
 /** Reason stored with a terminal status other than `delivered`. */
 export type EndReason = CancelReason | RejectReason | 'retries_exhausted';
@@ -201,8 +209,11 @@ export const EXCLUDING_OPTIONS = ['event_types', 'filter'] as const;
 
 // --- subscriptions
 
-/** `manual`: by an operator; `gone`: by a 410; `failing`: only failures for days. */
-export const DISABLE_REASONS = ['manual', 'gone', 'failing'] as const;
+/**
+ * `manual`: by an operator; `gone`: by a 410; `disable_requested`: by `webhook-delivery: disable`; `failing`: only
+ * failures for days.
+ */
+export const DISABLE_REASONS = ['manual', 'gone', 'disable_requested', 'failing'] as const;
 export type DisableReason = (typeof DISABLE_REASONS)[number];
 
 /** State of an unconfirmed subscription; `owed`: the confirmation request may not have been sent. */

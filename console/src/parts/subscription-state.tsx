@@ -47,5 +47,6 @@ export function SubscriptionState({ of }: { of: SubscriptionView }): JSX.Element
 const WORDS = {
   manual: 'manually',
   gone: 'it responded with 410',
+  disable_requested: 'it asked for no more messages',
   failing: 'after days of failures',
 } as const;

@@ -139,7 +139,7 @@ const subscriptionPatchSchema = z.strictObject({
 const subscriptionLineSchema = subscriptionRequestSchema.extend({
   disabled: z
     .strictObject({
-      reason: z.enum(DISABLE_REASONS, 'must be manual, gone or failing'),
+      reason: z.enum(DISABLE_REASONS, `must be one of ${DISABLE_REASONS.join(', ')}`),
       at: z.iso.datetime('must be a time in UTC, such as 2026-11-21T12:00:00.000Z'),
     })
     .exactOptional(),

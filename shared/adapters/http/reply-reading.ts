@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer';
 import type { Reply } from '../../domain/delivery/outcome.ts';
+import { DELIVERY_REQUESTS, type DeliveryRequest } from '../../domain/vocabulary.ts';
 
 /** Names and values alternate, as received. */
 type RawHeaders = readonly string[];
@@ -22,15 +23,14 @@ const MAX_SNIPPET = 256;
 const MAX_RETRY_AFTER = 64;
 
 export function readReply(): ReplyReading {
-  let answered: { statusCode: number; retryAfter?: string } | undefined;
+  let answered: Omit<Extract<Reply, { kind: 'answered' }>, 'kind' | 'snippet'> | undefined;
   let beginning: Buffer = Buffer.alloc(0);
   let bodyBytes = 0;
 
   return {
     start: (statusCode, headers) => {
       const isTooLong = sizeOf(headers) > MAX_HEADERS;
-      const retryAfter = isTooLong ? undefined : retryAfterOf(headers);
-      answered = { statusCode, ...(retryAfter === undefined ? {} : { retryAfter }) };
+      answered = { statusCode, ...(isTooLong ? {} : { ...retryAfterOf(headers), ...requestOf(headers) }) };
       return isTooLong ? 'dropped' : 'going_on';
     },
     add: (chunk) => {
@@ -77,8 +77,23 @@ export function sizeOf(headers: RawHeaders): number {
 }
 
 /** The first value, if there are several. */
-function retryAfterOf(headers: RawHeaders): string | undefined {
-  const name = headers.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === 'retry-after');
-  const value = name < 0 ? '' : (headers[name + 1]?.trim() ?? '');
-  return value === '' || value.length > MAX_RETRY_AFTER ? undefined : value;
+function retryAfterOf(headers: RawHeaders): { retryAfter?: string } {
+  const [value = ''] = valuesOf(headers, 'retry-after');
+  return value === '' || value.length > MAX_RETRY_AFTER ? {} : { retryAfter: value };
+}
+
+/** Only one known word counts: what several lines or a list ask for is unclear, and disabling is drastic. */
+function requestOf(headers: RawHeaders): { asks?: DeliveryRequest } {
+  const [value, ...others] = valuesOf(headers, 'webhook-delivery');
+  const asks = DELIVERY_REQUESTS.find((word) => word === value?.toLowerCase());
+  return asks === undefined || others.length > 0 ? {} : { asks };
+}
+
+/** `wanted`: in lower case. */
+function valuesOf(headers: RawHeaders, wanted: string): readonly string[] {
+  return headers.flatMap((text, index) =>
+    index % 2 === 0 && text.length === wanted.length && text.toLowerCase() === wanted
+      ? [headers[index + 1]?.trim() ?? '']
+      : [],
+  );
 }

@@ -17,7 +17,7 @@ export type Attempt = {
   snippet?: string;
   /** Leases that expired on this attempt: requests that may have reached the subscriber unrecorded. */
   lost?: number;
-  /** Of a 410: `changedAt` of the subscription that was called; only that version is disabled. */
+  /** If the answer disables: `changedAt` of the subscription that was called; only that version is disabled. */
   subscriptionChangedAt?: number;
 };
 

@@ -48,7 +48,7 @@ function attemptOf(success: FirstSuccess): Attempt {
 
 /** The first success that a transition of a pending member records; undefined: it needs a separate record. */
 export function firstSuccessOf(transition: Transition): FirstSuccess | undefined {
-  const attempt = 'change' in transition ? transition.change.appendAttempt : undefined;
+  const attempt = onlyAttemptOf(transition);
   if (attempt === undefined || !isPlain(attempt)) return undefined;
   const { startedAt, durationMs, statusCode, snippet } = attempt;
   return {
@@ -57,6 +57,13 @@ export function firstSuccessOf(transition: Transition): FirstSuccess | undefined
     ...(statusCode === undefined ? {} : { statusCode }),
     ...(snippet === undefined ? {} : { snippet: truncated(snippet) }),
   };
+}
+
+/** The attempt that a transition records; undefined: it also leaves pending steps, or records none. */
+function onlyAttemptOf(transition: Transition): Attempt | undefined {
+  return 'change' in transition && transition.change.owed === undefined
+    ? transition.change.appendAttempt
+    : undefined;
 }
 
 /** Bytes. Keeps ten members below the 1 KB unit by which DynamoDB charges writes. */

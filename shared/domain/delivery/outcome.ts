@@ -1,8 +1,11 @@
-import type { ConnectionFault, Outcome, RejectReason } from '../vocabulary.ts';
+import type { ConnectionFault, DeliveryRequest, Outcome, RejectReason } from '../vocabulary.ts';
+
+/** An answer. `asks`: the value of its header `webhook-delivery`. */
+type Answer = { statusCode: number; retryAfter?: string; asks?: DeliveryRequest; snippet?: string };
 
 /** Result of a request, before it is classified. `detail` never contains an address. */
 export type Reply =
-  | { kind: 'answered'; statusCode: number; retryAfter?: string; snippet?: string }
+  | ({ kind: 'answered' } & Answer)
   | { kind: 'unanswered'; error: ConnectionFault; detail?: string }
   | { kind: 'forbidden' };
 
@@ -19,8 +22,14 @@ export function outcomeOf(reply: Reply, retryOnStatus: readonly number[]): Outco
     case 'unanswered':
       return 'failed';
     case 'answered':
-      return outcomeOfStatus(reply.statusCode, retryOnStatus);
+      return outcomeOfAnswer(reply, retryOnStatus);
   }
+}
+
+/** A subscriber that asks for no further attempts gets none. */
+function outcomeOfAnswer({ statusCode, asks }: Answer, retryOnStatus: readonly number[]): Outcome {
+  const outcome = outcomeOfStatus(statusCode, retryOnStatus);
+  return outcome === 'failed' && asks !== undefined ? 'rejected' : outcome;
 }
 
 function outcomeOfStatus(statusCode: number, retryOnStatus: readonly number[]): Outcome {
@@ -31,7 +40,16 @@ function outcomeOfStatus(statusCode: number, retryOnStatus: readonly number[]): 
   return 'failed';
 }
 
-/** 410 Gone: the subscriber asks for no further requests (RFC 9110 §15.5.11). */
-export function isGone(reply: Reply): boolean {
-  return reply.kind === 'answered' && reply.statusCode === GONE;
+/** Why an answer disables its subscription, if it does: a 410 (RFC 9110 §15.5.11), or the subscriber asks for it. */
+export function disablingReason(reply: Reply): 'gone' | 'disable_requested' | undefined {
+  if (reply.kind !== 'answered') return undefined;
+  if (reply.statusCode === GONE) return 'gone';
+  return reply.asks === 'disable' ? 'disable_requested' : undefined;
+}
+
+/** Why the reply of a rejected attempt is final. */
+export function rejectionReason(reply: Reply): RejectReason {
+  if (reply.kind !== 'answered') return ADDRESS_FORBIDDEN;
+  const asked = reply.asks === 'abort-message' ? 'abort_requested' : undefined;
+  return disablingReason(reply) ?? asked ?? `http_${reply.statusCode}`;
 }

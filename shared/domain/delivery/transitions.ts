@@ -1,5 +1,5 @@
 import type { Attempt } from './attempt.ts';
-import type { CancelReason, EndReason, PendingStep, RejectReason } from '../vocabulary.ts';
+import type { CancelReason, EndReason, PendingStep } from '../vocabulary.ts';
 import {
   isOpen,
   type DeliveryChange,
@@ -9,14 +9,17 @@ import {
   type Revision,
   type WriteTime,
 } from './delivery.ts';
-import { ADDRESS_FORBIDDEN } from './outcome.ts';
+import { disablingReason, rejectionReason, type Reply } from './outcome.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 
 /** An attempt to record, and the lease owner that made it. */
 type CompletedAttempt = { delivery: Delivery; owner: string; attempt: Attempt };
 
-export function recordDelivered(completed: CompletedAttempt, at: WriteTime): Revision {
-  return recordAttempt(completed, DELIVERED, at);
+/** `reply`: absent by pull. A subscriber may accept a message and ask for no others. */
+export function recordDelivered(completed: CompletedAttempt, at: WriteTime, reply?: Reply): Revision {
+  const disables = reply !== undefined && disablingReason(reply) !== undefined;
+  const change = disables ? { owed: ['disable_subscription'] as const, overdueAt: at.now } : {};
+  return recordAttempt(completed, { ...DELIVERED, ...change }, at);
 }
 
 const DELIVERED = { status: 'delivered', reason: null, next: null, lease: null, overdueAt: null } as const;
@@ -40,15 +43,15 @@ export function recordRetry(
   return recordAttempt(completed, change, at, next.dueAt);
 }
 
-/** `gone`: the subscriber answered 410. It is disabled first, so that no other request reaches it meanwhile. */
+/** A reply that disables the subscription does so first, so that no other request reaches it meanwhile. */
 export function recordRejected(
   completed: CompletedAttempt,
-  { policy, gone }: { policy: RetryPolicy; gone: boolean },
+  { policy, reply }: { policy: RetryPolicy; reply: Reply },
   at: WriteTime,
 ): Revision {
-  const reason = gone ? 'gone' : rejectionReason(completed.attempt);
-  const owed: PendingStep[] = gone ? ['disable_subscription', 'undeliverable'] : ['undeliverable'];
-  return recordAttempt(completed, { ...ended('rejected', reason, owed, at), policy }, at);
+  const disables = disablingReason(reply) !== undefined;
+  const owed: PendingStep[] = disables ? ['disable_subscription', 'undeliverable'] : ['undeliverable'];
+  return recordAttempt(completed, { ...ended('rejected', rejectionReason(reply), owed, at), policy }, at);
 }
 
 export function recordExhausted(completed: CompletedAttempt, policy: RetryPolicy, at: WriteTime): Revision {
@@ -94,10 +97,6 @@ function ended(
     owed,
     overdueAt: now,
   };
-}
-
-function rejectionReason({ statusCode }: Attempt): RejectReason {
-  return statusCode === undefined ? ADDRESS_FORBIDDEN : `http_${statusCode}`;
 }
 
 /** Each late result follows a crash or a cancellation. More add no information, and the record must stay small. */

@@ -1,4 +1,5 @@
 import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
+import type { DeliveryRequest } from '../../../shared/domain/vocabulary.ts';
 import type { WebhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
 import type { VirtualClock } from './virtual-clock.ts';
@@ -22,7 +23,7 @@ export type ScriptedSubscriber = Subscriber & {
 
 export const status = (
   statusCode: number,
-  more: { retryAfter?: string; snippet?: string; takesMs?: number } = {},
+  more: { retryAfter?: string; asks?: DeliveryRequest; snippet?: string; takesMs?: number } = {},
 ): ScriptedReply => ({
   kind: 'answered',
   statusCode,

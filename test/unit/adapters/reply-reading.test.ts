@@ -51,6 +51,27 @@ describe('readReply', () => {
     expect(reading.reply()).toEqual({ kind: 'answered', statusCode: 503, retryAfter: '5' });
   });
 
+  it.each([
+    ['disable', 'disable'],
+    [' ABORT-Message ', 'abort-message'],
+    ['disable, abort-message', undefined],
+    ['disable;now', undefined],
+    ['enable', undefined],
+    ['', undefined],
+  ])('reads what %j in the header webhook-delivery asks for', (value, asks) => {
+    const reading = readReply();
+    reading.start(200, ['x-disable', 'disable', 'Webhook-Delivery', value]);
+    expect(reading.reply()).toEqual({ kind: 'answered', statusCode: 200, ...(asks && { asks }) });
+  });
+
+  it('ignores the header webhook-delivery if it is repeated, however often', () => {
+    for (const copies of [2, 400, 10_000]) {
+      const reading = readReply();
+      reading.start(200, Array.from({ length: copies }, () => ['webhook-delivery', 'disable']).flat());
+      expect(reading.reply()).toEqual({ kind: 'answered', statusCode: 200 });
+    }
+  });
+
   it('accepts up to 64 KB of body and drops the rest', () => {
     const reading = readReply();
     reading.start(200, []);

@@ -91,6 +91,16 @@ describe('the result of an attempt', () => {
     });
   });
 
+  it('disables the subscription of a delivered message that asks for it', () => {
+    const reply: Reply = { kind: 'answered', statusCode: 204, asks: 'disable' };
+    expect(decidedChange({ outcome: 'delivered', statusCode: 204 }, { reply })).toMatchObject({
+      status: 'delivered',
+      reason: null,
+      owed: ['disable_subscription'],
+      overdueAt: now,
+    });
+  });
+
   it('ends the delivery if the address guard refused the address', () => {
     const change = decidedChange({ outcome: 'rejected' }, { reply: { kind: 'forbidden' } });
     expect(change).toMatchObject({ status: 'rejected', reason: 'address_forbidden' });

@@ -114,6 +114,37 @@ describe('a delivery', () => {
     });
   });
 
+  it.each([204, 503])(
+    'answered with %i and webhook-delivery: disable disables its subscription',
+    async (code) => {
+      await world.subscribe(aBarePolicy({ minimum_delay_retries: 3 }));
+      world.subscriber.script(world.url, [status(code, { asks: 'disable' })]);
+      await world.publish();
+
+      expect(world.subscriber.seen).toHaveLength(1);
+      expect(await world.delivery()).toMatchObject({
+        ...(code === 204 ? { status: 'delivered' } : { status: 'rejected', reason: 'disable_requested' }),
+        owed: [],
+      });
+      expect(await world.subscriptions.findSubscription('orders', 'subscription-1')).toMatchObject({
+        disabled: { reason: 'disable_requested' },
+      });
+    },
+  );
+
+  it('answered with webhook-delivery: abort-message is not retried, and its subscription stays', async () => {
+    await world.subscribe(aBarePolicy({ minimum_delay_retries: 3 }));
+    world.subscriber.script(world.url, [status(503), status(503, { asks: 'abort-message' })]);
+    await world.publish();
+
+    expect(world.subscriber.seen).toHaveLength(2);
+    expect(await world.delivery()).toMatchObject({ status: 'rejected', reason: 'abort_requested' });
+    expect(world.undeliverables.sent).toHaveLength(1);
+    expect(await world.subscriptions.findSubscription('orders', 'subscription-1')).not.toHaveProperty(
+      'disabled',
+    );
+  });
+
   it('to a forbidden address is rejected without a retry', async () => {
     await world.subscribe();
     world.subscriber.script(world.url, [{ kind: 'forbidden' }]);

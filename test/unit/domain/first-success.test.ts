@@ -111,9 +111,13 @@ describe('the first success in a chunk', () => {
       'a rejection',
       recordRejected(
         made(anAttempt({ outcome: 'rejected', statusCode: 404 })),
-        { gone: false, policy: aPolicy() },
+        { reply: { kind: 'answered', statusCode: 404 }, policy: aPolicy() },
         at,
       ),
+    ],
+    [
+      'a success that disables its subscription',
+      recordDelivered(made(plain), at, { kind: 'answered', statusCode: 200, asks: 'disable' }),
     ],
     ['a cancellation', cancelLeased(pending(), HOLDER.owner, 'disabled', at)],
     ['a release', release(pending(), HOLDER.owner, at)],

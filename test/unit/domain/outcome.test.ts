@@ -1,9 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../../shared/domain/vocabulary.ts';
-import { isGone, outcomeOf, type Reply } from '../../../shared/domain/delivery/outcome.ts';
+import { DELIVERY_REQUESTS, type DeliveryRequest, type Outcome } from '../../../shared/domain/vocabulary.ts';
+import {
+  disablingReason,
+  outcomeOf,
+  rejectionReason,
+  type Reply,
+} from '../../../shared/domain/delivery/outcome.ts';
 
-const answered = (statusCode: number): Reply => ({ kind: 'answered', statusCode });
+const answered = (statusCode: number, asks?: DeliveryRequest): Reply => ({
+  kind: 'answered',
+  statusCode,
+  ...(asks === undefined ? {} : { asks }),
+});
 
 describe('outcomeOf', () => {
   const ranges: [string, number, number, Outcome][] = [
@@ -62,11 +71,34 @@ describe('outcomeOf', () => {
   });
 });
 
-describe('isGone', () => {
-  it('is true only for 410', () => {
-    expect(isGone(answered(410))).toBe(true);
-    expect([404, 409, 411, 200, 500].map((status) => isGone(answered(status)))).not.toContain(true);
-    expect(isGone({ kind: 'forbidden' })).toBe(false);
-    expect(isGone({ kind: 'unanswered', error: 'timeout' })).toBe(false);
+describe('the header webhook-delivery', () => {
+  it.each(DELIVERY_REQUESTS)('%s: no answer is retried, and a 2xx is delivered all the same', (asks) => {
+    expect([500, 599, 429, 404, 302].map((status) => outcomeOf(answered(status, asks), [429]))).toEqual(
+      Array(5).fill('rejected'),
+    );
+    expect(outcomeOf(answered(204, asks), [])).toBe('delivered');
+  });
+
+  it('is the reason of the rejection, unless a 410 is', () => {
+    expect(rejectionReason(answered(503, 'abort-message'))).toBe('abort_requested');
+    expect(rejectionReason(answered(404, 'disable'))).toBe('disable_requested');
+    expect(rejectionReason(answered(410, 'abort-message'))).toBe('gone');
+    expect(rejectionReason(answered(404))).toBe('http_404');
+  });
+});
+
+describe('disablingReason', () => {
+  it('is `gone` only for 410', () => {
+    expect(disablingReason(answered(410))).toBe('gone');
+    expect(disablingReason(answered(410, 'disable'))).toBe('gone');
+    for (const status of [404, 409, 411, 200, 500]) expect(disablingReason(answered(status))).toBeUndefined();
+    expect(disablingReason({ kind: 'forbidden' })).toBeUndefined();
+    expect(disablingReason({ kind: 'unanswered', error: 'timeout' })).toBeUndefined();
+  });
+
+  it('is given by any answer that asks for it, and by no other request', () => {
+    for (const status of [200, 302, 404, 503])
+      expect(disablingReason(answered(status, 'disable'))).toBe('disable_requested');
+    expect(disablingReason(answered(503, 'abort-message'))).toBeUndefined();
   });
 });
