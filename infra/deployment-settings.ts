@@ -83,6 +83,11 @@ const SENDER =
 /** Excludes FIFO topics, whose names end in `.fifo`: they need a message group, which alarms do not send. */
 const TOPIC = /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}$/;
 
+const CONTACT = 'an http or https URL, or a mail address, of at most 200 characters';
+
+/** Visible ASCII without the characters that a comment in a header would have to quote. */
+const CONTACT_FORM = /^(?=[\x21-\x7e]{1,200}$)(?:https?:\/\/[^()\\]+|[^\s()\\"<>,;:@/]+@[A-Za-z0-9.-]+)$/;
+
 /** Settings of the deployment alone. Those that functions read are in shared/config/settings.ts. */
 export const deploymentSettings = {
   local: {
@@ -181,6 +186,12 @@ export const deploymentSettings = {
   vpc: {
     rule: vpc,
     description: 'An existing VPC and its subnets, from which requests to subscribers are sent.',
+  },
+  userAgentContact: {
+    rule: matching(CONTACT_FORM, CONTACT),
+    unset: 'none',
+    description:
+      'Where receivers find out who calls them. Sent in the `user-agent` of every request: `Posthaste/0.1.0 (+https://example.com/webhooks)`, or `(hooks@example.com)`.',
   },
   logRetentionDays: {
     rule: z

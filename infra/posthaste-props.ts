@@ -237,6 +237,13 @@ export interface PosthasteProps {
    */
   readonly vpcSubnets?: SubnetSelection;
   /**
+   * Where receivers find out who calls them. Sent in the `user-agent` of every request: `Posthaste/0.1.0
+   * (+https://example.com/webhooks)`, or `(hooks@example.com)`. Must be an http or https URL, or a mail address, of
+   * at most 200 characters.
+   * @default none
+   */
+  readonly userAgentContact?: string;
+  /**
    * How long logs are kept.
    * @default RetentionDays.ONE_MONTH
    */

@@ -31,7 +31,11 @@ function pageOf(location: string | undefined): string | undefined {
 
 export const product = productOf(packageJson);
 
-/** The `user-agent` of requests to subscribers: the product, and its page as a comment, if any (RFC 9110 §10.1.5). */
-export function userAgentOf({ version, page }: { version: string; page?: string | undefined }): string {
-  return page === undefined ? `Posthaste/${version}` : `Posthaste/${version} (+${page})`;
+/**
+ * The `user-agent` of requests to subscribers: the product, and the operator's contact as a comment, or else the page of
+ * the product (RFC 9110 §10.1.5).
+ */
+export function userAgentOf({ version, page }: Product, contact = page): string {
+  if (contact === undefined) return `Posthaste/${version}`;
+  return `Posthaste/${version} (${contact.includes('://') ? '+' : ''}${contact})`;
 }

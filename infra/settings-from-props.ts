@@ -74,6 +74,7 @@ export const propOf: Readonly<Record<keyof typeof settings, Prop>> = {
     settingOf: (given, { vpcSubnets }) => (isVpc(given) ? new VpcNetwork(given, vpcSubnets) : given),
     mayBeToken: true,
   },
+  userAgentContact: same,
   logRetentionDays: {
     name: 'logRetention',
     type: 'RetentionDays',

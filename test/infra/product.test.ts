@@ -30,6 +30,21 @@ describe('the user agent of requests to subscribers', () => {
     expect(userAgent(content)).toBe('Posthaste/1.2.3');
   });
 
+  it.each([
+    ['https://hooks.example.com/about', 'Posthaste/1.2.3 (+https://hooks.example.com/about)'],
+    ['hooks@example.com', 'Posthaste/1.2.3 (hooks@example.com)'],
+  ])('contains the contact %s in place of the page', (contact, expected) => {
+    const productWithPage = productOf({ version: '1.2.3', homepage: 'https://code.example/posthaste' });
+    expect(userAgentOf(productWithPage, contact)).toBe(expected);
+  });
+
+  it.each(['PipelineDeliverFunction', 'PipelineApiFunction'])('with its contact is passed to %s', (id) => {
+    const { pipeline } = templatesFor({ userAgentContact: 'hooks@example.com' });
+    expect(resourceAt(pipeline, 'AWS::Lambda::Function', id).Properties).toMatchObject({
+      Environment: { Variables: { USER_AGENT: userAgentOf(product, 'hooks@example.com') } },
+    });
+  });
+
   it('is passed to deliver', () => {
     expect(product.version).toBe(packageJson.version);
     expect(

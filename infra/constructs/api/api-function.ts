@@ -42,7 +42,7 @@ export class ApiFunction extends NodeFunction<'api'> {
         retryQueueUrl: retry.url,
         scheduleGroup: schedules.groupName,
         operatorEventBus: operatorEvents.busName,
-        userAgent: userAgentOf(product),
+        userAgent: userAgentOf(product, settings.userAgentContact),
         queueUrls: Stack.of(scope).toJsonString(
           Object.fromEntries(counted.map(([name, { url }]) => [name, url])),
         ),

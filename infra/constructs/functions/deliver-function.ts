@@ -84,7 +84,7 @@ export class DeliverFunction extends NodeFunction<'deliver'> {
 }
 
 function resourcesOf(props: DeliverFunctionProps): Resources<'deliver'> {
-  const { state, schedules } = props;
+  const { settings, state, schedules } = props;
   return {
     subscriptionsTable: state.subscriptions.name,
     deliveriesTable: state.deliveries.name,
@@ -98,6 +98,6 @@ function resourcesOf(props: DeliverFunctionProps): Resources<'deliver'> {
     scheduleGroup: schedules.groupName,
     schedulerRoleArn: schedules.roleArn,
     schedulerDeadLetterArn: schedules.deadLetters.arn,
-    userAgent: userAgentOf(product),
+    userAgent: userAgentOf(product, settings.userAgentContact),
   };
 }
