@@ -1,5 +1,9 @@
 import * as z from 'zod';
 import { isQueueName, QUEUE_NAME_RULE } from '../domain/message/message.ts';
+import { completePolicySchema } from '../domain/retry/policy.ts';
+import { WHOLE_POLICY } from '../domain/retry/policy-limits.ts';
+import { parseDefaultRetryPolicy } from '../domain/retry/policy-schema.ts';
+import { parsePortRange } from '../domain/subscription/subscriber-url.ts';
 
 /** The functions whose work `posthaste worker` can do too. */
 export const workerSteps = ['dispatch', 'deliver', 'reconcile', 'operate'] as const;
@@ -90,6 +94,38 @@ export function listOfEach<T extends z.ZodType>(item: T, text: string, { most = 
   const error = `must be ${text}`;
   return z.preprocess(listOf, z.array(item, error).min(least, error).max(most, error)).describe(text);
 }
+
+/** A policy that infra has completed, as functions read it. */
+export const completedPolicy = z
+  .preprocess(valueOf, z.record(z.string(), z.unknown(), 'must be a JSON object'))
+  .pipe(completePolicySchema);
+
+export const policyOrPreset = z
+  .preprocess(valueOf, z.unknown())
+  .transform((given, context) => {
+    const parsed = parseDefaultRetryPolicy(given);
+    if (parsed.ok) return parsed.policy;
+    for (const { field, message } of parsed.fields) {
+      const path = field === WHOLE_POLICY ? [] : [field];
+      context.issues.push({ code: 'custom', path, message, input: given });
+    }
+    return z.NEVER;
+  })
+  .describe('a [retry policy](retry-policy.md), JSON, or a [preset](retry-policy.md#presets)');
+
+/** A single port may be a number. */
+function portsOf(given: unknown): unknown {
+  return [listOf(given)].flat().map((port: unknown) => (typeof port === 'number' ? String(port) : port));
+}
+
+export const ports = z
+  .preprocess(
+    portsOf,
+    z
+      .array(matching((text) => parsePortRange(text) !== undefined, 'a port, or a range such as 8000-9000'))
+      .max(20, 'must be at most 20 ports and ranges'),
+  )
+  .describe('up to 20 comma-separated ports and ranges, such as `443,8000-9000`');
 
 export const PUBLIC_URL =
   'an http or https URL of at most 200 characters without a query, a fragment or a slash at its end';

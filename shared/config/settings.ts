@@ -1,57 +1,25 @@
 import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS, OVERDUE_AFTER_SECONDS } from '../domain/delivery/lease.ts';
-import { WHOLE_POLICY } from '../domain/retry/policy-limits.ts';
-import { completePolicySchema } from '../domain/retry/policy.ts';
-import { parseDefaultRetryPolicy } from '../domain/retry/policy-schema.ts';
-import { parsePortRange } from '../domain/subscription/subscriber-url.ts';
 import { RETAINED_MESSAGES } from '../domain/vocabulary.ts';
 import {
   everyFunction,
+  completedPolicy,
   ingressRoutes,
   TOKEN_SCOPES,
   tokenScopes,
   flag,
-  listOf,
   listOfEach,
   matching,
   numberBetween,
   oneOf,
+  policyOrPreset,
+  ports,
   PUBLIC_URL,
   publicUrl,
   type Setting,
   type Variable,
-  valueOf,
   wholeNumber,
 } from './rules.ts';
-
-const jsonObject = z.preprocess(valueOf, z.record(z.string(), z.unknown(), 'must be a JSON object'));
-
-const policyOrPreset = z
-  .preprocess(valueOf, z.unknown())
-  .transform((given, context) => {
-    const parsed = parseDefaultRetryPolicy(given);
-    if (parsed.ok) return parsed.policy;
-    for (const { field, message } of parsed.fields) {
-      const path = field === WHOLE_POLICY ? [] : [field];
-      context.issues.push({ code: 'custom', path, message, input: given });
-    }
-    return z.NEVER;
-  })
-  .describe('a [retry policy](retry-policy.md), JSON, or a [preset](retry-policy.md#presets)');
-
-/** A single port may be a number. */
-function portsOf(given: unknown): unknown {
-  return [listOf(given)].flat().map((port: unknown) => (typeof port === 'number' ? String(port) : port));
-}
-
-const ports = z
-  .preprocess(
-    portsOf,
-    z
-      .array(matching((text) => parsePortRange(text) !== undefined, 'a port, or a range such as 8000-9000'))
-      .max(20, 'must be at most 20 ports and ranges'),
-  )
-  .describe('up to 20 comma-separated ports and ranges, such as `443,8000-9000`');
 
 const CLAIM_NAME = 'the name of a claim: up to 100 letters, digits and _ : . / -';
 
@@ -96,7 +64,7 @@ export const functionSettings = {
     description: 'Retry policy for subscriptions and queues without one; also completes partial policies.',
     variable: 'DEFAULT_RETRY_POLICY',
     functions: ['deliver', 'api'],
-    read: jsonObject.pipe(completePolicySchema),
+    read: completedPolicy,
   },
   retryAfterCapSeconds: {
     rule: wholeNumber('seconds', 0, 86_400),
