@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { product, productOf, userAgentOf } from '../../infra/product.ts';
+import { parseSettings } from '../../infra/settings.ts';
 import { resourceAt, templatesFor } from './templates.ts';
 
 const userAgent = (content: Record<string, unknown>): string =>
@@ -36,6 +37,16 @@ describe('the user agent of requests to subscribers', () => {
   ])('contains the contact %s in place of the page', (contact, expected) => {
     const productWithPage = productOf({ version: '1.2.3', homepage: 'https://code.example/posthaste' });
     expect(userAgentOf(productWithPage, contact)).toBe(expected);
+  });
+
+  it.each([
+    'hooks.example.com',
+    'https://hooks.example.com/(us)',
+    'us @example.com',
+    'https://hooks.example.com\r\nx: y',
+    `https://hooks.example.com/${'x'.repeat(200)}`,
+  ])('refuses the contact %j', (userAgentContact) => {
+    expect(() => parseSettings({ userAgentContact })).toThrow('userAgentContact');
   });
 
   it.each(['PipelineDeliverFunction', 'PipelineApiFunction'])('with its contact is passed to %s', (id) => {
