@@ -61,6 +61,11 @@ export interface PosthasteProps {
    */
   readonly queueStatistics?: boolean;
   /**
+   * Whether each failed or rejected attempt sends an operator event: $1 a million.
+   * @default false
+   */
+  readonly attemptEvents?: boolean;
+  /**
    * Approximate number of subscriptions of a message that are attempted and recorded together. With 1, each is
    * attempted separately, which costs more and isolates subscribers. Must be a whole number of subscriptions from 1
    * to 25.

@@ -41,6 +41,7 @@ export const propOf: Readonly<Record<keyof typeof settings, Prop>> = {
   retentionDays: duration('retention', 'days'),
   retainMessages: same,
   queueStatistics: same,
+  attemptEvents: same,
   firstAttemptsPerJob: same,
   overdueAfterSeconds: duration('overdueAfter', 'seconds'),
   disableFailingAfterDays: duration('disableFailingAfter', 'days'),

@@ -22,6 +22,7 @@ import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import * as queues from '../../shared/adapters/sqs/queues.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
+import { attemptEventsJournal } from '../../shared/steps/attempt-events.ts';
 import { countingJournal } from '../../shared/steps/counting-journal.ts';
 import { apiEnvironment } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
@@ -37,11 +38,16 @@ const environment = apiEnvironment();
 const deadline = invocationDeadline();
 const log = powertoolsJournal('api', environment);
 const dynamo = dynamoClient({ deadline, journal: log });
-const journal = countingJournal(log, {
+const operatorEvents = lazyOperatorEvents(
+  { deadline, journal: log },
+  { busName: environment.operatorEventBus, deployment: environment.deployment },
+);
+const counting = countingJournal(log, {
   clock: systemClock,
   statistics: dynamoQueueStatistics(singleRequestClient(dynamo), environment.deliveriesTable),
   settings: apiSettings(),
 });
+const journal = attemptEventsJournal(counting, { operatorEvents, enabled: environment.attemptEvents });
 const api = createApi({ ...apiPorts(), settings: apiSettings() });
 
 // Called by Lambda for each request to the HTTP API
@@ -90,10 +96,7 @@ function apiPorts(): ApiPorts {
       ...queues.sqsWakeUps({ ...pacing, sqs, queueUrl: environment.retryQueueUrl }),
       ...lazyScheduleRemoval(invocation, { group: environment.scheduleGroup }),
     },
-    operatorEvents: lazyOperatorEvents(invocation, {
-      busName: environment.operatorEventBus,
-      deployment: environment.deployment,
-    }),
+    operatorEvents,
     subscriberFault: (url) => subscriberUrlFault(url, environment),
     audit: auditLog(journal.auditLogger),
     reportFault: (fault, ids) => {

@@ -23,7 +23,8 @@ import { deliverEnvironment, type Source } from '../../shared/config/environment
 import { invocationMs } from '../../shared/domain/delivery/lease.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { InvocationContext } from '../../shared/domain/receives.ts';
-import type { Journal } from '../../shared/ports/journal.ts';
+import type { Journal, OperatorEvents } from '../../shared/ports/journal.ts';
+import { attemptEventsJournal } from '../../shared/steps/attempt-events.ts';
 import { countingJournal } from '../../shared/steps/counting-journal.ts';
 import type { DeliverContext } from './context.ts';
 import { deliverRecord, deliveryIdsIn } from './deliver.ts';
@@ -42,7 +43,11 @@ export function composeDeliver(source?: Source, access: AwsAccess = {}) {
   const deadline = invocationDeadline();
   const log = powertoolsJournal('deliver', environment);
   const dynamo = dynamoClient({ deadline, journal: log, ...access });
-  const journal = countingJournal(log, {
+  const operatorEvents = lazyOperatorEvents(
+    { deadline, journal: log, ...access },
+    { busName: environment.operatorEventBus, deployment: environment.deployment },
+  );
+  const counting = countingJournal(log, {
     clock,
     statistics: dynamoQueueStatistics(singleRequestClient(dynamo), environment.deliveriesTable),
     settings: {
@@ -50,12 +55,13 @@ export function composeDeliver(source?: Source, access: AwsAccess = {}) {
       retentionMs: environment.retentionDays * DAY_MS,
     },
   });
+  const journal = attemptEventsJournal(counting, { operatorEvents, enabled: environment.attemptEvents });
   const sqs = sqsClient({ deadline, journal, ...access });
   const queues: readonly ConsumedQueue[] = [
     { name: 'delivery', url: environment.deliveryQueueUrl },
     { name: 'retry', url: environment.retryQueueUrl },
   ];
-  const context = deliverContextOf(environment, { deadline, journal, access, dynamo, sqs });
+  const context = deliverContextOf(environment, { deadline, journal, access, dynamo, sqs, operatorEvents });
   return {
     journal,
     deadline,
@@ -80,6 +86,7 @@ type Aws = {
   access: AwsAccess;
   dynamo: DynamoDBDocument;
   sqs: SQS;
+  operatorEvents: OperatorEvents;
 };
 
 /** The adapter of each port, and the settings converted to the units the steps use. */
@@ -103,7 +110,7 @@ function deliverContextOf(environment: Environment, aws: Aws): DeliverContext {
 
 function portsOf(
   environment: Environment,
-  { deadline, journal, access, dynamo, sqs }: Aws,
+  { deadline, journal, access, dynamo, sqs, operatorEvents }: Aws,
 ): DeliverContext['ports'] {
   const invocation = { deadline, journal, ...access };
   const pacing = pacingOf(deadline);
@@ -137,9 +144,6 @@ function portsOf(
       payloadBucket: environment.payloadBucket,
     }),
     deadLetters: sqsDeadLetters(sqs, environment.deliveryDeadLetterUrl),
-    operatorEvents: lazyOperatorEvents(invocation, {
-      busName: environment.operatorEventBus,
-      deployment: environment.deployment,
-    }),
+    operatorEvents,
   };
 }

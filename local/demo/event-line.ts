@@ -19,6 +19,8 @@ export function eventLine(event: OperatorEventMessage, names: Names, at: Date): 
 function eventDetails({ 'detail-type': type, detail }: OperatorEventMessage, names: Names): string {
   const subscriber = names.subscriber(detail.subscriptionId);
   switch (type) {
+    case 'attempt.failed':
+      return `${names.message(detail.messageId)} to ${subscriber}, attempt ${detail.attempt} ${detail.outcome}`;
     case 'delivery.exhausted':
       return `${names.message(detail.messageId)} to ${subscriber}, after ${detail.attempts} attempts`;
     case 'subscription.disabled':

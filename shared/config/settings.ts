@@ -96,6 +96,14 @@ export const functionSettings = {
     variable: 'QUEUE_STATISTICS',
     functions: ['dispatch', 'deliver', 'operate', 'api'],
   },
+  attemptEvents: {
+    rule: flag(),
+    default: false,
+    description:
+      'Whether each failed or rejected attempt sends an [operator event](operations.md#operator-events): $1 a million.',
+    variable: 'ATTEMPT_EVENTS',
+    functions: ['deliver', 'api'],
+  },
   firstAttemptsPerJob: {
     rule: wholeNumber('subscriptions', 1, 25),
     default: 10,

@@ -102,6 +102,8 @@ export type Fact =
   | { fact: 'health_unnoted'; queue: string; subscriptionId: string; error: Error }
   /** Counters of minutes could not be written. Refused ones are kept for the next write, up to a limit. */
   | { fact: 'statistics_unwritten'; minutes: number; error: Error }
+  /** Operator events of failed attempts could not be sent. */
+  | { fact: 'attempt_events_lost'; events: number; error: Error }
   /** A confirmation request was not sent, or sending it was not recorded; it stays pending. */
   | { fact: 'confirmation_owed'; queue: string; subscriptionId: string; error: Error }
   /** A receive loop of a worker changed its interval (docs/worker.md#polling). `trace`: how. `interval`: now, in seconds. */

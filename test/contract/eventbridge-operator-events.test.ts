@@ -59,6 +59,12 @@ const eventOf = (message: OperatorEventMessage): OperatorEvent => {
         at: Date.parse(at),
       };
     }
+    case 'attempt.failed': {
+      const { deployment: _, queue, subscriptionId, messageId, at, nextAt, ...result } = message.detail;
+      const key = { queue, messageId, subscriptionId, bucket: 0 };
+      const times = { at: Date.parse(at), ...(nextAt !== undefined && { nextAt: Date.parse(nextAt) }) };
+      return { type: message['detail-type'], key, ...result, ...times };
+    }
     case 'delivery.exhausted': {
       const { messageId, attempts, at } = message.detail;
       const key = { queue, messageId, subscriptionId, bucket: 0 };

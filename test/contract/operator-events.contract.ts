@@ -27,6 +27,14 @@ export const describeOperatorEventsContract = (
       { type: 'subscription.failing', ...ids, since, failures: 20 },
       { type: 'subscription.recovered', ...ids, since, at },
       { type: 'delivery.exhausted', key: aDeliveryKey(ids), attempts: 20, at },
+      {
+        type: 'attempt.failed',
+        key: aDeliveryKey(ids),
+        attempt: 1,
+        outcome: 'rejected',
+        statusCode: 404,
+        at,
+      },
     ];
 
     it('arrive unchanged', async () => {

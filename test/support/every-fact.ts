@@ -93,6 +93,7 @@ const samples: { [Name in Fact['fact']]: FactNamed<Name> } = {
   slot_unreserved: { fact: 'slot_unreserved', key: factKey, error: new TypeError('throttled') },
   health_unnoted: { fact: 'health_unnoted', ...ofSubscription, error: new TypeError('throttled') },
   statistics_unwritten: { fact: 'statistics_unwritten', minutes: 2, error: new TypeError('throttled') },
+  attempt_events_lost: { fact: 'attempt_events_lost', events: 2, error: new TypeError('throttled') },
   confirmation_owed: { fact: 'confirmation_owed', ...ofSubscription, error: new TypeError('away') },
   polled: { fact: 'polled', sqsQueue: 'delivery', trace: 'empty: slept 4 s, next 8 s', interval: 8 },
   aws_call_failed: {
@@ -114,6 +115,7 @@ export const aFact = <Name extends Fact['fact']>(
 
 export const everyOperatorEvent: readonly OperatorEvent[] = [
   { type: 'delivery.exhausted', key: factKey, attempts: 20, at: 5 },
+  { type: 'attempt.failed', key: factKey, attempt: 2, outcome: 'failed', statusCode: 503, at: 5, nextAt: 9 },
   { type: 'subscription.failing', ...ofSubscription, since: 1, failures: 20 },
   { type: 'subscription.recovered', ...ofSubscription, since: 1, at: 5 },
   { type: 'subscription.disabled', ...ofSubscription, reason: 'gone', at: 5 },

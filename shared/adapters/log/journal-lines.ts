@@ -45,6 +45,7 @@ const LEVELS: Record<Fact['fact'], Level> = {
   slot_unreserved: 'error',
   confirmation_owed: 'error',
   statistics_unwritten: 'warn',
+  attempt_events_lost: 'warn',
   aws_call_failed: 'info',
   polled: 'debug',
 };
@@ -111,6 +112,7 @@ export function lineOf(fact: Fact): Record<string, unknown> {
     case 'health_unnoted':
     case 'confirmation_owed':
     case 'statistics_unwritten':
+    case 'attempt_events_lost':
       return { ...fact, error: errorLineOf(fact.error) };
     case 'slot_unreserved':
     case 'operation_failed_for': {
@@ -137,7 +139,7 @@ export function lineOf(fact: Fact): Record<string, unknown> {
 }
 
 function eventFieldsOf(event: OperatorEvent): Record<string, unknown> {
-  if (event.type !== 'delivery.exhausted') {
+  if (!('key' in event)) {
     const { type, ...rest } = event;
     return { event: type, ...rest };
   }

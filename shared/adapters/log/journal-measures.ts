@@ -62,6 +62,7 @@ export function measuresOf(fact: Fact): readonly Measure[] {
     case 'recovery_completed':
     case 'policy_adjusted':
     case 'statistics_unwritten':
+    case 'attempt_events_lost':
       return [];
     case 'operator_told':
       return fact.event.type === 'subscription.failing' ? [one(metricNames.subscriptionsFailing)] : [];

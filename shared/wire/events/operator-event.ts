@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { DISABLE_REASONS } from '../../domain/vocabulary.ts';
+import { DISABLE_REASONS, OUTCOMES } from '../../domain/vocabulary.ts';
 import type { OperatorEvent } from '../../domain/operator-event.ts';
 import { timeText, timeView } from '../fields.ts';
 
@@ -46,6 +46,18 @@ export const operatorEventSchema = z.discriminatedUnion('detail-type', [
     since: timeView,
     at: timeView,
   }),
+  eventOf('attempt.failed', {
+    ...subscriptionDetail,
+    messageId: z.string(),
+    attempt: z.int().positive(),
+    outcome: z.enum(OUTCOMES).exclude(['delivered']),
+    statusCode: z.int().exactOptional(),
+    error: z.string().exactOptional(),
+    /** When the attempt ended. */
+    at: timeView,
+    /** Absent if there is no retry. */
+    nextAt: timeView.exactOptional(),
+  }),
   eventOf('delivery.exhausted', {
     ...subscriptionDetail,
     messageId: z.string(),
@@ -60,20 +72,23 @@ export type OperatorEventMessage = z.output<typeof operatorEventSchema>;
 
 export function operatorEventMessage(event: OperatorEvent, deployment: string): OperatorEventMessage {
   const source = EVENT_SOURCE;
-  if (event.type === 'delivery.exhausted') {
-    const { queue, subscriptionId, messageId } = event.key;
-    const detail = {
-      deployment,
-      queue,
-      subscriptionId,
-      messageId,
-      attempts: event.attempts,
-      at: timeText(event.at),
-    };
-    return { source, 'detail-type': event.type, detail };
-  }
-  const about = { deployment, queue: event.queue, subscriptionId: event.subscriptionId };
+  const { queue, subscriptionId } = 'key' in event ? event.key : event;
+  const about = { deployment, queue, subscriptionId };
   switch (event.type) {
+    case 'attempt.failed': {
+      const { type, key, at, nextAt, ...result } = event;
+      const times = { at: timeText(at), ...(nextAt === undefined ? {} : { nextAt: timeText(nextAt) }) };
+      return {
+        source,
+        'detail-type': type,
+        detail: { ...about, messageId: key.messageId, ...result, ...times },
+      };
+    }
+    case 'delivery.exhausted': {
+      const { messageId } = event.key;
+      const detail = { ...about, messageId, attempts: event.attempts, at: timeText(event.at) };
+      return { source, 'detail-type': event.type, detail };
+    }
     case 'subscription.disabled': {
       const detail = { ...about, reason: event.reason, at: timeText(event.at) };
       return { source, 'detail-type': event.type, detail };

@@ -149,8 +149,7 @@ const eventsAreSent = (
   const unsent = value?.unsent;
   if (value === undefined || unsent === undefined || last === undefined) return [];
   const isSent = history.events.some(
-    (sent) =>
-      sent.type !== 'delivery.exhausted' && sent.subscriptionId === value.id && isSame(sent, unsent.event),
+    (sent) => !('key' in sent) && sent.subscriptionId === value.id && isSame(sent, unsent.event),
   );
   return isSent || last.unsent?.at === unsent.at
     ? []

@@ -55,12 +55,15 @@ describe('the line of a fact', () => {
     expect(line).not.toHaveProperty('bucket');
   });
 
-  it.each(['health_unnoted', 'statistics_unwritten', 'confirmation_owed', 'operation_failed_for'] as const)(
-    'of %s contains the error',
-    (name) => {
-      expect(lineOf(aFact(name))).toMatchObject({ error: { name: 'TypeError' } });
-    },
-  );
+  it.each([
+    'health_unnoted',
+    'statistics_unwritten',
+    'attempt_events_lost',
+    'confirmation_owed',
+    'operation_failed_for',
+  ] as const)('of %s contains the error', (name) => {
+    expect(lineOf(aFact(name))).toMatchObject({ error: { name: 'TypeError' } });
+  });
 });
 
 describe('the level of a fact', () => {
@@ -78,6 +81,7 @@ describe('the level of a fact', () => {
       'cancellation_given_up',
       'policy_adjusted',
       'statistics_unwritten',
+      'attempt_events_lost',
       'aws_call_failed',
     ]);
     expect(at('error')).toEqual([

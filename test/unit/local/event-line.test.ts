@@ -20,6 +20,14 @@ const samples: [OperatorEventMessage, string][] = [
   [
     {
       source: 'posthaste',
+      'detail-type': 'attempt.failed',
+      detail: { ...about, messageId: 'm', attempt: 2, outcome: 'rejected', statusCode: 404, at: time },
+    },
+    '08:30:01.007  event attempt.failed  m2 to hopeless, attempt 2 rejected',
+  ],
+  [
+    {
+      source: 'posthaste',
       'detail-type': 'subscription.disabled',
       detail: { ...about, reason: 'gone', at: time },
     },

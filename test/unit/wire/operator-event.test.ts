@@ -23,6 +23,25 @@ const samples: { event: OperatorEvent; detail: Record<string, unknown> }[] = [
     event: { type: 'delivery.exhausted', key: { ...ids, messageId: 'm-1', bucket: 3 }, attempts: 20, at },
     detail: { messageId: 'm-1', attempts: 20, at: '2027-01-15T08:00:00.007Z' },
   },
+  {
+    event: {
+      type: 'attempt.failed',
+      key: { ...ids, messageId: 'm-1', bucket: 3 },
+      attempt: 2,
+      outcome: 'failed',
+      error: 'timeout: connecting',
+      at: since,
+      nextAt: at,
+    },
+    detail: {
+      messageId: 'm-1',
+      attempt: 2,
+      outcome: 'failed',
+      error: 'timeout: connecting',
+      at: '2027-01-10T00:00:00.000Z',
+      nextAt: '2027-01-15T08:00:00.007Z',
+    },
+  },
 ];
 
 describe('an operator event on the bus', () => {

@@ -1,0 +1,61 @@
+import type { OperatorEvent } from '../domain/operator-event.ts';
+import { errorOf } from '../domain/errors.ts';
+import type { Fact, Journal, OperatorEvents } from '../ports/journal.ts';
+
+/** The most events that are held while the bus does not accept them. */
+const MOST_HELD = 1_000;
+
+/**
+ * A journal that also sends `attempt.failed` for each attempt that failed or was rejected, when it is flushed, at the end
+ * of an invocation. Best effort: the attempt is on record, so an event that cannot be sent is noted and dropped, and a
+ * crash loses it.
+ */
+export function attemptEventsJournal<Inner extends Journal & { flush: () => void | Promise<void> }>(
+  inner: Inner,
+  { operatorEvents, enabled }: { operatorEvents: OperatorEvents; enabled: boolean },
+): Omit<Inner, 'flush'> & { flush: () => Promise<void> } {
+  let held: OperatorEvent[] = [];
+  let dropped = 0;
+
+  const send = async (): Promise<void> => {
+    const sending = held;
+    held = [];
+    const results = await Promise.allSettled(sending.map((event) => operatorEvents.publish(event)));
+    const [fault, ...others] = results.filter((result) => result.status === 'rejected');
+    if (fault === undefined) return;
+    const events = 1 + others.length + dropped;
+    dropped = 0;
+    inner.note({ fact: 'attempt_events_lost', events, error: errorOf(fault.reason) });
+  };
+
+  return {
+    ...inner,
+    note: (fact) => {
+      inner.note(fact);
+      const event = enabled ? eventOf(fact) : undefined;
+      if (event === undefined) return;
+      if (held.length < MOST_HELD) held.push(event);
+      else dropped += 1;
+    },
+    flush: async () => {
+      if (held.length > 0) await send();
+      await inner.flush();
+    },
+  };
+}
+
+function eventOf(fact: Fact): OperatorEvent | undefined {
+  if (fact.fact !== 'attempt_made') return undefined;
+  const { number, outcome, startedAt, durationMs, statusCode, error } = fact.attempt;
+  if (outcome === 'delivered') return undefined;
+  return {
+    type: 'attempt.failed',
+    key: fact.key,
+    attempt: number,
+    outcome,
+    ...(statusCode === undefined ? {} : { statusCode }),
+    ...(error === undefined ? {} : { error }),
+    at: startedAt + durationMs,
+    ...(fact.nextAt === undefined ? {} : { nextAt: fact.nextAt }),
+  };
+}
