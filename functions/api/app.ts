@@ -23,6 +23,7 @@ import { addServiceRoutes } from './service/routes.ts';
 import { addSubscriptionTestRoute } from './subscriptions/test-subscription.ts';
 import { addSubscriptionRoutes } from './subscriptions/routes.ts';
 import { addExportRoutes } from './subscriptions/export-routes.ts';
+import { addJwksRoute } from './subscriptions/jwks-route.ts';
 import { addImportRoute } from './subscriptions/import-routes.ts';
 
 /** The administration API (docs/api.md). API Gateway authenticates the caller. */
@@ -46,6 +47,7 @@ export function createApi(dependencies: ApiDependencies): Api {
   addExportRoutes(addRoute, dependencies);
   addImportRoute(addRoute, dependencies);
   addSecretRoutes(addRoute, dependencies);
+  addJwksRoute(addRoute, dependencies);
   addPullRoutes(addRoute, dependencies);
   addPullTokenRoute(addRoute, dependencies);
   addMessageRoutes(addRoute, dependencies);

@@ -1,10 +1,12 @@
 /**
- * API routes that API Gateway lets through: the ping, and those that the function authorises by a token, of a
- * confirmation link or of a pull subscription. Shared by both, so that they agree on what is public.
+ * API routes that API Gateway lets through: the ping, public keys under the random id of their subscription, and those
+ * that the function authorises by a token, of a confirmation link or of a pull subscription. Shared by both, so that they
+ * agree on what is public.
  */
 export const openRoutes = [
   { path: '/v2/ping', methods: ['GET'] },
   { path: '/v2/queues/{queue}/subscriptions/{subscription}/confirm', methods: ['GET', 'POST'] },
+  { path: '/v2/queues/{queue}/subscriptions/{subscription}/jwks.json', methods: ['GET'] },
   { path: '/v2/pull/{queue}/{subscription}/receive', methods: ['POST'] },
   { path: '/v2/pull/{queue}/{subscription}/ack', methods: ['POST'] },
   { path: '/v2/pull/{queue}/{subscription}/nack', methods: ['POST'] },

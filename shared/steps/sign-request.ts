@@ -19,7 +19,7 @@ export function openedSecrets(
   now: number,
 ): Promise<readonly OpenedSecret[]> {
   return Promise.all(
-    secretsInForce(secrets, now).map(async ({ sealed, ...end }) => ({
+    secretsInForce(secrets, now).map(async ({ sealed, publicKey: _, ...end }) => ({
       secret: await opener.open({ queue, subscriptionId: id }, sealed),
       ...end,
     })),

@@ -13,8 +13,10 @@ const CONFIRM = '/v2/queues/{queue}/subscriptions/{subscription}/confirm';
 
 const PULL = ['receive', 'ack', 'nack'].map((step) => `POST /v2/pull/{queue}/{subscription}/${step}`);
 
-/** Ping, and what the function authorises by a token. All other routes require authorisation. */
-const OPEN = ['GET /v2/ping', `GET ${CONFIRM}`, `POST ${CONFIRM}`, ...PULL].map((key) => ({
+const JWKS = 'GET /v2/queues/{queue}/subscriptions/{subscription}/jwks.json';
+
+/** Ping, public keys, and what the function authorises by a token. All other routes require authorisation. */
+const OPEN = ['GET /v2/ping', `GET ${CONFIRM}`, `POST ${CONFIRM}`, JWKS, ...PULL].map((key) => ({
   key,
   authorization: 'NONE',
 }));

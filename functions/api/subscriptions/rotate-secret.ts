@@ -4,6 +4,7 @@ import {
   MAX_GRACE_SECONDS,
   MAX_SECRETS,
   rotateSecrets,
+  type SealedSecret,
 } from '../../../shared/domain/subscription/secret-rotation.ts';
 import { type SigningScheme, SIGNING_SCHEMES } from '../../../shared/domain/vocabulary.ts';
 import {
@@ -171,8 +172,10 @@ export async function rotateSecret(context: RotateContext, request: RotateReques
   const secret =
     typeof request.secret === 'string' ? makeSecret(request.secret, randomBytes) : request.secret;
   const sealed = await secretSealer.seal({ queue, subscriptionId }, secret);
+  const publicKey = publicKeyText(secret);
   const now = clock.now();
-  const rotation = rotateSecrets(found.secrets ?? [], { sealed }, { now, graceMs });
+  const stored: SealedSecret = { sealed, ...(publicKey === undefined ? {} : { publicKey }) };
+  const rotation = rotateSecrets(found.secrets ?? [], stored, { now, graceMs });
   if (rotation.kind === 'too_many') return rotation;
   const changed = await registry.changeSubscription({ queue, subscriptionId, now }, (current) =>
     sealedSecret(current) === sealedSecret(found) ? { ...current, secrets: rotation.secrets } : undefined,

@@ -28,7 +28,7 @@ export interface AdministrationApiProps {
 }
 
 /**
- * Requests a second, from all callers together, to the confirmation and the ping. Low, because open routes
+ * Requests a second, from all callers together, to the ping, the confirmation and the public keys. Low, because open routes
  * use the account's concurrency, which deliveries need.
  */
 const OPEN_RATE_LIMIT = 10;
@@ -164,7 +164,7 @@ function acknowledgeOpenRoutes(api: HttpApi, open: readonly HttpRoute[], setting
   const id = 'AwsSolutions-APIG4';
   for (const route of open) {
     const reason =
-      'Ping reveals nothing. Confirmations and pull are authorised by a token, which the function checks.';
+      'Ping reveals nothing. Confirmations and pull are authorised by a token, which the function checks. Public keys are under the random id of their subscription.';
     acknowledge(route, { id, reason });
   }
   if (settings.apiAuthorization.kind !== 'none') return;

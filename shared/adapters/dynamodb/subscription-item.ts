@@ -156,7 +156,15 @@ export const subscriptionSchema = z.object({
     .object({ since: z.number(), failures: z.number(), countedAt: z.number().exactOptional() })
     .exactOptional(),
   unsent: z.object({ event: subscriptionEventSchema, at: z.number() }).exactOptional(),
-  secrets: z.array(z.object({ sealed: z.string(), expiresAt: z.number().exactOptional() })).exactOptional(),
+  secrets: z
+    .array(
+      z.object({
+        sealed: z.string(),
+        publicKey: z.string().exactOptional(),
+        expiresAt: z.number().exactOptional(),
+      }),
+    )
+    .exactOptional(),
   pullTokens: z
     .array(z.object({ tokenHash: z.string(), expiresAt: z.number().exactOptional() }))
     .exactOptional(),

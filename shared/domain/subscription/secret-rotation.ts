@@ -1,6 +1,8 @@
 /** A stored secret of a subscription, sealed: only functions with the KMS permission can open it. */
 export type SealedSecret = {
   sealed: string;
+  /** `whpk_…` of a v1a secret, in clear; absent on those of earlier versions. */
+  publicKey?: string;
   /** Of a replaced secret: no longer used for signing from then on. Milliseconds since the epoch. */
   expiresAt?: number;
 };

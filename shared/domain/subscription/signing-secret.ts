@@ -1,4 +1,4 @@
-import { createPrivateKey, createSecretKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { createHash, createPrivateKey, createSecretKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import type { SigningScheme } from '../vocabulary.ts';
 
 /** A secret that requests are signed with. A KeyObject reveals nothing when printed or serialised. */
@@ -45,6 +45,14 @@ export function secretText({ scheme, key }: SigningSecret): string {
 /** The public key as text (`whpk_…`, not secret); undefined for `v1`, which has none. */
 export function publicKeyText({ scheme, key }: SigningSecret): string | undefined {
   return scheme === 'v1' ? undefined : `${PUBLIC_PREFIX}${bytesOf(jwkOf(key).x).toString('base64')}`;
+}
+
+/** A public key (`whpk_…`) as a JWK (RFC 8037 §2). `kid` is its thumbprint (RFC 7638 §3). */
+export function publicJwk(text: string) {
+  const x = Buffer.from(text.slice(PUBLIC_PREFIX.length), 'base64').toString('base64url');
+  const members = JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x });
+  const kid = createHash('sha256').update(members).digest('base64url');
+  return { kty: 'OKP', crv: 'Ed25519', x, kid, use: 'sig', alg: 'EdDSA' } as const;
 }
 
 function parseShared(base64: string): SigningSecret | undefined {

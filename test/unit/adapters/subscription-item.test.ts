@@ -47,6 +47,11 @@ describe('the items of queues and subscriptions', () => {
     expect(subscriptionOf(subscriptionItemOf(subscription))).toEqual(subscription);
   });
 
+  it('keep the public key of a secret', () => {
+    const secrets = [{ sealed: 'a', publicKey: 'whpk_b', expiresAt: 5 }, { sealed: 'c' }];
+    expect(subscriptionOf(subscriptionItemOf(aSubscription({ secrets }))).secrets).toEqual(secrets);
+  });
+
   it('have a TTL if a subscription expires, including its claim', () => {
     const expiring = aSubscription({ ttl: 60, expiresAt: 60_001 });
     expect(subscriptionItemOf(expiring)['ttl']).toBe(61);

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   makeSecret,
   parseSecret,
+  publicJwk,
   publicKeyText,
   secretText,
 } from '../../../shared/domain/subscription/signing-secret.ts';
@@ -44,6 +45,17 @@ describe('a v1 secret', () => {
 describe('a v1a secret', () => {
   it('is parsed from its seed and has the matching public key', () => {
     expect(publicKeyText(given(whsk(SEED)))).toBe(`whpk_${PUBLIC_KEY.toString('base64')}`);
+  });
+
+  it('has a public key whose thumbprint is its id (RFC 8037, appendices A.2 and A.3)', () => {
+    expect(publicJwk(`whpk_${PUBLIC_KEY.toString('base64')}`)).toEqual({
+      kty: 'OKP',
+      crv: 'Ed25519',
+      x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+      kid: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
+      use: 'sig',
+      alg: 'EdDSA',
+    });
   });
 
   it('is parsed with or without its public key and formatted with it', () => {
