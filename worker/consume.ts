@@ -42,7 +42,7 @@ export type ConsumerState = { isReady: boolean; inFlight: number };
 export function startConsumer(options: ConsumerOptions): Consumer {
   const { queue, limits, stop, journal } = options;
   pollInterval(limits.interval);
-  const slots = countingSlots(limits.concurrency);
+  const slots = countingSlots(limits.concurrency, options.clock);
   const inFlight = inFlightRecords(options);
   const handle = recordHandler(options, inFlight);
   const received = receiver(options);

@@ -92,14 +92,20 @@ export function sqsWorkQueue(
 
 type Deletion = { receipt: string; resolve: () => void; reject: (error: unknown) => void };
 
-/** Deletions that come during a request go together with the next one, up to ten. */
+/** Milliseconds that a deletion waits for others. A crash meanwhile repeats the message, whose work is found done. */
+const GATHER_MS = 25;
+
+/** Deletions within a moment, or during a request, go together, up to ten. */
 function joinedDeletions(name: WorkQueueName, queue: ReceivingQueue): WorkQueue['remove'] {
   const waiting: Deletion[] = [];
   let sending = false;
   const sendAll = async (): Promise<void> => {
     if (sending) return;
     sending = true;
-    while (waiting.length > 0) await deleteTogether(name, queue, waiting.splice(0, MAX_ENTRIES));
+    while (waiting.length > 0) {
+      if (waiting.length < MAX_ENTRIES) await queue.sleep(GATHER_MS);
+      await deleteTogether(name, queue, waiting.splice(0, MAX_ENTRIES));
+    }
     sending = false;
   };
   return ({ receiptHandle: receipt }) =>

@@ -45,6 +45,20 @@ describe('a worker that receives', () => {
     expect(worker.queue().asked.every(({ most }) => most <= 3)).toBe(true);
   });
 
+  it('receives for several places at once when it is busy', async () => {
+    const worker = aWorker({ concurrency: 10, work: (body) => worker.clock.sleep(Number(body)) });
+    worker.queue().send(...Array.from({ length: 40 }, (_, index) => String(1_000 + (index % 10))));
+    void worker.start();
+    await worker.runFor(10);
+    expect(worker.queue().received).toHaveLength(40);
+    expect(
+      worker
+        .queue()
+        .asked.slice(0, 4)
+        .map(({ most }) => most),
+    ).toEqual([10, 10, 10, 10]);
+  });
+
   it('receives for a place as soon as it is free', async () => {
     const worker = aWorker({ concurrency: 2, work: (body) => worker.clock.sleep(Number(body) * 1000) });
     worker.queue().send('1', '9', '1', '1');
