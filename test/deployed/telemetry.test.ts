@@ -215,8 +215,9 @@ describe('the log of the deployed system', () => {
 });
 
 describe('the metrics of the deployed system', () => {
-  /** Metrics that a short run without faults does not emit. */
-  const OF_FAULTS = new Set<string>([
+  /** Metrics that a short run of functions without faults does not emit. */
+  const ABSENT = new Set<string>([
+    ...metricsOfWorkers,
     metricNames.faults,
     metricNames.awsCallsRetried,
     metricNames.awsCallsThrottled,
@@ -228,12 +229,10 @@ describe('the metrics of the deployed system', () => {
     const emitted = metricsOf([...lines, ...linesSinceStart]);
     const declared = new Set<string>(Object.values(metricNames));
     const names = new Set(emitted.map(({ name }) => name));
-    const others = new Set<string>([...OF_FAULTS, ...metricsOfWorkers]);
-    expect([...declared].filter((name) => !others.has(name) && !names.has(name))).toEqual([]);
+    expect([...declared].filter((name) => !ABSENT.has(name) && !names.has(name))).toEqual([]);
     expect([...names].filter((name) => !declared.has(name))).toEqual([]);
     for (const { namespace, dimensions, name, unit } of emitted) {
-      expect(namespace).toBe('Posthaste');
-      expect(dimensions).toEqual({ deployment: 'Posthaste' });
+      expect({ namespace, ...dimensions }).toEqual({ namespace: 'Posthaste', deployment: 'Posthaste' });
       expect(unit).toBe([...metricsInMilliseconds].some((one) => one === name) ? 'Milliseconds' : 'Count');
     }
   });
@@ -244,7 +243,7 @@ describe('the metrics of the deployed system', () => {
         ({ name, dimensions }) => `${name} by ${Object.keys(dimensions).join()}`,
       ),
     );
-    const watched = (await monitoredMetrics()).filter((one) => !OF_FAULTS.has(one.split(' ')[0] ?? ''));
+    const watched = (await monitoredMetrics()).filter((one) => !ABSENT.has(one.split(' ')[0] ?? ''));
     expect(watched.length).toBeGreaterThan(20);
     expect(watched.filter((one) => !written.has(one))).toEqual([]);
   });

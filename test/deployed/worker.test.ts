@@ -100,33 +100,13 @@ describe('posthaste worker', () => {
     await publishAll(queue, MESSAGES);
     await receiver.waitFor(path, 10, 30_000);
     first.kill('SIGTERM');
+    // As an orchestrator does, which replaces it.
+    start();
     expect(await first.ended).toBe(0);
     expect(first.stderr()).not.toContain('not finished');
-    expect(receiver.received(path).length).toBeLessThan(MESSAGES);
-
-    start();
     await receiver.waitFor(path, MESSAGES, 45_000);
     const requests = requestsById(path);
     expect(requests.size).toBe(MESSAGES);
     expect([...requests.values()].every((count) => count === 1)).toBe(true);
-  });
-
-  it('refuses to start with keys that AWS does not accept, and says so', async () => {
-    const keys = { accessKeyId: 'wrong', secretAccessKey: 'wrong' };
-    const worker = startWorker(own.variables, [], keys);
-    workers.push(worker);
-    expect(await worker.ended).toBe(2);
-    expect(worker.stderr()).toMatch(/^posthaste: Reading the tables for \w+: \w+: /m);
-    expect(worker.stderr()).toContain('permissions of the worker');
-  });
-
-  it('refuses to start with a queue that is not there, and names it', async () => {
-    const worker = startWorker({ ...own.variables, INGRESS_QUEUE_URL: `${own.ingressQueueUrl}-gone` }, [
-      '--steps',
-      'dispatch',
-    ]);
-    workers.push(worker);
-    expect(await worker.ended).toBe(2);
-    expect(worker.stderr()).toMatch(/^posthaste: Receiving from the ingress queue: /m);
   });
 });
