@@ -70,7 +70,9 @@ export type ConnectionFault =
   | 'connection_reset'
   | 'tls_failed'
   | 'invalid_response'
-  | 'connection_failed';
+  | 'connection_failed'
+  /** The subscriber's authorisation server gave no token: no request was sent. */
+  | 'auth_failed';
 
 /** Why a received delivery failed: its subscriber said so, or did not answer until its lease ended. */
 export type PullFault = 'nacked' | 'lease_expired';

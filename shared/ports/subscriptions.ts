@@ -224,18 +224,22 @@ export type SecretOwner = { queue: string; subscriptionId: string };
 export interface SecretSealer {
   /** Ciphertext that is safe to store. Sealing a secret twice gives different texts. */
   seal(owner: SecretOwner, secret: SigningSecret): Promise<string>;
+  /** `seal` for any text. */
+  sealText(owner: SecretOwner, text: string): Promise<string>;
 }
 
-/** Access to secrets for signing. */
+/** Access to secrets for signing and authentication. */
 export interface SecretOpener {
   /** Results may be cached for an hour. @throws UnopenedSecretError */
   open(owner: SecretOwner, sealed: string): Promise<SigningSecret>;
+  /** What `sealText` sealed; cached and failing like `open`. @throws UnopenedSecretError */
+  openText(owner: SecretOwner, sealed: string): Promise<string>;
 }
 
 /** A secret could not be opened; the cause shows whether it can be later. Names the owner only. */
 export class UnopenedSecretError extends Error {
   override readonly name = 'UnopenedSecretError';
   constructor({ queue, subscriptionId }: SecretOwner, options: ErrorOptions) {
-    super(`The signing secret of subscription ${queue}/${subscriptionId} could not be opened`, options);
+    super(`A secret of subscription ${queue}/${subscriptionId} could not be opened`, options);
   }
 }

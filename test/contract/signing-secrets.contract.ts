@@ -48,6 +48,18 @@ export const describeSigningSecretsContract = (
       },
     );
 
+    it('are any text, such as the credentials of a subscription, for its owner only', async () => {
+      const secrets = await make();
+      const text = JSON.stringify({ password: 'pässwörd', certificate: 'x'.repeat(30_000) });
+      const sealed = await secrets.sealText(OWNER, text);
+      expect(sealed).not.toContain('p\u00e4ssw');
+      expect(await secrets.openText(OWNER, sealed)).toBe(text);
+      await expect(secrets.open(OWNER, sealed)).rejects.toThrow(UnopenedSecretError);
+      await expect(secrets.openText({ ...OWNER, queue: 'invoices' }, sealed)).rejects.toThrow(
+        UnopenedSecretError,
+      );
+    });
+
     it('that were never sealed cannot be opened', async () => {
       const secrets = await make();
       for (const text of ['', 'nothing', '1.AAAA.AAAA'])

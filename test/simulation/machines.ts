@@ -70,6 +70,8 @@ export const portsOf = (
 /** Secrets are stored as plain text; only failures of opening them are simulated. */
 const SECRETS: SecretOpener & SecretSealer = {
   seal: (_owner, secret) => Promise.resolve(secretText(secret)),
+  sealText: (_owner, text) => Promise.resolve(text),
+  openText: (_owner, sealed) => Promise.resolve(sealed),
   open: (owner, sealed) => {
     const secret = parseSecret(sealed);
     return secret === undefined

@@ -96,6 +96,7 @@ export const openedSecretsKept = (): Sabotage => {
     ports: (ports) => ({
       ...ports,
       secretOpener: {
+        ...ports.secretOpener,
         open: (owner, sealed) => {
           const secret = opened.get(owner.subscriptionId) ?? ports.secretOpener.open(owner, sealed);
           opened.set(owner.subscriptionId, secret);

@@ -9,6 +9,7 @@ import type {
   PreviousSelection,
 } from '../../domain/subscription/subscription.ts';
 import { isPull, subscriberIdentity } from '../../domain/subscription/subscriber-url.ts';
+import { authSchema } from '../../domain/subscription/auth.ts';
 import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { partialPolicySchema } from '../../domain/retry/policy.ts';
 import { DAY_MS } from '../../domain/duration.ts';
@@ -164,6 +165,9 @@ export const subscriptionSchema = z.object({
         expiresAt: z.number().exactOptional(),
       }),
     )
+    .exactOptional(),
+  auth: z
+    .object({ shown: authSchema, sealed: z.string(), at: z.number(), notAfter: z.number().exactOptional() })
     .exactOptional(),
   pullTokens: z
     .array(z.object({ tokenHash: z.string(), expiresAt: z.number().exactOptional() }))

@@ -17,6 +17,9 @@ const OPENED_AGE_MS = 60 * 60 * 1000;
 /** Number of cached secrets. Each has 32 bytes, and a few hundred in sealed form: a few megabytes at most. */
 const MAX_OPENED = 10_000;
 
+/** Cached texts, in characters. With their sealed forms they take about three times as many bytes. */
+const MAX_OPENED_TEXT = 4 * 1024 * 1024;
+
 /** Version of the sealed text: `1.<data key, encrypted by KMS>.<secret, encrypted under it>`, both base64url. */
 const VERSION = '1';
 
@@ -42,20 +45,19 @@ class NoKeyError extends Error {
  * kms:GenerateDataKey: it can encrypt, but not decrypt. AWS errors pass through.
  */
 export function kmsSecretSealer(kms: KMSClient, keyArn: string): SecretSealer {
-  return {
-    seal: async (owner, secret) => {
-      const { Plaintext, CiphertextBlob } = await kms.send(
-        new GenerateDataKeyCommand({
-          KeyId: keyArn,
-          KeySpec: 'AES_256',
-          EncryptionContext: contextOf(owner),
-        }),
-      );
-      if (Plaintext === undefined || CiphertextBlob === undefined) throw new NoKeyError();
-      const box = sealBox(Plaintext, secretText(secret), ownerText(owner));
-      return [VERSION, base64url(CiphertextBlob), base64url(box)].join('.');
-    },
+  const sealText = async (owner: SecretOwner, text: string): Promise<string> => {
+    const { Plaintext, CiphertextBlob } = await kms.send(
+      new GenerateDataKeyCommand({
+        KeyId: keyArn,
+        KeySpec: 'AES_256',
+        EncryptionContext: contextOf(owner),
+      }),
+    );
+    if (Plaintext === undefined || CiphertextBlob === undefined) throw new NoKeyError();
+    const box = sealBox(Plaintext, text, ownerText(owner));
+    return [VERSION, base64url(CiphertextBlob), base64url(box)].join('.');
   };
+  return { seal: (owner, secret) => sealText(owner, secretText(secret)), sealText };
 }
 
 /**
@@ -66,13 +68,6 @@ export function kmsSecretOpener(
   kms: KMSClient,
   options: { keyArn: string; clock: Pick<Clock, 'now'> },
 ): SecretOpener {
-  const secrets = readCache<SigningSecret>({
-    clock: options.clock,
-    maxAgeMs: OPENED_AGE_MS,
-    maxWeight: MAX_OPENED,
-    weightOf: () => 1,
-  });
-
   const decryptDataKey = async (owner: SecretOwner, dataKey: string): Promise<Uint8Array> => {
     const { Plaintext } = await kms.send(
       new DecryptCommand({
@@ -85,25 +80,38 @@ export function kmsSecretOpener(
     return Plaintext;
   };
 
-  const openSealed = async (owner: SecretOwner, sealed: string): Promise<SigningSecret> => {
+  const decrypted = async (owner: SecretOwner, sealed: string): Promise<string> => {
     const { dataKey, box } = partsOf(sealed);
-    const key = await decryptDataKey(owner, dataKey);
-    const secret = parseSecret(openBox(key, box, ownerText(owner)));
-    if (secret === undefined) throw new UnreadableSecretError('The decrypted text is not a signing secret');
-    return secret;
+    return openBox(await decryptDataKey(owner, dataKey), box, ownerText(owner));
   };
 
-  return {
-    open: async (owner, sealed) => {
+  /** Opens and caches what `parse` reads in the text. */
+  const cachedOpener = <Opened>(
+    parse: (text: string) => Opened | undefined,
+    maxWeight: number,
+    weightOf: (opened: Opened) => number,
+  ) => {
+    const cache = readCache<Opened>({ clock: options.clock, maxAgeMs: OPENED_AGE_MS, maxWeight, weightOf });
+    return async (owner: SecretOwner, sealed: string): Promise<Opened> => {
       try {
         const name = `${ownerText(owner)} ${sealed}`;
-        const secret = await secrets.cached(name, () => openSealed(owner, sealed));
-        if (secret === undefined) throw new UnreadableSecretError('The cache returned no secret');
-        return secret;
+        const opened = await cache.cached(name, async () => parse(await decrypted(owner, sealed)));
+        if (opened === undefined)
+          throw new UnreadableSecretError('The decrypted text is not a signing secret');
+        return opened;
       } catch (cause) {
         throw new UnopenedSecretError(owner, { cause });
       }
-    },
+    };
+  };
+
+  return {
+    open: cachedOpener(parseSecret, MAX_OPENED, () => 1),
+    openText: cachedOpener(
+      (text) => text,
+      MAX_OPENED_TEXT,
+      (text) => text.length,
+    ),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { StoredAuth } from './auth.ts';
 import { confirmationIdOf } from './confirmation.ts';
 import type { PullToken } from './pull-token.ts';
 import type { PartialRetryPolicy } from '../retry/policy.ts';
@@ -65,6 +66,8 @@ export type Subscription = {
   unsent?: PendingEvent;
   /** Signing secrets, the current one first. Undefined on subscriptions created before signatures existed. */
   secrets?: readonly SealedSecret[];
+  /** How requests authenticate at the subscriber. */
+  auth?: StoredAuth;
   /** Of a pull subscription, the current one first. */
   pullTokens?: readonly PullToken[];
   /** Its previous selection of messages. */

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { openedSecrets } from '../../../shared/steps/sign-request.ts';
 import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
 import { MAX_SECRETS } from '../../../shared/domain/subscription/secret-rotation.ts';
+import { inMemorySecrets } from '../../support/in-memory/in-memory-secrets.ts';
 import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
 
 const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
@@ -37,7 +38,7 @@ describe('a subscription', () => {
 
   it('is not created if its secret cannot be sealed', async () => {
     const { call, world, faults } = apiUnderTest({
-      secretSealer: { seal: () => Promise.reject(new Error('KMS does not respond')) },
+      secretSealer: { ...inMemorySecrets(), seal: () => Promise.reject(new Error('KMS does not respond')) },
     });
     const answer = await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' });
     expect(answer).toMatchObject({ status: 500, body: faultOf('internal') });

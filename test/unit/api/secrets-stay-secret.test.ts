@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createApi } from '../../../functions/api/app.ts';
+import { inMemorySecrets } from '../../support/in-memory/in-memory-secrets.ts';
 import { apiUnderTest } from './api-under-test.ts';
 
 const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
@@ -55,7 +56,9 @@ describe('a signing secret', () => {
 
   it('does not appear in the error that is reported if it cannot be sealed', async () => {
     const outage = new Error('KMS does not respond');
-    const { call, faults } = apiUnderTest({ secretSealer: { seal: () => Promise.reject(outage) } });
+    const { call, faults } = apiUnderTest({
+      secretSealer: { ...inMemorySecrets(), seal: () => Promise.reject(outage) },
+    });
     await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' });
     expect(faults.map(({ fault }) => fault)).toEqual([outage]);
   });
