@@ -1,6 +1,6 @@
 import { DecryptCommand, GenerateDataKeyCommand, KMSClient, type KMSClientConfig } from '@aws-sdk/client-kms';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { parseSecret, secretText, type SigningSecret } from '../../domain/subscription/signing-secret.ts';
+import { parseSecret, secretText } from '../../domain/subscription/signing-secret.ts';
 import type { Clock } from '../../ports/clock.ts';
 import {
   type SecretOpener,

@@ -163,7 +163,7 @@ describe('an import that an internal error interrupts', () => {
       sealed += 1;
       return sealed === 2 ? Promise.reject(new Error('KMS does not respond')) : secrets.seal(...given);
     };
-    const { call } = apiUnderTest({ secretSealer: { seal } });
+    const { call } = apiUnderTest({ secretSealer: { ...secrets, seal } });
     expect((await call('POST', IMPORT, numbered(3))).body).toMatchObject({
       subscriptions: [{ line: 1 }, { line: 3 }],
       failed: [{ line: 2, ...faultOf('internal') }],
