@@ -146,8 +146,8 @@ export function refusalOf(error: unknown): RefusedRequest | undefined {
   }
   if (error instanceof UnknownCredentialsError) {
     return invalidFields(
-      error.headers.map((header) => ({
-        field: `options.post_headers.${header}`,
+      error.options.map((option) => ({
+        field: `options.${option}`,
         message: `is redacted, and no stored value exists: send the value`,
       })),
     );

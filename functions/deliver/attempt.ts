@@ -6,15 +6,19 @@ import {
   type Reply,
 } from '../../shared/domain/delivery/outcome.ts';
 import { release } from '../../shared/domain/delivery/transitions.ts';
+import type { Auth } from '../../shared/domain/subscription/auth.ts';
 import { type CompletedRetryPolicy, policyOfRound } from '../../shared/domain/retry/policy.ts';
 import {
   absenceOf,
   attemptTimeoutOf,
   type Subscription,
 } from '../../shared/domain/subscription/subscription.ts';
+import type { Outcome } from '../../shared/domain/vocabulary.ts';
 import { RequestNotSentError } from '../../shared/ports/subscriber.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
+import { openedAuth } from '../../shared/steps/authorise.ts';
 import { openedSecrets, signedRequest, type OpenedSecret } from '../../shared/steps/sign-request.ts';
+import { isAuthOutdated, postAuthorised } from './authorised-post.ts';
 import type { DeliverContext } from './context.ts';
 import { recordHealth } from './health.ts';
 import {
@@ -35,6 +39,8 @@ type ReadyDelivery = LoadedDelivery & {
   policy: CompletedRetryPolicy;
   /** The secrets that sign the request. */
   secrets: readonly OpenedSecret[];
+  /** How the request authenticates. */
+  auth: Auth | undefined;
   /** The rate-limit slot that the request waited for or missed; undefined: the limit did not delay it. */
   slotAt: number | undefined;
 };
@@ -69,8 +75,9 @@ async function prepareRequest(
   const held = await withCurrentSubscription(context, claimed);
   const subscription = await subscriptionOrCancel(context, held);
   if (subscription === undefined) return undefined;
-  // Throws if KMS fails: no request is sent unsigned.
+  // Throws if KMS fails: no request is sent unsigned or without its credentials.
   const secrets = await openedSecrets(context.ports.secretOpener, subscription, context.ports.clock.now());
+  const auth = await openedAuth(context.ports.secretOpener, subscription);
   const slot = await waitForSlot(context, held, subscription);
   if (slot === undefined) return undefined;
   // The calls since the claim may have been slow. If the lease ended during the request, a second request could
@@ -85,6 +92,7 @@ async function prepareRequest(
     ...held,
     subscription,
     secrets,
+    auth,
     policy: policyOfRound(held.delivery, held, context.settings.defaultRetryPolicy),
     slotAt: slot.slotAt,
   };
@@ -136,7 +144,10 @@ async function post(context: DeliverContext, ready: ReadyDelivery): Promise<Atte
   const reply = await replyOrRelease(context, ready, startedAt);
   const durationMs = clock.now() - startedAt;
   const dueAt = dueAtOf(ready);
-  return { attempt: attemptOf(ready, { startedAt, durationMs, dueAt, reply }), reply, dueAt };
+  // A rejection would be final, although the current credentials may be accepted.
+  const isOutdated = await isAuthOutdated(context.ports, ready.subscription, reply);
+  const outcome = isOutdated ? 'failed' : outcomeOf(reply, ready.policy.policy.retry_on_status);
+  return { attempt: attemptOf(ready, { startedAt, durationMs, dueAt, reply, outcome }), reply, dueAt };
 }
 
 /** Releases the lease if no request was sent. After any other error the request may have reached the subscriber. */
@@ -147,7 +158,12 @@ function replyOrRelease(context: DeliverContext, ready: ReadyDelivery, startedAt
   const request = signedRequest(message, subscription, { secrets: ready.secrets, startedAt, userAgent });
   const timeoutMs = attemptTimeoutOf(subscription, settings.attemptTimeoutMs);
   const wasNotSent = (fault: unknown): boolean => fault instanceof RequestNotSentError;
-  return releaseOnFault(context, ready, () => ports.subscriber.post(request, timeoutMs), wasNotSent);
+  return releaseOnFault(
+    context,
+    ready,
+    () => postAuthorised(ports, ready.auth, request, timeoutMs),
+    wasNotSent,
+  );
 }
 
 /** When the attempt was due: the policy's time, or the rate-limit slot if that is later. */
@@ -157,13 +173,14 @@ function dueAtOf({ delivery, slotAt }: ReadyDelivery): number | undefined {
 }
 
 function attemptOf(
-  { delivery, subscription, policy: { policy }, trigger }: ReadyDelivery,
+  { delivery, subscription, trigger }: ReadyDelivery,
   {
     startedAt,
     durationMs,
     dueAt,
     reply,
-  }: { startedAt: number; durationMs: number; dueAt: number | undefined; reply: Reply },
+    outcome,
+  }: { startedAt: number; durationMs: number; dueAt: number | undefined; reply: Reply; outcome: Outcome },
 ): Attempt {
   const { attempts, round, next, lost } = delivery;
   const attempt: Attempt = {
@@ -174,7 +191,7 @@ function attemptOf(
     ...(next === undefined || dueAt === undefined ? {} : { dueAt }),
     startedAt,
     durationMs,
-    outcome: outcomeOf(reply, policy.retry_on_status),
+    outcome,
     ...replyDetails(reply),
     ...(lost > 0 ? { lost } : {}),
     ...(disablingReason(reply) === undefined ? {} : subscriptionVersion(subscription)),

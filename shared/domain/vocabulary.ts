@@ -225,6 +225,10 @@ export const CONFIRMATION_STATES = ['asked', 'owed'] as const;
 export const SIGNING_SCHEMES = ['v1', 'v1a'] as const;
 export type SigningScheme = (typeof SIGNING_SCHEMES)[number];
 
+/** How requests authenticate at a subscriber (`options.auth`). */
+export const AUTH_TYPES = ['header', 'basic', 'mtls', 'oauth2_client_credentials'] as const;
+export type AuthType = (typeof AUTH_TYPES)[number];
+
 // --- operations and queues
 
 export const RECOVERY_STATES = ['running', 'completed', 'stopped'] as const;

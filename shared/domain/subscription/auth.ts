@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { REDACTED } from './credential-headers.ts';
+import type { AuthType } from '../vocabulary.ts';
+import { REDACTED, UnknownCredentialsError } from './credential-headers.ts';
 
 /**
  * How requests authenticate at the subscriber (`options.auth`), as given by the user. Certificates and keys are PEM;
@@ -27,30 +28,71 @@ export const authSchema = z.discriminatedUnion('type', [
 ]);
 
 export type Auth = z.infer<typeof authSchema>;
-export type MtlsAuth = Extract<Auth, { type: 'mtls' }>;
 export type OAuth2Auth = Extract<Auth, { type: 'oauth2_client_credentials' }>;
 
 /**
  * On the record of a subscription. `shown`: without what is secret ('***'). `sealed`: all of it, sealed for this
  * subscription. `at`: when it last changed, unique per change. `notAfter`: when its certificate expires. Both in
- * milliseconds since the epoch.
+ * milliseconds since the epoch. `warnedDays`: the last warning of that.
  */
-export type StoredAuth = { shown: Auth; sealed: string; at: number; notAfter?: number };
+export type StoredAuth = {
+  shown: Auth;
+  sealed: string;
+  at: number;
+  notAfter?: number;
+  warnedDays?: number;
+};
 
-/** The same without what is secret. */
+const SECRET_FIELDS: Record<AuthType, readonly string[]> = {
+  header: ['value'],
+  basic: ['password'],
+  mtls: ['private_key'],
+  oauth2_client_credentials: ['client_secret', 'private_key'],
+};
+
+/** For display: values of secret fields are redacted. */
 export function redactedAuth(auth: Auth): Auth {
-  switch (auth.type) {
-    case 'header':
-      return { ...auth, value: REDACTED };
-    case 'basic':
-      return { ...auth, password: REDACTED };
-    case 'mtls':
-      return { ...auth, private_key: REDACTED };
-    case 'oauth2_client_credentials':
-      return {
-        ...auth,
-        ...(auth.client_secret !== undefined && { client_secret: REDACTED }),
-        ...(auth.private_key !== undefined && { private_key: REDACTED }),
-      };
-  }
+  return withSecrets(auth, () => REDACTED);
+}
+
+/**
+ * With the stored value of each redacted field, so that what was displayed can be sent back.
+ * @throws UnknownCredentialsError for a field without a stored value, or whose value would go to another origin
+ */
+export function unredactedAuth(given: Auth, stored: Auth | undefined): Auth {
+  const kept = new Map<string, unknown>(
+    stored !== undefined && hasSameReceiver(given, stored) ? Object.entries(stored) : [],
+  );
+  const unknown: string[] = [];
+  const auth = withSecrets(given, (value, field) => {
+    if (value !== REDACTED) return value;
+    if (!kept.has(field)) unknown.push(`auth.${field}`);
+    return kept.get(field) ?? value;
+  });
+  if (unknown.length > 0) throw new UnknownCredentialsError(unknown);
+  return auth;
+}
+
+/** Whether a value is the placeholder of a stored one. */
+export function isRedacted(auth: Auth): boolean {
+  return Object.values(auth).includes(REDACTED);
+}
+
+/** A client secret is for the authorisation server that it was given for. */
+function hasSameReceiver(given: Auth, stored: Auth): boolean {
+  if (given.type !== 'oauth2_client_credentials' || stored.type !== 'oauth2_client_credentials')
+    return given.type === stored.type;
+  return URL.parse(given.token_url)?.origin === URL.parse(stored.token_url)?.origin;
+}
+
+function withSecrets(auth: Auth, change: (value: unknown, field: string) => unknown): Auth {
+  const secret = SECRET_FIELDS[auth.type];
+  return authSchema.parse(
+    Object.fromEntries(
+      Object.entries(auth).map(([field, value]) => [
+        field,
+        secret.includes(field) ? change(value, field) : value,
+      ]),
+    ),
+  );
 }

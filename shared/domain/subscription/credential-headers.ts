@@ -11,14 +11,14 @@ type Headers = Record<string, string>;
 /** The part of a subscription's options used here. */
 type WithHeaders = { post_headers?: Headers };
 
-/** These redacted headers have no stored value. Contains names only. */
+/** These redacted options have no stored value. Contains names only: `post_headers.authorization`, `auth.password`. */
 export class UnknownCredentialsError extends Error {
   override readonly name = 'UnknownCredentialsError';
-  readonly headers: readonly string[];
+  readonly options: readonly string[];
 
-  constructor(headers: readonly string[]) {
-    super(`The headers ${headers.join(', ')} are redacted and have no stored value to keep.`);
-    this.headers = headers;
+  constructor(options: readonly string[]) {
+    super(`The options ${options.join(', ')} are redacted and have no stored value to keep.`);
+    this.options = options;
   }
 }
 
@@ -55,7 +55,9 @@ export function unredacted<Options extends WithHeaders>(options: Options, before
     const valueOf = (name: string, value: string) =>
       value === REDACTED ? kept.get(name.toLowerCase()) : value;
     const restored = Object.entries(headers).map(([name, value]) => [name, valueOf(name, value)] as const);
-    const unknown = restored.flatMap(([name, value]) => (value === undefined ? [name] : []));
+    const unknown = restored.flatMap(([name, value]) =>
+      value === undefined ? [`post_headers.${name}`] : [],
+    );
     if (unknown.length > 0) throw new UnknownCredentialsError(unknown);
     return Object.fromEntries(
       restored.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),

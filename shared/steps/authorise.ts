@@ -1,0 +1,27 @@
+import { type Auth, authSchema } from '../domain/subscription/auth.ts';
+import type { Subscription } from '../domain/subscription/subscription.ts';
+import { type SecretOpener, UnopenedSecretError } from '../ports/subscriptions.ts';
+
+/**
+ * How requests authenticate at a subscriber; undefined: they do not.
+ * @throws UnopenedSecretError
+ */
+export async function openedAuth(
+  opener: SecretOpener,
+  { id, queue, auth }: Pick<Subscription, 'id' | 'queue' | 'auth'>,
+): Promise<Auth | undefined> {
+  if (auth === undefined) return undefined;
+  const owner = { queue, subscriptionId: id };
+  const opened = parsed(await opener.openText(owner, auth.sealed));
+  // No cause: the messages of parsers quote what they read.
+  if (opened === undefined) throw new UnopenedSecretError(owner, {});
+  return opened;
+}
+
+function parsed(text: string): Auth | undefined {
+  try {
+    return authSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
