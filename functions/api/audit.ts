@@ -1,5 +1,5 @@
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
-import type { SigningScheme, DisableReason } from '../../shared/domain/vocabulary.ts';
+import type { AuthType, SigningScheme, DisableReason } from '../../shared/domain/vocabulary.ts';
 import { isPull } from '../../shared/domain/subscription/subscriber-url.ts';
 import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Logger } from '@aws-lambda-powertools/logger';
@@ -92,18 +92,21 @@ type SubscriptionDigest = {
   retryPolicy?: PartialRetryPolicy;
   headers?: readonly string[];
   options: readonly string[];
+  /** How requests authenticate. */
+  auth?: AuthType;
   disabled?: DisableReason;
   confirmed: boolean;
 };
 
 export function subscriptionDigest(subscription: Subscription): SubscriptionDigest {
-  const { subscriber, ttl, options, disabled, unconfirmed } = subscription;
+  const { subscriber, ttl, options, auth, disabled, unconfirmed } = subscription;
   return {
     subscriber: isPull(subscription) ? subscriber : (URL.parse(subscriber)?.origin ?? 'unknown'),
     ...(ttl !== undefined && { ttl }),
     ...(options._retry_policy && { retryPolicy: options._retry_policy }),
     ...(options.post_headers && { headers: Object.keys(options.post_headers).sort() }),
     options: Object.keys(options).sort(),
+    ...(auth && { auth: auth.shown.type }),
     ...(disabled && { disabled: disabled.reason }),
     confirmed: unconfirmed === undefined,
   };
@@ -132,7 +135,7 @@ export function subscriptionDifference(
 }
 
 function auditedParts(subscription: Subscription): object {
-  const { name, subscriber, ttl, expiresAt, disabled, unconfirmed, options } = subscription;
+  const { name, subscriber, ttl, expiresAt, disabled, unconfirmed, options, auth } = subscription;
   const { post_headers, ...others } = options;
   return {
     name,
@@ -142,6 +145,7 @@ function auditedParts(subscription: Subscription): object {
     confirmed: unconfirmed?.tokenHash,
     ...withPrefix('options.', others),
     ...withPrefix('options.post_headers.', post_headers ?? {}),
+    'options.auth': auth?.sealed,
   };
 }
 

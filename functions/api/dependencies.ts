@@ -35,7 +35,7 @@ export type ApiPorts = {
   /** For manual retries, and to delete schedules that are no longer needed. */
   wakeUps: Pick<WakeUps, 'sendDelayed' | 'unschedule'>;
   secretSealer: SecretSealer;
-  /** For deliveries that are received by pull, with the headers of a push. */
+  /** For deliveries that are received by pull, with the headers of a push, and for stored credentials. */
   secretOpener: SecretOpener;
   operatorEvents: OperatorEvents;
   journal: Journal;
@@ -46,6 +46,8 @@ export type ApiPorts = {
   randomBytes: (bytes: number) => Uint8Array;
   /** Why this URL is refused as a subscriber; undefined if it is accepted. */
   subscriberFault: (url: string) => string | undefined;
+  /** The same for the token endpoint of a subscriber's authorisation server. */
+  tokenUrlFault: (url: string) => string | undefined;
   audit: Audit;
   /** Logs an internal error with the id of the request and the ids in its path. */
   reportFault: (fault: Error, ids: Caller & Readonly<Record<string, string>>) => void;

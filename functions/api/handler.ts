@@ -11,6 +11,7 @@ import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
 import { dynamoSeparateRecords } from '../../shared/adapters/dynamodb/separate-records.ts';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { subscriberUrlFault } from '../../shared/adapters/http/address-guard.ts';
+import { tokenUrlFault } from '../../shared/adapters/http/token-url.ts';
 import { kmsClient, kmsSecretOpener, kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
 import { invocationDeadline, pacingOf } from '../../shared/adapters/lambda/invocation-deadline.ts';
 import {
@@ -98,6 +99,7 @@ function apiPorts(): ApiPorts {
     },
     operatorEvents,
     subscriberFault: (url) => subscriberUrlFault(url, environment),
+    tokenUrlFault: (url) => tokenUrlFault(url, environment),
     audit: auditLog(journal.auditLogger),
     reportFault: (fault, ids) => {
       journal.fault(fault, ids);

@@ -1,11 +1,11 @@
 import {
   disableManually,
   enable,
-  setConfirmed,
   type SubscriptionName,
   unsubscribe,
   updateSubscription,
 } from '../../functions/api/subscriptions/change.ts';
+import { setConfirmed } from '../../functions/api/subscriptions/confirm.ts';
 import { rotateSecret } from '../../functions/api/subscriptions/rotate-secret.ts';
 import { deleteQueue } from '../../functions/api/queues/delete-queue.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';

@@ -1,5 +1,5 @@
 import { sendOwedConfirmation } from '../../functions/api/subscriptions/ask-confirmation.ts';
-import { confirm, setConfirmed } from '../../functions/api/subscriptions/change.ts';
+import { confirm, setConfirmed } from '../../functions/api/subscriptions/confirm.ts';
 import { isPresent, owesConfirmationRequest } from '../../shared/domain/subscription/subscription.ts';
 import { QUEUE, START, type PlannedSubscription } from './scenario.ts';
 import type { ApiContext, SimulatedApi } from './simulated-api.ts';

@@ -1,5 +1,6 @@
+import { ContendedError } from '../../../shared/domain/contention.ts';
 import { withOptions } from '../../../shared/domain/message/matching.ts';
-import { isTokenOf } from '../../../shared/domain/subscription/confirmation.ts';
+import type { Auth, StoredAuth } from '../../../shared/domain/subscription/auth.ts';
 import { unredacted, withoutCredentials } from '../../../shared/domain/subscription/credential-headers.ts';
 import { isRaised, withLimitDated } from '../../../shared/domain/subscription/rate-limit.ts';
 import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
@@ -18,6 +19,7 @@ import { bytesOf } from '../../../shared/domain/subscription/room.ts';
 import { invalidFields, type RefusedRequest } from '../errors.ts';
 import { type RoomContext, takeRoom } from './room.ts';
 import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
+import { sealAuth, type SealAuthContext } from './seal-auth.ts';
 
 export type ChangeContext = {
   registry: Pick<Registry, 'changeSubscription'>;
@@ -27,8 +29,9 @@ export type ChangeContext = {
 export type SubscriptionName = { queue: string; subscriptionId: string };
 
 /**
- * Absent members stay unchanged. `name: null` removes it. `ttl`: seconds from now, or `null` for no expiry. `disabled: null` enables. `secret`:
- * a subscriber at another origin keeps the signing secret.
+ * Absent members stay unchanged. `name: null` removes it. `ttl`: seconds from now, or `null` for no expiry.
+ * `disabled: null` enables. `auth` belongs to `options`, which remove it if they come without. `secret`: a subscriber
+ * at another origin keeps the signing secret.
  */
 export type SubscriptionChange = {
   name?: string | null;
@@ -36,12 +39,14 @@ export type SubscriptionChange = {
   secret?: 'keep';
   ttl?: number | null;
   options?: SubscriptionOptions;
+  auth?: Auth;
   disabled?: Disabled | null;
 };
 
 export type UpdateContext = ChangeContext &
   ConfirmationContext &
-  RoomContext & {
+  RoomContext &
+  SealAuthContext & {
     registry: Pick<Registry, 'findSubscription'>;
     secretSealer: SecretSealer;
     operations: Operations;
@@ -64,17 +69,17 @@ export async function updateSubscription(
   change: SubscriptionChange,
 ): Promise<UpdateResult> {
   const { name: newName, subscriber, options } = change;
-  if (newName !== undefined || subscriber !== undefined || options !== undefined)
-    await prepareUpdate(context, name, change);
+  const affectsSize = newName !== undefined || subscriber !== undefined || options !== undefined;
+  const prepared = affectsSize ? await prepareUpdate(context, name, change) : { ...change, auth: undefined };
   return subscriber === undefined
-    ? changePresent(context, name, editOf(change, context.clock.now()))
-    : changeSubscriber(context, name, { ...change, subscriber });
+    ? changePresent(context, name, editOf(prepared, context.clock.now()))
+    : changeSubscriber(context, name, { ...prepared, subscriber });
 }
 
 async function changeSubscriber(
   context: UpdateContext,
   name: SubscriptionName,
-  change: SubscriptionChange & { subscriber: string },
+  change: PreparedChange & { subscriber: string },
 ): Promise<UpdateResult> {
   const { subscriber } = change;
   const { unconfirmed } = newConfirmation(context);
@@ -103,22 +108,40 @@ function pullForGood(): RefusedRequest {
 /** How long operate waits for the change to be written. Its second pass covers slower writes. */
 const CHANGED_WITHIN_SECONDS = 2;
 
+/** `auth`: what was stored, and what replaces it; undefined: no change. */
+type PreparedChange = Omit<SubscriptionChange, 'auth'> & {
+  auth: { before: StoredAuth | undefined; after: StoredAuth | undefined } | undefined;
+};
+
 /**
- * Reserves room in the queue if the change makes the subscription larger. If it raises the rate limit, sends an
- * operation by which waiting deliveries move up.
+ * Seals new credentials. Reserves room in the queue if the change makes the subscription larger. If it raises the rate
+ * limit, sends an operation by which waiting deliveries move up.
  */
 async function prepareUpdate(
   context: UpdateContext,
   { queue, subscriptionId }: SubscriptionName,
   change: SubscriptionChange,
-): Promise<void> {
+): Promise<PreparedChange> {
   const current = await context.registry.findSubscription(queue, subscriptionId);
-  if (current === undefined) return;
-  const growth = bytesOf(editOf(change, context.clock.now())(current)) - bytesOf(current);
+  if (current === undefined) return { ...change, auth: undefined };
+  const prepared = { ...change, auth: await changedAuth(context, current, change) };
+  const growth = bytesOf(editOf(prepared, context.clock.now())(current)) - bytesOf(current);
   if (growth > 0) await takeRoom(context, queue, { subscriptions: 0, bytes: growth });
   // Sent before the change: a crash between the two must not leave deliveries waiting for the old limit.
   if (change.options !== undefined && isRaised(current.options, change.options))
     await context.operations.send({ kind: 'moving_up', queue, subscriptionId }, CHANGED_WITHIN_SECONDS);
+  return prepared;
+}
+
+async function changedAuth(
+  context: UpdateContext,
+  current: Subscription,
+  { options, auth, subscriber = current.subscriber }: SubscriptionChange,
+): Promise<PreparedChange['auth']> {
+  if (options === undefined) return undefined;
+  const kept = hasNewOrigin(current, subscriber) ? undefined : current.auth;
+  const after = await sealAuth(context, { ...current, subscriber, options }, auth, kept);
+  return after === current.auth ? undefined : { before: current.auth, after };
 }
 
 function mustConfirm(before: Subscription, after: Subscription, mustConfirmNew: boolean): boolean {
@@ -139,35 +162,6 @@ export function disableManually(context: ChangeContext, name: SubscriptionName):
 export function enable(context: ChangeContext, name: SubscriptionName): Promise<ChangeResult> {
   const now = context.clock.now();
   return changePresent(context, name, (current) => asEnabled(current, now));
-}
-
-/** Confirms a subscription if the token is the one from its link. Each token works once. */
-export async function confirm(
-  context: ChangeContext,
-  name: SubscriptionName,
-  token: string,
-): Promise<boolean> {
-  const confirmedAt = context.clock.now();
-  const result = await changePresent(context, name, ({ unconfirmed, ...subscription }) =>
-    unconfirmed !== undefined && isTokenOf(unconfirmed, token) ? { ...subscription, confirmedAt } : undefined,
-  );
-  return result.kind === 'changed';
-}
-
-/**
- * Confirms a subscription manually, or revokes its confirmation, after which it receives nothing. Idempotent.
- */
-export function setConfirmed(
-  context: ChangeContext & ConfirmationContext,
-  name: SubscriptionName,
-  confirmed: boolean,
-): Promise<ChangeResult> {
-  const now = context.clock.now();
-  const { tokenHash, at } = newConfirmation(context).unconfirmed;
-  return changePresent(context, name, ({ unconfirmed, ...subscription }) => {
-    if (confirmed) return unconfirmed && { ...subscription, confirmedAt: now };
-    return unconfirmed === undefined ? { ...subscription, unconfirmed: { tokenHash, at } } : undefined;
-  });
 }
 
 /**
@@ -193,7 +187,7 @@ export async function unsubscribe(
 }
 
 /** Treats a deleted or expired subscription as missing. */
-async function changePresent(
+export async function changePresent(
   { registry, clock }: ChangeContext,
   name: SubscriptionName,
   change: (current: Subscription) => Subscription | undefined,
@@ -205,15 +199,16 @@ async function changePresent(
   return result.kind === 'left' && !isPresent(result.current, now) ? { kind: 'missing' } : result;
 }
 
-function editOf(change: SubscriptionChange, now: number) {
+function editOf(change: PreparedChange, now: number) {
   return (current: Subscription): Subscription => {
-    const { name, subscriber, ttl, options, disabled } = change;
+    const { name, subscriber, ttl, options, auth, disabled } = change;
     const named = withName(name, current);
     const moved = subscriber === undefined ? named : moveTo(subscriber, named, now);
     const timed = ttl === undefined ? moved : withTtl(ttl, moved, now);
     const kept =
       subscriber !== undefined && hasNewOrigin(current, subscriber) ? withoutStoredCredentials(timed) : timed;
-    const edited = options === undefined ? kept : withNewOptions(options, kept, now);
+    const optioned = options === undefined ? kept : withNewOptions(options, kept, now);
+    const edited = auth === undefined ? optioned : withNewAuth(auth, optioned, current);
     if (disabled === undefined) return edited;
     return disabled === null ? asEnabled(edited, now) : { ...edited, disabled };
   };
@@ -230,7 +225,19 @@ function withNewOptions(options: SubscriptionOptions, current: Subscription, now
   return withLimitDated(current, withOptions(current, unredacted(options, current.options), now), now);
 }
 
-function withoutStoredCredentials(subscription: Subscription): Subscription {
+/** @throws ContendedError: the new credentials may contain values of the replaced ones */
+function withNewAuth(
+  { before, after }: NonNullable<PreparedChange['auth']>,
+  edited: Subscription,
+  current: Subscription,
+): Subscription {
+  if (current.auth?.sealed !== before?.sealed)
+    throw new ContendedError(`subscription ${current.queue}/${current.id}`);
+  const { auth: _, ...rest } = edited;
+  return { ...rest, ...(after !== undefined && { auth: after }) };
+}
+
+function withoutStoredCredentials({ auth: _, ...subscription }: Subscription): Subscription {
   return { ...subscription, options: withoutCredentials(subscription.options) };
 }
 

@@ -5,7 +5,7 @@ import { notFound } from '../errors.ts';
 import { isSubscriptionId, subscriptionName } from '../paths.ts';
 import { parseWith, readJson } from '../request-json.ts';
 import { type AddRoute, json, jsonBody, noBody } from '../route.ts';
-import { confirm, setConfirmed } from './change.ts';
+import { confirm, setConfirmed } from './confirm.ts';
 
 /** In characters; tokens are shorter. */
 const MAX_TOKEN_LENGTH = 256;

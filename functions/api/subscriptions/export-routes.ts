@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { type Subscription, isPresent } from '../../../shared/domain/subscription/subscription.ts';
+import { openedAuth } from '../../../shared/steps/authorise.ts';
 import type { Page } from '../../../shared/ports/page.ts';
 import { redactedExportLineOf, exportLineOf } from '../../../shared/wire/views/subscription.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -24,7 +25,7 @@ const exportedLines = {
 
 /** The routes that export the subscriptions of a queue as JSON lines. */
 export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
-  const { registry, audit } = dependencies;
+  const { registry, secretOpener, audit } = dependencies;
 
   addRoute(
     {
@@ -33,7 +34,7 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       id: 'exportSubscriptions',
       tag: 'queues',
       summary: 'Exports the subscriptions of a queue as JSON lines',
-      description: 'Headers with credentials are redacted.',
+      description: 'Credentials are redacted, in headers and in `auth`.',
       query: exportQuery,
       answers: { 200: exportedLines },
       refuses: [400, 404],
@@ -41,7 +42,7 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
     async (context) => {
       const queue = queueName(context.req.param('queue'));
       const part = await readExport(queue, context.req.query(), redactedExportLineOf);
-      return context.body(part.text, 200, headersOf(`${queuePath(queue)}/export`, part));
+      return context.body(part.items.join(''), 200, headersOf(`${queuePath(queue)}/export`, part));
     },
   );
 
@@ -62,33 +63,23 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));
-      const part = await readExport(queue, context.req.query(), exportLineOf);
+      const part = await readExport(queue, context.req.query(), lineWithCredentials);
       audit(context.env.caller, { change: 'credentials_exported', queue, subscriptions: part.items.length });
-      return context.body(part.text, 200, headersOf(CREDENTIALS.replace(':queue', queue), part));
+      return context.body(part.items.join(''), 200, headersOf(CREDENTIALS.replace(':queue', queue), part));
     },
   );
 
-  type ExportPage = Page<Subscription> & { text: string };
+  const lineWithCredentials = async (subscription: Subscription): Promise<string> =>
+    exportLineOf(subscription, await openedAuth(secretOpener, subscription));
 
   /** @throws RefusedRequest */
-  const readExport = async (
-    queue: string,
-    query: unknown,
-    lineOf: (subscription: Subscription) => string,
-  ): Promise<ExportPage> => {
+  const readExport = async (queue: string, query: unknown, lineOf: LineOf): Promise<Page<string>> => {
     const request = parseWith(exportQuery, query);
     if ((await registry.findQueue(queue)) === undefined) throw notFound('such queue');
-    const textOf = (items: readonly Subscription[]): string =>
-      items.map((item) => `${lineOf(item)}\n`).join('');
-    const page = await readExportPage(
-      dependencies,
-      { queue, ...request },
-      (items) => Buffer.byteLength(textOf(items)) <= MAX_REQUEST_BYTES,
-    );
-    return { ...page, text: textOf(page.items) };
+    return readExportPage(dependencies, { queue, ...request }, lineOf);
   };
 
-  const headersOf = (path: string, page: Page<Subscription>): Record<string, string> => {
+  const headersOf = (path: string, page: Page<string>): Record<string, string> => {
     const [next] = nextLinks(path, page, {});
     return {
       'content-type': 'application/jsonl',
@@ -100,16 +91,18 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
 /** Subscriptions in one read. With options of 64 KiB each, they still fit into one import. */
 const PAGE_SIZE = 10;
 
+type LineOf = (subscription: Subscription) => string | Promise<string>;
+
 /**
- * The present subscriptions of a queue from `marker` on: at least one read; then up to 500, while `fits` accepts them.
+ * The lines of the present subscriptions of a queue from `marker` on: at least one read; then up to 500 lines and 1 MiB.
  * @throws InvalidMarkerError
  */
 async function readExportPage(
   { registry, clock }: Pick<ApiDependencies, 'registry' | 'clock'>,
   { queue, marker }: { queue: string; marker?: string },
-  fits: (subscriptions: readonly Subscription[]) => boolean,
-): Promise<Page<Subscription>> {
-  let taken: readonly Subscription[] = [];
+  lineOf: LineOf,
+): Promise<Page<string>> {
+  let taken: readonly string[] = [];
   let next = marker;
   for (;;) {
     const page = await registry.listSubscriptions(queue, {
@@ -117,8 +110,10 @@ async function readExportPage(
       ...(next !== undefined && { marker: next }),
     });
     const now = clock.now();
-    const longer = [...taken, ...page.items.filter((item) => isPresent(item, now))];
-    if (taken.length > 0 && (longer.length > MAX_LINES || !fits(longer))) break;
+    const lines = await Promise.all(page.items.filter((item) => isPresent(item, now)).map(lineOf));
+    const longer = [...taken, ...lines.map((line) => `${line}\n`)];
+    const isTooLong = longer.length > MAX_LINES || Buffer.byteLength(longer.join('')) > MAX_REQUEST_BYTES;
+    if (taken.length > 0 && isTooLong) break;
     taken = longer;
     next = page.marker;
     if (next === undefined) break;

@@ -6,6 +6,7 @@ import { type Subscription, isPresent } from '../../../shared/domain/subscriptio
 import type { SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
 import { requiresConfirmation } from './ask-confirmation.ts';
 import { addToQueue, newSubscription, type SubscribeContext, type SubscriptionRequest } from './subscribe.ts';
+import { sealAuth } from './seal-auth.ts';
 import { updateSubscription, type SubscriptionChange, type UpdateContext } from './change.ts';
 
 export type ImportResult =
@@ -88,7 +89,9 @@ async function importExisting(
 ): Promise<ImportResult> {
   const { queue, id: subscriptionId } = current;
   const wanted = contentKey({ ...request, options: unredacted(request.options, current.options) });
-  if (contentKey(current) === wanted) return { kind: 'unchanged', subscription: current };
+  const auth = await sealAuth(context, { ...current, options: request.options }, request.auth, current.auth);
+  if (contentKey(current) === wanted && auth === current.auth)
+    return { kind: 'unchanged', subscription: current };
   if (!replace) throw subscriberTaken(subscriptionId);
   const result = await updateSubscription(context, { queue, subscriptionId }, contentChange(request));
   switch (result.kind) {
@@ -102,16 +105,17 @@ async function importExisting(
   }
 }
 
-/** Equal for equal content. Ignores the time of disabling and the spelling of the URL. */
-function contentKey({ name, options, ttl, disabled }: SubscriptionRequest): string {
+/** Equal for equal content, apart from `auth`. Ignores the time of disabling and the spelling of the URL. */
+function contentKey({ name, options, ttl, disabled }: Omit<SubscriptionRequest, 'auth'>): string {
   return canonicalJson({ name: name ?? null, options, ttl: ttl ?? null, disabled: disabled?.reason ?? null });
 }
 
 /** Replaces the whole content, including absent members. The subscriber stays, so it need not confirm again. */
-function contentChange({ name, options, ttl, disabled }: SubscriptionRequest): SubscriptionChange {
+function contentChange({ name, options, auth, ttl, disabled }: SubscriptionRequest): SubscriptionChange {
   return {
     name: name ?? null,
     options,
+    ...(auth && { auth }),
     ttl: ttl ?? null,
     disabled: disabled ?? null,
   };

@@ -1,59 +1,15 @@
 import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS } from '../../../shared/domain/delivery/lease.ts';
 import { ZAQAR_MESSAGE } from '../../../shared/domain/delivery/webhook-body.ts';
-import { RESERVED_HEADERS } from '../../../shared/domain/delivery/webhook-request.ts';
 import { policyOrPresetSchema } from '../../../shared/domain/retry/policy-schema.ts';
 import { comparisons, scalar } from '../../../shared/domain/subscription/content-filter-comparisons.ts';
 import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
 import { MIN_PER_SECOND, MAX_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import { messageType, seconds } from '../fields.ts';
+import { authOption } from './auth-option.ts';
+import { postHeaderRecord, postHeaders } from './post-headers.ts';
 
 const RATE_RULE = `must be a number of requests a second from ${MIN_PER_SECOND} to ${MAX_PER_SECOND}`;
-
-const MAX_POST_HEADERS = 50;
-/** The limit of common HTTP servers for request headers, in bytes. Posthaste adds further headers. */
-const MAX_POST_HEADERS_BYTES = 8192;
-
-/** A token (RFC 9110 §5.6.2). */
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** Printable ASCII and tab: servers read other bytes differently (RFC 9110 §5.5). */
-const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
-
-function isObjectWithProto(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__');
-}
-
-function headerNameFault(name: string): string | undefined {
-  if (!HEADER_NAME.test(name)) return 'is not a valid header name';
-  return RESERVED_HEADERS.has(name.toLowerCase()) ? 'is a reserved header' : undefined;
-}
-
-/** The headers of every request to a subscriber. */
-const postHeaderRecord = z
-  .record(z.string(), z.string().regex(HEADER_VALUE, 'must be printable ASCII'))
-  .superRefine((headers, refinement) => {
-    const seen = new Set<string>();
-    for (const name of Object.keys(headers)) {
-      const fault = headerNameFault(name) ?? (seen.has(name.toLowerCase()) ? 'is given twice' : undefined);
-      if (fault !== undefined) refinement.addIssue({ code: 'custom', path: [name], message: fault });
-      seen.add(name.toLowerCase());
-    }
-  })
-  .refine(
-    (headers) => Object.keys(headers).length <= MAX_POST_HEADERS,
-    `must be at most ${MAX_POST_HEADERS} headers`,
-  )
-  .refine(
-    (headers) => Object.entries(headers).flat().join('').length <= MAX_POST_HEADERS_BYTES,
-    `must be at most ${MAX_POST_HEADERS_BYTES} bytes in all`,
-  )
-  .meta({ maxProperties: MAX_POST_HEADERS, propertyNames: { pattern: HEADER_NAME.source } });
-
-const postHeaders = z
-  .unknown()
-  // zod's record would drop it silently.
-  .refine((headers) => !isObjectWithProto(headers), 'must not hold __proto__')
-  .pipe(postHeaderRecord);
 
 const MAX_EVENT_TYPES = 50;
 const EVENT_TYPES_RULE = `must be a list of 1 to ${MAX_EVENT_TYPES} types`;
@@ -98,6 +54,7 @@ export const optionsSchema = z.strictObject({
     .exactOptional(),
   event_types: eventTypes.describe('Receives only messages of these types.').exactOptional(),
   filter: contentFilter.exactOptional(),
+  auth: authOption.exactOptional(),
 });
 
 const comparison = z.union(

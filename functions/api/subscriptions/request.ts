@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { DISABLE_REASONS } from '../../../shared/domain/vocabulary.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { isDeeperThan } from '../../../shared/domain/subscription/content-elements.ts';
@@ -14,7 +15,9 @@ const MAX_OPTIONS_BYTES = 65_536;
 /** More than the deepest filter needs: ten nested objects with a list between each two. */
 const MAX_OPTIONS_DEPTH = 32;
 
-type SubscriptionFields = { name?: string; subscriber: string; options: SubscriptionOptions; ttl?: number };
+/** `auth` is given as one of the options, and stored beside them. */
+type SubscriptionFields = { name?: string; subscriber: string; ttl?: number } & Options;
+type Options = { options: SubscriptionOptions; auth?: Auth };
 
 /** Absent members stay unchanged. A `name` of null removes the name, a `ttl` of null the expiry. */
 type SubscriptionPatch = Partial<Omit<SubscriptionFields, 'name' | 'ttl'>> & {
@@ -29,6 +32,7 @@ type SubscriptionLine = SubscriptionFields & { disabled?: Disabled };
 type Rules = {
   settings: { defaultRetryPolicy: RetryPolicy };
   subscriberFault: (url: string) => string | undefined;
+  tokenUrlFault: (url: string) => string | undefined;
 };
 
 /**
@@ -38,7 +42,7 @@ type Rules = {
 export function subscriptionFields(value: unknown, rules: Rules): SubscriptionFields {
   const schema = subscriptionRequestSchema.extend({ subscriber: subscriberSchema(rules) });
   const { options, ...fields } = parseWithOptions(schema, value);
-  return { ...fields, options: parseOptions(options, rules) };
+  return { ...fields, ...parseOptions(options, rules) };
 }
 
 /**
@@ -52,7 +56,7 @@ export function subscriptionPatch(value: unknown, rules: Rules): SubscriptionPat
   if (options === undefined && Object.keys(changes).length === 0) {
     throw invalidFields([{ field: 'body', message: 'must contain name, subscriber, ttl or options' }]);
   }
-  return { ...fields, ...(options && { options: parseOptions(options, rules) }) };
+  return { ...fields, ...(options && parseOptions(options, rules)) };
 }
 
 /** Parses a line of an export. @throws RefusedRequest */
@@ -61,7 +65,7 @@ export function subscriptionLine(value: unknown, rules: Rules): SubscriptionLine
   const { options, disabled, ...fields } = parseWithOptions(schema, value);
   return {
     ...fields,
-    options: parseOptions(options, rules),
+    ...parseOptions(options, rules),
     ...(disabled && { disabled: { ...disabled, at: Date.parse(disabled.at) } }),
   };
 }
@@ -91,14 +95,17 @@ function checkSize(options: unknown): void {
 }
 
 function parseOptions(
-  { _retry_policy: given, ...others }: z.output<typeof optionsSchema>,
+  { _retry_policy: given, auth, ...others }: z.output<typeof optionsSchema>,
   context: Rules,
-): SubscriptionOptions {
+): Options {
   const policy =
     given === undefined
       ? undefined
       : retryPolicyAt('options._retry_policy', given, context.settings.defaultRetryPolicy);
-  return { ...others, ...(policy && { _retry_policy: policy }) };
+  const fault =
+    auth?.type === 'oauth2_client_credentials' ? context.tokenUrlFault(auth.token_url) : undefined;
+  if (fault !== undefined) throw invalidFields([{ field: 'options.auth.token_url', message: fault }]);
+  return { options: { ...others, ...(policy && { _retry_policy: policy }) }, ...(auth && { auth }) };
 }
 
 /** A blank at an end would not be visible. */

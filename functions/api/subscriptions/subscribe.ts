@@ -1,5 +1,6 @@
 import { makeSecret, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
 import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
+import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { unredacted } from '../../../shared/domain/subscription/credential-headers.ts';
 import type {
   Disabled,
@@ -15,10 +16,12 @@ import {
 } from '../../../shared/ports/subscriptions.ts';
 import { amountOf } from '../../../shared/domain/subscription/room.ts';
 import { type RoomContext, takeRoom } from './room.ts';
+import { sealAuth, type SealAuthContext } from './seal-auth.ts';
 import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
 
 export type SubscribeContext = ConfirmationContext &
-  RoomContext & {
+  RoomContext &
+  SealAuthContext & {
     registry: Registry;
     secretSealer: SecretSealer;
     clock: Clock;
@@ -31,6 +34,7 @@ export type SubscriptionRequest = {
   name?: string;
   subscriber: string;
   options: SubscriptionOptions;
+  auth?: Auth;
   ttl?: number;
   /** Set for an imported subscription that was disabled when it was exported. */
   disabled?: Disabled;
@@ -44,7 +48,7 @@ export type SubscribeResult =
 /**
  * Adds a subscription, and creates its queue if it is missing, as Zaqar does. A subscriber that the queue already has
  * is a conflict. Where confirmation is required, the caller sends the link with `sendOwedConfirmation`.
- * @throws UnknownCredentialsError if a header is redacted, RefusedRequest where the queue is full
+ * @throws UnknownCredentialsError if a credential is redacted, RefusedRequest where the queue is full or `auth` unusable
  */
 export async function subscribe(
   context: SubscribeContext,
@@ -59,10 +63,10 @@ export async function subscribe(
 /** A subscription that is not stored yet, with its plaintext secret. */
 export type NewSubscription = { subscription: Subscription; secret: SigningSecret };
 
-/** @throws UnknownCredentialsError if a header is redacted */
+/** @throws UnknownCredentialsError if a credential is redacted, RefusedRequest if `auth` cannot be used */
 export async function newSubscription(
   context: SubscribeContext,
-  request: SubscriptionRequest,
+  { auth: given, ...request }: SubscriptionRequest,
   mustConfirm: boolean,
 ): Promise<NewSubscription> {
   const { secretSealer, clock, newId, randomBytes } = context;
@@ -70,6 +74,7 @@ export async function newSubscription(
   const id = newId();
   const secret = makeSecret('v1', randomBytes);
   const sealed = await secretSealer.seal({ queue: request.queue, subscriptionId: id }, secret);
+  const auth = await sealAuth(context, { ...request, id }, given);
   const createdAt = clock.now();
   return {
     subscription: {
@@ -78,6 +83,7 @@ export async function newSubscription(
       id,
       createdAt,
       secrets: [{ sealed }],
+      ...(auth && { auth }),
       ...(request.ttl !== undefined && { expiresAt: createdAt + request.ttl * 1000 }),
       // What is fetched with credentials needs no proof that its receiver wants it.
       ...(mustConfirm && !isPull(request) && { unconfirmed: newConfirmation(context).unconfirmed }),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { DISABLE_REASONS, CONFIRMATION_STATES } from '../../domain/vocabulary.ts';
+import type { Auth } from '../../domain/subscription/auth.ts';
 import { redacted } from '../../domain/subscription/credential-headers.ts';
 import { retryPolicySchema } from '../../domain/retry/policy-schema.ts';
 import {
@@ -19,14 +20,15 @@ const optionsView = z.looseObject({
   max_per_second: z.number().exactOptional(),
   event_types: z.array(z.string()).exactOptional(),
   filter: z.unknown().exactOptional(),
-} satisfies Record<keyof SubscriptionOptions, z.ZodType>);
+  auth: z.looseObject({ type: z.string() }).exactOptional(),
+} satisfies Record<keyof SubscriptionOptions | 'auth', z.ZodType>);
 
 /** State of a pending confirmation: `asked`, or `owed` if the request may not have been sent. */
 export const confirmationSchema = z.enum(CONFIRMATION_STATES);
 
 /**
  * A subscription in the API: Zaqar's fields and Posthaste's additions. `ttl` and `age` are seconds; a null `ttl`
- * never expires. Headers that carry credentials are redacted.
+ * never expires. Credentials are redacted.
  */
 export const subscriptionViewSchema = z.object({
   id: z.string(),
@@ -38,6 +40,8 @@ export const subscriptionViewSchema = z.object({
   options: optionsView,
   disabled: z.object({ reason: z.enum(DISABLE_REASONS), at: timeView }).exactOptional(),
   failing: z.object({ since: timeView, failures: z.int().positive() }).exactOptional(),
+  /** Of the client certificate in `options.auth`. */
+  certificateExpiresAt: timeView.exactOptional(),
   /** False: it receives only the confirmation request. */
   confirmed: z.boolean(),
   confirmation: confirmationSchema.exactOptional(),
@@ -51,7 +55,7 @@ export const changedSubscriptionSchema = subscriptionViewSchema.extend({
 export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;
 
 export function subscriptionView(subscription: Subscription, now: number): SubscriptionView {
-  const { id, queue, name, subscriber, ttl, options, createdAt, disabled, failing, unconfirmed } =
+  const { id, queue, name, subscriber, ttl, options, auth, createdAt, disabled, failing, unconfirmed } =
     subscription;
   return {
     id,
@@ -60,9 +64,10 @@ export function subscriptionView(subscription: Subscription, now: number): Subsc
     subscriber,
     ttl: ttl ?? null,
     age: Math.max(0, Math.floor((now - createdAt) / 1000)),
-    options: viewOfOptions(redacted(options)),
+    options: viewOfOptions(redacted(options), auth?.shown),
     ...(disabled && { disabled: { reason: disabled.reason, at: timeText(disabled.at) } }),
     ...(failing && { failing: { since: timeText(failing.since), failures: failing.failures } }),
+    ...(auth?.notAfter !== undefined && { certificateExpiresAt: timeText(auth.notAfter) }),
     confirmed: unconfirmed === undefined,
     ...confirmationView(subscription),
   };
@@ -76,25 +81,32 @@ export function confirmationView(subscription: Subscription): {
     : { confirmation: owesConfirmationRequest(subscription) ? 'owed' : 'asked' };
 }
 
-function viewOfOptions({ event_types, ...options }: SubscriptionOptions): SubscriptionView['options'] {
+function viewOfOptions(
+  { event_types, ...options }: SubscriptionOptions,
+  auth: Auth | undefined,
+): SubscriptionView['options'] {
   return {
     ...options,
     ...(event_types && { event_types: [...event_types] }),
+    ...(auth && { auth }),
   };
 }
 
 /** One line of an export, in the form that an import takes: without id, secrets, health and credentials. */
 export function redactedExportLineOf(subscription: Subscription): string {
-  return exportLineOf({ ...subscription, options: redacted(subscription.options) });
+  return exportLineOf({ ...subscription, options: redacted(subscription.options) }, subscription.auth?.shown);
 }
 
-/** One line of an export, including credentials. */
-export function exportLineOf({ name, subscriber, ttl, options, disabled }: Subscription): string {
+/** One line of an export, including credentials. `auth`: opened. */
+export function exportLineOf(
+  { name, subscriber, ttl, options, disabled }: Subscription,
+  auth: Auth | undefined,
+): string {
   return JSON.stringify({
     subscriber,
     ...(name !== undefined && { name }),
     ...(ttl !== undefined && { ttl }),
-    options,
+    options: { ...options, ...(auth && { auth }) },
     ...(disabled && { disabled: { reason: disabled.reason, at: timeText(disabled.at) } }),
   });
 }

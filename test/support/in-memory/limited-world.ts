@@ -69,7 +69,15 @@ const limitsOf = (world: PipelineWorld) => {
       ...(max_per_second !== undefined && { max_per_second }),
     };
     await updateSubscription(
-      { registry, clock, settings, randomBytes, operations, secretSealer: world.secretOpener },
+      {
+        registry,
+        clock,
+        settings,
+        randomBytes,
+        operations,
+        secretSealer: world.secretOpener,
+        secretOpener: world.secretOpener,
+      },
       { queue: 'orders', subscriptionId: 'subscription-1' },
       { options },
     );

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import { subscriberUrlFault } from '../../../shared/adapters/http/address-guard.ts';
+import { tokenUrlFault } from '../../../shared/adapters/http/token-url.ts';
 import type { DeliveryJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
 import { parseJson } from '../../../shared/wire/json-slice.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
@@ -113,6 +114,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
     randomBytes,
     newId: () => `id-${++ids}`,
     subscriberFault: (url) => subscriberUrlFault(url, { allowedAddresses: [] }),
+    tokenUrlFault: (url) => tokenUrlFault(url, { allowedAddresses: [] }),
     audit: (caller, change) => changes.push({ ...caller, ...change }),
     reportFault: (fault, caller) => faults.push({ fault, caller }),
     ...overrides,

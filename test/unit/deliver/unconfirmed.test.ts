@@ -3,7 +3,7 @@ import {
   sendOwedConfirmation,
   newConfirmation,
 } from '../../../functions/api/subscriptions/ask-confirmation.ts';
-import { confirm } from '../../../functions/api/subscriptions/change.ts';
+import { confirm } from '../../../functions/api/subscriptions/confirm.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { inMemoryJournal } from '../../support/in-memory/in-memory-journal.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';

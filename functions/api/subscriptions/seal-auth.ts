@@ -1,0 +1,96 @@
+import {
+  type Auth,
+  isRedacted,
+  redactedAuth,
+  type StoredAuth,
+  unredactedAuth,
+} from '../../../shared/domain/subscription/auth.ts';
+import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
+import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import type { Clock } from '../../../shared/ports/clock.ts';
+import type { SecretOpener, SecretSealer } from '../../../shared/ports/subscriptions.ts';
+import { openedAuth } from '../../../shared/steps/authorise.ts';
+import { canonicalJson } from '../audit.ts';
+import { invalidFields, type RefusedRequest } from '../errors.ts';
+import { clientCertificateFault, endOf } from './pem.ts';
+
+export type SealAuthContext = {
+  clock: Pick<Clock, 'now'>;
+  secretSealer: Pick<SecretSealer, 'sealText'>;
+  secretOpener: SecretOpener;
+};
+
+type Target = Pick<Subscription, 'id' | 'queue' | 'subscriber' | 'options'>;
+
+/**
+ * The form of a given `options.auth` in the record. Redacted values are those of `stored`, which is returned itself
+ * if nothing differs.
+ * @throws RefusedRequest, UnknownCredentialsError, UnopenedSecretError
+ */
+export async function sealAuth(
+  context: SealAuthContext,
+  target: Target,
+  given: Auth | undefined,
+  stored?: StoredAuth,
+): Promise<StoredAuth | undefined> {
+  if (given === undefined) return undefined;
+  requireFitting(target, given);
+  const before = await openedIfPossible(context, target, given, stored);
+  const auth = unredactedAuth(given, before);
+  if (before !== undefined && canonicalJson(auth) === canonicalJson(before)) return stored;
+  const now = context.clock.now();
+  const end = requireValid(auth, now);
+  const { queue, id: subscriptionId } = target;
+  const sealed = await context.secretSealer.sealText({ queue, subscriptionId }, JSON.stringify(auth));
+  return { shown: redactedAuth(auth), sealed, at: Math.max(now, (stored?.at ?? 0) + 1), ...end };
+}
+
+/** What cannot be opened can still be replaced. */
+async function openedIfPossible(
+  { secretOpener }: SealAuthContext,
+  { id, queue }: Target,
+  given: Auth,
+  stored: StoredAuth | undefined,
+): Promise<Auth | undefined> {
+  if (stored === undefined) return undefined;
+  const opening = openedAuth(secretOpener, { id, queue, auth: stored });
+  return isRedacted(given) ? opening : opening.catch(() => undefined);
+}
+
+/** @throws RefusedRequest if these credentials cannot be sent to this subscriber */
+function requireFitting({ subscriber, options }: Target, auth: Auth): void {
+  if (isPull({ subscriber })) throw refused('', 'cannot be set: no requests are sent to pull: subscribers');
+  if (auth.type === 'mtls' && URL.parse(subscriber)?.protocol !== 'https:')
+    throw refused('', 'must have another type: a certificate needs an https subscriber');
+  const own = headerOf(auth);
+  const name = Object.keys(options.post_headers ?? {}).find((header) => header.toLowerCase() === own);
+  if (name !== undefined)
+    throw invalidFields([
+      { field: `options.post_headers.${name}`, message: 'is also the header of options.auth' },
+    ]);
+}
+
+/** The name of the header that carries the credentials, in lower case. */
+function headerOf(auth: Auth): string | undefined {
+  switch (auth.type) {
+    case 'header':
+      return auth.name.toLowerCase();
+    case 'basic':
+    case 'oauth2_client_credentials':
+      return 'authorization';
+    case 'mtls':
+      return undefined;
+  }
+}
+
+/** @throws RefusedRequest */
+function requireValid(auth: Auth, now: number): Pick<StoredAuth, 'notAfter'> {
+  if (auth.type !== 'mtls') return {};
+  const fault = clientCertificateFault(auth, now);
+  if (fault !== undefined) throw refused(`.${fault.field}`, fault.message);
+  return { notAfter: endOf(auth.certificate) };
+}
+
+function refused(field: string, message: string): RefusedRequest {
+  return invalidFields([{ field: `options.auth${field}`, message }]);
+}
