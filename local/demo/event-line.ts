@@ -29,5 +29,9 @@ function eventDetails({ 'detail-type': type, detail }: OperatorEventMessage, nam
       return `${subscriber}, ${detail.failures} failures since ${detail.since}`;
     case 'subscription.recovered':
       return `${subscriber}, had failed since ${detail.since}`;
+    case 'subscription.slowed':
+      return `${subscriber}, ${detail.reason} until ${detail.until}`;
+    case 'subscription.resumed':
+      return `${subscriber}, ${detail.reason} since ${detail.since}`;
   }
 }

@@ -77,6 +77,14 @@ export type ConnectionFault =
 /** Why a received delivery failed: its subscriber said so, or did not answer until its lease ended. */
 export type PullFault = 'nacked' | 'lease_expired';
 
+/** Why a subscription gets fewer requests than it could: it throttles, or it is down (subscription/back-pressure.ts). */
+export const PRESSURE_REASONS = ['receiver_throttled', 'circuit_open'] as const;
+export type PressureReason = (typeof PRESSURE_REASONS)[number];
+
+/** Why a due delivery waits. `rate_limited`: by the subscription's `max_per_second`. */
+export const WAITING_REASONS = ['rate_limited', ...PRESSURE_REASONS] as const;
+export type WaitingReason = (typeof WAITING_REASONS)[number];
+
 // --- why something ends or is refused
 
 /** Why no requests are sent to a subscription. */

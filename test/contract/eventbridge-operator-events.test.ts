@@ -65,6 +65,16 @@ const eventOf = (message: OperatorEventMessage): OperatorEvent => {
       const times = { at: Date.parse(at), ...(nextAt !== undefined && { nextAt: Date.parse(nextAt) }) };
       return { type: message['detail-type'], key, ...result, ...times };
     }
+    case 'subscription.slowed': {
+      const { reason, since, until } = message.detail;
+      const times = { since: Date.parse(since), until: Date.parse(until) };
+      return { type: message['detail-type'], queue, subscriptionId, reason, ...times };
+    }
+    case 'subscription.resumed': {
+      const { reason, since, at } = message.detail;
+      const times = { since: Date.parse(since), at: Date.parse(at) };
+      return { type: message['detail-type'], queue, subscriptionId, reason, ...times };
+    }
     case 'delivery.exhausted': {
       const { messageId, attempts, at } = message.detail;
       const key = { queue, messageId, subscriptionId, bucket: 0 };

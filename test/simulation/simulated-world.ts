@@ -4,7 +4,7 @@ import { visibilityTimeout } from '../../shared/domain/receives.ts';
 import { OPERATE_TIMEOUT_SECONDS, type Operation } from '../../shared/domain/recovery/operation.ts';
 import type { Recovery } from '../../shared/domain/recovery/recovery.ts';
 import type { RecoveryPage } from '../../shared/ports/deliveries.ts';
-import type { Line } from '../../shared/domain/subscription/rate-limit.ts';
+import type { Line } from '../../shared/domain/subscription/slot-line.ts';
 import { deliveryStore, type DeliveryStore } from './delivery-store.ts';
 import { injectFaults, type Faults, type MessageFault } from './faults.ts';
 import { emptyHistory, type Actor, type History } from './history.ts';

@@ -52,6 +52,10 @@ export const optionsSchema = z.strictObject({
     .max(MAX_PER_SECOND, RATE_RULE)
     .describe('Maximum number of attempts a second.')
     .exactOptional(),
+  retry_throttled: z
+    .boolean()
+    .describe('Whether a 429 is retried, even if the retry policy lacks it in retry_on_status.')
+    .exactOptional(),
   event_types: eventTypes.describe('Receives only messages of these types.').exactOptional(),
   filter: contentFilter.exactOptional(),
   auth: authOption.exactOptional(),

@@ -2,16 +2,17 @@ import * as z from 'zod';
 import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
 import { DAY_MS } from '../../domain/duration.ts';
+import type { RateLimit, Slot } from '../../domain/subscription/rate-limit.ts';
 import {
   findSlots,
   type FoundSlots,
   latestEnd,
   type Line,
+  lineStart,
+  MAX_LINE_MS,
   MAX_RETURNED_SLOTS,
-  type RateLimit,
-  type Slot,
   slotsFrom,
-} from '../../domain/subscription/rate-limit.ts';
+} from '../../domain/subscription/slot-line.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { RateLimitedKey, RateLimits } from '../../ports/subscriptions.ts';
 import { slotsItemKey } from './delivery-keys.ts';
@@ -145,7 +146,7 @@ const writes: Record<LineChange, (tableName: string, wanted: ReservationRequest)
         Key: slotsItemKey(limited),
         UpdateExpression: `SET ${end} = ${end} + ${expr.value(count * limit.intervalMs)}, ${lifetimeOf(expr, now)}`,
         // Domain `isActiveLine`, starts no earlier than wanted, has room for more, and no free slots before its end.
-        ConditionExpression: `${expr.name('epoch')} = ${expr.value(limit.epoch)} AND ${end} > ${expr.value(now)} AND ${end} >= ${expr.value(from)} AND ${end} <= ${expr.value(latestEnd(now, until))} AND attribute_not_exists(${expr.name('left')})`,
+        ConditionExpression: `${expr.name('epoch')} = ${expr.value(limit.epoch)} AND ${end} > ${expr.value(now)} AND ${end} >= ${expr.value(from)} AND ${end} <= ${expr.value(latestEnd(limit, now, until))} AND attribute_not_exists(${expr.name('left')})`,
         ...RETURN_VALUES,
         ...expr.attributes(),
       },
@@ -160,7 +161,7 @@ const writes: Record<LineChange, (tableName: string, wanted: ReservationRequest)
       request: {
         TableName: tableName,
         Key: slotsItemKey(limited),
-        UpdateExpression: `SET ${end} = ${expr.value(now + count * limit.intervalMs)}, ${epoch} = ${expr.value(limit.epoch)}, ${expr.name('v')} = ${expr.value(RECORD_VERSION)}, ${lifetimeOf(expr, now)} REMOVE ${expr.name('left')}`,
+        UpdateExpression: `SET ${end} = ${expr.value(lineStart(limit, now) + count * limit.intervalMs)}, ${epoch} = ${expr.value(limit.epoch)}, ${expr.name('v')} = ${expr.value(RECORD_VERSION)}, ${lifetimeOf(expr, now)} REMOVE ${expr.name('left')}`,
         ConditionExpression: `attribute_not_exists(${expr.name(primaryKey.partition)}) OR ${epoch} < ${expr.value(limit.epoch)} OR ${end} <= ${expr.value(now)}`,
         ...RETURN_VALUES,
         ...expr.attributes(),
@@ -218,7 +219,7 @@ const RETURN_VALUES = { ReturnValues: 'ALL_NEW', ReturnValuesOnConditionCheckFai
 
 /** Longer than any line, so that TTL never removes an active one. */
 function lifetimeOf(expr: Expression, now: number): string {
-  return `${expr.name(ttlAttribute)} = ${expr.value(ttlOf(latestEnd(now) + DAY_MS))}`;
+  return `${expr.name(ttlAttribute)} = ${expr.value(ttlOf(now + MAX_LINE_MS + DAY_MS))}`;
 }
 
 const lineSchema = z.object({

@@ -68,6 +68,8 @@ async function writeHealth(
  */
 function decisionOf(change: HealthChange, expr: Expression): string[] {
   switch (change.kind) {
+    case 'pressure':
+      return [isSamePressure(change.from, expr)];
     case 'begin':
       return [`attribute_not_exists(${expr.name('failing')})`, isEnabled(expr)];
     case 'count': {
@@ -116,6 +118,12 @@ function isSameStreak(since: number, expr: Expression): string {
   return `${expr.name('failing', 'since')} = ${expr.value(since)}`;
 }
 
+function isSamePressure(at: number | undefined, expr: Expression): string {
+  return at === undefined
+    ? `attribute_not_exists(${expr.name('pressure')})`
+    : `${expr.name('pressure', 'at')} = ${expr.value(at)}`;
+}
+
 function failuresIn(expr: Expression): string {
   return expr.name('failing', 'failures');
 }
@@ -128,6 +136,8 @@ function updateOf(change: HealthChange, expr: Expression): string {
   };
   const eventToSend = 'unsent' in change ? { unsent: change.unsent } : {};
   switch (change.kind) {
+    case 'pressure':
+      return set({ pressure: change.pressure, ...eventToSend });
     case 'begin':
       return set({ failing: change.failing });
     case 'count':

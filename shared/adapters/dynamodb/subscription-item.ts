@@ -120,6 +120,7 @@ export const optionsSchema = z.looseObject({
   raw_delivery: z.boolean().exactOptional(),
   attempt_timeout: z.number().exactOptional(),
   max_per_second: z.number().exactOptional(),
+  retry_throttled: z.boolean().exactOptional(),
   event_types: z.array(z.string()).exactOptional(),
   filter: z.unknown().exactOptional(),
 } satisfies Record<keyof SubscriptionOptions, z.ZodType>);

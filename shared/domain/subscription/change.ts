@@ -9,8 +9,8 @@ export function asEnabled(subscription: Subscription, now: number): Subscription
 }
 
 /**
- * A subscription with another subscriber. If the address changes, its failure history is dropped, because it
- * belongs to the old address.
+ * A subscription with another subscriber. If the address changes, its failure history and its pressure are
+ * dropped, because they belong to the old address.
  */
 export function moveTo(subscriber: string, current: Subscription, now: number): Subscription {
   const moved = { ...current, subscriber };
@@ -29,9 +29,14 @@ export function hasMoved(before: Subscription, after: Subscription): boolean {
   return subscriberIdentity(before.subscriber) !== subscriberIdentity(after.subscriber);
 }
 
-/** `changedAt` always increases, even if clocks differ, because it identifies the change. */
+/**
+ * `changedAt` always increases, even if clocks differ, because it identifies the change. It is later than the
+ * pressure, so that slots of its line end with it.
+ */
 function withoutHistory(subscription: Subscription, now: number): Subscription {
-  const fresh = { ...subscription, changedAt: Math.max(now, (subscription.changedAt ?? 0) + 1) };
+  const { changedAt = 0, pressure } = subscription;
+  const fresh = { ...subscription, changedAt: Math.max(now, changedAt + 1, (pressure?.at ?? 0) + 1) };
   delete fresh.failing;
+  delete fresh.pressure;
   return fresh;
 }

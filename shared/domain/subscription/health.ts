@@ -1,4 +1,5 @@
 import { MAX_INVOCATION_MS } from '../delivery/lease.ts';
+import { isPressureUnchanged, type PressureChange } from './back-pressure.ts';
 import type { Disabled, FailureStreak, Subscription, PendingEvent } from './subscription.ts';
 
 /** Failures in a row after which the operator is notified. */
@@ -36,7 +37,8 @@ type StreakChange =
  * A conditional write to a subscription's health; condition: `healthChangeHolds`. `changedAt`: that of the
  * subscription that the attempt used.
  */
-export type HealthChange = (StreakChange & { changedAt?: number }) | { kind: 'sent'; unsent: PendingEvent };
+export type HealthChange =
+  (StreakChange & { changedAt?: number }) | PressureChange | { kind: 'sent'; unsent: PendingEvent };
 
 /** The health change caused by a failed or rejected attempt. */
 export function afterFailure(
@@ -120,11 +122,13 @@ function withChangedAt(
  */
 export function healthChangeName(change: HealthChange): string {
   if (change.kind === 'sent') return `sent ${change.unsent.event.type} ${change.unsent.at}`;
-  return [change.kind, ...streakIdOf(change), `by ${change.changedAt ?? 'none'}`].join(' ');
+  return [change.kind, ...basisOf(change), `by ${change.changedAt ?? 'none'}`].join(' ');
 }
 
-function streakIdOf(change: StreakChange): readonly number[] {
+function basisOf(change: StreakChange | PressureChange): readonly (number | string)[] {
   switch (change.kind) {
+    case 'pressure':
+      return [change.from ?? 'none'];
     case 'begin':
       return [];
     case 'count':
@@ -145,7 +149,7 @@ export function healthChangeHolds(subscription: Subscription, change: HealthChan
   return (
     hasRoom(subscription, change) &&
     (change.kind === 'sent' || isUnchanged(subscription, change.changedAt)) &&
-    isStreakUnchanged(subscription, change)
+    isBasisUnchanged(subscription, change)
   );
 }
 
@@ -167,9 +171,11 @@ function hasRoom({ unsent }: Subscription, change: HealthChange): boolean {
   return unsent === undefined || change.kind === 'sent' || !('unsent' in change);
 }
 
-function isStreakUnchanged(subscription: Subscription, change: HealthChange): boolean {
+function isBasisUnchanged(subscription: Subscription, change: HealthChange): boolean {
   const { failing, unsent } = subscription;
   switch (change.kind) {
+    case 'pressure':
+      return isPressureUnchanged(subscription, change);
     case 'begin':
       return failing === undefined && isEnabled(subscription);
     case 'count':
@@ -203,6 +209,8 @@ function isSameEvent(stored: PendingEvent | undefined, sent: PendingEvent): bool
 export function applyHealthChange(change: HealthChange, subscription: Subscription): Subscription {
   const { failing, unsent, ...rest } = subscription;
   switch (change.kind) {
+    case 'pressure':
+      return { ...subscription, pressure: change.pressure, ...pendingEventField(change.unsent ?? unsent) };
     case 'begin':
       return { ...subscription, failing: change.failing };
     case 'count':

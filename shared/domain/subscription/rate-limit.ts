@@ -1,12 +1,24 @@
-import { DAY_MS } from '../duration.ts';
+import type { PressureReason } from '../vocabulary.ts';
 import { isPull } from './subscriber-url.ts';
 import type { Subscription, SubscriptionOptions } from './subscription.ts';
 
 /**
- * Rate limit of a subscription: one request per `intervalMs`. Slots of another epoch are invalid: the limit or the
- * subscriber changed, or the subscription was re-enabled. Later epochs sort after earlier ones as text.
+ * Rate limit of a subscription: one request per `intervalMs`. Slots of another epoch are invalid: the limit, the
+ * pressure or the subscriber changed, or the subscription was re-enabled. Later epochs sort after earlier ones as
+ * text. All but the first two are set under back-pressure (back-pressure.ts).
  */
-export type RateLimit = { intervalMs: number; epoch: string };
+export type RateLimit = {
+  intervalMs: number;
+  epoch: string;
+  /** No slot is earlier. Milliseconds since the epoch. */
+  opensAt?: number;
+  /** How far the line's last slot may be from its start; then deliveries ask again. 0: one slot. Milliseconds. */
+  longestMs?: number;
+  /** They ask again after half of this time to the whole of it. Milliseconds. */
+  askAgainMs?: number;
+  /** Copied to the slots. */
+  reason?: PressureReason;
+};
 
 /** A place in a subscription's line of requests: when its request may start (milliseconds since the epoch). */
 export type Slot = {
@@ -15,13 +27,9 @@ export type Slot = {
   epoch?: string | undefined;
   /** Due time of a retry that joined the line early; it must not get an earlier slot. */
   from?: number | undefined;
+  /** Why its delivery waits; undefined: `rate_limited`. */
+  reason?: PressureReason | undefined;
 };
-
-/**
- * State of a subscription's line. `reservedUpTo`: end of the reserved slots, in milliseconds. `left`: earlier slots
- * that deliveries gave back.
- */
-export type Line = { reservedUpTo: number; epoch: string; left?: readonly number[] };
 
 /** Bounds of `max_per_second`. */
 export const MIN_PER_SECOND = 0.01;
@@ -40,13 +48,6 @@ const LATENESS_MS = SLOT_VALID_MS + 100;
 /** Milliseconds before its slot at which a delivery is picked up, so that it is prepared in time. */
 export const SLOT_LEAD_MS = 750;
 
-/** Slots are reserved at most a week ahead; beyond that, deliveries ask again a day later. */
-const MAX_LINE_MS = 7 * DAY_MS;
-const ASK_AGAIN_MS = DAY_MS;
-
-/** When a delivery asks again if it used a subscription that has changed since. */
-const READ_AGAIN_MS = 2_000;
-
 /**
  * Milliseconds between two slots. Slots are evenly spaced (GCRA without a burst), but each may be used late: ten
  * seconds can contain the slots of ten seconds plus the maximum lateness. The second term keeps those within the
@@ -62,19 +63,29 @@ function inMicroseconds(ms: number): number {
   return Math.ceil(ms * 1000) / 1000;
 }
 
-/** The rate limit of a subscription; undefined: unlimited. */
-export function rateLimitOf({
-  subscriber,
-  options,
+type Limited = Pick<
+  Subscription,
+  'subscriber' | 'options' | 'createdAt' | 'changedAt' | 'limitedAt' | 'pressure'
+>;
+
+/** The limit that `max_per_second` sets; undefined: unlimited. `paceOf` (back-pressure.ts) adds the pressure. */
+export function rateLimitOf(subscription: Limited): RateLimit | undefined {
+  const { max_per_second: rate } = subscription.options;
+  // A subscriber that fetches sets the pace.
+  if (rate === undefined || isPull(subscription)) return undefined;
+  // Later than the lines under a pressure, which end with it.
+  const time = epochTime(subscription) + (subscription.pressure === undefined ? 0 : 1);
+  return { intervalMs: slotIntervalMs(rate), epoch: `${time}/${rate}` };
+}
+
+/** Time in the epoch of a subscription's line. */
+export function epochTime({
   createdAt,
   changedAt = 0,
   limitedAt = 0,
-}: Pick<Subscription, 'subscriber' | 'options' | 'createdAt' | 'changedAt' | 'limitedAt'>):
-  RateLimit | undefined {
-  const { max_per_second: rate } = options;
-  // A subscriber that fetches sets the pace.
-  if (rate === undefined || isPull({ subscriber })) return undefined;
-  return { intervalMs: slotIntervalMs(rate), epoch: `${Math.max(createdAt, changedAt, limitedAt)}/${rate}` };
+  pressure,
+}: Omit<Limited, 'options' | 'subscriber'>): number {
+  return Math.max(createdAt, changedAt, limitedAt, pressure?.at ?? 0);
 }
 
 /**
@@ -84,7 +95,7 @@ export function rateLimitOf({
 export function withLimitDated(before: Subscription, after: Subscription, now: number): Subscription {
   return before.options.max_per_second === after.options.max_per_second
     ? after
-    : { ...after, limitedAt: Math.max(now, (before.limitedAt ?? 0) + 1) };
+    : { ...after, limitedAt: Math.max(now, epochTime(before) + 1) };
 }
 
 /** Whether new options raise the rate limit. */
@@ -111,93 +122,10 @@ export function slotStateOf(
   return now < slot.at ? 'to_come' : 'good';
 }
 
-/** Whether a line has reserved slots in the future, of the current epoch. */
-export function isActiveLine(
-  line: Line | undefined,
-  { epoch }: Pick<RateLimit, 'epoch'>,
-  now: number,
-): line is Line {
-  return line?.epoch === epoch && line.reservedUpTo > now;
-}
-
-/** Whether a line of a later epoch exists: the caller read the subscription before it changed. */
-function isSuperseded(line: Line | undefined, { epoch }: Pick<RateLimit, 'epoch'>, now: number): boolean {
-  return line !== undefined && line.epoch > epoch && line.reservedUpTo > now;
-}
-
-/**
- * Latest end of a line at which a slot may be added. `until`: when the message expires; a later slot would be
- * unused and would delay other messages.
- */
-export function latestEnd(now: number, until = Infinity): number {
-  return Math.min(now + MAX_LINE_MS, until);
-}
-
-/** `count` slots, starting at `first`. */
-export function slotsFrom(first: number, count: number, { intervalMs, epoch }: RateLimit): Slot[] {
-  return Array.from({ length: count }, (_, index) => ({ at: Math.ceil(first + index * intervalMs), epoch }));
-}
-
-/** Most returned slots that a line remembers; they take 9 KB of an item. */
-export const MAX_RETURNED_SLOTS = 1_000;
-
 /** Milliseconds. A nearer slot may already be in use, and another delivery could not reach it in time. */
 const RETURN_MARGIN_MS = 2_000;
 
 /** Whether the slot of an ended, unleased delivery can be given to another delivery. */
 export function canReturnSlot(slot: Slot, now: number): boolean {
   return slot.epoch !== undefined && slot.at - now > RETURN_MARGIN_MS;
-}
-
-/** Constraints on the slots: none before `from` or after `until`. Milliseconds since the epoch, like `now`. */
-type SlotRequest = { limit: RateLimit; now: number; from?: number | undefined; until?: number | undefined };
-
-/**
- * Slots in a line: returned ones first, in order, then new ones at its end. `added`: number of new slots. `left`:
- * returned slots that remain. `activeLine` undefined: a new line begins now.
- */
-export type FoundSlots = {
-  activeLine: Line | undefined;
-  slots: readonly Slot[];
-  added: number;
-  left: readonly number[];
-};
-
-/** `count` slots of a line. If there are not enough, each caller gets `instead`: a time to ask again. */
-export function findSlots(
-  line: Line | undefined,
-  count: number,
-  request: SlotRequest,
-): FoundSlots | { instead: Slot; line: Line | undefined } {
-  const { limit, now } = request;
-  // By then the callers have read the current subscription.
-  if (isSuperseded(line, limit, now)) return { instead: { at: now + READ_AGAIN_MS }, line };
-  const activeLine = isActiveLine(line, limit, now) ? line : undefined;
-  const found = slotsIn(activeLine ?? { reservedUpTo: now }, count, request);
-  const instead = found.added > 0 ? alternativeToEnd(activeLine?.reservedUpTo ?? now, request) : undefined;
-  return instead === undefined ? { activeLine, ...found } : { instead, line };
-}
-
-function slotsIn(
-  { left = [], reservedUpTo }: Omit<Line, 'epoch'>,
-  count: number,
-  { limit, now, from = now, until = Infinity }: SlotRequest,
-): Omit<FoundSlots, 'activeLine'> {
-  const upcoming = left.filter((at) => at > now).sort((one, other) => one - other);
-  const taken = upcoming.filter((at) => at >= from && at <= until).slice(0, count);
-  const added = count - taken.length;
-  return {
-    slots: [...taken.map((at) => ({ at, epoch: limit.epoch })), ...slotsFrom(reservedUpTo, added, limit)],
-    added,
-    left: upcoming.filter((at) => !taken.includes(at)),
-  };
-}
-
-/**
- * What callers get if the line's end does not suit: if it is too early, a time to ask again; if it is too late, a
- * time a day later or after the message has expired. Undefined: it suits.
- */
-function alternativeToEnd(end: number, { now, from = now, until = Infinity }: SlotRequest): Slot | undefined {
-  if (end < from) return { at: from };
-  return end > latestEnd(now, until) ? { at: Math.min(now + ASK_AGAIN_MS, until + SLOT_LEAD_MS) } : undefined;
 }

@@ -1,9 +1,10 @@
 import type { StoredAuth } from './auth.ts';
 import { confirmationIdOf } from './confirmation.ts';
 import type { PullToken } from './pull-token.ts';
+import type { Pressure } from './back-pressure.ts';
 import type { PartialRetryPolicy } from '../retry/policy.ts';
 import type { SealedSecret } from './secret-rotation.ts';
-import type { AbsenceReason, DisableReason } from '../vocabulary.ts';
+import type { AbsenceReason, DisableReason, PressureReason } from '../vocabulary.ts';
 
 /**
  * A named channel. `metadata` is chosen by the user and may contain `_retry_policy`; `retryPolicy` is its parsed
@@ -28,6 +29,8 @@ export type SubscriptionOptions = {
   attempt_timeout?: number;
   /** Maximum requests a second, including retries (shared/domain/subscription/rate-limit.ts). */
   max_per_second?: number;
+  /** Whether a 429 is retried by the policy even if its `retry_on_status` lacks it. */
+  retry_throttled?: boolean;
   /** Only messages of these types match. */
   event_types?: readonly string[];
   /**
@@ -62,6 +65,8 @@ export type Subscription = {
   confirmedAt?: number;
   /** The current failure streak. */
   failing?: FailureStreak;
+  /** Set by a subscriber that throttles or is down; kept until the first success after its end. */
+  pressure?: Pressure;
   /** Event that may not have been sent to operators yet. */
   unsent?: PendingEvent;
   /** Signing secrets, the current one first. Undefined on subscriptions created before signatures existed. */
@@ -110,7 +115,10 @@ export type FailureStreak = { since: number; failures: number; countedAt?: numbe
 export type SubscriptionEvent =
   | { type: 'subscription.disabled'; reason: DisableReason; at: number }
   | { type: 'subscription.failing'; since: number; failures: number }
-  | { type: 'subscription.recovered'; since: number; at: number };
+  | { type: 'subscription.recovered'; since: number; at: number }
+  /** `until`: when the first request may start. */
+  | { type: 'subscription.slowed'; reason: PressureReason; since: number; until: number }
+  | { type: 'subscription.resumed'; reason: PressureReason; since: number; at: number };
 
 /** An event stored with the change it reports and cleared after sending, so that a crash loses nothing. */
 export type PendingEvent = { event: SubscriptionEvent; at: number };

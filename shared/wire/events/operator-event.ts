@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { DISABLE_REASONS, OUTCOMES } from '../../domain/vocabulary.ts';
+import { DISABLE_REASONS, OUTCOMES, PRESSURE_REASONS } from '../../domain/vocabulary.ts';
 import type { OperatorEvent } from '../../domain/operator-event.ts';
 import { timeText, timeView } from '../fields.ts';
 
@@ -58,6 +58,20 @@ export const operatorEventSchema = z.discriminatedUnion('detail-type', [
     /** Absent if there is no retry. */
     nextAt: timeView.exactOptional(),
   }),
+  eventOf('subscription.slowed', {
+    ...subscriptionDetail,
+    reason: z.enum(PRESSURE_REASONS),
+    /** Start of the episode, and when the next request may start. */
+    since: timeView,
+    until: timeView,
+  }),
+  eventOf('subscription.resumed', {
+    ...subscriptionDetail,
+    /** `reason` and `since` of the last `subscription.slowed` event of the episode. */
+    reason: z.enum(PRESSURE_REASONS),
+    since: timeView,
+    at: timeView,
+  }),
   eventOf('delivery.exhausted', {
     ...subscriptionDetail,
     messageId: z.string(),
@@ -99,6 +113,16 @@ export function operatorEventMessage(event: OperatorEvent, deployment: string): 
     }
     case 'subscription.recovered': {
       const detail = { ...about, since: timeText(event.since), at: timeText(event.at) };
+      return { source, 'detail-type': event.type, detail };
+    }
+    case 'subscription.slowed': {
+      const { reason, since, until } = event;
+      const detail = { ...about, reason, since: timeText(since), until: timeText(until) };
+      return { source, 'detail-type': event.type, detail };
+    }
+    case 'subscription.resumed': {
+      const { reason, since, at } = event;
+      const detail = { ...about, reason, since: timeText(since), at: timeText(at) };
       return { source, 'detail-type': event.type, detail };
     }
   }

@@ -18,6 +18,7 @@ const optionsView = z.looseObject({
   raw_delivery: z.boolean().exactOptional(),
   attempt_timeout: z.int().exactOptional(),
   max_per_second: z.number().exactOptional(),
+  retry_throttled: z.boolean().exactOptional(),
   event_types: z.array(z.string()).exactOptional(),
   filter: z.unknown().exactOptional(),
   auth: z.looseObject({ type: z.string() }).exactOptional(),

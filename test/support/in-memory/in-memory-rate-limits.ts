@@ -1,4 +1,5 @@
-import { findSlots, type Line, type Slot } from '../../../shared/domain/subscription/rate-limit.ts';
+import type { Slot } from '../../../shared/domain/subscription/rate-limit.ts';
+import { findSlots, type Line, lineStart } from '../../../shared/domain/subscription/slot-line.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { RateLimits } from '../../../shared/ports/subscriptions.ts';
 
@@ -14,7 +15,7 @@ export const inMemoryRateLimits = (
       const found = findSlots(lines.get(key), 1, { limit, now, from, until });
       if ('instead' in found) return answer(found.instead);
       const { activeLine, slots, added, left } = found;
-      const reservedUpTo = (activeLine?.reservedUpTo ?? now) + added * limit.intervalMs;
+      const reservedUpTo = (activeLine?.reservedUpTo ?? lineStart(limit, now)) + added * limit.intervalMs;
       lines.set(key, { reservedUpTo, epoch: limit.epoch, left });
       return answer(slots[0]);
     },

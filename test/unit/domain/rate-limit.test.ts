@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  isActiveLine,
   rateLimitOf,
   slotIntervalMs,
   SLOT_VALID_MS,
-  slotsFrom,
   slotStateOf,
 } from '../../../shared/domain/subscription/rate-limit.ts';
+import { isActiveLine, slotsFrom } from '../../../shared/domain/subscription/slot-line.ts';
 import { aSubscription } from '../../support/builders.ts';
 
 const limited = (max_per_second: number, more = {}) =>
