@@ -29,6 +29,8 @@ export type Slot = {
   from?: number | undefined;
   /** Why its delivery waits; undefined: `rate_limited`. */
   reason?: PressureReason | undefined;
+  /** Without an epoch: how much later it may ask (slot-line.ts, `spreadOut`). Not stored. Milliseconds. */
+  spreadMs?: number;
 };
 
 /** Bounds of `max_per_second`. */

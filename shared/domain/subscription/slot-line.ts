@@ -63,20 +63,21 @@ function askAgainAt(at: number, { reason }: RateLimit): Slot {
   return { at, ...(reason && { reason }) };
 }
 
-/** What a delivery gets if the line is full. Not spread: `spreadOut` does that for each delivery. */
+/** What a delivery gets if the line is full. */
 export function slotBeyond(limit: RateLimit, now: number, until = Infinity): Slot {
   const { askAgainMs } = limit;
-  const at = askAgainMs === undefined ? now + ASK_AGAIN_MS : lineStart(limit, now) + askAgainMs / 2;
-  return askAgainAt(Math.min(at, until + SLOT_LEAD_MS), limit);
+  const latest = until + SLOT_LEAD_MS;
+  if (askAgainMs === undefined) return askAgainAt(Math.min(now + ASK_AGAIN_MS, latest), limit);
+  const at = Math.min(lineStart(limit, now) + askAgainMs / 2, latest);
+  return { ...askAgainAt(at, limit), spreadMs: Math.min(askAgainMs / 2, latest - at) };
 }
 
 /**
  * Spreads the times at which deliveries ask again, so that they do not wake together. The same `seed` gives the same
  * place. Real slots stay as they are.
  */
-export function spreadOut(slot: Slot, { askAgainMs = 0 }: RateLimit, seed: string): Slot {
-  if (slot.epoch !== undefined || askAgainMs === 0) return slot;
-  return { ...slot, at: Math.ceil(slot.at + jitteredDelay(askAgainMs / 2, 'full', seed)) };
+export function spreadOut({ spreadMs = 0, ...slot }: Slot, seed: string): Slot {
+  return { ...slot, at: Math.ceil(slot.at + jitteredDelay(spreadMs, 'full', seed)) };
 }
 
 /** Most returned slots that a line remembers; they take 9 KB of an item. */
