@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import { readEndpoints } from '../local/endpoints.ts';
+import { projectRoot } from '../local/install/paths.mjs';
 import { inSeconds } from '../local/install/progress.mjs';
 import { awsEnvironment, environmentWithoutAws } from '../local/local-aws.ts';
 import { buildPackage } from './build.ts';
@@ -59,6 +61,7 @@ async function main(): Promise<void> {
   try {
     await timed(command, () => app.line('Posthaste is running.'));
     await timed('a webhook from posthaste/client to posthaste/verify', publishAndReceive);
+    await timed('a worker by the commands of its Containerfile', () => startContained(tarball));
   } finally {
     await timed('Ctrl-C', app.interrupt);
   }
@@ -82,6 +85,58 @@ async function publishAndReceive(): Promise<void> {
   } finally {
     await receiver.interrupt();
   }
+}
+
+/** Builds and starts the worker's image, with a folder in place of the container: no engine is needed. */
+async function startContained(tarball: string): Promise<void> {
+  const container = readContainerfile();
+  // Not in the app's folder, where npm would install.
+  const app = mkdtempSync(join(tmpdir(), 'posthaste-installed-'));
+  copyFileSync(tarball, join(app, 'posthaste.tgz'));
+  for (const command of container.run)
+    await runProgram('sh', ['-c', command], { cwd: app, env: environment });
+  const endpoints = readEndpoints(endpointsFile);
+  if (endpoints === undefined) throw new Error('There is no endpoints.json.');
+  const printed = await posthaste('worker', '--print-env');
+  const variables = printed.split('\n').map((line) => /^(\w+)=(.*)$/.exec(line)?.slice(1) ?? []);
+  const env = {
+    ...container.env,
+    ...(Object.fromEntries(variables) as Record<string, string>),
+    ...awsEnvironment(endpoints.endpoint, endpoints),
+  };
+  const [program = '', ...args] = container.entrypoint;
+  const onLoopback = ['--health-host', '127.0.0.1', '--health-port', PORT];
+  const worker = running(program, [...args, ...onLoopback], env, app);
+  const ready = async (): Promise<boolean> =>
+    fetch(`http://127.0.0.1:${PORT}/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  while (!(await ready())) {
+    if (worker.hasEnded()) throw new Error('The worker ended before it was ready.');
+    await setTimeout(100);
+  }
+  if ((await worker.interrupt()) !== 0) throw new Error('The worker did not end with 0.');
+  rmSync(app, { recursive: true });
+}
+
+/** Its instructions that a build and a start run. */
+function readContainerfile(): { run: string[]; env: Record<string, string>; entrypoint: string[] } {
+  const text = readFileSync(join(projectRoot, 'examples/worker/Containerfile'), 'utf8');
+  const after = (instruction: string): string[] =>
+    text
+      .split('\n')
+      .flatMap((line) => (line.startsWith(`${instruction} `) ? [line.slice(instruction.length + 1)] : []));
+  return {
+    run: after('RUN'),
+    env: Object.fromEntries(
+      after('ENV').map((line) => [
+        line.slice(0, line.indexOf('=')),
+        line.slice(line.indexOf('=') + 1).replace(/^"(.*)"$/, '$1'),
+      ]),
+    ),
+    entrypoint: z.array(z.string()).parse(JSON.parse(after('ENTRYPOINT')[0] ?? '[]')),
+  };
 }
 
 const endpointsFile = join(folder, '.posthaste/endpoints.json');
@@ -109,9 +164,9 @@ function posthaste(...args: string[]): Promise<string> {
 }
 
 /** Starts a program in a process group, as a terminal does. `line`: the first line with this text, seen or to come. */
-function running(program: string, args: string[], env: NodeJS.ProcessEnv = {}) {
+function running(program: string, args: string[], env: NodeJS.ProcessEnv = {}, cwd = folder) {
   const child = spawn(program, args, {
-    cwd: folder,
+    cwd,
     env: { ...environment, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,
@@ -126,14 +181,17 @@ function running(program: string, args: string[], env: NodeJS.ProcessEnv = {}) {
       await Promise.race([once(lines, 'line'), exit]);
     }
   };
-  const interrupt = async (): Promise<void> => {
-    if (child.exitCode === null) process.kill(-Number(child.pid), 'SIGINT');
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  /** Returns the exit status. */
+  const interrupt = async (): Promise<number | null> => {
+    if (!hasEnded()) process.kill(-Number(child.pid), 'SIGINT');
     await exit;
+    return child.exitCode;
   };
-  return { line, interrupt };
+  return { line, hasEnded, interrupt };
 }
 
 // A step that waits for ever fails.
-setTimeout(() => process.exit(1), 600_000).unref();
+void setTimeout(600_000, undefined, { ref: false }).then(() => process.exit(1));
 await main();
 rmSync(folder, { recursive: true });
