@@ -54,7 +54,7 @@ export default defineConfig({
           name: 'unit-timed',
           include: timed,
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 4,
           testTimeout: 20_000,
           sequence: { groupOrder: 0 },
         },
