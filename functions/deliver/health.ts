@@ -1,5 +1,6 @@
 import { MAX_INVOCATION_MS } from '../../shared/domain/delivery/lease.ts';
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
+import { certificateWarning } from '../../shared/domain/subscription/certificate-warning.ts';
 import { errorOf } from '../../shared/domain/errors.ts';
 import {
   afterFailure,
@@ -33,9 +34,13 @@ export function recordHealth(
     await sendEventIfLeftover(context, subscription, now);
     const change =
       outcome === 'delivered' ? afterSuccess(subscription, now) : afterFailure(subscription, now, settings);
-    if (change === undefined) return;
-    const name = `${subscription.queue}/${subscription.id} ${healthChangeName(change)}`;
-    await context.healthWrites.once(name, startedAt, () => settleHealthChange(context, subscription, change));
+    for (const wanted of [change, certificateWarning(subscription, now)]) {
+      if (wanted === undefined) continue;
+      const name = `${subscription.queue}/${subscription.id} ${healthChangeName(wanted)}`;
+      await context.healthWrites.once(name, startedAt, () =>
+        settleHealthChange(context, subscription, wanted),
+      );
+    }
   });
 }
 

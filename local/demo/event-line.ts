@@ -33,5 +33,7 @@ function eventDetails({ 'detail-type': type, detail }: OperatorEventMessage, nam
       return `${subscriber}, ${detail.reason} until ${detail.until}`;
     case 'subscription.resumed':
       return `${subscriber}, ${detail.reason} since ${detail.since}`;
+    case 'subscription.certificate_expiring':
+      return `${subscriber}, its certificate expires at ${detail.expiresAt}`;
   }
 }

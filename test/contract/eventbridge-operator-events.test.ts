@@ -75,6 +75,16 @@ const eventOf = (message: OperatorEventMessage): OperatorEvent => {
       const times = { since: Date.parse(since), at: Date.parse(at) };
       return { type: message['detail-type'], queue, subscriptionId, reason, ...times };
     }
+    case 'subscription.certificate_expiring': {
+      const { expiresAt, days } = message.detail;
+      return {
+        type: message['detail-type'],
+        queue,
+        subscriptionId,
+        expiresAt: Date.parse(expiresAt),
+        days,
+      };
+    }
     case 'delivery.exhausted': {
       const { messageId, attempts, at } = message.detail;
       const key = { queue, messageId, subscriptionId, bucket: 0 };

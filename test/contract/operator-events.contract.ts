@@ -26,6 +26,7 @@ export const describeOperatorEventsContract = (
       { type: 'subscription.disabled', ...ids, reason: 'manual', at },
       { type: 'subscription.failing', ...ids, since, failures: 20 },
       { type: 'subscription.recovered', ...ids, since, at },
+      { type: 'subscription.certificate_expiring', ...ids, expiresAt: at, days: 30 },
       { type: 'delivery.exhausted', key: aDeliveryKey(ids), attempts: 20, at },
       {
         type: 'attempt.failed',

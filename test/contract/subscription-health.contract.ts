@@ -32,6 +32,13 @@ const event: fc.Arbitrary<SubscriptionEvent> = fc.oneof(
   time.map((at) => ({ type: 'subscription.disabled' as const, reason: 'failing' as const, at })),
 );
 const unsent: fc.Arbitrary<PendingEvent> = fc.record({ event, at: time }, { noNullPrototype: true });
+const days = fc.constantFrom(30, 7);
+const auth = fc.tuple(time, fc.option(days)).map(([at, warnedDays]) => ({
+  shown: { type: 'header' as const, name: 'x-key', value: '***' },
+  sealed: 'sealed',
+  at,
+  ...(warnedDays !== null && { warnedDays }),
+}));
 const disabled = time.map((at) => ({ reason: 'failing' as const, at }));
 
 const maybe = <Name extends string, T>(name: Name, arbitrary: fc.Arbitrary<T>) =>
@@ -45,6 +52,7 @@ const health: fc.Arbitrary<Partial<Subscription>> = fc
     maybe('unsent', unsent),
     maybe('disabled', disabled),
     maybe('changedAt', time),
+    maybe('auth', auth),
   )
   .map((parts) => Object.assign({}, ...parts) as Partial<Subscription>);
 
@@ -62,6 +70,12 @@ const noted: fc.Arbitrary<Noted> = fc.oneof(
     kind: 'disable' as const,
     since,
     disabled: value,
+    unsent: unsentEvent,
+  })),
+  fc.tuple(time, days, unsent).map(([at, left, unsentEvent]) => ({
+    kind: 'warn_of_certificate' as const,
+    at,
+    days: left,
     unsent: unsentEvent,
   })),
 );

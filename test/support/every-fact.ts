@@ -119,4 +119,5 @@ export const everyOperatorEvent: readonly OperatorEvent[] = [
   { type: 'subscription.failing', ...ofSubscription, since: 1, failures: 20 },
   { type: 'subscription.recovered', ...ofSubscription, since: 1, at: 5 },
   { type: 'subscription.disabled', ...ofSubscription, reason: 'gone', at: 5 },
+  { type: 'subscription.certificate_expiring', ...ofSubscription, expiresAt: 5, days: 7 },
 ];

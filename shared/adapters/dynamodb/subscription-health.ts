@@ -70,6 +70,13 @@ function decisionOf(change: HealthChange, expr: Expression): string[] {
   switch (change.kind) {
     case 'pressure':
       return [isSamePressure(change.from, expr)];
+    case 'warn_of_certificate': {
+      const warned = expr.name('auth', 'warnedDays');
+      return [
+        `${expr.name('auth', 'at')} = ${expr.value(change.at)}`,
+        `(attribute_not_exists(${warned}) OR ${warned} > ${expr.value(change.days)})`,
+      ];
+    }
     case 'begin':
       return [`attribute_not_exists(${expr.name('failing')})`, isEnabled(expr)];
     case 'count': {
@@ -138,6 +145,8 @@ function updateOf(change: HealthChange, expr: Expression): string {
   switch (change.kind) {
     case 'pressure':
       return set({ pressure: change.pressure, ...eventToSend });
+    case 'warn_of_certificate':
+      return `${set(eventToSend)}, ${expr.name('auth', 'warnedDays')} = ${expr.value(change.days)}`;
     case 'begin':
       return set({ failing: change.failing });
     case 'count':

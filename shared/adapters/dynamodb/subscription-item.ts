@@ -9,7 +9,7 @@ import type {
   PreviousSelection,
 } from '../../domain/subscription/subscription.ts';
 import { isPull, subscriberIdentity } from '../../domain/subscription/subscriber-url.ts';
-import { authSchema } from '../../domain/subscription/auth.ts';
+import { storedAuthSchema } from '../../domain/subscription/auth.ts';
 import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { partialPolicySchema } from '../../domain/retry/policy.ts';
 import { DAY_MS } from '../../domain/duration.ts';
@@ -137,7 +137,14 @@ const subscriptionEventSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('subscription.disabled'), reason: disabledReasonSchema, at: z.number() }),
   z.object({ type: z.literal('subscription.failing'), since: z.number(), failures: z.number() }),
   z.object({ type: z.literal('subscription.recovered'), since: z.number(), at: z.number() }),
+  z.object({ type: z.literal('subscription.certificate_expiring'), expiresAt: z.number(), days: z.number() }),
 ]);
+
+const sealedSecretSchema = z.object({
+  sealed: z.string(),
+  publicKey: z.string().exactOptional(),
+  expiresAt: z.number().exactOptional(),
+});
 
 export const subscriptionSchema = z.object({
   id: z.string(),
@@ -158,18 +165,8 @@ export const subscriptionSchema = z.object({
     .object({ since: z.number(), failures: z.number(), countedAt: z.number().exactOptional() })
     .exactOptional(),
   unsent: z.object({ event: subscriptionEventSchema, at: z.number() }).exactOptional(),
-  secrets: z
-    .array(
-      z.object({
-        sealed: z.string(),
-        publicKey: z.string().exactOptional(),
-        expiresAt: z.number().exactOptional(),
-      }),
-    )
-    .exactOptional(),
-  auth: z
-    .object({ shown: authSchema, sealed: z.string(), at: z.number(), notAfter: z.number().exactOptional() })
-    .exactOptional(),
+  secrets: z.array(sealedSecretSchema).exactOptional(),
+  auth: storedAuthSchema.exactOptional(),
   pullTokens: z
     .array(z.object({ tokenHash: z.string(), expiresAt: z.number().exactOptional() }))
     .exactOptional(),

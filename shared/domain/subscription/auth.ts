@@ -35,13 +35,15 @@ export type OAuth2Auth = Extract<Auth, { type: 'oauth2_client_credentials' }>;
  * subscription. `at`: when it last changed, unique per change. `notAfter`: when its certificate expires. Both in
  * milliseconds since the epoch. `warnedDays`: the last warning of that.
  */
-export type StoredAuth = {
-  shown: Auth;
-  sealed: string;
-  at: number;
-  notAfter?: number;
-  warnedDays?: number;
-};
+export const storedAuthSchema = z.object({
+  shown: authSchema,
+  sealed: z.string(),
+  at: z.number(),
+  notAfter: z.number().exactOptional(),
+  warnedDays: z.number().exactOptional(),
+});
+
+export type StoredAuth = z.infer<typeof storedAuthSchema>;
 
 const SECRET_FIELDS: Record<AuthType, readonly string[]> = {
   header: ['value'],

@@ -1,5 +1,6 @@
 import { MAX_INVOCATION_MS } from '../delivery/lease.ts';
 import { isPressureUnchanged, type PressureChange } from './back-pressure.ts';
+import { type CertificateWarning, isWarningWanted } from './certificate-warning.ts';
 import type { Disabled, FailureStreak, Subscription, PendingEvent } from './subscription.ts';
 
 /** Failures in a row after which the operator is notified. */
@@ -38,7 +39,10 @@ type StreakChange =
  * subscription that the attempt used.
  */
 export type HealthChange =
-  (StreakChange & { changedAt?: number }) | PressureChange | { kind: 'sent'; unsent: PendingEvent };
+  | (StreakChange & { changedAt?: number })
+  | PressureChange
+  | CertificateWarning
+  | { kind: 'sent'; unsent: PendingEvent };
 
 /** The health change caused by a failed or rejected attempt. */
 export function afterFailure(
@@ -125,10 +129,12 @@ export function healthChangeName(change: HealthChange): string {
   return [change.kind, ...basisOf(change), `by ${change.changedAt ?? 'none'}`].join(' ');
 }
 
-function basisOf(change: StreakChange | PressureChange): readonly (number | string)[] {
+function basisOf(change: StreakChange | PressureChange | CertificateWarning): readonly (number | string)[] {
   switch (change.kind) {
     case 'pressure':
       return [change.from ?? 'none'];
+    case 'warn_of_certificate':
+      return [change.at, change.days];
     case 'begin':
       return [];
     case 'count':
@@ -176,6 +182,8 @@ function isBasisUnchanged(subscription: Subscription, change: HealthChange): boo
   switch (change.kind) {
     case 'pressure':
       return isPressureUnchanged(subscription, change);
+    case 'warn_of_certificate':
+      return isWarningWanted(subscription, change);
     case 'begin':
       return failing === undefined && isEnabled(subscription);
     case 'count':
@@ -208,9 +216,16 @@ function isSameEvent(stored: PendingEvent | undefined, sent: PendingEvent): bool
 /** The subscription after a successful health write. */
 export function applyHealthChange(change: HealthChange, subscription: Subscription): Subscription {
   const { failing, unsent, ...rest } = subscription;
+  const { auth } = subscription;
   switch (change.kind) {
     case 'pressure':
       return { ...subscription, pressure: change.pressure, ...pendingEventField(change.unsent ?? unsent) };
+    case 'warn_of_certificate':
+      return {
+        ...subscription,
+        ...(auth && { auth: { ...auth, warnedDays: change.days } }),
+        unsent: change.unsent,
+      };
     case 'begin':
       return { ...subscription, failing: change.failing };
     case 'count':

@@ -118,7 +118,9 @@ export type SubscriptionEvent =
   | { type: 'subscription.recovered'; since: number; at: number }
   /** `until`: when the first request may start. */
   | { type: 'subscription.slowed'; reason: PressureReason; since: number; until: number }
-  | { type: 'subscription.resumed'; reason: PressureReason; since: number; at: number };
+  | { type: 'subscription.resumed'; reason: PressureReason; since: number; at: number }
+  /** Its client certificate expires in `days` (30, 7 or 1) or fewer. */
+  | { type: 'subscription.certificate_expiring'; expiresAt: number; days: number };
 
 /** An event stored with the change it reports and cleared after sending, so that a crash loses nothing. */
 export type PendingEvent = { event: SubscriptionEvent; at: number };

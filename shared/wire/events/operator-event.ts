@@ -72,6 +72,12 @@ export const operatorEventSchema = z.discriminatedUnion('detail-type', [
     since: timeView,
     at: timeView,
   }),
+  eventOf('subscription.certificate_expiring', {
+    ...subscriptionDetail,
+    expiresAt: timeView,
+    /** Which warning it is: 30, 7 or 1 days ahead. */
+    days: z.int().positive(),
+  }),
   eventOf('delivery.exhausted', {
     ...subscriptionDetail,
     messageId: z.string(),
@@ -123,6 +129,10 @@ export function operatorEventMessage(event: OperatorEvent, deployment: string): 
     case 'subscription.resumed': {
       const { reason, since, at } = event;
       const detail = { ...about, reason, since: timeText(since), at: timeText(at) };
+      return { source, 'detail-type': event.type, detail };
+    }
+    case 'subscription.certificate_expiring': {
+      const detail = { ...about, expiresAt: timeText(event.expiresAt), days: event.days };
       return { source, 'detail-type': event.type, detail };
     }
   }

@@ -159,4 +159,7 @@ const eventsAreSent = (
 const isSame = (sent: PendingEvent['event'], event: PendingEvent['event']): boolean =>
   sent.type === event.type && momentOf(sent) === momentOf(event);
 
-const momentOf = (event: PendingEvent['event']): number => ('at' in event ? event.at : event.since);
+const momentOf = (event: PendingEvent['event']): number => {
+  if ('at' in event) return event.at;
+  return 'since' in event ? event.since : event.expiresAt;
+};

@@ -44,6 +44,14 @@ const samples: [OperatorEventMessage, string][] = [
   [
     {
       source: 'posthaste',
+      'detail-type': 'subscription.certificate_expiring',
+      detail: { ...about, expiresAt: time, days: 7 },
+    },
+    `08:30:01.007  event subscription.certificate_expiring  hopeless, its certificate expires at ${time}`,
+  ],
+  [
+    {
+      source: 'posthaste',
       'detail-type': 'subscription.recovered',
       detail: { ...about, since: time, at: time },
     },

@@ -20,6 +20,10 @@ const samples: { event: OperatorEvent; detail: Record<string, unknown> }[] = [
     detail: { since: '2027-01-10T00:00:00.000Z', at: '2027-01-15T08:00:00.007Z' },
   },
   {
+    event: { type: 'subscription.certificate_expiring', ...ids, expiresAt: at, days: 7 },
+    detail: { expiresAt: '2027-01-15T08:00:00.007Z', days: 7 },
+  },
+  {
     event: { type: 'delivery.exhausted', key: { ...ids, messageId: 'm-1', bucket: 3 }, attempts: 20, at },
     detail: { messageId: 'm-1', attempts: 20, at: '2027-01-15T08:00:00.007Z' },
   },
