@@ -6,7 +6,7 @@ import { subscriptionViewSchema } from '../../shared/wire/views/subscription.ts'
 import { callApi, deliveriesOf, finishedDelivery, subscribe } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
 
 const { apiUrl } = deployment.endpoints;
 
@@ -59,6 +59,29 @@ describe('the lifecycle of a subscription', () => {
     expect((await callApi('GET', path)).status).toBe(404);
     expect(await subscribe(queue, second)).not.toBe(id);
     expect(received('/life-2').map(({ body }) => body)).toEqual(['"moved"', '"back"']);
+  });
+
+  it('includes other credentials, without a lost delivery and without showing them', async () => {
+    const queue = `auth-${randomUUID()}`;
+    const first = { type: 'basic', username: 'zoë', password: randomUUID() };
+    const second = { type: 'header', name: 'X-Api-Key', value: randomUUID() };
+    const basic = `Basic ${Buffer.from(`zoë:${first.password}`).toString('base64')}`;
+    let isAccepted = ({ headers }: ReceivedRequest): boolean => headers.authorization === basic;
+    receiver.script('/auth', (request) => ({ status: isAccepted(request) ? 200 : 401 }));
+    const id = await subscribe(queue, receiver.url('/auth'), { auth: first });
+    const path = `/v2/queues/${queue}/subscriptions/${id}`;
+    const delivered = async () => {
+      const posted = await Promise.all([1, 2, 3].map((body) => post(queue, body)));
+      const ends = await Promise.all(posted.map((message) => finishedDelivery(queue, message)));
+      return ends.map(({ status }) => status);
+    };
+
+    expect(await delivered()).toEqual(Array(3).fill('delivered'));
+    const shown = await asJson('PATCH', path, { options: { auth: second } });
+    isAccepted = ({ headers }) => headers['x-api-key'] === second.value;
+    // First attempts may still use the cached credentials.
+    expect(await delivered()).toEqual(Array(3).fill('delivered'));
+    expect(shown).toMatchObject({ options: { auth: { ...second, value: '***' } } });
   });
 
   it('starts with a confirmation by the subscriber where the queue requires it', async () => {
