@@ -1,9 +1,13 @@
 import { InvalidArgumentError, type Command } from 'commander';
+import * as z from 'zod';
+import { Problem } from '../../../local/install/problem.mjs';
 import { MIN_PER_SECOND, MAX_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import { collect, jsonObjectOf, wholeNumberOf } from '../../options/arguments.ts';
+import { readInput } from '../../options/input.ts';
 import { policyOf } from '../../options/retry-policy.ts';
 import { durationOf } from '../../options/time.ts';
 import { textOf, withMembers } from '../../options/json-text.ts';
+import type { Terminal } from '../../terminal.ts';
 
 /** Command options for the requests to a subscriber. JSON values are source text. */
 export type CallOptions = {
@@ -16,6 +20,9 @@ export type CallOptions = {
   maxPerSecond?: number;
   eventType?: readonly string[];
   filter?: string;
+  authFile?: string;
+  /** What `authFile` contains (`withAuth`). */
+  auth?: string;
 };
 
 export function addCallOptions(command: Command): Command {
@@ -28,11 +35,36 @@ export function addCallOptions(command: Command): Command {
     .option('--max-per-second <NUMBER>', 'maximum requests per second, 0.01 to 1000', rateOf)
     .option('--event-type <TYPE>', 'only messages of this type; repeatable', collect(String))
     .option('--filter <JSON>', 'only messages whose data matches this filter', jsonObjectOf)
+    .option('--auth-file <FILE>', 'how requests authenticate (auth), as JSON in this file; - for stdin')
     .option(
       '--options <JSON>',
       'all options, in the form of the API; the options above override them',
       jsonObjectOf,
     );
+}
+
+/** In bytes; the API's limit for all options. */
+const MAX_AUTH_FILE = 65_536;
+
+/**
+ * The options with what `--auth-file` contains. A file, because other users of this machine could see secrets in the
+ * arguments.
+ * @throws Problem that does not quote the file
+ */
+export async function withAuth<Given extends CallOptions>(given: Given, terminal: Terminal): Promise<Given> {
+  const { authFile } = given;
+  if (authFile === undefined) return given;
+  const auth = await readInput(authFile, MAX_AUTH_FILE, terminal);
+  if (!isJsonObject(auth)) throw new Problem('The file for --auth-file must contain a JSON object.');
+  return { ...given, auth };
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    return z.record(z.string(), z.unknown()).safeParse(JSON.parse(text)).success;
+  } catch {
+    return false;
+  }
 }
 
 /** Whether any of these options was given, apart from `--options`. */
@@ -55,6 +87,7 @@ function membersOf(given: CallOptions): (readonly [string, string | undefined])[
     ['max_per_second', textOf(given.maxPerSecond)],
     ['event_types', textOf(given.eventType)],
     ['filter', given.filter],
+    ['auth', given.auth],
   ];
 }
 

@@ -8,7 +8,7 @@ import { onDeployment, type DeploymentOptions } from '../../options/deployment-o
 import { objectText, textOf } from '../../options/json-text.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
-import { addCallOptions, optionsText, ttlOf, type CallOptions } from './call-options.ts';
+import { addCallOptions, optionsText, ttlOf, withAuth, type CallOptions } from './call-options.ts';
 
 type Options = DeploymentOptions & CallOptions & { name?: string; ttl?: number };
 
@@ -30,7 +30,7 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
         ['subscriber', textOf(subscriber)],
         ['name', textOf(name)],
         ['ttl', textOf(ttl)],
-        ['options', optionsText(options)],
+        ['options', optionsText(await withAuth(options, terminal))],
       ]);
       const api = await openApiToWrite(options, terminal);
       await announceNewQueue(api, queue, terminal);
@@ -53,6 +53,7 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
       'subscription create orders https://example.com/hook --name "ACME, production"',
       'subscription create orders https://example.com/hook',
       'subscription create orders pull:warehouse',
+      'subscription create orders https://example.com/hook --auth-file auth.json',
       `subscription create orders https://example.com/hook --event-type order.created --policy '{"maximum_delay": 60}'`,
     ],
   });

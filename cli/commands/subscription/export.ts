@@ -16,7 +16,7 @@ export function addSubscriptionExport(subscription: Command, terminal: Terminal)
     .argument('<queue>', 'name of the queue', queueOf)
     .option(
       '--with-credentials',
-      'include the values of headers that carry credentials; without this option they are ***',
+      'include the credentials in headers and auth; without this option they are ***',
     )
     .action(async (queue: string, { withCredentials = false, ...options }: Options) => {
       for await (const lines of exportSubscriptions(

@@ -13,7 +13,8 @@ export function stateOf({ disabled, failing, confirmed, confirmation }: Subscrip
 
 /** A subscription as text, one field per line. */
 export function describeSubscription(view: SubscriptionView): string {
-  const { id, source, name, subscriber, ttl, age, options, disabled, failing } = view;
+  const { id, source, name, subscriber, ttl, age, disabled, failing, certificateExpiresAt } = view;
+  const { auth, ...options } = view.options;
   return fieldLines([
     ['Subscription', printable(id)],
     ['Queue', printable(source)],
@@ -28,6 +29,16 @@ export function describeSubscription(view: SubscriptionView): string {
     ],
     ['Age', inWords(age)],
     ['Expires', ttl === null ? 'never' : `${inWords(ttl)} after creation, or after its ttl was last changed`],
+    ['Authentication', auth && authText(auth)],
+    ['Certificate expires', certificateExpiresAt && printable(certificateExpiresAt)],
     ['Options', printableJson(JSON.stringify(options))],
   ]).join('\n');
+}
+
+/** Without certificates, which are long; `--json` shows them. */
+function authText({ type, ...fields }: NonNullable<SubscriptionView['options']['auth']>): string {
+  const short = Object.entries(fields).filter(
+    ([, value]) => typeof value === 'string' && !/-----/.test(value),
+  );
+  return printable([type, ...short.map(([name, value]) => `${name}: ${String(value)}`)].join(', '));
 }

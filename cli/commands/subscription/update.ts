@@ -8,7 +8,14 @@ import { onDeployment, type DeploymentOptions } from '../../options/deployment-o
 import { objectText, textOf } from '../../options/json-text.ts';
 import type { Terminal } from '../../terminal.ts';
 import { printable } from '../../output/printable.ts';
-import { addCallOptions, isAnyGiven, optionsText, ttlOf, type CallOptions } from './call-options.ts';
+import {
+  addCallOptions,
+  isAnyGiven,
+  optionsText,
+  ttlOf,
+  withAuth,
+  type CallOptions,
+} from './call-options.ts';
 import { describeSubscription } from './subscription-fields.ts';
 
 type Options = DeploymentOptions &
@@ -18,7 +25,7 @@ const MORE = `
 Only the given settings change; --options replaces all options.
 
 If --url moves the subscription to another host, headers that carry credentials
-are removed: give them again. Requests are then signed with a new secret, which
+and auth are removed: give them again. Requests are then signed with a new secret, which
 is printed once, unless --keep-secret is given.
 `;
 
@@ -37,7 +44,8 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
       'the subscription expires this long after the change: seconds, or 30m, 1h, 2d',
       ttlOf,
     )
-    .action(async (queue: string, reference: string, options: Options) => {
+    .action(async (queue: string, reference: string, given: Options) => {
+      const options = await withAuth(given, terminal);
       const { json, name, url, keepSecret, ttl } = options;
       const isGiven = [name, url, ttl, options.options].some((value) => value !== undefined);
       if (!isGiven && !isAnyGiven(options)) {
