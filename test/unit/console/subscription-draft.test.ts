@@ -46,6 +46,16 @@ describe('the PATCH of an edited subscription', () => {
     });
   });
 
+  it('sends credentials back as they were shown, but not with another origin', () => {
+    const auth = { type: 'basic', username: 'ada', password: '***' };
+    const current = { ...stored, options: { ...stored.options, auth } };
+    const faster = { ...draft, maxPerSecond: '2' };
+    expect(patchOf(stored, faster, current)).toMatchObject({ options: { auth } });
+    expect(
+      patchOf(stored, { ...faster, subscriber: 'https://other.example/' }, current)?.['options'],
+    ).not.toHaveProperty('auth');
+  });
+
   it('keeps what another operator changed in the meantime', () => {
     const current = { ...stored, options: { ...stored.options, attempt_timeout: 9, event_types: ['a'] } };
     expect(patchOf(stored, { ...draft, maxPerSecond: '2' }, current)).toEqual({

@@ -27,6 +27,7 @@ export function knownRequest(
     name.toLowerCase(),
     value,
   ]);
+  own.push(...authHeader(options.auth));
   const type: RequestHeader[] = own.some(([name]) => name === 'content-type')
     ? []
     : [['content-type', 'application/json']];
@@ -36,6 +37,18 @@ export function knownRequest(
     body: bodyIn(options, message, data),
     redacted: own.filter(([, value]) => value === REDACTED).map(([name]) => name),
   };
+}
+
+function authHeader(auth: SubscriptionView['options']['auth']): RequestHeader[] {
+  switch (auth?.type) {
+    case 'header':
+      return [[String(auth['name']).toLowerCase(), REDACTED]];
+    case 'basic':
+    case 'oauth2_client_credentials':
+      return [['authorization', REDACTED]];
+    default:
+      return [];
+  }
 }
 
 function bodyIn(

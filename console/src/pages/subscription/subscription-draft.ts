@@ -101,10 +101,13 @@ export function patchOf(
   const changed = Object.entries(optionsIn(draft)).filter(
     ([member, value]) => JSON.stringify(value) !== JSON.stringify(optionsIn(original)[member]),
   );
+  // Stored credentials are not sent to another origin.
+  const { auth: _, ...withoutAuth } = current.options;
+  const kept = hasNewOrigin(before, subscriber) ? withoutAuth : current.options;
   const patch = {
     ...(subscriber !== original.subscriber && { subscriber }),
     ...(name !== original.name && { name: name === '' ? null : name }),
-    ...(changed.length > 0 && { options: withMembers(current.options, Object.fromEntries(changed)) }),
+    ...(changed.length > 0 && { options: withMembers(kept, Object.fromEntries(changed)) }),
   };
   return Object.keys(patch).length === 0 ? undefined : patch;
 }

@@ -2,13 +2,14 @@ import type { JSX } from 'preact';
 import { isPull } from '../../../../shared/domain/subscription/subscriber-url.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { Facts } from '../../parts/facts.tsx';
+import { Moment } from '../../parts/moment.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import { SubscriberUrl } from '../../parts/subscriber-url.tsx';
 import { SubscriptionState } from '../../parts/subscription-state.tsx';
 import { durationText } from '../../parts/time-text.ts';
 
 export function SubscriptionFacts({ subscription }: { subscription: SubscriptionView }): JSX.Element {
-  const { subscriber, age, ttl, options, failing, confirmation } = subscription;
+  const { subscriber, age, ttl, options, failing, confirmation, certificateExpiresAt } = subscription;
   const { _retry_policy, ...others } = options;
   const hasOthers = Object.keys(others).length > 0;
   return (
@@ -34,6 +35,8 @@ export function SubscriptionFacts({ subscription }: { subscription: Subscription
               ? 'never'
               : `${durationText(ttl * 1000)} after creation, or after its TTL was last changed`,
           ],
+          ['Authentication', options.auth?.type],
+          ['Certificate expires', certificateExpiresAt && <Moment at={certificateExpiresAt} />],
           [
             'Retry policy',
             _retry_policy === undefined ? 'none on this subscription' : 'set on this subscription',
