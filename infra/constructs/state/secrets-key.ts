@@ -9,7 +9,7 @@ export interface SecretsKeyProps {
 }
 
 /**
- * The KMS key that seals signing secrets. KMS rotates its material every year and keeps old material, so earlier
+ * The KMS key that seals signing secrets and credentials of subscriptions. KMS rotates its material every year and keeps old material, so earlier
  * secrets can still be opened. CDK's default key policy leaves access to IAM.
  */
 export class SecretsKey extends Construct {
