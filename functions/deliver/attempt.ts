@@ -144,9 +144,11 @@ async function post(context: DeliverContext, ready: ReadyDelivery): Promise<Atte
   const reply = await replyOrRelease(context, ready, startedAt);
   const durationMs = clock.now() - startedAt;
   const dueAt = dueAtOf(ready);
+  const decided = outcomeOf(reply, ready.policy.policy.retry_on_status);
   // A rejection would be final, although the current credentials may be accepted.
-  const isOutdated = await isAuthOutdated(context.ports, ready.subscription, reply);
-  const outcome = isOutdated ? 'failed' : outcomeOf(reply, ready.policy.policy.retry_on_status);
+  const isRetried =
+    decided === 'rejected' && (await isAuthOutdated(context.ports, ready.subscription, reply));
+  const outcome = isRetried ? 'failed' : decided;
   return { attempt: attemptOf(ready, { startedAt, durationMs, dueAt, reply, outcome }), reply, dueAt };
 }
 

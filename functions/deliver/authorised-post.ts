@@ -23,15 +23,16 @@ export async function postAuthorised(
 }
 
 /**
- * Whether the credentials were refused and have been replaced since: another attempt uses the new ones. First attempts
- * may use a subscription that is some seconds old.
+ * Whether the credentials were refused and have been replaced since, so that another attempt uses the new ones. First
+ * attempts may use a subscription that is some seconds old.
  */
 export async function isAuthOutdated(
   { subscriptions }: Pick<DeliverPorts, 'subscriptions'>,
   { queue, id, auth }: Subscription,
   reply: Reply,
 ): Promise<boolean> {
-  if (auth === undefined || reply.kind !== 'answered' || !REFUSALS.has(reply.statusCode)) return false;
+  const isRefused = reply.kind === 'answered' && REFUSALS.has(reply.statusCode) && reply.asks === undefined;
+  if (auth === undefined || !isRefused) return false;
   const { subscription } = await subscriptions.find(queue, id, 'fresh');
   return subscription?.auth !== undefined && subscription.auth.at !== auth.at;
 }
