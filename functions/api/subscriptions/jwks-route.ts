@@ -25,7 +25,7 @@ const jwksSchema = z.object({
 const MAX_AGE = 300;
 
 /**
- * The public keys of a subscription, open to every caller: whoever verifies has no credentials, and the random id of a
+ * The public keys of a subscription, open to every caller: receivers have no credentials, and the random id of a
  * subscription cannot be guessed. Every refusal is the same, so that callers cannot learn which queues exist.
  */
 export function addJwksRoute(addRoute: AddRoute, { registry, clock }: ApiDependencies): void {
