@@ -214,10 +214,4 @@ export const deploymentSettings = {
     description:
       'Where the person on call reads [the runbook](operations.md): alarm descriptions link to its sections. Set the address at which you publish `docs/operations.md`; by default the file of the deployed version is named.',
   },
-  tracing: {
-    rule: flag(),
-    default: false,
-    description:
-      'X-Ray traces, from the ingress queue to the last attempt ([what they show and cost](operations.md#traces)).',
-  },
 } satisfies Record<string, Setting>;

@@ -148,6 +148,11 @@ export interface PosthasteProps {
    */
   readonly logSuccessSampling?: number;
   /**
+   * X-Ray traces, from the ingress queue to the last attempt, and `traceparent` for subscribers.
+   * @default false
+   */
+  readonly tracing?: boolean;
+  /**
    * For a local AWS: all resources can be deleted (no deletion protection, no point-in-time recovery), subscribers on
    * loopback addresses are allowed, and `apiAuthorization` may be `none`.
    * @default false
@@ -266,9 +271,4 @@ export interface PosthasteProps {
    * @default 'docs/operations.md'
    */
   readonly runbookUrl?: string;
-  /**
-   * X-Ray traces, from the ingress queue to the last attempt.
-   * @default false
-   */
-  readonly tracing?: boolean;
 }

@@ -100,6 +100,7 @@ function dispatchContextOf(
       firstAttemptsPerJob: environment.firstAttemptsPerJob,
       payloadSources: environment.payloadSources,
       ingressRoutes: environment.ingressRoutes,
+      tracing: environment.tracing,
     },
   };
 }

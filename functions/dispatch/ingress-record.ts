@@ -17,7 +17,7 @@ import { dispatch, type DispatchContext, type IngressResult } from './dispatch.t
 import type { SQSMessageAttributes, SQSRecord } from 'aws-lambda';
 
 export type IngressContext = DispatchContext &
-  ReferencedDataContext & { settings: { ingressRoutes: IngressRoutes } };
+  ReferencedDataContext & { settings: { ingressRoutes: IngressRoutes; tracing: boolean } };
 
 /**
  * Handles one SQS record.
@@ -25,7 +25,9 @@ export type IngressContext = DispatchContext &
  */
 export async function dispatchRecord(context: IngressContext, record: SQSRecord): Promise<void> {
   const received = receivedMessage(record);
-  const parsed = parseIngress(received, context.settings.ingressRoutes);
+  const { ingressRoutes, tracing } = context.settings;
+  const parsed = parseIngress(received, ingressRoutes);
+  if (parsed.ok && !tracing) delete parsed.message.trace;
   await dispatch(context, await withReferencedData(context, parsed), received);
 }
 

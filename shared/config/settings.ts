@@ -223,4 +223,12 @@ export const functionSettings = {
     variable: 'LOG_SUCCESS_SAMPLING',
     functions: everyFunction,
   },
+  tracing: {
+    rule: flag(),
+    default: false,
+    description:
+      'X-Ray traces, from the ingress queue to the last attempt, and `traceparent` for subscribers ([what they show and cost](operations.md#traces)).',
+    variable: 'TRACING',
+    functions: ['dispatch'],
+  },
 } satisfies Record<string, Setting & Variable>;

@@ -3,6 +3,7 @@ import { deliveryIndexes, ttlAttribute } from '../../config/tables.ts';
 import type { BodyLocation } from '../../domain/message/body.ts';
 import type { LaterPart } from '../../domain/delivery/fan-out.ts';
 import type { Message, MessageKey } from '../../domain/message/message.ts';
+import { traceContextSchema } from '../../domain/message/trace-context.ts';
 import type { MessageRecord } from '../../ports/messages.ts';
 import { byHourPartition, MESSAGE, partitionOf, shardOf, shards, sortableTime } from './delivery-keys.ts';
 import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
@@ -14,6 +15,7 @@ const keptMessageSchema = z.object({
   timestamp: z.string(),
   data: z.string(),
   expiresAt: z.number().exactOptional(),
+  trace: traceContextSchema.exactOptional(),
 } satisfies Record<Exclude<keyof Message, 'queue' | 'id'>, z.ZodType>);
 
 /** Replaces an erased body, so that no body is stored there again. */

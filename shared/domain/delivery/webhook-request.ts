@@ -87,6 +87,7 @@ export function webhookRequest(
       'content-type': 'application/json',
       'user-agent': userAgent,
       ...lowerCased(subscription.options.post_headers ?? {}),
+      ...message.trace,
       'accept-encoding': 'identity',
       'webhook-id': message.id,
       'webhook-timestamp': String(timestamp),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { TraceContext } from './trace-context.ts';
 
 /** A published message in normalised form. */
 export type Message = {
@@ -14,6 +15,8 @@ export type Message = {
   data: string;
   /** No attempt starts after this time, in milliseconds since the epoch. */
   expiresAt?: number;
+  /** Its producer's, which subscribers get. */
+  trace?: TraceContext;
 };
 
 /** A message without its data. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { traceContextOf } from '../../domain/message/trace-context.ts';
 import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import { firstField } from '../fields.ts';
 import { eventTime, isObject, text, typeText, type IngressContent, type ContentReading } from './fields.ts';
@@ -15,6 +16,9 @@ const attributesSchema = z.object({
   type: typeText,
   time: eventTime.nullish(),
   queue: z.string().nullish(),
+  // The extension "Distributed Tracing".
+  traceparent: z.unknown().optional(),
+  tracestate: z.unknown().optional(),
 });
 
 /** Reads CloudEvents' JSON format. An event without data is valid; subscribers receive `null`. */
@@ -66,7 +70,8 @@ export function readBinaryCloudEvent(
 function readAttributes(value: unknown, data: string): ContentReading {
   const parsed = attributesSchema.safeParse(value);
   if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };
-  const { id, source, type, time, queue } = parsed.data;
+  const { id, source, type, time, queue, ...tracing } = parsed.data;
+  const trace = traceContextOf(tracing);
   const content: IngressContent = {
     identity: { id, source },
     type,
@@ -74,6 +79,7 @@ function readAttributes(value: unknown, data: string): ContentReading {
     routedBy: [type, source],
     ...(typeof time === 'string' ? { timestamp: time } : {}),
     ...(typeof queue === 'string' ? { queue } : {}),
+    ...(trace === undefined ? {} : { trace }),
   };
   return { ok: true, content };
 }

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import type { DataReference } from '../../domain/message/data-reference.ts';
 import { MAX_TYPE_LENGTH } from '../../domain/message/message.ts';
+import type { TraceContext } from '../../domain/message/trace-context.ts';
 
 /** Content of a published message, independent of its envelope. */
 export type IngressContent = {
@@ -17,6 +18,7 @@ export type IngressContent = {
   ttl?: number;
   /** Seconds, 0 to 900. */
   delay?: number;
+  trace?: TraceContext;
   /** Keys of `ingressRoutes` that may route this message, the most specific first. */
   routedBy: readonly string[];
 };

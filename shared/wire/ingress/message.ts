@@ -2,6 +2,7 @@ import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import type { DataReference } from '../../domain/message/data-reference.ts';
 import { versionOf } from '../../domain/message/version.ts';
 import { CONFIRMATION_TYPE, isConfirmationId } from '../../domain/subscription/confirmation.ts';
+import { TRACE_FIELDS, traceContextOf } from '../../domain/message/trace-context.ts';
 import { isQueueName, messageIdOf, type Message, type MessageHead } from '../../domain/message/message.ts';
 import { isCloudEventAttribute } from './cloud-event.ts';
 import { readContent } from './envelopes.ts';
@@ -29,9 +30,11 @@ export const ID_ATTRIBUTE = 'posthaste-id';
 /** Names the queue, with priority over all else in the message. */
 export const QUEUE_ATTRIBUTE = 'queue';
 
+const ATTRIBUTES: readonly string[] = [QUEUE_ATTRIBUTE, ID_ATTRIBUTE, ...TRACE_FIELDS];
+
 /** Whether dispatch reads this SQS attribute. */
 export function isIngressAttribute(name: string): boolean {
-  return name === QUEUE_ATTRIBUTE || name === ID_ATTRIBUTE || isCloudEventAttribute(name);
+  return ATTRIBUTES.includes(name) || isCloudEventAttribute(name);
 }
 
 /**
@@ -82,7 +85,9 @@ function unwrap(received: ReceivedMessage): UnwrappedMessage | Extract<ParsedIng
   const read = readContent(inner, all);
   if (!read.ok) return read;
   const routedBy = [...read.content.routedBy, ...outerContent.routedBy];
-  const content: IngressContent = { ...outerContent, ...read.content, routedBy };
+  // The attributes come from the sender's last hop; those of an event, from where it began.
+  const trace = traceContextOf(all);
+  const content: IngressContent = { ...outerContent, ...read.content, routedBy, ...(trace && { trace }) };
   // SNS sets a new time on each publish, so it cannot distinguish versions.
   const version = versionOf({ ...content, timestamp: read.content.timestamp });
   return { ok: true, content, topic: outerContent.routedBy, attributes: all, version };
@@ -94,7 +99,7 @@ function refusal(reason: UnreadableReason): ParsedIngress {
 
 function acceptedMessage(
   named: Pick<MessageHead, 'queue' | 'id' | 'originalId'>,
-  { type, timestamp, data, ttl, delay }: IngressContent,
+  { type, timestamp, data, ttl, delay, trace }: IngressContent,
   { sentAt, version }: Pick<ReceivedMessage, 'sentAt'> & { version: string },
 ): ParsedIngress {
   // Reserved for Posthaste: a forged confirmation request would reach unconfirmed subscribers.
@@ -105,6 +110,7 @@ function acceptedMessage(
     ...(type === undefined ? {} : { type }),
     timestamp: timestamp ?? new Date(sentAt).toISOString(),
     ...(ttl === undefined ? {} : { expiresAt: sentAt + ttl * 1000 }),
+    ...(trace === undefined ? {} : { trace }),
   };
   const rest = {
     version,

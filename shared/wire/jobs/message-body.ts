@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Message } from '../../domain/message/message.ts';
+import { traceContextSchema } from '../../domain/message/trace-context.ts';
 import { parseJson, propertySource, spliceRaw } from '../json-slice.ts';
 import { firstField } from '../fields.ts';
 
@@ -28,6 +29,7 @@ const head = z.object({
   type: z.string().exactOptional(),
   timestamp: z.string(),
   expiresAt: z.number().exactOptional(),
+  trace: traceContextSchema.exactOptional(),
 });
 
 /**
@@ -35,8 +37,9 @@ const head = z.object({
  * published.
  */
 export function encodeMessage(message: Message): string {
-  const { queue, id, originalId, type, timestamp, expiresAt, data } = message;
-  return spliceRaw({ v: WIRE_VERSION, queue, id, originalId, type, timestamp, expiresAt }, 'data', data);
+  const { queue, id, originalId, type, timestamp, expiresAt, trace, data } = message;
+  const head = { v: WIRE_VERSION, queue, id, originalId, type, timestamp, expiresAt, trace };
+  return spliceRaw(head, 'data', data);
 }
 
 /** Decodes the result of `encodeMessage`. @throws UnreadableMessageError for any other text */

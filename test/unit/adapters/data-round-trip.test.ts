@@ -34,10 +34,12 @@ const perilous = fc.oneof(
 );
 const dataText = fc.oneof(jsonText, perilous).map((text) => text.trim());
 
+const TRACE = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+
 /** Each envelope that may carry it, by its name in the documentation. */
 const waysIn: Record<string, (data: string) => [body: string, attributes?: Record<string, string>]> = {
   native: (data) => [`{"queue":"orders" , "data": ${data}\n}`],
-  'an attribute': (data) => [`{"data":${data}}`, { queue: 'orders' }],
+  'an attribute': (data) => [`{"data":${data}}`, { queue: 'orders', traceparent: TRACE }],
   'CloudEvents, structured': (data) => [
     `{"specversion":"1.0","id":"1","source":"/a","type":"b","queue":"orders","data":${data}}`,
   ],

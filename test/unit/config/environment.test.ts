@@ -41,6 +41,7 @@ describe('the environment of a function', () => {
       queueStatistics: true,
       firstAttemptsPerJob: 10,
       ingressRoutes: { 'aws.ec2': 'instances' },
+      tracing: false,
       payloadSources: [{ bucket: 'producer', prefix: 'webhooks/', owner: '111122223333' }],
     });
   });

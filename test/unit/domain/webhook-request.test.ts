@@ -137,6 +137,12 @@ describe('the headers of a webhook', () => {
     });
   });
 
+  it("contain the trace of the message, in place of the subscription's", () => {
+    const trace = { traceparent: 'of the message', tracestate: 'a=1' };
+    const { headers } = requestWith({ post_headers: { traceparent: 'fixed' } }, { trace });
+    expect(headers).toMatchObject(trace);
+  });
+
   it('contain the safe id, not the original one', () => {
     expect(requestWith({}, { id: 'x_hash', originalId: 'a b' }).headers['webhook-id']).toBe('x_hash');
   });

@@ -40,7 +40,8 @@ describe('an encoded message', () => {
   it('is decoded with its data byte for byte', () => {
     fc.assert(
       fc.property(jsonText, fc.string({ unit: 'grapheme' }), (data, originalId) => {
-        const message = aMessage({ data, originalId, type: originalId, expiresAt: 1_700_000_000_000 });
+        const trace = { traceparent: 'a', tracestate: 'b' };
+        const message = aMessage({ data, originalId, type: originalId, expiresAt: 1_700_000_000_000, trace });
         expect(decodeMessage(encodeMessage(message))).toEqual(message);
       }),
       { numRuns: 300 },

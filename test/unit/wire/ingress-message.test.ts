@@ -12,6 +12,39 @@ import {
 } from './ingress-samples.ts';
 import { jsonText } from './json-text.ts';
 
+describe('the trace of a message', () => {
+  const [one, other] = ['a', 'b'].map((digit) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`);
+  if (one === undefined || other === undefined) throw new Error('No traces');
+  const traceOf = (...[body, attributes]: Parameters<typeof parse>) => {
+    const parsed = parse(body, attributes);
+    return parsed.ok ? parsed.message.trace : parsed.reason;
+  };
+  const own = { queue: 'orders', data: 1 };
+
+  it('comes from the attributes of SQS or SNS', () => {
+    const attributes = { traceparent: one, tracestate: 'a=1' };
+    expect(traceOf(own, attributes)).toEqual(attributes);
+    const MessageAttributes = { traceparent: { Type: 'String', Value: one } };
+    expect(traceOf(notification(own, { MessageAttributes }))).toEqual({ traceparent: one });
+  });
+
+  it('comes from a CloudEvent otherwise', () => {
+    const event = { ...cloudEvent, queue: 'orders', traceparent: other, tracestate: 'b=1' };
+    expect(traceOf(event)).toEqual({ traceparent: other, tracestate: 'b=1' });
+    expect(traceOf(event, { traceparent: one })).toEqual({ traceparent: one });
+    const binary = { specversion: '1.0', id: 'i', source: 's', type: 't', traceparent: other };
+    const attributes = Object.fromEntries(
+      Object.entries(binary).map(([name, value]) => [`ce-${name}`, value]),
+    );
+    expect(traceOf(1, { ...attributes, queue: 'orders' })).toEqual({ traceparent: other });
+  });
+
+  it('is dropped if it is malformed, and the message is accepted', () => {
+    expect(traceOf(own, { traceparent: 'x', tracestate: 'a=1' })).toBeUndefined();
+    expect(traceOf({ ...cloudEvent, queue: 'orders', traceparent: 7 })).toBeUndefined();
+  });
+});
+
 describe("Posthaste's envelope", () => {
   it('is parsed with queue, id, type, data, ttl and delay', () => {
     const body = { queue: 'orders', id: 'order-1', type: 'order.paid', data: { n: 1 }, ttl: 60, delay: 900 };

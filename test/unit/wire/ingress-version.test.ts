@@ -23,6 +23,16 @@ describe('the version of a published message', () => {
     expect(versionIn(published, SENT_AT + 60_000)).toBe(versionIn(published));
   });
 
+  it('is the same for a copy in another trace', () => {
+    const inTrace = (digit: string) => {
+      const traceparent = `00-${digit.repeat(32)}-${digit.repeat(16)}-01`;
+      const parsed = parseIngress(received(published, { traceparent }), {});
+      return parsed.ok ? parsed.version : parsed.reason;
+    };
+    expect(inTrace('a')).toBe(inTrace('b'));
+    expect(inTrace('a')).toBe(versionIn(published));
+  });
+
   it.each([
     ['data', { data: { total: 2 } }],
     ['data type', { data: ['1'] }],
