@@ -27,6 +27,8 @@ export type Emulator = {
   /** Root keys. Requests with unknown keys, and requests from web pages, are refused. */
   keys: RootKeys;
   log: string;
+  /** Of its process, which leads a group with the processes of the functions. */
+  pid: number;
   /** Resolves when the process has ended, for any reason. */
   ended: Promise<unknown>;
   /** Stops it together with the processes of its functions. */
@@ -67,7 +69,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
     await stop();
     throw error;
   }
-  return { endpoint, keys, log, ended: group.ended, stop };
+  return { endpoint, keys, log, pid: group.pid, ended: group.ended, stop };
 }
 
 function emulatorEnvironment(port: number, temporary: string): NodeJS.ProcessEnv {

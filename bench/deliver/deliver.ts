@@ -109,7 +109,7 @@ async function round(programs: Programs, fanOut: number, deliveries: number): Pr
     return { ...(await programs[program](bodies)), calls: stub.takeCounts() };
   };
   const dispatch = await counted('dispatch', ingressMessages(`fan-out-${fanOut}`, deliveries / fanOut));
-  const jobs = stub.takeJobs();
+  const jobs = stub.queues.takeJobs();
   const ordered = sumOf(jobs, deliveriesIn);
   if (ordered !== deliveries)
     throw new Problem(`dispatch sent jobs for ${ordered} deliveries in place of ${deliveries}.`);
@@ -175,7 +175,7 @@ async function startPrograms(stack: AsyncDisposableStack): Promise<Programs> {
   for (const fanOut of [1, 10]) {
     stub.addQueue(`template-${fanOut}`, fanOut);
     await dispatch(ingressMessages(`template-${fanOut}`, 1));
-    await deliver(stub.takeJobs());
+    await deliver(stub.queues.takeJobs());
   }
   const { headers, ...requests } = stub.lastRequests();
   const template = {
@@ -189,7 +189,7 @@ async function startPrograms(stack: AsyncDisposableStack): Promise<Programs> {
   await writeFile(file, JSON.stringify(template));
   const received = await started('worker', 'worker.ts', { BENCH_BATCH: '1000000' });
   const worker: Program = (bodies) => {
-    stub.offer(bodies);
+    stub.queues.add('delivery', bodies);
     return received(bodies);
   };
   const bare = await started('bare', 'bare.ts', { BENCH_TEMPLATE: file });

@@ -10,6 +10,8 @@ const MOST_IN_BATCH = 10;
 /** The deployed system on a separate local AWS. */
 export type Deployed = {
   endpoints: Endpoints;
+  /** The process of the local AWS (local/emulator.ts). */
+  pid: number;
   makeQueue: (queue: string, policy: PartialRetryPolicy) => Promise<void>;
   subscribe: (queue: string, subscriber: string, options?: Record<string, unknown>) => Promise<void>;
   publish: (bodies: readonly string[]) => Promise<void>;
@@ -47,6 +49,7 @@ export async function startDeployed(
   };
   return {
     endpoints,
+    pid: emulator.pid,
     makeQueue: (queue, policy) => call('PUT', `/v2/queues/${queue}`, { _retry_policy: policy }),
     subscribe: (queue, subscriber, options = {}) =>
       call('POST', `/v2/queues/${queue}/subscriptions`, { subscriber, options }),

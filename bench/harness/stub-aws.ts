@@ -1,12 +1,14 @@
-import { hash, randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { queueItemOf, subscriptionItemOf } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { sealBox } from '../../shared/adapters/kms/signing-secrets.ts';
 import { variables } from '../../shared/config/resources.ts';
+import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { makeSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
-import { awsStub, type StubRequest } from '../../test/support/aws-stub.ts';
+import { awsStub } from '../../test/support/aws-stub.ts';
+import { stubQueues } from './stub-queues.ts';
 import { updated } from './updated-item.ts';
 import { completeEnvironment, QUEUE as QUEUE_URL } from '../../test/support/complete-environment.ts';
 
@@ -41,35 +43,35 @@ type DynamoRequest = z.output<typeof dynamoRequest>;
 
 const anyRequest = z.looseObject({});
 const entry = z.object({ Id: z.string(), MessageBody: z.string() });
-const receive = z.object({ QueueUrl: z.string(), MaxNumberOfMessages: z.number() });
-const deletions = z.object({ Entries: z.array(z.object({ Id: z.string() })) });
-const batch = z.object({ Entries: z.array(entry).default([]) });
+const batch = z.object({ QueueUrl: z.string(), Entries: z.array(entry).default([]) });
 
 type StubOptions = {
   /** Each at a separate origin. */
   subscribers: number;
   /** The certificate of the stub for 127.0.0.1, for calls by TLS. */
   tls?: { cert: string; key: string };
+  /** Holds receives of empty queues, as SQS does. @default false: it answers them at once */
+  longPolls?: boolean;
 };
+
+/** `urlOf`: of a subscriber, by its index. @default one of the stub's, and the policy of the deployment */
+type QueueOptions = { urlOf?: (index: number) => string; policy?: PartialRetryPolicy };
 
 /**
  * AWS and subscribers on loopback, in the process of the bench. All goes well: reads find subscriptions, writes succeed, and
  * subscribers answer with 200. It ends with the stack.
  */
-export async function startStubAws(stack: AsyncDisposableStack, { subscribers: count, tls }: StubOptions) {
+export async function startStubAws(
+  stack: AsyncDisposableStack,
+  { subscribers: count, tls, longPolls = false }: StubOptions,
+) {
   const lists = new Map<string, readonly Item[]>();
   const subscriptions = new Map<string, Item>();
   const deliveries = new Map<string, Item>();
+  let notify: (messageId: string) => void = () => undefined;
   const last = { claim: {}, record: {}, chunkClaim: {}, chunkRecord: {}, headers: {} };
-  let [jobs, offered, counts]: [string[], readonly string[], Counts] = [[], [], {}];
-
-  /** Jobs that a worker asks for, without a long poll. Other queues are empty. */
-  const received = ({ QueueUrl, MaxNumberOfMessages: most }: z.output<typeof receive>): object => {
-    if (!QueueUrl.endsWith('-delivery')) return {};
-    const Messages = offered.slice(0, most).map(messageOf);
-    offered = offered.slice(most);
-    return { Messages };
-  };
+  const queues = stubQueues({ longPolls });
+  let counts: Counts = {};
 
   const update = (request: DynamoRequest, asked: object): object => {
     const { Key, UpdateExpression } = request;
@@ -99,7 +101,18 @@ export async function startStubAws(stack: AsyncDisposableStack, { subscribers: c
     UpdateItem: (request, asked) => (isCounters(request.Key) ? {} : update(request, asked)),
   };
 
-  const answerTo = (target: string, request: object): object => {
+  const sqsAnswer = (operation: string, request: object): object | Promise<object> => {
+    if (operation === 'ReceiveMessage') return queues.receive(request);
+    if (operation === 'DeleteMessageBatch') return queues.remove(request);
+    if (operation === 'SendMessage') return { MessageId: 'message' };
+    // None: the function returns a message that it failed.
+    const { QueueUrl, Entries } = batch.parse(request);
+    const bodies = Entries.map(({ MessageBody }) => MessageBody);
+    if (QueueUrl.endsWith('-delivery')) queues.add('delivery', bodies);
+    return { Successful: Entries.map(sent) };
+  };
+
+  const answerTo = (target: string, request: object): object | Promise<object> => {
     const [service = '', operation = ''] = target.split('.');
     counts[operation] = (counts[operation] ?? 0) + 1;
     switch (service) {
@@ -108,15 +121,10 @@ export async function startStubAws(stack: AsyncDisposableStack, { subscribers: c
         if (answer === undefined) throw new Error(`The stub knows no ${target}.`);
         return answer(dynamoRequest.parse(request), request);
       }
-      case 'AmazonSQS': {
-        if (operation === 'ReceiveMessage') return received(receive.parse(request));
-        if (operation === 'DeleteMessageBatch')
-          return { Successful: deletions.parse(request).Entries, Failed: [] };
-        // None: the function returns a message that it failed.
-        const { Entries } = batch.parse(request);
-        jobs.push(...Entries.map(({ MessageBody }) => MessageBody));
-        return { Successful: Entries.map(sent) };
-      }
+      case 'AmazonSQS':
+        return sqsAnswer(operation, request);
+      case 'AWSEvents':
+        return { FailedEntryCount: 0, Entries: [{ EventId: 'event' }] };
       case 'TrentService':
         return { Plaintext: DATA_KEY.toString('base64') };
       default:
@@ -124,19 +132,21 @@ export async function startStubAws(stack: AsyncDisposableStack, { subscribers: c
     }
   };
 
-  const started = async (answer: (request: StubRequest) => string): Promise<string> => {
-    const server = await awsStub((request) => ({ body: answer(request) }), { tls, keepsRequests: false });
+  const started = async (answer: Parameters<typeof awsStub>[0]): Promise<string> => {
+    const server = await awsStub(answer, { tls, keepsRequests: false });
     stack.defer(server.close);
     return server.config.endpoint;
   };
-  const endpoint = await started(({ headers, body }) =>
-    JSON.stringify(answerTo(String(headers['x-amz-target']), anyRequest.parse(JSON.parse(body)))),
-  );
+  const endpoint = await started(({ headers, body }) => {
+    const answer = answerTo(String(headers['x-amz-target']), anyRequest.parse(JSON.parse(body)));
+    return answer instanceof Promise ? answer.then(asBody) : asBody(answer);
+  });
   const subscriber = () =>
     started(({ headers }) => {
       counts['POST'] = (counts['POST'] ?? 0) + 1;
       last.headers = headers;
-      return 'ok';
+      notify(String(headers['webhook-id']));
+      return { body: 'ok' };
     });
   const subscribers = await Promise.all(Array.from({ length: count }, subscriber));
   const subscriberAt = (index: number): string => `${subscribers[index % count] ?? ''}/hook/${index}`;
@@ -146,14 +156,18 @@ export async function startStubAws(stack: AsyncDisposableStack, { subscribers: c
     /** The URL of a subscription. */
     subscriberAt,
     /** Each subscription has a separate secret. */
-    addQueue: (queue: string, fanOut: number): void => {
+    addQueue: (
+      queue: string,
+      fanOut: number,
+      { urlOf = subscriberAt, policy = {} }: QueueOptions = {},
+    ): void => {
       const items = [
-        queueItemOf({ name: queue, metadata: {}, createdAt: 0 }),
+        queueItemOf({ name: queue, metadata: { _retry_policy: policy }, createdAt: 0 }),
         ...Array.from({ length: fanOut }, (_, index) =>
           subscriptionItemOf({
             id: subscriptionIdAt(index),
             queue,
-            subscriber: subscriberAt(index),
+            subscriber: urlOf(index),
             options: {},
             createdAt: 0,
             secrets: [{ sealed: sealedFor(queue, index) }],
@@ -163,15 +177,10 @@ export async function startStubAws(stack: AsyncDisposableStack, { subscribers: c
       for (const item of items) subscriptions.set(nameOf(item), item);
       lists.set(items[0]?.['pk']?.S ?? '', items);
     },
-    /** The bodies of the messages that were sent in batches since the last call. */
-    takeJobs: (): string[] => {
-      const taken = jobs;
-      jobs = [];
-      return taken;
-    },
-    /** Bodies that the delivery queue gives to the next receivers. */
-    offer: (bodies: readonly string[]): void => {
-      offered = bodies;
+    queues,
+    /** Called with each request to a subscriber. */
+    onPost: (listener: (messageId: string) => void): void => {
+      notify = listener;
     },
     /** Since the last call. */
     takeCounts: (): Counts => {
@@ -184,15 +193,8 @@ export async function startStubAws(stack: AsyncDisposableStack, { subscribers: c
   };
 }
 
-function messageOf(Body: string): object {
-  const now = String(Date.now());
-  const Attributes = {
-    ApproximateReceiveCount: '1',
-    SentTimestamp: now,
-    SenderId: 'dispatch',
-    ApproximateFirstReceiveTimestamp: now,
-  };
-  return { MessageId: randomUUID(), ReceiptHandle: randomUUID(), Body, Attributes };
+function asBody(answer: object): { body: string } {
+  return { body: JSON.stringify(answer) };
 }
 
 function sent({ Id, MessageBody }: z.output<typeof entry>): object {

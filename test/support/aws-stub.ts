@@ -47,7 +47,7 @@ type StubOptions = {
  * too.
  */
 export const awsStub = async (
-  answer: (request: StubRequest, index: number) => StubAnswer,
+  answer: (request: StubRequest, index: number) => StubAnswer | Promise<StubAnswer>,
   { tls, keepsRequests = true }: StubOptions = {},
 ): Promise<AwsStub> => {
   const requests: StubRequest[] = [];
@@ -59,7 +59,12 @@ export const awsStub = async (
       const { method = '', url = '', headers } = incoming;
       const request = { method, path: url, headers, body: Buffer.concat(chunks).toString() };
       if (keepsRequests) requests.push(request);
-      give(outgoing, answer(request, asked++));
+      const given = answer(request, asked++);
+      if (given instanceof Promise)
+        void given.then((later) => {
+          give(outgoing, later);
+        });
+      else give(outgoing, given);
     });
   };
   const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
