@@ -17,7 +17,8 @@ export interface PosthasteProps {
    */
   readonly deployment?: string;
   /**
-   * Maximum duration of one attempt. Must be a whole number of seconds from 1 to 30.
+   * Maximum duration of one attempt. A queue or a subscription can have less. Must be a whole number of seconds from
+   * 1 to 30.
    * @default Duration.seconds(15)
    */
   readonly attemptTimeout?: Duration;
@@ -101,9 +102,9 @@ export interface PosthasteProps {
    */
   readonly subscriptionConfirmation?: boolean;
   /**
-   * Maximum number of subscriptions of a queue (409 beyond), because dispatch reads all of them for each message.
-   * Deleted ones count for up to 45 minutes, expired ones (`ttl`) until DynamoDB removes them, within days. Must be a
-   * whole number of subscriptions from 1 to 1000000.
+   * Maximum number of subscriptions of a queue (409 beyond), because dispatch reads all of them for each message. A
+   * queue can have less. Deleted ones count for up to 45 minutes, expired ones (`ttl`) until DynamoDB removes them,
+   * within days. Must be a whole number of subscriptions from 1 to 1000000.
    * @default 100000
    */
   readonly maxSubscriptionsPerQueue?: number;

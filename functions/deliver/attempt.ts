@@ -158,7 +158,7 @@ function replyOrRelease(context: DeliverContext, ready: ReadyDelivery, startedAt
   const { message, subscription } = ready;
   const { userAgent } = settings;
   const request = signedRequest(message, subscription, { secrets: ready.secrets, startedAt, userAgent });
-  const timeoutMs = attemptTimeoutOf(subscription, settings.attemptTimeoutMs);
+  const timeoutMs = attemptTimeoutOf(ready, settings.attemptTimeoutMs);
   const wasNotSent = (fault: unknown): boolean => fault instanceof RequestNotSentError;
   return releaseOnFault(
     context,

@@ -4,6 +4,7 @@ import { RETAIN_MESSAGES } from '../../../shared/domain/message/body.ts';
 import { policyOrPresetSchema, retryPolicySchema } from '../../../shared/domain/retry/policy-schema.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { CONFIRM_SUBSCRIPTIONS } from '../../../shared/domain/subscription/confirmation.ts';
+import { queueLimitFields } from '../../../shared/domain/subscription/queue-limits.ts';
 import { RETAINED_MESSAGES } from '../../../shared/domain/vocabulary.ts';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
@@ -43,6 +44,7 @@ export function postRulesOf(metadata: Record<string, unknown>): PostRules {
 }
 
 const ruledMembersSchema = postRulesSchema.extend({
+  ...queueLimitFields,
   [RETAIN_MESSAGES]: z
     .enum(RETAINED_MESSAGES, `must be ${RETAINED_MESSAGES.join(' or ')}`)
     .describe('Which message bodies are kept, in place of the setting `retainMessages`.')

@@ -1,23 +1,27 @@
+import { queueLimitOf } from '../../../shared/domain/subscription/queue-limits.ts';
 import type { Amount } from '../../../shared/domain/subscription/room.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { RefusedRequest } from '../errors.ts';
 
 export type RoomContext = {
-  registry: Pick<Registry, 'takeRoom'>;
+  registry: Pick<Registry, 'takeRoom' | 'findQueue'>;
   /** Limits the subscriptions of a queue, because dispatch reads all of them for each message. */
   settings: { queueLimit: Amount };
 };
 
 /** Reserves room for more subscriptions in a queue. @throws RefusedRequest where the queue is full */
-export async function takeRoom(
-  { registry, settings: { queueLimit } }: RoomContext,
-  queue: string,
-  more: Amount,
-): Promise<void> {
-  if (await registry.takeRoom(queue, more, queueLimit)) return;
-  const { subscriptions, bytes } = queueLimit;
+export async function takeRoom(context: RoomContext, queue: string, more: Amount): Promise<void> {
+  const limit = await limitOf(context, queue);
+  if (await context.registry.takeRoom(queue, more, limit)) return;
+  const { subscriptions, bytes } = limit;
   throw new RefusedRequest(
     'conflict',
     `the queue is full: it can have at most ${subscriptions} subscriptions, and ${bytes} bytes of URLs and options`,
   );
+}
+
+async function limitOf({ registry, settings: { queueLimit } }: RoomContext, name: string): Promise<Amount> {
+  const queue = await registry.findQueue(name);
+  const most = queueLimitOf('_max_subscriptions', queue?.metadata) ?? Infinity;
+  return { ...queueLimit, subscriptions: Math.min(queueLimit.subscriptions, most) };
 }

@@ -1,6 +1,7 @@
 import type { StoredAuth } from './auth.ts';
 import { confirmationIdOf } from './confirmation.ts';
 import type { PullToken } from './pull-token.ts';
+import { queueLimitOf } from './queue-limits.ts';
 import type { Pressure } from './back-pressure.ts';
 import type { PartialRetryPolicy } from '../retry/policy.ts';
 import type { SealedSecret } from './secret-rotation.ts';
@@ -125,9 +126,14 @@ export type SubscriptionEvent =
 /** An event stored with the change it reports and cleared after sending, so that a crash loses nothing. */
 export type PendingEvent = { event: SubscriptionEvent; at: number };
 
-/** Timeout of an attempt in milliseconds: the subscription's, capped by the deployment's. */
-export function attemptTimeoutOf({ options }: Subscription, deploymentMs: number): number {
-  return Math.min(deploymentMs, (options.attempt_timeout ?? Infinity) * 1000);
+/** Timeout of an attempt in milliseconds: the least of the deployment's, the queue's and the subscription's. */
+export function attemptTimeoutOf(
+  { queue, subscription }: { queue: Pick<Queue, 'metadata'> | undefined; subscription: Subscription },
+  deploymentMs: number,
+): number {
+  const ofQueue = queueLimitOf('_attempt_timeout', queue?.metadata) ?? Infinity;
+  const { attempt_timeout: ofSubscription = Infinity } = subscription.options;
+  return Math.min(deploymentMs, ofQueue * 1000, ofSubscription * 1000);
 }
 
 /**

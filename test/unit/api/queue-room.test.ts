@@ -27,6 +27,18 @@ describe('a full queue', () => {
     });
   });
 
+  it('is one with as many subscriptions as its metadata allows, if that is less than the setting', async () => {
+    const { call } = withRoomFor({ subscriptions: 2 });
+    const subscribe = async (n: number) => (await call('POST', PATH, { subscriber: `${HOOK}/${n}` })).status;
+    const allow = (most: number) => call('PUT', '/v2/queues/orders', { _max_subscriptions: most });
+    await allow(1);
+    expect([await subscribe(1), await subscribe(2)]).toEqual([201, 409]);
+    await allow(100);
+    expect([await subscribe(2), await subscribe(3)]).toEqual([201, 409]);
+    await allow(1);
+    expect(await call('PATCH', `${PATH}/id-1`, { name: 'x' })).toMatchObject({ status: 200 });
+  });
+
   it('has room again after a deleted subscription is removed', async () => {
     const { call, registry } = withRoomFor({ subscriptions: 1 });
     await call('POST', PATH, { subscriber: `${HOOK}/1` });

@@ -77,6 +77,11 @@ describe('the rules for posts in the metadata of a queue', () => {
     ['_default_message_delay', 901],
     ['_max_messages_post_size', 0],
     ['_max_messages_post_size', 1.5],
+    ['_attempt_timeout', 0],
+    ['_attempt_timeout', 31],
+    ['_attempt_timeout', '5'],
+    ['_max_subscriptions', 0],
+    ['_max_subscriptions', 1.5],
     ['_retain_messages', 'some'],
     ['_retain_messages', true],
   ])('are refused with %s = %j', async (name, value) => {

@@ -116,10 +116,14 @@ describe('dispatch', () => {
 
 describe('the timeout of an attempt', () => {
   it.each([
-    ['the setting of the deployment', {}, 15_000],
-    ['the option of the subscription, if that is shorter', { attempt_timeout: 3 }, 3000],
-    ['the setting of the deployment, if that is shorter', { attempt_timeout: 30 }, 15_000],
-  ])('is %s', async (_what, options, expected) => {
+    ['the setting of the deployment', {}, {}, 15_000],
+    ['the option of the subscription, if that is shorter', {}, { attempt_timeout: 3 }, 3000],
+    ['the setting of the deployment, if that is shorter', {}, { attempt_timeout: 30 }, 15_000],
+    ['that of the queue, if that is shorter', { _attempt_timeout: 2 }, { attempt_timeout: 3 }, 2000],
+    ['not that of the queue, if that is longer', { _attempt_timeout: 30 }, {}, 15_000],
+    ['not that of the queue, if that is invalid', { _attempt_timeout: '2' }, {}, 15_000],
+  ])('is %s', async (_what, metadata, options, expected) => {
+    await world.subscriptions.putQueue(aQueue({ metadata }));
     const timeouts: number[] = [];
     const { subscriber } = world.deliverContext.ports;
     world.deliverContext.ports.subscriber = {
