@@ -34,6 +34,6 @@ function eventDetails({ 'detail-type': type, detail }: OperatorEventMessage, nam
     case 'subscription.resumed':
       return `${subscriber}, ${detail.reason} since ${detail.since}`;
     case 'subscription.certificate_expiring':
-      return `${subscriber}, its certificate expires at ${detail.expiresAt}`;
+      return `${subscriber}, at ${detail.expiresAt}`;
   }
 }

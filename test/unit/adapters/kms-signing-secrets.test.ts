@@ -172,7 +172,7 @@ describe('opening a secret', () => {
     await open(OWNER, sealed);
     clock.time += 1;
     expect(await faultOf(open(OWNER, sealed))).toEqual([
-      'The signing secret of subscription orders/subscription-1 could not be opened',
+      'A secret of subscription orders/subscription-1 could not be opened',
       'KMSInternalException',
     ]);
   });

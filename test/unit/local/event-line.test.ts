@@ -47,7 +47,7 @@ const samples: [OperatorEventMessage, string][] = [
       'detail-type': 'subscription.certificate_expiring',
       detail: { ...about, expiresAt: time, days: 7 },
     },
-    `08:30:01.007  event subscription.certificate_expiring  hopeless, its certificate expires at ${time}`,
+    `08:30:01.007  event subscription.certificate_expiring  hopeless, at ${time}`,
   ],
   [
     {
