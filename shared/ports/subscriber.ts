@@ -20,7 +20,9 @@ export interface Subscriber {
   post(request: WebhookRequest, timeoutMs: number, options?: { tls?: ClientTls }): Promise<Reply>;
 }
 
-/** For one connection, in PEM: the client's certificate and key, and authorities trusted besides the public ones. */
+/**
+ * For one connection, in PEM: the client's certificate and key, and authorities trusted in place of the public ones.
+ */
 export type ClientTls = { certificate: string; privateKey: string; ca?: string };
 
 /** `detail`: fixed texts and error codes; never an address, a secret or what the token endpoint said. */
@@ -29,7 +31,8 @@ export type TokenResult = { kind: 'token'; token: string } | { kind: 'failed'; d
 /** Gets access tokens from the authorisation servers of subscribers. Caches them per subscription and `auth`. */
 export interface AccessTokens {
   /**
-   * `refused`: a token that the subscriber answered with 401, to be replaced. Everything that the token endpoint does
+   * `refused`: a token that the subscriber answered with 401, to be replaced. It is the result again if it is new:
+   * another would be refused as well. Everything that the token endpoint does
    * is a result within `timeoutMs`. @throws RequestNotSentError
    */
   tokenFor(

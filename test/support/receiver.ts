@@ -9,7 +9,7 @@ import type {
 import { createServer as createSecureServer } from 'node:https';
 import { isIPv6 } from 'node:net';
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import { type PeerCertificate, TLSSocket, type TlsOptions } from 'node:tls';
 
 import { closeServer, listen } from './listening.ts';
 import { misbehave } from './misbehaviour.ts';
@@ -40,6 +40,8 @@ export type ReceivedRequest = {
   body: Buffer;
   /** Server name of the TLS handshake (SNI), if any. */
   servername?: string;
+  /** Common name of the client's certificate, if it sent one. */
+  client?: string;
   /** When its headers arrived, in milliseconds since the epoch. */
   arrivedAt: number;
   /** Its connection. `closedAt`: when that was closed, in milliseconds since the epoch. */
@@ -75,7 +77,10 @@ export type ReceiverOptions = {
   /** A fixed port; default an ephemeral one. */
   port?: number;
   /** PEM texts; makes the receiver use https. */
-  tls?: { key: string; cert: string; maxVersion?: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3'; ciphers?: string };
+  tls?: Pick<TlsOptions, 'ca' | 'ciphers' | 'maxVersion' | 'requestCert' | 'rejectUnauthorized'> & {
+    key: string;
+    cert: string;
+  };
 };
 
 type Waiter = { path: string; count: number; done: (requests: readonly ReceivedRequest[]) => void };
@@ -192,6 +197,7 @@ const readRequest = async (incoming: IncomingMessage): Promise<ReceivedRequest> 
     arrivedAt,
     connection: connectionOf(incoming.socket),
     ...servernameOf(incoming.socket),
+    ...clientOf(incoming.socket),
   };
 };
 
@@ -212,6 +218,13 @@ const servernameOf = (socket: Socket): { servername?: string } =>
   socket instanceof TLSSocket && typeof socket.servername === 'string'
     ? { servername: socket.servername }
     : {};
+
+const clientOf = (socket: Socket): { client?: string } =>
+  socket instanceof TLSSocket ? named(socket.getPeerCertificate()) : {};
+
+/** The certificate is empty if the client sent none, which Node's types leave out. */
+const named = ({ subject }: Partial<PeerCertificate>): { client?: string } =>
+  typeof subject?.CN === 'string' ? { client: subject.CN } : {};
 
 const send = (answer: Answer, response: ServerResponse): void => {
   if (answer.raw !== undefined) {

@@ -78,7 +78,7 @@ const mtls = z.strictObject({
   ),
   private_key: privateKey,
   ca: certificates(MAX_CA)
-    .describe('In PEM: authorities that are trusted for this subscriber besides the public ones.')
+    .describe('In PEM: authorities that are trusted for this subscriber in place of the public ones.')
     .exactOptional(),
 });
 

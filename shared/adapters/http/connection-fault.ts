@@ -20,6 +20,14 @@ export class NameNotResolved extends Error {
   }
 }
 
+/** The client's certificate and key cannot be used. */
+export class UnusableCertificate extends Error {
+  override readonly name = 'UnusableCertificate';
+  constructor() {
+    super('The client certificate or its key cannot be used.');
+  }
+}
+
 /**
  * System error codes when this process or machine is out of descriptors, buffers or memory. EADDRNOTAVAIL is not
  * included: a function without IPv6 also gets it from a subscriber that has only IPv6.
@@ -42,6 +50,8 @@ type Fault = { error: ConnectionFault; detail: string };
  */
 export function faultOf(error: unknown, stage: ConnectionStage): Fault {
   if (error instanceof NameNotResolved) return { error: 'dns_failed', detail: codeOf(error.cause) };
+  if (error instanceof UnusableCertificate)
+    return { error: 'tls_failed', detail: 'client certificate or key unusable' };
   if (error instanceof AggregateError) return mostInformative(error.errors, stage);
   const code = codeOf(error);
   return (
@@ -108,10 +118,21 @@ const TLS_DETAILS: ReadonlyMap<string, string> = new Map([
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'certificate issuer unknown'],
 ]);
 
+/** Alerts that servers send about the client's certificate (RFC 8446 §6.2). */
+const CLIENT_CERTIFICATE_ALERT =
+  /ALERT_(?<what>CERTIFICATE_REQUIRED|BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_REVOKED|CERTIFICATE_EXPIRED|CERTIFICATE_UNKNOWN|UNKNOWN_CA|ACCESS_DENIED)$/;
+
+function tlsDetail(code: string): string {
+  const alert = CLIENT_CERTIFICATE_ALERT.exec(code)?.groups?.['what'];
+  if (alert === undefined) return TLS_DETAILS.get(code) ?? code;
+  if (alert === 'CERTIFICATE_REQUIRED') return 'client certificate required';
+  return `client certificate refused (${alert.toLowerCase().replaceAll('_', ' ')})`;
+}
+
 /** With TLS 1.3 a server's alert may arrive after our side of the handshake, hence the prefixes. */
 function tlsFault(code: string, stage: ConnectionStage): Fault | undefined {
   return stage === 'securing' || /^ERR_(SSL|TLS)_/.test(code)
-    ? { error: 'tls_failed', detail: TLS_DETAILS.get(code) ?? code }
+    ? { error: 'tls_failed', detail: tlsDetail(code) }
     : undefined;
 }
 

@@ -10,12 +10,14 @@ import type { Reply } from '../../domain/delivery/outcome.ts';
 import type { WebhookRequest } from '../../domain/delivery/webhook-request.ts';
 import { faultOf, timeoutFault } from './connection-fault.ts';
 import { REUSABLE_FOR_MS } from './idle-connections.ts';
-import { readReply, sizeOf } from './reply-reading.ts';
+import { type ReplyReading, sizeOf } from './reply-reading.ts';
 
 /** An amount of incoming data. Lines matter because each costs the parser time and memory. */
 export type Amount = { readonly bytes: number; readonly lines: number };
 
-export type ExchangeLimits = {
+export type ExchangeOptions = {
+  /** Collects the response. */
+  reading: ReplyReading;
   /** The most that may arrive before the status; evaluated for every piece. */
   beforeStatus: () => Amount;
   /** Aborts at the deadline of the attempt. */
@@ -48,19 +50,21 @@ const FLOODED_REPLY: Reply = {
   detail: 'no end before an answer',
 };
 
+/** `isReusable`: the connection may carry another request; otherwise it is destroyed. */
+export type Exchanged = { reply: Reply; isWhole: boolean; isReusable: boolean };
+
 /**
  * Sends one request on a connection and returns the reply. The first event that ends the exchange decides; later
- * ones are ignored. `isReusable`: the connection may carry another request; otherwise it is destroyed.
+ * ones are ignored.
  * @throws for a header that cannot be sent
  */
 export function exchange(
   socket: Socket,
   url: URL,
   request: WebhookRequest,
-  limits: ExchangeLimits,
-): Promise<{ reply: Reply; isReusable: boolean }> {
+  { reading, beforeStatus, signal }: ExchangeOptions,
+): Promise<Exchanged> {
   return new Promise((resolve) => {
-    const reading = readReply();
     const { body } = request;
     let hasEnded = false;
     let informational = 0;
@@ -78,14 +82,14 @@ export function exchange(
       maxHeaderSize: MAX_PARSED_HEADERS,
     });
 
-    const end = (reply: Reply, isReusable = false): void => {
+    const end = (reply: Reply, { isWhole = false, isReusable = false } = {}): void => {
       if (hasEnded) return;
       hasEnded = true;
       clearTimeout(bodyTimer);
-      limits.signal.removeEventListener('abort', cutShort);
+      signal.removeEventListener('abort', cutShort);
       socket.off('data', meter);
       if (!isReusable) outgoing.destroy();
-      resolve({ reply, isReusable });
+      resolve({ reply, isWhole, isReusable });
     };
     const endEarly = (unanswered: Reply): void => {
       end(reading.reply() ?? unanswered);
@@ -98,7 +102,7 @@ export function exchange(
     const meter = (piece: Buffer): void => {
       received.bytes += piece.length;
       received.lines += linesIn(piece);
-      if (isOver(received, reading.reply() === undefined ? limits.beforeStatus() : MOST_WITH_STATUS))
+      if (isOver(received, reading.reply() === undefined ? beforeStatus() : MOST_WITH_STATUS))
         endEarly(FLOODED_REPLY);
     };
 
@@ -111,7 +115,7 @@ export function exchange(
       const { statusCode = 0, rawHeaders } = response;
       const head = { bytes: sizeOf(rawHeaders), lines: rawHeaders.length / 2 };
       if (statusCode < 100) end({ kind: 'unanswered', error: 'invalid_response', detail: 'not HTTP/1.1' });
-      else if (isOver(head, limits.beforeStatus())) end(FLOODED_REPLY);
+      else if (isOver(head, beforeStatus())) end(FLOODED_REPLY);
       else if (reading.start(statusCode, rawHeaders) === 'dropped') cutShort();
       else bodyTimer = setTimeout(cutShort, BODY_MS);
       response.on('data', (chunk: Buffer) => {
@@ -122,11 +126,12 @@ export function exchange(
       response.once('end', () => {
         const reply = reading.reply();
         // A request that was not fully read stays in memory; closing the connection frees it.
-        if (reply !== undefined) end(reply, isReusable && outgoing.writableFinished);
+        if (reply !== undefined)
+          end(reply, { isWhole: true, isReusable: isReusable && outgoing.writableFinished });
       });
     };
 
-    limits.signal.addEventListener('abort', cutShort, { once: true });
+    signal.addEventListener('abort', cutShort, { once: true });
     outgoing.once('socket', () => {
       // After the parser's listener, so that the status is already known.
       socket.on('data', meter);
@@ -144,7 +149,7 @@ export function exchange(
       endEarly({ kind: 'unanswered', ...faultOf(error, 'connected') });
     });
     outgoing.end(body);
-    if (limits.signal.aborted) cutShort();
+    if (signal.aborted) cutShort();
   });
 }
 

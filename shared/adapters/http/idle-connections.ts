@@ -8,11 +8,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 export const REUSABLE_FOR_MS = 2_000;
 const MAX_IDLE = 100;
 
-/** Connections that received a complete response and may carry the next request to their origin. */
+/** Connections that received a complete response and may carry the next request to their peer. */
 export type IdleConnections = {
-  /** An open connection, if there is one. The caller owns it from then on. */
-  take: (origin: string) => Promise<Socket | undefined>;
-  put: (origin: string, socket: Socket) => void;
+  /**
+   * An open connection, if there is one. The caller owns it from then on. `peer`: all that connections must have in
+   * common: the origin, and the client's certificate.
+   */
+  take: (peer: string) => Promise<Socket | undefined>;
+  put: (peer: string, socket: Socket) => void;
 };
 
 /**
@@ -20,7 +23,7 @@ export type IdleConnections = {
  * is frozen. Node's agent expires connections by timers, so it cannot be used here.
  */
 export function idleConnections(now: () => number): IdleConnections {
-  const idle = new Map<Socket, { origin: string; since: number }>();
+  const idle = new Map<Socket, { peer: string; since: number }>();
 
   const remove = (socket: Socket): void => {
     idle.delete(socket);
@@ -46,13 +49,13 @@ export function idleConnections(now: () => number): IdleConnections {
     }
   };
 
-  const newestOf = (origin: string): Socket | undefined =>
-    [...idle].findLast(([, entry]) => entry.origin === origin)?.[0];
+  const newestOf = (peer: string): Socket | undefined =>
+    [...idle].findLast(([, entry]) => entry.peer === peer)?.[0];
 
   return {
-    take: async (origin) => {
+    take: async (peer) => {
       dropExpired();
-      for (let socket = newestOf(origin); socket !== undefined; socket = newestOf(origin)) {
+      for (let socket = newestOf(peer); socket !== undefined; socket = newestOf(peer)) {
         idle.delete(socket);
         // A close by the server may have arrived but not been read; after one turn of the event loop it has.
         await nextTurn();
@@ -62,9 +65,9 @@ export function idleConnections(now: () => number): IdleConnections {
       }
       return undefined;
     },
-    put: (origin, socket) => {
+    put: (peer, socket) => {
       if (socket.destroyed) return;
-      idle.set(socket.unref(), { origin, since: now() });
+      idle.set(socket.unref(), { peer, since: now() });
       socket.on('data', destroyOnData).on('close', forget).resume();
       const [oldest] = idle.keys();
       if (idle.size > MAX_IDLE && oldest !== undefined) drop(oldest);

@@ -48,6 +48,34 @@ export function readReply(): ReplyReading {
   };
 }
 
+/** Reads like `readReply`, and keeps what a response is parsed from. */
+export type WholeReading = ReplyReading & {
+  /** All of the body that has arrived and was not dropped. */
+  body: () => Buffer;
+  contentType: () => string | undefined;
+};
+
+export function readWhole(): WholeReading {
+  const reading = readReply();
+  // In one piece: a body may arrive in pieces of one byte.
+  const body = Buffer.allocUnsafe(MAX_BODY);
+  let length = 0;
+  let contentType: string | undefined;
+  return {
+    ...reading,
+    start: (statusCode, headers) => {
+      [contentType] = valuesOf(headers, 'content-type');
+      return reading.start(statusCode, headers);
+    },
+    add: (chunk) => {
+      length += chunk.copy(body, length);
+      return reading.add(chunk);
+    },
+    body: () => body.subarray(0, length),
+    contentType: () => contentType,
+  };
+}
+
 /** Control characters, and those that change the direction of the text after them. */
 const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 

@@ -4,7 +4,7 @@ import { REDACTED, UnknownCredentialsError } from './credential-headers.ts';
 
 /**
  * How requests authenticate at the subscriber (`options.auth`), as given by the user. Certificates and keys are PEM;
- * `ca`: authorities that are trusted for this subscriber besides the public ones.
+ * `ca`: authorities that are trusted for this subscriber in place of the public ones.
  */
 export const authSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('header'), name: z.string(), value: z.string() }),

@@ -2,7 +2,8 @@ import { get } from 'node:http';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { httpSubscriber, type HttpSubscriberOptions } from '../../../shared/adapters/http/subscriber.ts';
+import type { HttpSenderOptions } from '../../../shared/adapters/http/sender.ts';
+import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
 import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { FORBIDDEN_ANSWERS, FORBIDDEN_HOSTS, LOOPBACK_NAMES } from './forbidden-addresses.ts';
@@ -33,7 +34,7 @@ describe('the sender at a forbidden address', () => {
 
   const connections = (): number => canaries.reduce((total, canary) => total + canary.connections(), 0);
 
-  const post = (url: string, options: Partial<HttpSubscriberOptions> = {}): Promise<Reply> =>
+  const post = (url: string, options: Partial<HttpSenderOptions> = {}): Promise<Reply> =>
     httpSubscriber({ allowedAddresses: [], ...options }).post(
       { url, headers: {}, body: Buffer.from('{}') },
       DEADLINE_MS,

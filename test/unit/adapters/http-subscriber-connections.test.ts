@@ -6,7 +6,8 @@ import { promisify } from 'node:util';
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { httpSubscriber, type HttpSubscriberOptions } from '../../../shared/adapters/http/subscriber.ts';
+import type { HttpSenderOptions } from '../../../shared/adapters/http/sender.ts';
+import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
 import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../support/receiver.ts';
@@ -14,12 +15,12 @@ import { type Receiver, type ReceiverOptions, startReceiver } from '../../suppor
 const DEADLINE_MS = 3_000;
 const OK = { kind: 'answered', statusCode: 200 };
 
-const subscriberWith = (options: Partial<HttpSubscriberOptions> = {}): Subscriber =>
+const subscriberWith = (options: Partial<HttpSenderOptions> = {}): Subscriber =>
   httpSubscriber({ allowedAddresses: ['127.0.0.0/8', '::1/128'], ...options });
 const postTo = (subscriber: Subscriber, url: string, timeoutMs = DEADLINE_MS) =>
   subscriber.post({ url, headers: {}, body: Buffer.from('{}') }, timeoutMs);
 
-const withoutAnswer: HttpSubscriberOptions['resolve'] = (_name, signal) => pause(60_000, [], { signal });
+const withoutAnswer: HttpSenderOptions['resolve'] = (_name, signal) => pause(60_000, [], { signal });
 
 /** Ends the server's side; the client may not have read the FIN or RST that its system received. */
 const endWith = async (how: 'destroy' | 'resetAndDestroy', socket: Socket | undefined): Promise<void> => {

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { nameResolver, type Resolve } from '../../../shared/adapters/http/resolver.ts';
-import { httpSubscriber, type HttpSubscriberOptions } from '../../../shared/adapters/http/subscriber.ts';
+import type { HttpSenderOptions } from '../../../shared/adapters/http/sender.ts';
+import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
 import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
 import { type DnsAnswer, type DnsRecord, type DnsServer, startDnsServer } from '../../support/dns-server.ts';
@@ -38,7 +39,7 @@ describe('a name server that changes its answers', () => {
 
   const senderWith = async (
     answer: DnsAnswer,
-    options: Partial<HttpSubscriberOptions> = {},
+    options: Partial<HttpSenderOptions> = {},
   ): Promise<Subscriber> =>
     httpSubscriber({ allowedAddresses: [`${PUBLIC}/32`], resolve: await resolveBy(answer), ...options });
 

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import type { ClientTls } from '../../ports/subscriber.ts';
+import { UnusableCertificate } from './connection-fault.ts';
+
+/** The client's side of TLS. `name`: different for each certificate, key and authority; empty without a certificate. */
+export type TlsIdentity = { name: string; secureContext: SecureContext };
+
+/** Each takes about 40 KB and a millisecond; the public authorities, if they were added, 1.3 MB and 30 ms. */
+const MAX_CONTEXTS = 200;
+
+/**
+ * The identities of a process, the least recently used one forgotten first.
+ * @throws UnusableCertificate from the returned function
+ */
+export function clientCertificates(
+  trustedCertificates: readonly string[],
+): (tls: ClientTls | undefined) => TlsIdentity {
+  const ca =
+    trustedCertificates.length === 0 ? {} : { ca: [...getCACertificates('default'), ...trustedCertificates] };
+  const anonymous = { name: '', secureContext: createSecureContext({ minVersion: MIN_VERSION, ...ca }) };
+  const known = new Map<string, TlsIdentity>();
+
+  return (tls) => {
+    if (tls === undefined) return anonymous;
+    const name = nameOf(tls);
+    const identity = known.get(name) ?? { name, secureContext: secureContextOf(tls, ca) };
+    known.delete(name);
+    known.set(name, identity);
+    const [oldest] = known.keys();
+    if (known.size > MAX_CONTEXTS && oldest !== undefined) known.delete(oldest);
+    return identity;
+  };
+}
+
+const MIN_VERSION = 'TLSv1.2';
+
+/** `ca` takes the place of the public authorities: none of them can vouch for a private receiver. */
+function secureContextOf(
+  { certificate, privateKey, ca }: ClientTls,
+  trusted: { ca?: string[] },
+): SecureContext {
+  try {
+    return createSecureContext({
+      minVersion: MIN_VERSION,
+      cert: certificate,
+      key: privateKey,
+      ...(ca === undefined ? trusted : { ca }),
+    });
+  } catch {
+    // No cause: messages of OpenSSL may quote the input.
+    throw new UnusableCertificate();
+  }
+}
+
+function nameOf({ certificate, privateKey, ca }: ClientTls): string {
+  return createHash('sha256')
+    .update(JSON.stringify([certificate, privateKey, ca]))
+    .digest('base64');
+}

@@ -1,0 +1,48 @@
+import { readWhole } from './reply-reading.ts';
+import type { Send } from './sender.ts';
+
+type Init = { headers: Record<string, string>; body: URLSearchParams };
+
+/**
+ * As much of the standard `fetch` as a form needs that is posted to a stranger. Resolves within `timeoutMs` with a
+ * complete response of at most 64 KB, of whose headers only `content-type` is kept. Redirects are not followed.
+ * @throws NoResponse, RequestNotSentError
+ */
+export type GuardedFetch = (url: string, init: Init, timeoutMs: number) => Promise<Response>;
+
+/** No complete response came. The message is fit for records: it has no address and nothing that the server sent. */
+export class NoResponse extends Error {
+  override readonly name = 'NoResponse';
+}
+
+export function guardedFetch(send: Send): GuardedFetch {
+  return async (url, { headers, body }, timeoutMs) => {
+    const reading = readWhole();
+    const request = {
+      url,
+      headers: { ...headers, 'accept-encoding': 'identity' },
+      body: Buffer.from(body.toString()),
+    };
+    const { reply, isWhole } = await send(request, { timeoutMs, reading });
+    switch (reply.kind) {
+      case 'forbidden':
+        throw new NoResponse('address_forbidden');
+      case 'unanswered':
+        throw new NoResponse([reply.error, reply.detail].filter((text) => text !== undefined).join(': '));
+      case 'answered':
+        if (!isWhole) throw new NoResponse('invalid_response: too long or broken off');
+        return responseOf(reply.statusCode, reading.contentType(), reading.body());
+    }
+  };
+}
+
+/** A `Response` has a status of 200 to 599, and some statuses have no body (Fetch Standard §2.2.3). */
+function responseOf(status: number, contentType: string | undefined, body: Buffer): Response {
+  if (status < 200 || status > 599) throw new NoResponse(`status ${status}`);
+  return new Response(NULL_BODY.has(status) ? null : new Uint8Array(body), {
+    status,
+    headers: contentType === undefined ? {} : { 'content-type': contentType },
+  });
+}
+
+const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);

@@ -1,0 +1,147 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { clientCertificates } from '../../../shared/adapters/http/client-certificates.ts';
+import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
+import type { ClientTls } from '../../../shared/ports/subscriber.ts';
+import { certificateAuthority } from '../../support/certificates.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { startRawServer } from './raw-server.ts';
+
+const DEADLINE_MS = 2_000;
+const OK = { kind: 'answered', statusCode: 200 };
+
+/** A public authority, one of a receiver for itself and its senders, and one that it does not know. */
+const [publicOne, privateOne, stranger] = ['Public', 'Private', 'Stranger'].map(certificateAuthority);
+if (publicOne === undefined || privateOne === undefined || stranger === undefined) throw new Error();
+
+const clientOf = ({ issue }: typeof privateOne, name: string): ClientTls => {
+  const { cert, key } = issue({ names: [name] });
+  return { certificate: cert, privateKey: key };
+};
+const [one, other] = [clientOf(privateOne, 'one'), clientOf(privateOne, 'other')];
+const server = publicOne.issue({ names: ['127.0.0.1'] });
+const privateServer = privateOne.issue({ names: ['127.0.0.1'] });
+
+describe('subscribers that ask for a client certificate', () => {
+  const closing: (() => Promise<void>)[] = [];
+  const subscriber = httpSubscriber({
+    allowedAddresses: ['127.0.0.0/8'],
+    trustedCertificates: [publicOne.cert],
+  });
+  const post = (url: string, tls?: ClientTls) =>
+    subscriber.post(
+      { url, headers: {}, body: Buffer.from('{}') },
+      DEADLINE_MS,
+      tls === undefined ? {} : { tls },
+    );
+  const receiverWith = async (tls: { cert: string; key: string }, isRequired: boolean): Promise<Receiver> => {
+    const receiver = await startReceiver({
+      tls: { ...tls, ca: privateOne.cert, requestCert: true, rejectUnauthorized: isRequired },
+    });
+    closing.push(receiver.close);
+    return receiver;
+  };
+  afterEach(async () => {
+    await Promise.all(closing.splice(0).map((close) => close()));
+  });
+
+  it('get the certificate of the subscription', async () => {
+    const receiver = await receiverWith(server, true);
+    expect(await post(receiver.url(), one)).toEqual(OK);
+    expect(receiver.received()).toMatchObject([{ client: 'one' }]);
+  });
+
+  it('never get a request on a connection with the certificate of another subscription', async () => {
+    const receiver = await receiverWith(server, false);
+    for (const tls of [one, one, other, undefined, one, other]) await post(receiver.url(), tls);
+    expect(receiver.received().map(({ client }) => client)).toEqual([
+      'one',
+      'one',
+      'other',
+      undefined,
+      'one',
+      'other',
+    ]);
+    expect(receiver.connections()).toBe(3);
+  });
+
+  it.each([
+    ['without one', undefined, 'tls_failed', 'client certificate required'],
+    // Node's server closes the connection without an alert.
+    [
+      'with one of an unknown authority',
+      clientOf(stranger, 'one'),
+      'connection_reset',
+      'closed before an answer',
+    ],
+  ])('fail %s, and no request is made', async (_what, tls, error, detail) => {
+    const receiver = await receiverWith(server, true);
+    expect(await post(receiver.url(), tls)).toEqual({ kind: 'unanswered', error, detail });
+    expect(receiver.received()).toEqual([]);
+  });
+
+  it.each([
+    [42, 'bad certificate'],
+    [43, 'unsupported certificate'],
+    [44, 'certificate revoked'],
+    [45, 'certificate expired'],
+    [46, 'certificate unknown'],
+    [48, 'unknown ca'],
+    [49, 'access denied'],
+  ])('fail with the reason if they refuse it by alert %i', async (alert, reason) => {
+    const refusing = await startRawServer((socket) => {
+      // Fatal (RFC 8446 §6).
+      socket.once('data', () => socket.end(Buffer.of(0x15, 3, 3, 0, 2, 2, alert)));
+    });
+    closing.push(refusing.close);
+    expect(await post(`https://127.0.0.1:${refusing.port}/`, one)).toEqual({
+      kind: 'unanswered',
+      error: 'tls_failed',
+      detail: `client certificate refused (${reason})`,
+    });
+  });
+
+  it.each<[string, Partial<ClientTls>]>([
+    ['a certificate that is not PEM', { certificate: 'certificate' }],
+    ['a key that is not PEM', { privateKey: 'key' }],
+    ['the key of another certificate', { privateKey: other.privateKey }],
+    ['a key that is not complete', { privateKey: one.privateKey.slice(0, 100) }],
+  ])('fail with %s, and no connection is made', async (_what, overrides) => {
+    const receiver = await receiverWith(server, true);
+    expect(await post(receiver.url(), { ...one, ...overrides })).toEqual({
+      kind: 'unanswered',
+      error: 'tls_failed',
+      detail: 'client certificate or key unusable',
+    });
+    expect(receiver.connections()).toBe(0);
+  });
+
+  it('may have a private authority, which no other subscription trusts', async () => {
+    const receiver = await receiverWith(privateServer, false);
+    const unknownIssuer = { error: 'tls_failed', detail: 'certificate issuer unknown' };
+    expect(await post(receiver.url(), { ...one, ca: privateOne.cert })).toEqual(OK);
+    expect(await post(receiver.url(), one)).toMatchObject(unknownIssuer);
+    expect(await post(receiver.url())).toMatchObject(unknownIssuer);
+    expect(receiver.received()).toHaveLength(1);
+  });
+
+  it('are not trusted for a public authority if the subscription names a private one', async () => {
+    const receiver = await receiverWith(server, false);
+    for (const ca of [privateOne.cert, 'not PEM'])
+      expect(await post(receiver.url(), { ...one, ca })).toMatchObject({
+        detail: 'certificate issuer unknown',
+      });
+    expect(receiver.received()).toEqual([]);
+  });
+});
+
+describe('client certificates', () => {
+  it('are parsed once, unless 200 others have been used since', () => {
+    const identityFor = clientCertificates([]);
+    const withCa = (ca: string) => identityFor({ ...one, ca });
+    const first = identityFor(one);
+    for (let count = 1; count < 200; count += 1) withCa(`authority ${count}`);
+    expect(identityFor({ ...one })).toBe(first);
+    for (let count = 0; count < 200; count += 1) withCa(`new authority ${count}`);
+    expect(identityFor(one)).not.toBe(first);
+  });
+});
