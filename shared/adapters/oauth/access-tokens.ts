@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import type { OAuth2Auth } from '../../domain/subscription/auth.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { AccessTokens, TokenResult } from '../../ports/subscriber.ts';
+import type { GuardedFetch } from '../http/guarded-fetch.ts';
+import { requestToken } from './token-request.ts';
+
+export type AccessTokenOptions = { fetch: GuardedFetch; clock: Pick<Clock, 'now'>; userAgent: string };
+
+/** Milliseconds that an exchange may take, and its share of the attempt: the rest is for the request. */
+const MOST_EXCHANGE_MS = 5_000;
+const MOST_OF_ATTEMPT = 0.5;
+
+/** Milliseconds for which a token is used at most, and before its end at which it is renewed. */
+const MOST_AGE_MS = 60 * 60 * 1000;
+const RENEWED_BEFORE_MS = 60_000;
+
+/** Assumed lifetime of a token without `expires_in`. A 401 renews it sooner. */
+const UNKNOWN_LIFETIME_MS = 5 * 60 * 1000;
+
+/** Milliseconds for which a failure counts for all attempts of a subscription, so that they do not hammer the server. */
+const FAILED_FOR_MS = 5_000;
+
+/** Milliseconds in which a token is not renewed, although the subscriber refuses it: it would refuse every token. */
+const FRESH_FOR_MS = 10_000;
+
+/** Each takes 8 KB at most. The oldest is forgotten first. */
+const MAX_RESULTS = 1_000;
+
+type Kept = { result: TokenResult; since: number; until: number };
+
+/** Access tokens by OAuth 2 client credentials (RFC 6749 §4.4), with a cache per subscription and credentials. */
+export function oauthAccessTokens({ clock, ...sender }: AccessTokenOptions): AccessTokens {
+  const results = new Map<string, Kept>();
+  const exchanges = new Map<string, Promise<TokenResult>>();
+
+  const keep = (name: string, kept: Kept): void => {
+    results.delete(name);
+    results.set(name, kept);
+    const [oldest] = results.keys();
+    if (results.size > MAX_RESULTS && oldest !== undefined) results.delete(oldest);
+  };
+
+  const exchange = async (name: string, auth: OAuth2Auth, timeoutMs: number): Promise<TokenResult> => {
+    const startedAt = clock.now();
+    const { lifetimeMs, ...result } = await requestToken(sender, auth, timeoutMs);
+    const kept =
+      result.kind === 'token'
+        ? { since: startedAt, until: startedAt + usableMs(lifetimeMs) }
+        : { since: startedAt, until: clock.now() + FAILED_FOR_MS };
+    keep(name, { result, ...kept });
+    return result;
+  };
+
+  const sharedExchange = (name: string, auth: OAuth2Auth, timeoutMs: number): Promise<TokenResult> => {
+    const running = exchanges.get(name);
+    if (running !== undefined) return running;
+    const limitMs = Math.min(MOST_EXCHANGE_MS, timeoutMs * MOST_OF_ATTEMPT);
+    const started = exchange(name, auth, limitMs).finally(() => exchanges.delete(name));
+    exchanges.set(name, started);
+    return started;
+  };
+
+  return {
+    tokenFor: async (subscription, auth, { timeoutMs, refused }) => {
+      const name = nameOf(subscription, auth);
+      const kept = results.get(name);
+      if (kept !== undefined && isUsable(kept, clock.now(), refused)) return kept.result;
+      return within(timeoutMs, sharedExchange(name, auth, timeoutMs));
+    },
+  };
+}
+
+/** Different for each subscription, and for each change of its credentials. */
+function nameOf(subscription: { queue: string; subscriptionId: string }, auth: OAuth2Auth): string {
+  const { queue, subscriptionId } = subscription;
+  return createHash('sha256')
+    .update(JSON.stringify([queue, subscriptionId, auth]))
+    .digest('base64');
+}
+
+function isUsable({ result, since, until }: Kept, now: number, refused: string | undefined): boolean {
+  if (now < since || now >= until) return false;
+  return result.kind === 'failed' || result.token !== refused || now - since < FRESH_FOR_MS;
+}
+
+/** Milliseconds for which a token is used. One that lives for less than two minutes is used for half of its life. */
+function usableMs(lifetimeMs = UNKNOWN_LIFETIME_MS): number {
+  return Math.min(MOST_AGE_MS, Math.max(lifetimeMs - RENEWED_BEFORE_MS, lifetimeMs / 2));
+}
+
+/** The result, or a failure after `timeoutMs`: another attempt may have started the exchange, with more time. */
+async function within(timeoutMs: number, result: Promise<TokenResult>): Promise<TokenResult> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<TokenResult>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs, { kind: 'failed', detail: 'timeout: before an answer' });
+  });
+  try {
+    return await Promise.race([result, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,148 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
+import { oauthAccessTokens } from '../../../shared/adapters/oauth/access-tokens.ts';
+import type { TokenResult } from '../../../shared/ports/subscriber.ts';
+import { certificateAuthority } from '../../support/certificates.ts';
+import { type Answer, type Receiver, startReceiver } from '../../support/receiver.ts';
+
+const authority = certificateAuthority('Trusted test authority');
+const unknown = certificateAuthority('Unknown test authority');
+const names = ['127.0.0.1'];
+const trustedTls = authority.issue({ names });
+/** Shared, because trusting an authority takes 30 ms. */
+const { fetch: onLoopback } = httpSubscriber({
+  allowedAddresses: ['127.0.0.0/8'],
+  trustedCertificates: [authority.cert],
+});
+const SECRET = 'client-secret-to-be-kept';
+/** Milliseconds of an attempt; the exchange may take half of it. */
+const TIMEOUT_MS = 2_000;
+
+const json = (body: unknown, status = 200): Answer => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: typeof body === 'string' ? body : JSON.stringify(body),
+});
+const aToken = (overrides: object): Answer =>
+  json({ access_token: 'token', token_type: 'Bearer', expires_in: 3600, ...overrides });
+const HTML = '<!doctype html><title>Please log in</title>';
+
+/** Concurrent, because some of the tests wait for a deadline. */
+describe.concurrent('a token endpoint', () => {
+  const endpoints: Receiver[] = [];
+  afterAll(() => Promise.all(endpoints.map(({ close }) => close())));
+
+  const tokenFrom = async (
+    answer: Answer,
+    { tls = trustedTls, fetch = onLoopback } = {},
+  ): Promise<{ result: TokenResult; endpoint: Receiver }> => {
+    const endpoint = await startReceiver({ tls });
+    endpoints.push(endpoint);
+    endpoint.script('/token', [answer]);
+    const tokens = oauthAccessTokens({ fetch, clock: { now: Date.now }, userAgent: 'Posthaste' });
+    const auth = { token_url: endpoint.url('/token'), client_id: 'posthaste', client_secret: SECRET };
+    const result = await tokens.tokenFor(
+      { queue: 'orders', subscriptionId: 'subscription-1' },
+      { type: 'oauth2_client_credentials', ...auth },
+      { timeoutMs: TIMEOUT_MS },
+    );
+    return { result, endpoint };
+  };
+
+  it('gets one request, without compression', async () => {
+    const { result, endpoint } = await tokenFrom(aToken({}));
+    expect(result).toEqual({ kind: 'token', token: 'token' });
+    expect(endpoint.received()).toMatchObject([
+      { method: 'POST', headers: { 'accept-encoding': 'identity' } },
+    ]);
+  });
+
+  it.each<[string, Answer]>([
+    ['with unknown fields', aToken({ scope: 'webhooks', refresh_token: 'never used', more: [1] })],
+    ['as text/plain', { ...aToken({}), headers: { 'content-type': 'text/plain' } }],
+    ['of 8 KB', aToken({ access_token: 'x'.repeat(8_192) })],
+    ['without expires_in', aToken({ expires_in: undefined })],
+    ['with expires_in of 10^12', aToken({ expires_in: 1e12 })],
+    ['with expires_in as text', aToken({ expires_in: '3600' })],
+  ])('may answer with a token %s', async (_what, answer) => {
+    expect(await tokenFrom(answer)).toMatchObject({ result: { kind: 'token' } });
+  });
+
+  const tooLong = 'invalid_response: too long or broken off';
+  const timedOut = 'timeout: before an answer';
+  it.each<[string, Answer, string]>([
+    ['hangs', { behaviour: 'hang' }, timedOut],
+    ['sends headers without end', { behaviour: 'slow_headers' }, timedOut],
+    ['stops amid its answer', { ...aToken({}), behaviour: 'stall' }, tooLong],
+    ['answers one byte after the other', { ...aToken({}), behaviour: 'drip' }, tooLong],
+    ['answers without end', { behaviour: 'endless' }, tooLong],
+    ['answers 50 MB', json(Buffer.alloc(50 * 1024 * 1024, ' ').toString('latin1')), tooLong],
+    ['answers more than 64 KB', aToken({ more: 'x'.repeat(64 * 1024) }), tooLong],
+    [
+      'sends headers of more than 16 KB',
+      { ...aToken({}), headers: { 'x-more': 'x'.repeat(17_000) } },
+      tooLong,
+    ],
+    ['answers something other than HTTP', { raw: 'token' }, 'invalid_response: not HTTP/1.1'],
+    ['closes the connection', { raw: '' }, 'connection_reset: closed before an answer'],
+    ['redirects', { status: 307, headers: { location: 'https://127.0.0.1/token' } }, 'status 307'],
+    ['answers nothing', { status: 204 }, 'status 204'],
+    ['answers HTML', { headers: { 'content-type': 'text/html' }, body: HTML }, 'invalid token response'],
+    ['answers HTML as JSON', json(HTML), 'invalid token response'],
+    ['answers a list', json([{ access_token: 'token' }]), 'invalid token response'],
+    ['answers lists in lists', json('['.repeat(60_000)), 'invalid token response'],
+    ['gives no token', aToken({ access_token: undefined }), 'invalid token response'],
+    ['gives an empty token', aToken({ access_token: '' }), 'invalid token response'],
+    ['gives a number as token', aToken({ access_token: 1 }), 'invalid token response'],
+    ['gives a token of more than 8 KB', aToken({ access_token: 'x'.repeat(8_193) }), 'token too long'],
+    [
+      'gives a token with a line end',
+      aToken({ access_token: 'a\r\nx: y' }),
+      'token contains forbidden characters',
+    ],
+    ['gives a token with a blank', aToken({ access_token: 'a b' }), 'token contains forbidden characters'],
+    ['gives a token beyond ASCII', aToken({ access_token: 'tökén' }), 'token contains forbidden characters'],
+    ['gives no type', aToken({ token_type: undefined }), 'invalid token response'],
+    ['gives a token of type MAC', aToken({ token_type: 'mac' }), 'token type not Bearer'],
+    ['gives a token of type DPoP', aToken({ token_type: 'DPoP' }), 'token type not Bearer'],
+    ['gives expires_in 0', aToken({ expires_in: 0 }), 'token has already expired'],
+    ['gives expires_in -1', aToken({ expires_in: -1 }), 'invalid token response'],
+    ['gives expires_in that is no number', aToken({ expires_in: 'soon' }), 'invalid token response'],
+    [
+      'refuses the client',
+      json({ error: 'invalid_client', error_description: SECRET }, 401),
+      'invalid_client',
+    ],
+    ['repeats the secret as its error', json({ error: SECRET }, 400), 'status 400'],
+    ['repeats the secret in HTML', { status: 500, body: `<p>${SECRET}` }, 'status 500'],
+    [
+      'challenges the client',
+      {
+        ...json({ error: 'invalid_client' }, 401),
+        headers: { 'content-type': 'application/json', 'www-authenticate': `Basic realm="${SECRET}"` },
+      },
+      'invalid_client',
+    ],
+    ['answers an unknown status', { raw: 'HTTP/1.1 999 Hm\r\ncontent-length: 0\r\n\r\n' }, 'status 999'],
+  ])('that %s gives no token', async (_what, answer, detail) => {
+    const { result } = await tokenFrom(answer);
+    expect(result).toEqual({ kind: 'failed', detail });
+  });
+
+  it.each([
+    ['with an unknown issuer', unknown.issue({ names }), 'certificate issuer unknown'],
+    ['for another name', authority.issue({ names: ['login.example'] }), 'certificate is for another name'],
+  ])('that has a certificate %s gets no request', async (_what, tls, detail) => {
+    const { result, endpoint } = await tokenFrom(aToken({}), { tls });
+    expect(result).toEqual({ kind: 'failed', detail: `tls_failed: ${detail}` });
+    expect(endpoint.received()).toEqual([]);
+  });
+
+  it('at a private address gets no connection', async () => {
+    const { result, endpoint } = await tokenFrom(aToken({}), {
+      fetch: httpSubscriber({ allowedAddresses: [] }).fetch,
+    });
+    expect(result).toEqual({ kind: 'failed', detail: 'address_forbidden' });
+    expect(endpoint.connections()).toBe(0);
+  });
+});
