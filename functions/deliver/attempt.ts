@@ -163,7 +163,7 @@ function replyOrRelease(context: DeliverContext, ready: ReadyDelivery, startedAt
   return releaseOnFault(
     context,
     ready,
-    () => postAuthorised(ports, ready.auth, request, timeoutMs),
+    () => postAuthorised(ports, { ...ready, request }, timeoutMs),
     wasNotSent,
   );
 }

@@ -1,9 +1,13 @@
 import type { Reply } from '../../shared/domain/delivery/outcome.ts';
 import type { WebhookRequest } from '../../shared/domain/delivery/webhook-request.ts';
-import type { Auth } from '../../shared/domain/subscription/auth.ts';
+import type { Auth, OAuth2Auth } from '../../shared/domain/subscription/auth.ts';
 import { REDACTED } from '../../shared/domain/subscription/credential-headers.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { ClientTls } from '../../shared/ports/subscriber.ts';
 import type { DeliverPorts } from './context.ts';
+
+type Posted = { subscription: Subscription; auth: Auth | undefined; request: WebhookRequest };
+type Ports = Pick<DeliverPorts, 'accessTokens' | 'clock' | 'subscriber'>;
 
 /**
  * Sends the request with the subscription's credentials. The reply is for the record: it does not contain them, even
@@ -11,15 +15,66 @@ import type { DeliverPorts } from './context.ts';
  * @throws RequestNotSentError
  */
 export async function postAuthorised(
-  { subscriber }: Pick<DeliverPorts, 'subscriber'>,
-  auth: Auth | undefined,
+  ports: Ports,
+  { subscription, auth, request }: Posted,
+  timeoutMs: number,
+): Promise<Reply> {
+  switch (auth?.type) {
+    case undefined:
+      return ports.subscriber.post(request, timeoutMs);
+    case 'oauth2_client_credentials':
+      return postWithToken(ports, { subscription, auth, request }, timeoutMs);
+    case 'header':
+    case 'basic':
+    case 'mtls':
+      return postWith(ports, authorisationOf(auth), request, timeoutMs);
+  }
+}
+
+async function postWith(
+  { subscriber }: Ports,
+  { headers = {}, tls, secrets }: Authorisation,
   request: WebhookRequest,
   timeoutMs: number,
 ): Promise<Reply> {
-  if (auth === undefined) return subscriber.post(request, timeoutMs);
-  const { headers, secrets } = authorisationOf(auth);
   const authorised = { ...request, headers: { ...request.headers, ...headers } };
-  return withoutSecrets(await subscriber.post(authorised, timeoutMs), secrets);
+  const options = tls === undefined ? {} : { tls };
+  return withoutSecrets(await subscriber.post(authorised, timeoutMs, options), secrets);
+}
+
+/**
+ * Within `timeoutMs`: the token, the request and, if the subscriber refuses a token that is not new, one more of each.
+ * A failure to get a token can be retried, even after a 401: the subscriber has not refused a valid one.
+ */
+async function postWithToken(
+  ports: Ports,
+  { subscription, auth, request }: Posted & { auth: OAuth2Auth },
+  timeoutMs: number,
+): Promise<Reply> {
+  const { accessTokens, clock } = ports;
+  const owner = { queue: subscription.queue, subscriptionId: subscription.id };
+  const deadline = clock.now() + timeoutMs;
+  const leftMs = (): number => Math.max(0, deadline - clock.now());
+  const first = await accessTokens.tokenFor(owner, auth, { timeoutMs });
+  if (first.kind === 'failed') return withoutToken(first);
+  const reply = await postWith(ports, bearer(first.token), request, leftMs());
+  if (reply.kind !== 'answered' || reply.statusCode !== UNAUTHORIZED || reply.asks !== undefined)
+    return reply;
+  const second = await accessTokens.tokenFor(owner, auth, { timeoutMs: leftMs(), refused: first.token });
+  if (second.kind === 'failed') return withoutToken(second);
+  if (second.token === first.token) return reply;
+  return postWith(ports, bearer(second.token), request, leftMs());
+}
+
+const UNAUTHORIZED = 401;
+
+function withoutToken({ detail }: { detail: string }): Reply {
+  return { kind: 'unanswered', error: 'auth_failed', detail };
+}
+
+/** RFC 6750 §2.1. */
+function bearer(token: string): Authorisation {
+  return { headers: { authorization: `Bearer ${token}` }, secrets: [token] };
 }
 
 /**
@@ -38,12 +93,12 @@ export async function isAuthOutdated(
 }
 
 /** Some receivers refuse unknown credentials by 403. */
-const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
+const REFUSALS: ReadonlySet<number> = new Set([UNAUTHORIZED, 403]);
 
 /** `secrets`: what must not be shown if the subscriber sends it back. */
-type Authorisation = { headers: Record<string, string>; secrets: readonly string[] };
+type Authorisation = { headers?: Record<string, string>; tls?: ClientTls; secrets: readonly string[] };
 
-function authorisationOf(auth: Auth): Authorisation {
+function authorisationOf(auth: Exclude<Auth, OAuth2Auth>): Authorisation {
   switch (auth.type) {
     case 'header':
       return { headers: { [auth.name.toLowerCase()]: auth.value }, secrets: [auth.value] };
@@ -52,9 +107,10 @@ function authorisationOf(auth: Auth): Authorisation {
       const credentials = Buffer.from(`${auth.username}:${auth.password}`).toString('base64');
       return { headers: { authorization: `Basic ${credentials}` }, secrets: [credentials, auth.password] };
     }
-    case 'mtls':
-    case 'oauth2_client_credentials':
-      return { headers: {}, secrets: [] };
+    case 'mtls': {
+      const { certificate, private_key: privateKey, ca } = auth;
+      return { tls: { certificate, privateKey, ...(ca === undefined ? {} : { ca }) }, secrets: [] };
+    }
   }
 }
 

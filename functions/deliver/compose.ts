@@ -15,6 +15,7 @@ import {
 } from '../../shared/adapters/lambda/invocation-deadline.ts';
 import { lazyOperatorEvents, lazyPayloads, lazySchedules } from '../../shared/adapters/lambda/on-demand.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
+import { lazyAccessTokens } from '../../shared/adapters/oauth/lazy-access-tokens.ts';
 import { sqsDeadLetters, sqsUndeliverables } from '../../shared/adapters/sqs/dead-letters.ts';
 import { type ConsumedQueue, earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsDeliveryQueue, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
@@ -115,6 +116,7 @@ function portsOf(
   const invocation = { deadline, journal, ...access };
   const pacing = pacingOf(deadline);
   const payloads = lazyPayloads(invocation, environment.payloadBucket);
+  const subscriber = httpSubscriber(environment);
   return {
     clock,
     journal,
@@ -127,7 +129,8 @@ function portsOf(
       cacheSeconds: environment.subscriptionCacheSeconds,
     }),
     rateLimits: dynamoRateLimits(dynamo, environment.deliveriesTable, clock),
-    subscriber: httpSubscriber(environment),
+    subscriber,
+    accessTokens: lazyAccessTokens({ fetch: subscriber.fetch, clock, userAgent: environment.userAgent }),
     secretOpener: kmsSecretOpener(kmsClient(invocation), { keyArn: environment.secretsKeyArn, clock }),
     deliveryQueue: sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),
     wakeUps: {

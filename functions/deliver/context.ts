@@ -8,7 +8,7 @@ import type { Chunks, Deliveries } from '../../shared/ports/deliveries.ts';
 import type { Journal, OperatorEvents } from '../../shared/ports/journal.ts';
 import type { MessageRecords } from '../../shared/ports/messages.ts';
 import type { DeadLetters, DeliveryQueue, Undeliverables } from '../../shared/ports/queues.ts';
-import type { Subscriber } from '../../shared/ports/subscriber.ts';
+import type { AccessTokens, Subscriber } from '../../shared/ports/subscriber.ts';
 import type { RateLimits, SecretOpener, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 
@@ -21,6 +21,7 @@ export type DeliverPorts = {
   subscriptions: Subscriptions;
   rateLimits: RateLimits;
   subscriber: Subscriber;
+  accessTokens: AccessTokens;
   secretOpener: SecretOpener;
   deliveryQueue: DeliveryQueue;
   wakeUps: Omit<WakeUps, 'unschedule'>;

@@ -105,6 +105,8 @@ const stepPorts = (
     subscriptions: faulty('subscriptions', subscriptions),
     rateLimits: faulty('rateLimits', inMemoryRateLimits(clock, world.lines)),
     subscriber: faulty('subscriber', world.receivers.portFor(actor)),
+    // No scenario has OAuth 2.
+    accessTokens: { tokenFor: () => Promise.resolve({ kind: 'failed', detail: 'not simulated' }) },
     secretOpener: faulty('secretOpener', SECRETS),
     secretSealer: faulty('secretSealer', SECRETS),
     deliveryQueue: faulty('deliveryQueue', deliveryQueueOf(world)),

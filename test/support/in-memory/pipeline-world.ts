@@ -14,6 +14,7 @@ import { reconcile, type Reconciliation } from '../../../functions/reconcile/rec
 import { invocationMs } from '../../../shared/domain/delivery/lease.ts';
 import { visibilityTimeout } from '../../../shared/domain/receives.ts';
 import { modelledSqs, sideBySide, type Receipt } from '../modelled-sqs.ts';
+import { inMemoryAccessTokens } from './in-memory-access-tokens.ts';
 import { inMemoryChunks } from './in-memory-chunks.ts';
 import { inMemoryDeliveries } from './in-memory-deliveries.ts';
 import { inMemoryDeliveryListings } from './in-memory-delivery-listings.ts';
@@ -58,6 +59,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     subscriptions: inMemorySubscriptions(clock, () => settings.pageSize),
     rateLimits: inMemoryRateLimits(clock),
     subscriber: scriptedSubscriber(clock),
+    accessTokens: inMemoryAccessTokens(clock),
     secretOpener: inMemorySecrets(),
     undeliverables: inMemoryUndeliverables(),
     deadLetters: inMemoryDeadLetters(),

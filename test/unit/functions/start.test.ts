@@ -29,12 +29,13 @@ const textsOf = async (name: string): Promise<string> => {
   return texts.join('\n');
 };
 
-/** A word per SDK client that occurs only in that client. */
+/** A word per client that occurs only in that client. */
 const clients = {
   DynamoDB: 'DynamoDB_20120810',
   S3: 'com.amazonaws.s3',
   Scheduler: 'com.amazonaws.scheduler',
   EventBridge: 'com.amazonaws.eventbridge',
+  OAuth: 'urn:ietf:params:oauth',
 };
 
 describe('the cold start of a function', () => {

@@ -1,0 +1,139 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Auth, redactedAuth } from '../../../shared/domain/subscription/auth.ts';
+import { type ClientTls, RequestNotSentError } from '../../../shared/ports/subscriber.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+const OWNER = { queue: 'orders', subscriptionId: 'subscription-1' };
+const { subscriber: URL } = aSubscription();
+const oauth: Auth = {
+  type: 'oauth2_client_credentials',
+  token_url: 'https://login.example/token',
+  client_id: 'posthaste',
+  client_secret: 'open sesame',
+};
+
+let world: PipelineWorld;
+/** The third parameter of each request, and the time that it may take. */
+let sent: { timeoutMs: number; tls: ClientTls | undefined }[];
+
+beforeEach(async () => {
+  world = pipelineWorld();
+  await world.subscriptions.putQueue(aQueue());
+  sent = [];
+  const send = world.subscriber.post.bind(world.subscriber);
+  world.subscriber.post = (request, timeoutMs, options) => {
+    sent.push({ timeoutMs, tls: options?.tls });
+    return send(request, timeoutMs);
+  };
+});
+
+const deliver = async (auth: Auth = oauth, policy = aBarePolicy()) => {
+  const sealed = await world.secretOpener.sealText(OWNER, JSON.stringify(auth));
+  await world.subscriptions.addSubscription(
+    aSubscription({ options: { _retry_policy: policy }, auth: { shown: redactedAuth(auth), sealed, at: 1 } }),
+  );
+  await world.dispatch({ ok: true, message: aMessage() });
+  await world.clock.run();
+  return world.delivery();
+};
+
+const requests = () =>
+  world.subscriber.seen.map(({ request: { headers } }) => [headers['webhook-id'], headers['authorization']]);
+
+describe('an attempt with an access token', () => {
+  it('carries the token', async () => {
+    expect(await deliver()).toMatchObject({ status: 'delivered' });
+    expect(requests()).toEqual([['message-1', 'Bearer token-1']]);
+  });
+
+  it('has failed without a request if there is no token, and is retried', async () => {
+    world.accessTokens.outage = 'invalid_client';
+    const retry = deliver(oauth, aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 60 }));
+    world.clock.at(world.clock.now() + 30_000, () => (world.accessTokens.outage = undefined));
+    const { attempts } = await retry;
+    expect(attempts).toMatchObject([
+      { outcome: 'failed', error: 'auth_failed: invalid_client' },
+      { outcome: 'delivered' },
+    ]);
+    expect(attempts[0]).not.toHaveProperty('statusCode');
+    expect(requests()).toHaveLength(1);
+  });
+
+  it('is no attempt if the token could not be asked for', async () => {
+    const tokenFor = world.accessTokens.tokenFor.bind(world.accessTokens);
+    let calls = 0;
+    world.accessTokens.tokenFor = (...args) => {
+      calls += 1;
+      return calls === 1 ? Promise.reject(new RequestNotSentError('EMFILE')) : tokenFor(...args);
+    };
+    expect(await deliver()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }], lost: 0 });
+  });
+
+  it('renews a token that the subscriber refuses, and sends the request again', async () => {
+    world.subscriber.script(URL, [status(401, { takesMs: 2_000 }), status(200)]);
+    expect(await deliver()).toMatchObject({
+      status: 'delivered',
+      attempts: [{ outcome: 'delivered', statusCode: 200 }],
+    });
+    expect(requests()).toEqual([
+      ['message-1', 'Bearer token-1'],
+      ['message-1', 'Bearer token-2'],
+    ]);
+    expect(world.accessTokens.asked).toEqual([
+      { subscriptionId: 'subscription-1', timeoutMs: 15_000 },
+      { subscriptionId: 'subscription-1', timeoutMs: 13_000, refused: 'token-1' },
+    ]);
+  });
+
+  it('ends with the second refusal', async () => {
+    world.subscriber.script(URL, [status(401)]);
+    expect(await deliver()).toMatchObject({ status: 'rejected', reason: 'http_401', attempts: [{}] });
+    expect(requests()).toHaveLength(2);
+  });
+
+  it('ends with the first refusal of a token that is new', async () => {
+    world.accessTokens.renews = false;
+    world.subscriber.script(URL, [status(401)]);
+    expect(await deliver()).toMatchObject({ status: 'rejected', reason: 'http_401' });
+    expect(requests()).toHaveLength(1);
+  });
+
+  it('has failed if a refused token cannot be renewed', async () => {
+    world.subscriber.script(URL, [status(401), status(200)]);
+    world.subscriber.onRequest = () => {
+      world.accessTokens.outage = 'timeout: before an answer';
+      return Promise.resolve();
+    };
+    const { attempts } = await deliver();
+    expect(attempts).toMatchObject([{ outcome: 'failed', error: 'auth_failed: timeout: before an answer' }]);
+    expect(requests()).toHaveLength(1);
+  });
+
+  it('takes the time for the tokens off the time for its requests', async () => {
+    world.accessTokens.delayMs = 4_000;
+    world.subscriber.script(URL, [status(401, { takesMs: 1_000 }), status(200)]);
+    const { attempts } = await deliver();
+    expect(sent.map(({ timeoutMs }) => timeoutMs)).toEqual([11_000, 6_000]);
+    expect(attempts).toMatchObject([{ durationMs: 9_000 }]);
+  });
+
+  it('does not record the token that the subscriber sends back', async () => {
+    world.subscriber.script(URL, [status(400, { snippet: 'not for token-1!' })]);
+    expect((await deliver()).attempts).toMatchObject([{ snippet: 'not for ***!' }]);
+  });
+});
+
+describe('an attempt with a client certificate', () => {
+  it.each([
+    ['with its key', {}],
+    ['and the private authority of the subscriber', { ca: 'authority' }],
+  ])('uses the certificate %s', async (_what, ca) => {
+    await deliver({ type: 'mtls', certificate: 'certificate', private_key: 'key', ...ca });
+    expect(sent).toEqual([
+      { timeoutMs: 15_000, tls: { certificate: 'certificate', privateKey: 'key', ...ca } },
+    ]);
+    expect(requests()).toEqual([['message-1', undefined]]);
+  });
+});
