@@ -2,6 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 import { powertoolsJournal, type LambdaJournal } from '../../shared/adapters/log/journal.ts';
 import { encodeFirstJob, encodeWakeUp } from '../../shared/wire/jobs/delivery-job.ts';
+import { type Auth, redactedAuth, type StoredAuth } from '../../shared/domain/subscription/auth.ts';
+import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { SecretSealer } from '../../shared/ports/subscriptions.ts';
 import type { Fact } from '../../shared/ports/journal.ts';
 import { aBarePolicy, aQueue, aSubscription } from '../support/builders.ts';
 import { deliverOnLoopback } from '../support/deliver-on-loopback.ts';
@@ -51,7 +54,7 @@ const start = async (settings: Start) => {
   const ended = (queue: QueueName) => (invocation: { milliseconds: number; failed: number }) => {
     report({ kind: 'invocation', queue, ...invocation });
   };
-  const { environment, subscriptions } = deliverOnLoopback({
+  const { environment, subscriptions, sealText } = deliverOnLoopback({
     journal: reportingJournal(),
     attemptTimeoutMs,
     trustedCertificates,
@@ -75,12 +78,24 @@ const start = async (settings: Start) => {
   const retry = modelledQueue(several(environments.retry), ended('retry'));
 
   await subscriptions.putQueue(aQueue());
-  for (const { id, url } of settings.subscriptions) {
+  for (const { id, url, auth } of settings.subscriptions) {
     const options = retries ? {} : { _retry_policy: aBarePolicy() };
-    await subscriptions.addSubscription(aSubscription({ id, subscriber: url, options }));
+    const subscription = aSubscription({ id, subscriber: url, options });
+    if (auth !== undefined) subscription.auth = await stored(subscription, auth, sealText);
+    await subscriptions.addSubscription(subscription);
   }
   return first;
 };
+
+const stored = async (
+  { queue, id }: Subscription,
+  auth: Auth,
+  seal: SecretSealer['sealText'],
+): Promise<StoredAuth> => ({
+  shown: redactedAuth(auth),
+  sealed: await seal({ queue, subscriptionId: id }, JSON.stringify(auth)),
+  at: 0,
+});
 
 let first: Awaited<ReturnType<typeof start>> | undefined;
 let idle = 0;

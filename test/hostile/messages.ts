@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { authSchema } from '../../shared/domain/subscription/auth.ts';
 import { OUTCOMES } from '../../shared/domain/vocabulary.ts';
 
 /** The messages between the processes of a run. */
@@ -9,7 +10,7 @@ export const toFunction = z.discriminatedUnion('kind', [
     attemptTimeoutMs: z.number(),
     trustedCertificates: z.array(z.string()),
     environments: z.object({ first: z.number(), retry: z.number() }),
-    subscriptions: z.array(z.object({ id: z.string(), url: z.string() })),
+    subscriptions: z.array(z.object({ id: z.string(), url: z.string(), auth: authSchema.optional() })),
     /** Whether failures are retried, by the default policy. */
     retries: z.boolean(),
   }),

@@ -22,6 +22,8 @@ const certificates: Record<Certificate, () => TlsOptions> = {
   not_yet_valid: () => trusted.issue({ ...here, notBefore: new Date(Date.now() + DAY_MS / 2) }),
   unknown_issuer: () => unknown.issue(here),
   wrong_name: () => trusted.issue({ names: ['other.example'] }),
+  client_wanted: () => ({ ...trusted.issue(here), requestCert: true, rejectUnauthorized: false }),
+  client_required: () => ({ ...trusted.issue(here), requestCert: true, ca: unknown.cert }),
   tls_1_1: () => ({ ...trusted.issue(here), minVersion: 'TLSv1', maxVersion: 'TLSv1.1' }),
 };
 

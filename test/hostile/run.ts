@@ -1,7 +1,10 @@
+import type { Auth } from '../../shared/domain/subscription/auth.ts';
 import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../support/builders.ts';
+import { certificateAuthority } from '../support/certificates.ts';
 import { type Child, startChild } from './child.ts';
 import { allKinds, type KindName } from './kinds/all-kinds.ts';
+import type { Kind } from './kinds/kind.ts';
 import {
   type AttemptSeen,
   fromFunction,
@@ -106,11 +109,31 @@ export const startFunction = async (
 };
 
 /** `count` subscriptions of one receiver, `name-1`, `name-2` …, each with a different path. */
-export const subscriptionsAt = (receivers: Receivers, name: string, count: number) =>
+export const subscriptionsAt = (receivers: Receivers, name: KindName | typeof HEALTHY, count: number) =>
   Array.from({ length: count }, (_, index) => {
     const id = `${name}-${index + 1}`;
-    return { id, url: `${receivers.origins.get(name) ?? ''}/${id}` };
+    const url = `${receivers.origins.get(name) ?? ''}/${id}`;
+    const auth = name === HEALTHY ? undefined : authOf(allKinds[name], url);
+    return { id, url, ...(auth === undefined ? {} : { auth }) };
   });
+
+const authOf = ({ auth }: Kind, url: string): Auth | undefined => {
+  switch (auth) {
+    case undefined:
+      return undefined;
+    case 'certificate':
+      return { type: 'mtls', certificate: client.cert, private_key: client.key };
+    case 'token':
+      return {
+        type: 'oauth2_client_credentials',
+        token_url: url,
+        client_id: 'posthaste',
+        client_secret: 'secret',
+      };
+  }
+};
+
+const client = certificateAuthority('Authority of the client').issue({ names: ['client'] });
 
 /** The body of a job to queue now, with as much data as the kind of receiver asks for. */
 export const jobFor = (subscriptionId: string, name: KindName | typeof HEALTHY): string => {

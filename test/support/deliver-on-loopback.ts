@@ -3,6 +3,7 @@ import { invocationMs } from '../../shared/domain/delivery/lease.ts';
 import { deliverRecord } from '../../functions/deliver/deliver.ts';
 import { sqsHandler } from '../../shared/adapters/lambda/sqs-handler.ts';
 import { httpSubscriber } from '../../shared/adapters/http/subscriber.ts';
+import { oauthAccessTokens } from '../../shared/adapters/oauth/access-tokens.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import type { LambdaJournal } from '../../shared/adapters/log/journal.ts';
 import type { DeliverContext, DeliverPorts } from '../../functions/deliver/context.ts';
@@ -44,6 +45,11 @@ export const deliverOnLoopback = (options: OnLoopback) => {
         journal,
         subscriptions,
         subscriber,
+        accessTokens: oauthAccessTokens({
+          fetch: subscriber.fetch,
+          clock: systemClock,
+          userAgent: world.settings.userAgent,
+        }),
         deliveryQueue,
         wakeUps,
       },
@@ -57,5 +63,6 @@ export const deliverOnLoopback = (options: OnLoopback) => {
     });
     return (records) => handler({ Records: [...records] }, anInvocation(invocationMs(attemptTimeoutMs)));
   };
-  return { environment, subscriptions, deliveries: world.deliveries };
+  const { sealText } = world.secretOpener;
+  return { environment, subscriptions, sealText, deliveries: world.deliveries };
 };

@@ -1,10 +1,11 @@
+import { authentication } from './authentication.ts';
 import { bodies } from './bodies.ts';
 import { headers } from './headers.ts';
 import type { Kind } from './kind.ts';
 import { silence } from './silence.ts';
 import { tls } from './tls.ts';
 
-const all = { ...silence, ...headers, ...bodies, ...tls } as const;
+const all = { ...silence, ...headers, ...bodies, ...tls, ...authentication } as const;
 
 export type KindName = keyof typeof all;
 

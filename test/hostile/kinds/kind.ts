@@ -5,7 +5,16 @@ import type { ConnectionFault, Outcome } from '../../../shared/domain/vocabulary
 export type Expected =
   { outcome: Outcome; statusCode: number } | { outcome: Outcome; error: ConnectionFault; detail?: string };
 
-export type Certificate = 'good' | 'expired' | 'not_yet_valid' | 'unknown_issuer' | 'wrong_name' | 'tls_1_1';
+/** The receiver's. `client_…`: a good one, and the client is asked for one too. */
+export type Certificate =
+  | 'good'
+  | 'expired'
+  | 'not_yet_valid'
+  | 'unknown_issuer'
+  | 'wrong_name'
+  | 'tls_1_1'
+  | 'client_wanted'
+  | 'client_required';
 
 /** A kind of hostile receiver. */
 export type Kind = {
@@ -14,6 +23,8 @@ export type Kind = {
   expected: Expected;
   /** Bytes of message data to send to it. Default 100. */
   dataBytes?: number;
+  /** Its subscriptions have a client certificate, or get a token from it. */
+  auth?: 'certificate' | 'token';
 } & (
   | { when: 'never' }
   /** Acts on connection, without reading. */
