@@ -10,6 +10,7 @@ import {
   type RateLimit,
   rateLimitOf,
   slotIntervalMs,
+  timeOfNewEpoch,
 } from './rate-limit.ts';
 import { isPull } from './subscriber-url.ts';
 import type { PendingEvent, Subscription } from './subscription.ts';
@@ -79,8 +80,8 @@ const LEARNED_SHARE = 0.85;
 /** The least rate that refusals lead to: one request in ten seconds tests the subscriber often enough. */
 const LEAST_PER_SECOND = 0.1;
 
-/** Rate at which an episode ends, unless `max_per_second` is lower. */
-const TOP_PER_SECOND = 200;
+/** Rate at which a ramp ends, unless `max_per_second` is lower. */
+const RAMP_TOP_PER_SECOND = 200;
 
 /** Without a refusal, an episode ends after this time. */
 const LONGEST_QUIET_MS = 10 * MINUTE;
@@ -94,13 +95,15 @@ const PROBE_INTERVAL_MS = 30 * SECOND;
 const SHORTEST_ASK_AGAIN_MS = 10 * SECOND;
 const LONGEST_ASK_AGAIN_MS = 15 * MINUTE;
 
-/** Doubling time of the rate, and length of the line, in milliseconds. */
+/**
+ * Doubling time of the rate, and length of the line: slots have the rate of their reservation, so a line that is
+ * longer than the doubling time would fall behind. Tuned by `npm run bench:back-pressure`. Milliseconds.
+ */
 type Growth = { doublingMs: number; longestMs: number };
 
-/** A long line would be laid at a rate that is outdated when its end is reached. */
 const SLOW_START: Growth = { doublingMs: 4 * SECOND, longestMs: 2 * SECOND };
 const RAMP: Growth = { doublingMs: 10 * SECOND, longestMs: 10 * SECOND };
-const LEARNED: Growth = { doublingMs: 3 * MINUTE, longestMs: 15 * MINUTE };
+const LEARNED: Growth = { doublingMs: 3 * MINUTE, longestMs: MINUTE };
 
 function growthOf({ reason, learned }: Pressure): Growth {
   if (learned) return LEARNED;
@@ -125,12 +128,14 @@ export function pressureAt(subscription: Paced, now: number): Pressure | undefin
   if (pressure === undefined || pressure.ended || isPull(subscription)) return undefined;
   if (pressure.perSecond === undefined) return pressure;
   const isOver =
-    now - pressure.opensAt >= LONGEST_QUIET_MS || rateAt(pressure, now) >= topRateOf(subscription);
+    now - pressure.opensAt >= LONGEST_QUIET_MS ||
+    rateAt(pressure, now) >= rateAtEnd(pressure, subscription.options.max_per_second);
   return isOver ? undefined : pressure;
 }
 
-function topRateOf({ options: { max_per_second = TOP_PER_SECOND } }: Paced): number {
-  return Math.min(max_per_second, TOP_PER_SECOND);
+/** A subscriber that throttles at its `max_per_second` needs the pressure there too. */
+function rateAtEnd({ reason }: Pressure, maxPerSecond = MAX_PER_SECOND): number {
+  return reason === 'circuit_open' ? Math.min(maxPerSecond, RAMP_TOP_PER_SECOND) : MAX_PER_SECOND;
 }
 
 /** The pace of a subscription's requests: its `max_per_second` and its pressure in one. Undefined: unlimited. */
@@ -139,23 +144,18 @@ export function paceOf(subscription: Paced, now: number): RateLimit | undefined 
   if (pressure === undefined) return rateLimitOf(subscription);
   const { reason, opensAt, perSecond } = pressure;
   const line = { epoch: `${epochTime(subscription)}/${perSecond ?? 0}`, opensAt, reason };
-  if (perSecond === undefined) {
-    const askAgainMs = askAgainAfterMs((Math.max(now, opensAt) - pressure.since) / 2);
-    return { ...line, intervalMs: PROBE_INTERVAL_MS, longestMs: 0, askAgainMs };
-  }
+  const askAgainMs = askAgainAfterMs(pressure, now);
+  if (perSecond === undefined) return { ...line, intervalMs: PROBE_INTERVAL_MS, longestMs: 0, askAgainMs };
   const { longestMs } = growthOf(pressure);
   const intervalMs = slotIntervalMs(Math.max(MIN_PER_SECOND, rateAt(pressure, now)));
   const limitMs = rateLimitOf(subscription)?.intervalMs ?? 0;
-  return {
-    ...line,
-    intervalMs: Math.max(intervalMs, limitMs),
-    longestMs,
-    askAgainMs: askAgainAfterMs(longestMs),
-  };
+  return { ...line, intervalMs: Math.max(intervalMs, limitMs), longestMs, askAgainMs };
 }
 
-function askAgainAfterMs(wantedMs: number): number {
-  return Math.min(LONGEST_ASK_AGAIN_MS, Math.max(SHORTEST_ASK_AGAIN_MS, Math.round(wantedMs)));
+/** The longer the episode, the less often, so that a delivery asks few times in all. */
+function askAgainAfterMs({ since, opensAt }: Pressure, now: number): number {
+  const wantedMs = Math.round((Math.max(now, opensAt) - since) / 2);
+  return Math.min(LONGEST_ASK_AGAIN_MS, Math.max(SHORTEST_ASK_AGAIN_MS, wantedMs));
 }
 
 /** A refused request: a 429, or a 503 with `Retry-After`. `retryAfterMs`: capped; 0: not given. */
@@ -165,19 +165,29 @@ type Refused = { startedAt: number; now: number; retryAfterMs: number };
 export function pressureAfterRefusal(subscription: Subscription, refused: Refused): PressureChange {
   const { startedAt, now, retryAfterMs } = refused;
   const current = pressureAt(subscription, startedAt);
-  const opensAt = now + Math.max(SHORTEST_CLOSED_MS, retryAfterMs);
-  return slow(subscription, current, now, {
-    reason: 'receiver_throttled',
-    opensAt,
-    ...(current?.perSecond === undefined
-      ? { perSecond: FIRST_PER_SECOND }
-      : { perSecond: learnedRate(subscription, current, startedAt), learned: true }),
-  });
+  const rate = rateAfterRefusal(subscription, current, startedAt);
+  const opensAt = now + Math.max(SHORTEST_CLOSED_MS, retryAfterMs, Math.ceil(SECOND / rate.perSecond));
+  return slow(subscription, current, now, { reason: 'receiver_throttled', opensAt, ...rate });
 }
 
-function learnedRate(subscription: Subscription, pressure: Pressure, startedAt: number): number {
-  const rate = LEARNED_SHARE * Math.min(topRateOf(subscription), rateAt(pressure, startedAt));
-  return Math.max(LEAST_PER_SECOND, Math.round(100 * rate) / 100);
+function rateAfterRefusal(
+  { options: { max_per_second = MAX_PER_SECOND } }: Subscription,
+  current: Pressure | undefined,
+  startedAt: number,
+): { perSecond: number; learned?: true } {
+  if (current?.perSecond === undefined) return { perSecond: FIRST_PER_SECOND };
+  const { perSecond, learned } = current;
+  const rate = Math.min(max_per_second, rateAt(current, startedAt));
+  // Refused soon after it opened: that says little about the rate.
+  if (!learned && rate < 2 * perSecond) return { perSecond: atLeast(perSecond / 2) };
+  // In a full line, the slot of the request was reserved as long ago as the line is long.
+  const laidAt = startedAt - (learned ? 0 : growthOf(current).longestMs);
+  const rateOfSlot = Math.min(max_per_second, rateAt(current, laidAt));
+  return { perSecond: atLeast(LEARNED_SHARE * rateOfSlot), learned: true };
+}
+
+function atLeast(perSecond: number): number {
+  return Math.max(LEAST_PER_SECOND, Math.round(100 * perSecond) / 100);
 }
 
 /**
@@ -254,14 +264,12 @@ function ended(subscription: Subscription, pressure: Pressure, now: number): Pre
   };
 }
 
-/** The new version is later than every epoch of the subscription's line so far, even if clocks differ. */
 function changeTo(pressure: Omit<Pressure, 'at'>, subscription: Subscription, now: number): PressureChange {
-  const at = Math.max(now, epochTime(subscription) + 1);
   const { changedAt } = subscription;
   return {
     kind: 'pressure',
     from: subscription.pressure?.at,
-    pressure: { ...pressure, at },
+    pressure: { ...pressure, at: timeOfNewEpoch(subscription, now) },
     ...(changedAt !== undefined && { changedAt }),
   };
 }

@@ -1,3 +1,4 @@
+import { timeOfNewEpoch } from './rate-limit.ts';
 import { subscriberIdentity } from './subscriber-url.ts';
 import type { Subscription } from './subscription.ts';
 
@@ -29,13 +30,9 @@ export function hasMoved(before: Subscription, after: Subscription): boolean {
   return subscriberIdentity(before.subscriber) !== subscriberIdentity(after.subscriber);
 }
 
-/**
- * `changedAt` always increases, even if clocks differ, because it identifies the change. It is later than the
- * pressure, so that slots of its line end with it.
- */
+/** Identified by `changedAt`. Slots of the line so far become invalid. */
 function withoutHistory(subscription: Subscription, now: number): Subscription {
-  const { changedAt = 0, pressure } = subscription;
-  const fresh = { ...subscription, changedAt: Math.max(now, changedAt + 1, (pressure?.at ?? 0) + 1) };
+  const fresh = { ...subscription, changedAt: timeOfNewEpoch(subscription, now) };
   delete fresh.failing;
   delete fresh.pressure;
   return fresh;

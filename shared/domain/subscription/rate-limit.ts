@@ -75,18 +75,23 @@ export function rateLimitOf(subscription: Limited): RateLimit | undefined {
   const { max_per_second: rate } = subscription.options;
   // A subscriber that fetches sets the pace.
   if (rate === undefined || isPull(subscription)) return undefined;
-  // Later than the lines under a pressure, which end with it.
-  const time = epochTime(subscription) + (subscription.pressure === undefined ? 0 : 1);
-  return { intervalMs: slotIntervalMs(rate), epoch: `${time}/${rate}` };
+  return { intervalMs: slotIntervalMs(rate), epoch: `${timeWithoutPressure(subscription)}/${rate}` };
 }
 
-/** Time in the epoch of a subscription's line. */
-export function epochTime({
-  createdAt,
-  changedAt = 0,
-  limitedAt = 0,
-  pressure,
-}: Omit<Limited, 'options' | 'subscriber'>): number {
+/** The time of a change that begins a new line: later than in every epoch so far, even if clocks differ. */
+export function timeOfNewEpoch(subscription: Dated, now: number): number {
+  return Math.max(now, timeWithoutPressure(subscription) + 1);
+}
+
+type Dated = Omit<Limited, 'options' | 'subscriber'>;
+
+/** Lines under a pressure end with it. */
+function timeWithoutPressure(subscription: Dated): number {
+  return epochTime(subscription) + (subscription.pressure === undefined ? 0 : 1);
+}
+
+/** Time in the epoch of a line under pressure. */
+export function epochTime({ createdAt, changedAt = 0, limitedAt = 0, pressure }: Dated): number {
   return Math.max(createdAt, changedAt, limitedAt, pressure?.at ?? 0);
 }
 
@@ -97,7 +102,7 @@ export function epochTime({
 export function withLimitDated(before: Subscription, after: Subscription, now: number): Subscription {
   return before.options.max_per_second === after.options.max_per_second
     ? after
-    : { ...after, limitedAt: Math.max(now, epochTime(before) + 1) };
+    : { ...after, limitedAt: timeOfNewEpoch(before, now) };
 }
 
 /** Whether new options raise the rate limit. */

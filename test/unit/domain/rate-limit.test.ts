@@ -6,7 +6,7 @@ import {
   SLOT_VALID_MS,
   slotStateOf,
 } from '../../../shared/domain/subscription/rate-limit.ts';
-import { isActiveLine, slotsFrom } from '../../../shared/domain/subscription/slot-line.ts';
+import { slotsFrom } from '../../../shared/domain/subscription/slot-line.ts';
 import { aSubscription } from '../../support/builders.ts';
 
 const limited = (max_per_second: number, more = {}) =>
@@ -90,15 +90,4 @@ describe('a slot', () => {
       for (const now of [900, 1000, 1100]) expect(slotStateOf(slot, limit, now)).toBe('none');
     },
   );
-});
-
-describe('a line', () => {
-  it.each([
-    [{ reservedUpTo: 1001, epoch: 'e' }, true],
-    [{ reservedUpTo: 1000, epoch: 'e' }, false],
-    [{ reservedUpTo: 2000, epoch: 'other' }, false],
-    [undefined, false],
-  ])('%j is active at 1000: %s', (line, isActive) => {
-    expect(isActiveLine(line, { epoch: 'e' }, 1000)).toBe(isActive);
-  });
 });
