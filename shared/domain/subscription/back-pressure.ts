@@ -1,7 +1,3 @@
-import type { Reply } from '../delivery/outcome.ts';
-import type { NextAttempt } from '../delivery/delivery.ts';
-import type { RetryPolicy } from '../retry/policy.ts';
-import { retrySchedule } from '../retry/schedule.ts';
 import type { PressureReason } from '../vocabulary.ts';
 import {
   epochTime,
@@ -10,10 +6,9 @@ import {
   type RateLimit,
   rateLimitOf,
   slotIntervalMs,
-  timeOfNewEpoch,
 } from './rate-limit.ts';
 import { isPull } from './subscriber-url.ts';
-import type { PendingEvent, Subscription } from './subscription.ts';
+import type { Subscription } from './subscription.ts';
 
 /**
  * Why and how much a subscription's requests are slowed (docs/retry-policy.md#back-pressure). Times are milliseconds
@@ -35,59 +30,14 @@ export type Pressure = {
   ended?: true;
 };
 
-/** A conditional write of the pressure. `from`: version that the request was sent under; undefined: none. */
-export type PressureChange = {
-  kind: 'pressure';
-  from: number | undefined;
-  pressure: Pressure;
-  unsent?: PendingEvent;
-  changedAt?: number;
-};
-
-/** What a reply says about the subscriber. `up`: it answers requests, even if it refuses this one. */
-export type PressureSignal = 'throttled' | 'down' | 'up';
-
-const TOO_MANY_REQUESTS = 429;
-const DOWN_STATUSES: readonly number[] = [502, 503, 504];
-
-/** Undefined: the reply says nothing, such as a DNS or TLS fault. */
-export function pressureSignalOf(reply: Reply): PressureSignal | undefined {
-  switch (reply.kind) {
-    case 'forbidden':
-      return undefined;
-    case 'unanswered':
-      return reply.error === 'timeout' || reply.error === 'connection_refused' ? 'down' : undefined;
-    case 'answered': {
-      const asksToWait = reply.statusCode === 503 && reply.retryAfter !== undefined;
-      if (reply.statusCode === TOO_MANY_REQUESTS || asksToWait) return 'throttled';
-      return DOWN_STATUSES.includes(reply.statusCode) ? 'down' : 'up';
-    }
-  }
-}
-
 const SECOND = 1_000;
 const MINUTE = 60_000;
-
-/** Wait after a refusal without a usable `Retry-After`; also the shortest wait for a probe. */
-const SHORTEST_CLOSED_MS = SECOND;
-
-/** Rate after the first refusal and after a successful probe. */
-const FIRST_PER_SECOND = 1;
-
-/** Factor from the rate of the refused request to the next one. */
-const LEARNED_SHARE = 0.85;
-
-/** The least rate that refusals lead to: one request in ten seconds tests the subscriber often enough. */
-const LEAST_PER_SECOND = 0.1;
 
 /** Rate at which a ramp ends, unless `max_per_second` is lower. */
 const RAMP_TOP_PER_SECOND = 200;
 
 /** Without a refusal, an episode ends after this time. */
 const LONGEST_QUIET_MS = 10 * MINUTE;
-
-/** Time between two probes of an open circuit, as a share of the outage's age. */
-const PROBE_SHARE = 1 / 10;
 
 /** One probe at a time: the next one may start after this time if the last one had no result. */
 const PROBE_INTERVAL_MS = 30 * SECOND;
@@ -105,7 +55,7 @@ const SLOW_START: Growth = { doublingMs: 4 * SECOND, longestMs: 2 * SECOND };
 const RAMP: Growth = { doublingMs: 10 * SECOND, longestMs: 10 * SECOND };
 const LEARNED: Growth = { doublingMs: 3 * MINUTE, longestMs: MINUTE };
 
-function growthOf({ reason, learned }: Pressure): Growth {
+export function growthOf({ reason, learned }: Pressure): Growth {
   if (learned) return LEARNED;
   return reason === 'circuit_open' ? RAMP : SLOW_START;
 }
@@ -156,125 +106,4 @@ export function paceOf(subscription: Paced, now: number): RateLimit | undefined 
 function askAgainAfterMs({ since, opensAt }: Pressure, now: number): number {
   const wantedMs = Math.round((Math.max(now, opensAt) - since) / 2);
   return Math.min(LONGEST_ASK_AGAIN_MS, Math.max(SHORTEST_ASK_AGAIN_MS, wantedMs));
-}
-
-/** A refused request: a 429, or a 503 with `Retry-After`. `retryAfterMs`: capped; 0: not given. */
-type Refused = { startedAt: number; now: number; retryAfterMs: number };
-
-/** Closes the line until the time that the subscriber asks for. */
-export function pressureAfterRefusal(subscription: Subscription, refused: Refused): PressureChange {
-  const { startedAt, now, retryAfterMs } = refused;
-  const current = pressureAt(subscription, startedAt);
-  const rate = rateAfterRefusal(subscription, current, startedAt);
-  const opensAt = now + Math.max(SHORTEST_CLOSED_MS, retryAfterMs, Math.ceil(SECOND / rate.perSecond));
-  return slow(subscription, current, now, { reason: 'receiver_throttled', opensAt, ...rate });
-}
-
-function rateAfterRefusal(
-  { options: { max_per_second = MAX_PER_SECOND } }: Subscription,
-  current: Pressure | undefined,
-  startedAt: number,
-): { perSecond: number; learned?: true } {
-  if (current?.perSecond === undefined) return { perSecond: FIRST_PER_SECOND };
-  const { perSecond, learned } = current;
-  const rate = Math.min(max_per_second, rateAt(current, startedAt));
-  // Refused soon after it opened: that says little about the rate.
-  if (!learned && rate < 2 * perSecond) return { perSecond: atLeast(perSecond / 2) };
-  // In a full line, the slot of the request was reserved as long ago as the line is long.
-  const laidAt = startedAt - (learned ? 0 : growthOf(current).longestMs);
-  const rateOfSlot = Math.min(max_per_second, rateAt(current, laidAt));
-  return { perSecond: atLeast(LEARNED_SHARE * rateOfSlot), learned: true };
-}
-
-function atLeast(perSecond: number): number {
-  return Math.max(LEAST_PER_SECOND, Math.round(100 * perSecond) / 100);
-}
-
-/**
- * A request that found the subscriber down. `isTripped`: by the latest results, its circuit is to be open.
- * `nextAttempt`: that of the failed delivery; undefined: it is exhausted.
- */
-type FoundDown = {
-  startedAt: number;
-  now: number;
-  isTripped: boolean;
-  nextAttempt: Pick<NextAttempt, 'dueAt'> | undefined;
-  policy: RetryPolicy;
-  retryAfterCapMs: number;
-};
-
-/** Opens the circuit, or keeps it open after a failed probe. Undefined: no change. */
-export function pressureAfterOutage(subscription: Subscription, down: FoundDown): PressureChange | undefined {
-  const { startedAt, now, isTripped } = down;
-  const current = pressureAt(subscription, startedAt);
-  const isProbe = current !== undefined && current.perSecond === undefined;
-  if (!isProbe && !isTripped) return undefined;
-  const opensAt = now + Math.ceil(probeDelayMs(now - (isProbe ? current.since : now), down));
-  return slow(subscription, current, now, { reason: 'circuit_open', opensAt });
-}
-
-/**
- * When the next probe may start: at the failed delivery's next attempt, but not at once, and after a long outage not
- * as often as a new message's first retries.
- */
-function probeDelayMs(ageMs: number, { now, nextAttempt, policy, retryAfterCapMs }: FoundDown): number {
-  const lastDelayMs = (retrySchedule(policy).at(-1)?.delaySeconds ?? 0) * SECOND;
-  const wantedMs = nextAttempt === undefined ? lastDelayMs : nextAttempt.dueAt - now;
-  return Math.max(SHORTEST_CLOSED_MS, Math.min(retryAfterCapMs, Math.max(wantedMs, ageMs * PROBE_SHARE)));
-}
-
-function slow(
-  subscription: Subscription,
-  current: Pressure | undefined,
-  now: number,
-  next: Pick<Pressure, 'reason' | 'opensAt' | 'perSecond' | 'learned'>,
-): PressureChange {
-  const { reason, opensAt: until } = next;
-  const since = current?.since ?? now;
-  const event = { type: 'subscription.slowed', reason, since, until } as const;
-  return {
-    ...changeTo({ ...next, since }, subscription, now),
-    ...(current?.reason !== reason && { unsent: { event, at: now } }),
-  };
-}
-
-/** A subscriber that answers closes its circuit, and ends an episode that is over. Undefined: no change. */
-export function pressureAfterAnswer(
-  subscription: Subscription,
-  { startedAt, now }: { startedAt: number; now: number },
-): PressureChange | undefined {
-  const { pressure } = subscription;
-  if (pressure === undefined || pressure.ended) return undefined;
-  const current = pressureAt(subscription, startedAt);
-  if (current === undefined) return ended(subscription, pressure, now);
-  if (current.perSecond !== undefined) return undefined;
-  return slow(subscription, current, now, {
-    reason: current.reason,
-    opensAt: now,
-    perSecond: FIRST_PER_SECOND,
-  });
-}
-
-function ended(subscription: Subscription, pressure: Pressure, now: number): PressureChange {
-  const { reason, since } = pressure;
-  const event = { type: 'subscription.resumed', reason, since, at: now } as const;
-  return {
-    ...changeTo({ ...pressure, ended: true }, subscription, now),
-    unsent: { event, at: now },
-  };
-}
-
-function changeTo(pressure: Omit<Pressure, 'at'>, subscription: Subscription, now: number): PressureChange {
-  const { changedAt } = subscription;
-  return {
-    kind: 'pressure',
-    from: subscription.pressure?.at,
-    pressure: { ...pressure, at: timeOfNewEpoch(subscription, now) },
-    ...(changedAt !== undefined && { changedAt }),
-  };
-}
-
-/** Whether the record has the version that a change is based on. The first writer wins; late results are ignored. */
-export function isPressureUnchanged({ pressure }: Subscription, { from }: PressureChange): boolean {
-  return pressure?.at === from;
 }

@@ -1,6 +1,6 @@
 import { MAX_INVOCATION_MS } from '../delivery/lease.ts';
-import { isPressureUnchanged, type PressureChange } from './back-pressure.ts';
 import { type CertificateWarning, isWarningWanted } from './certificate-warning.ts';
+import { isPressureUnchanged, type PressureChange } from './pressure-changes.ts';
 import type { Disabled, FailureStreak, Subscription, PendingEvent } from './subscription.ts';
 
 /** Failures in a row after which the operator is notified. */

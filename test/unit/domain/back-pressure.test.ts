@@ -3,14 +3,16 @@ import { describe, expect, it } from 'vitest';
 import {
   paceOf,
   type Pressure,
+  pressureAt,
+  rateAt,
+} from '../../../shared/domain/subscription/back-pressure.ts';
+import {
   pressureAfterAnswer,
   pressureAfterOutage,
   pressureAfterRefusal,
-  pressureAt,
   type PressureChange,
   pressureSignalOf,
-  rateAt,
-} from '../../../shared/domain/subscription/back-pressure.ts';
+} from '../../../shared/domain/subscription/pressure-changes.ts';
 import { asEnabled, moveTo } from '../../../shared/domain/subscription/change.ts';
 import { applyHealthChange, healthChangeHolds } from '../../../shared/domain/subscription/health.ts';
 import { withLimitDated } from '../../../shared/domain/subscription/rate-limit.ts';
