@@ -163,7 +163,7 @@ async function awaitFirstAttempt(api: ApiClient, tested: DeliveryView): Promise<
 
 /** False for a pull subscription, whose subscriber decides when it is tried. */
 function isUntried({ status, attempts, nextAttempt }: DeliveryView): boolean {
-  return status === 'pending' && attempts.length === 0 && nextAttempt?.waitsFor !== 'pull';
+  return status === 'pending' && attempts.length === 0 && nextAttempt?.waiting !== 'pull';
 }
 
 /** The subscriptions of a queue as JSON lines, one text per page. */

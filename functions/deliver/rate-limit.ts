@@ -9,6 +9,7 @@ import {
   rateLimitOf,
   SLOT_LEAD_MS,
   slotStateOf,
+  waitingReasonOf,
   type RateLimit,
   type Slot,
 } from '../../shared/domain/subscription/rate-limit.ts';
@@ -207,6 +208,8 @@ async function wakeForSlot(
   { next, slot }: PlaceInLine,
 ): Promise<void> {
   const { key } = waiting;
-  context.ports.journal.note({ fact: 'slot_awaited', key, attempt: next.number, slotAt: slot.at });
+  const { at: slotAt } = slot;
+  const reason = waitingReasonOf(slot);
+  context.ports.journal.note({ fact: 'slot_awaited', key, attempt: next.number, slotAt, reason });
   await scheduleNext(context, waiting);
 }

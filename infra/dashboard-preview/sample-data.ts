@@ -36,6 +36,8 @@ const LEVELS: Readonly<Record<string, Level>> = {
   AttemptsManual: steady(0),
   AttemptsRateLimited: steady(3),
   SubscriptionsFailing: { usual: 0, incident: 0.025 },
+  SubscriptionsThrottled: steady(0),
+  CircuitsOpened: { usual: 0, incident: 0.025 },
   WakeUpsBySqs: { usual: 4, incident: 1_600 },
   WakeUpsByScheduler: steady(0),
   Reconciled: steady(0),

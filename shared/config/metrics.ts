@@ -37,7 +37,7 @@ export const metricNames = {
   attemptsPostBackoff: 'AttemptsPostBackoff',
   attemptsManual: 'AttemptsManual',
 
-  /** How often an attempt had to wait for its subscription's rate limit. */
+  /** How often an attempt had to wait for its subscription's rate limit, or under back-pressure. */
   attemptsRateLimited: 'AttemptsRateLimited',
 
   /** Deliveries by final status, counted when it is written; another round or a late success counts again. */
@@ -48,6 +48,10 @@ export const metricNames = {
 
   /** Notifications of failing subscriptions, one per failure streak; several at once point to a common cause. */
   subscriptionsFailing: 'SubscriptionsFailing',
+
+  /** Notifications that a subscriber throttles, and that it is down, one per episode and reason. */
+  subscriptionsThrottled: 'SubscriptionsThrottled',
+  circuitsOpened: 'CircuitsOpened',
 
   /** Duration of a request in milliseconds, for every outcome. */
   attemptDuration: 'AttemptDuration',

@@ -203,7 +203,7 @@ export type RetainedMessages = (typeof RETAINED_MESSAGES)[number];
  */
 export const EXPLAIN_VERDICTS = [
   ...STATUSES,
-  'rate_limited',
+  ...WAITING_REASONS,
   'filtered',
   'unconfirmed',
   'disabled',

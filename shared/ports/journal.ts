@@ -1,4 +1,10 @@
-import { type Mechanism, type Status, type DroppedReason, type WorkQueueName } from '../domain/vocabulary.ts';
+import {
+  type Mechanism,
+  type Status,
+  type DroppedReason,
+  type WaitingReason,
+  type WorkQueueName,
+} from '../domain/vocabulary.ts';
 import type { Attempt } from '../domain/delivery/attempt.ts';
 import type { DeliveryKey } from '../domain/delivery/delivery.ts';
 import type { MessageKey } from '../domain/message/message.ts';
@@ -61,8 +67,8 @@ export type Fact =
   | { fact: 'late_result'; key: DeliveryKey; attempt: Attempt; decisive: boolean; acceptedAt: number }
   /** The slot line could not be read or written; the delivery asks again. */
   | { fact: 'slot_unreserved'; key: DeliveryKey; error: Error }
-  /** The delivery waits for a slot of its subscription's rate limit. */
-  | { fact: 'slot_awaited'; key: DeliveryKey; attempt: number; slotAt: number }
+  /** The delivery waits for a slot of its subscription's rate limit, or under back-pressure. */
+  | { fact: 'slot_awaited'; key: DeliveryKey; attempt: number; slotAt: number; reason: WaitingReason }
   /** It got an earlier slot, or no longer waits for one. */
   | { fact: 'moved_up'; key: DeliveryKey; attempt: number; slotAt: number }
   /** An earlier lease expired without a result: its request may have been made. */

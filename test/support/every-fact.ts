@@ -54,7 +54,13 @@ const samples: { [Name in Fact['fact']]: FactNamed<Name> } = {
     decisive: false,
     acceptedAt: SOME_TIME - 1000,
   },
-  slot_awaited: { fact: 'slot_awaited', key: factKey, attempt: 1, slotAt: SOME_TIME },
+  slot_awaited: {
+    fact: 'slot_awaited',
+    key: factKey,
+    attempt: 1,
+    slotAt: SOME_TIME,
+    reason: 'rate_limited',
+  },
   moved_up: { fact: 'moved_up', key: factKey, attempt: 1, slotAt: SOME_TIME },
   lease_lost: { fact: 'lease_lost', key: factKey, attempt: 1 },
   wake_up_set: { fact: 'wake_up_set', key: factKey, attempt: 2, by: 'scheduler', dueAt: SOME_TIME },
@@ -120,4 +126,7 @@ export const everyOperatorEvent: readonly OperatorEvent[] = [
   { type: 'subscription.recovered', ...ofSubscription, since: 1, at: 5 },
   { type: 'subscription.disabled', ...ofSubscription, reason: 'gone', at: 5 },
   { type: 'subscription.certificate_expiring', ...ofSubscription, expiresAt: 5, days: 7 },
+  { type: 'subscription.slowed', ...ofSubscription, reason: 'receiver_throttled', since: 1, until: 5 },
+  { type: 'subscription.slowed', ...ofSubscription, reason: 'circuit_open', since: 1, until: 5 },
+  { type: 'subscription.resumed', ...ofSubscription, reason: 'circuit_open', since: 1, at: 5 },
 ];

@@ -32,13 +32,15 @@ export function describeDelivery(
   ].join('\n');
 }
 
-const WAITS = {
-  rate_limit: ', delayed by max_per_second',
-  pull: ', waits until it is received',
+const WAITS: Record<NonNullable<NonNullable<Shown['nextAttempt']>['waiting']>, string> = {
+  rate_limited: 'delayed by max_per_second',
+  receiver_throttled: 'waits, because the subscriber throttles',
+  circuit_open: 'waits, because the subscriber is down',
+  pull: 'waits until it is received',
 };
 
-function nextText({ number, phase, dueAt, waitsFor }: NonNullable<Shown['nextAttempt']>): string {
-  return `#${number} ${phase}, ${clockTime(dueAt)}${waitsFor === undefined ? '' : WAITS[waitsFor]}`;
+function nextText({ number, phase, dueAt, waiting }: NonNullable<Shown['nextAttempt']>): string {
+  return `#${number} ${phase}, ${clockTime(dueAt)}${waiting === undefined ? '' : `, ${WAITS[waiting]}`}`;
 }
 
 export function statusText({ status, reason }: Pick<Shown, 'status' | 'reason'>): string {

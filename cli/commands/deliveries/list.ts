@@ -128,7 +128,7 @@ const COLUMNS = [
 ];
 
 function rowOf(delivery: ListedDelivery, labels: SubscriptionLabels, terminal: Terminal): string[] {
-  const { messageId, subscriptionId, attemptCount, lastAttempt, nextAttemptAt } = delivery;
+  const { messageId, subscriptionId, attemptCount, lastAttempt, nextAttemptAt, waiting } = delivery;
   return [
     printable(messageId),
     printable(shortId(subscriptionId)),
@@ -136,7 +136,7 @@ function rowOf(delivery: ListedDelivery, labels: SubscriptionLabels, terminal: T
     colouredStatus(statusText(delivery), terminal),
     String(attemptCount),
     printable(String(lastAttempt?.statusCode ?? lastAttempt?.error ?? '')),
-    clockTime(nextAttemptAt),
+    [clockTime(nextAttemptAt), ...(waiting === undefined ? [] : [waiting])].join(' '),
   ];
 }
 

@@ -85,6 +85,8 @@ const MEANINGS: Record<ExplainVerdict, string> = {
   exhausted: 'all attempts failed',
   cancelled: 'it was cancelled',
   rate_limited: 'it waits for its turn: max_per_second',
+  receiver_throttled: 'it waits for its turn: the subscriber throttles',
+  circuit_open: 'it waits, because the subscriber is down',
   filtered: 'the subscription does not want it',
   unconfirmed: 'the subscription was not confirmed',
   disabled: 'the subscription was disabled',

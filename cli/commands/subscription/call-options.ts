@@ -18,6 +18,7 @@ export type CallOptions = {
   raw?: true;
   attemptTimeout?: number;
   maxPerSecond?: number;
+  retryThrottled?: true;
   eventType?: readonly string[];
   filter?: string;
   authFile?: string;
@@ -33,6 +34,7 @@ export function addCallOptions(command: Command): Command {
     .option('--raw', 'send only the data, without the envelope')
     .option('--attempt-timeout <SECONDS>', 'timeout of an attempt', wholeNumberOf(1, 30))
     .option('--max-per-second <NUMBER>', 'maximum requests per second, 0.01 to 1000', rateOf)
+    .option('--retry-throttled', 'retry a 429, even if the policy does not list it')
     .option('--event-type <TYPE>', 'only messages of this type; repeatable', collect(String))
     .option('--filter <JSON>', 'only messages whose data matches this filter', jsonObjectOf)
     .option('--auth-file <FILE>', 'how requests authenticate (auth), as JSON in this file; - for stdin')
@@ -85,6 +87,7 @@ function membersOf(given: CallOptions): (readonly [string, string | undefined])[
     ['raw_delivery', textOf(given.raw)],
     ['attempt_timeout', textOf(given.attemptTimeout)],
     ['max_per_second', textOf(given.maxPerSecond)],
+    ['retry_throttled', textOf(given.retryThrottled)],
     ['event_types', textOf(given.eventType)],
     ['filter', given.filter],
     ['auth', given.auth],

@@ -3,9 +3,9 @@ import type { SubscriptionView } from '../../../shared/wire/views/subscription.t
 import { Moment } from './moment.tsx';
 import { Glyph } from './status.tsx';
 
-/** Whether a subscription is enabled, unconfirmed, failing or disabled, and since when. */
+/** Whether a subscription is enabled, unconfirmed, slowed, failing or disabled, and since when. */
 export function SubscriptionState({ of }: { of: SubscriptionView }): JSX.Element {
-  const { disabled, failing, confirmed } = of;
+  const { disabled, failing, confirmed, backPressure } = of;
   if (disabled !== undefined) {
     return (
       <span class="status tone-cancelled">
@@ -22,6 +22,17 @@ export function SubscriptionState({ of }: { of: SubscriptionView }): JSX.Element
       <span class="status tone-pending">
         <Glyph of="pending" />
         <span>unconfirmed</span>
+      </span>
+    );
+  }
+  if (backPressure !== undefined) {
+    return (
+      <span class="status tone-retrying">
+        <Glyph of="retrying" />
+        <span>{PRESSURES[backPressure.reason]}</span>
+        <span class="status-reason">
+          since <Moment at={backPressure.since} />
+        </span>
       </span>
     );
   }
@@ -43,6 +54,11 @@ export function SubscriptionState({ of }: { of: SubscriptionView }): JSX.Element
     </span>
   );
 }
+
+const PRESSURES: Record<NonNullable<SubscriptionView['backPressure']>['reason'], string> = {
+  receiver_throttled: 'throttled',
+  circuit_open: 'circuit open',
+};
 
 const WORDS = {
   manual: 'manually',

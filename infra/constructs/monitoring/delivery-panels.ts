@@ -96,8 +96,8 @@ function delivered(pipeline: Pipeline, metricOf: PosthasteMetrics): Panel[] {
       lines: { held: pipeline.queues.undeliverable.metricWaiting() },
     },
     {
-      title: 'Waiting for a rate limit',
-      good: '**Good:** 0, or what your rate limits are meant to hold back. Counts waits, not deliveries.',
+      title: 'Waiting for their turn',
+      good: '**Good:** 0, or what your rate limits are meant to hold back. Also counts waits under back-pressure; waits, not deliveries.',
       unit: 'per minute',
       lines: { waits: metricOf(metricNames.attemptsRateLimited) },
     },
@@ -128,10 +128,14 @@ function failing(pipeline: Pipeline, metricOf: PosthasteMetrics): Panel[] {
       },
     },
     {
-      title: 'Subscriptions that began to fail',
+      title: 'Subscriptions that began to fail or throttle',
       good: '**Good:** 0, or one now and then. If several begin at once, check the network of deliver first.',
       unit: 'per minute',
-      lines: { 'began to fail': metricOf(metricNames.subscriptionsFailing) },
+      lines: {
+        'began to fail': metricOf(metricNames.subscriptionsFailing),
+        'began to throttle': metricOf(metricNames.subscriptionsThrottled),
+        'circuit opened': metricOf(metricNames.circuitsOpened),
+      },
     },
   ];
 }

@@ -1,5 +1,6 @@
 import { metricNames, type MetricName } from '../../config/metrics.ts';
-import type { Mechanism, Phase, Status, Outcome } from '../../domain/vocabulary.ts';
+import type { OperatorEvent } from '../../domain/operator-event.ts';
+import type { Mechanism, Phase, PressureReason, Status, Outcome } from '../../domain/vocabulary.ts';
 import type { Attempt } from '../../domain/delivery/attempt.ts';
 import type { Fact } from '../../ports/journal.ts';
 
@@ -65,9 +66,28 @@ export function measuresOf(fact: Fact): readonly Measure[] {
     case 'attempt_events_lost':
       return [];
     case 'operator_told':
-      return fact.event.type === 'subscription.failing' ? [one(metricNames.subscriptionsFailing)] : [];
+      return eventMeasures(fact.event);
   }
 }
+
+function eventMeasures(event: OperatorEvent): readonly Measure[] {
+  switch (event.type) {
+    case 'subscription.failing':
+      return [one(metricNames.subscriptionsFailing)];
+    case 'subscription.slowed':
+      return [one(pressureNames[event.reason])];
+    case 'subscription.recovered':
+    case 'subscription.resumed':
+    case 'subscription.disabled':
+    case 'delivery.exhausted':
+      return [];
+  }
+}
+
+const pressureNames: Record<PressureReason, MetricName> = {
+  receiver_throttled: metricNames.subscriptionsThrottled,
+  circuit_open: metricNames.circuitsOpened,
+};
 
 export function one(name: MetricName): Measure {
   return { name, value: 1 };

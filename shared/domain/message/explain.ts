@@ -1,6 +1,7 @@
 import { isOpen, type Delivery } from '../delivery/delivery.ts';
 import { waitsForPull } from '../delivery/pull.ts';
 import { type FanOut, isAhead, partWith } from '../delivery/fan-out.ts';
+import { waitingReasonOf } from '../subscription/rate-limit.ts';
 import type { Subscription } from '../subscription/subscription.ts';
 import type { ExplainVerdict } from '../vocabulary.ts';
 import {
@@ -59,7 +60,7 @@ function detailOf(delivery: Delivery, subscription: Subscription | undefined): P
 }
 
 function verdictOf({ status, reason, slot, lease }: Delivery): ExplainVerdict {
-  if (isOpen(status)) return slot !== undefined && lease === undefined ? 'rate_limited' : status;
+  if (isOpen(status)) return slot !== undefined && lease === undefined ? waitingReasonOf(slot) : status;
   return status === 'cancelled' ? (VERDICT_BY_REASON.get(reason) ?? 'cancelled') : status;
 }
 

@@ -1,4 +1,4 @@
-import type { PressureReason } from '../vocabulary.ts';
+import type { PressureReason, WaitingReason } from '../vocabulary.ts';
 import { isPull } from './subscriber-url.ts';
 import type { Subscription, SubscriptionOptions } from './subscription.ts';
 
@@ -32,6 +32,11 @@ export type Slot = {
   /** Without an epoch: how much later it may ask (slot-line.ts, `spreadOut`). Not stored. Milliseconds. */
   spreadMs?: number;
 };
+
+/** Why the delivery with this slot waits. */
+export function waitingReasonOf({ reason = 'rate_limited' }: Slot): WaitingReason {
+  return reason;
+}
 
 /** Bounds of `max_per_second`. */
 export const MIN_PER_SECOND = 0.01;

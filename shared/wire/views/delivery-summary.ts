@@ -17,7 +17,7 @@ export const deliverySummarySchema = z.object({
     .pick({ number: true, startedAt: true, outcome: true, statusCode: true, error: true })
     .exactOptional(),
   nextAttemptAt: timeView.exactOptional(),
-  waitsFor: deliveryViewSchema.shape.nextAttempt.unwrap().shape.waitsFor,
+  waiting: deliveryViewSchema.shape.nextAttempt.unwrap().shape.waiting,
 });
 
 type DeliverySummary = z.infer<typeof deliverySummarySchema>;

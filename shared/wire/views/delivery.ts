@@ -1,9 +1,18 @@
 import * as z from 'zod';
-import { STATUSES, PHASES, ATTEMPT_TRIGGERS, MECHANISMS, OUTCOMES } from '../../domain/vocabulary.ts';
+import {
+  STATUSES,
+  PHASES,
+  ATTEMPT_TRIGGERS,
+  MECHANISMS,
+  OUTCOMES,
+  type WaitingReason,
+  WAITING_REASONS,
+} from '../../domain/vocabulary.ts';
 import type { Attempt } from '../../domain/delivery/attempt.ts';
 import { completePolicySchema } from '../../domain/retry/policy.ts';
 import { startOf, type Delivery, type NextAttempt } from '../../domain/delivery/delivery.ts';
 import { waitsForPull } from '../../domain/delivery/pull.ts';
+import { waitingReasonOf } from '../../domain/subscription/rate-limit.ts';
 import { timeText, timeView } from '../fields.ts';
 
 export const attemptView = z.object({
@@ -29,8 +38,8 @@ const nextAttemptView = z.object({
   phase: attemptView.shape.phase,
   dueAt: timeView,
   by: z.enum(MECHANISMS),
-  /** Its subscription's `max_per_second`, or that its subscriber receives it. */
-  waitsFor: z.enum(['rate_limit', 'pull']).exactOptional(),
+  /** Why it waits besides its due time. `pull`: until its subscriber receives it. */
+  waiting: z.enum([...WAITING_REASONS, 'pull']).exactOptional(),
 });
 
 /**
@@ -80,10 +89,10 @@ function nextFieldsOf(
   };
 }
 
-/** What a delivery waits for besides its due time. */
-export function waitOf(delivery: Delivery): { waitsFor?: 'rate_limit' | 'pull' } {
-  if (waitsForPull(delivery)) return { waitsFor: 'pull' };
-  return delivery.slot === undefined ? {} : { waitsFor: 'rate_limit' };
+/** Why a delivery waits besides its due time. */
+export function waitOf(delivery: Delivery): { waiting?: WaitingReason | 'pull' } {
+  if (waitsForPull(delivery)) return { waiting: 'pull' };
+  return delivery.slot === undefined ? {} : { waiting: waitingReasonOf(delivery.slot) };
 }
 
 function viewOfAttempt(attempt: Attempt): DeliveryView['attempts'][number] {

@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import { DISABLE_REASONS, CONFIRMATION_STATES } from '../../domain/vocabulary.ts';
+import { DISABLE_REASONS, CONFIRMATION_STATES, PRESSURE_REASONS } from '../../domain/vocabulary.ts';
 import type { Auth } from '../../domain/subscription/auth.ts';
+import { pressureAt, paceOf } from '../../domain/subscription/back-pressure.ts';
 import { redacted } from '../../domain/subscription/credential-headers.ts';
 import { retryPolicySchema } from '../../domain/retry/policy-schema.ts';
 import {
@@ -43,6 +44,15 @@ export const subscriptionViewSchema = z.object({
   failing: z.object({ since: timeView, failures: z.int().positive() }).exactOptional(),
   /** Of the client certificate in `options.auth`. */
   certificateExpiresAt: timeView.exactOptional(),
+  /** It gets fewer requests. `until`: none before; absent once past. `perSecond`: now, absent for an open circuit. */
+  backPressure: z
+    .object({
+      reason: z.enum(PRESSURE_REASONS),
+      since: timeView,
+      until: timeView.exactOptional(),
+      perSecond: z.number().positive().exactOptional(),
+    })
+    .exactOptional(),
   /** False: it receives only the confirmation request. */
   confirmed: z.boolean(),
   confirmation: confirmationSchema.exactOptional(),
@@ -69,8 +79,24 @@ export function subscriptionView(subscription: Subscription, now: number): Subsc
     ...(disabled && { disabled: { reason: disabled.reason, at: timeText(disabled.at) } }),
     ...(failing && { failing: { since: timeText(failing.since), failures: failing.failures } }),
     ...(auth?.notAfter !== undefined && { certificateExpiresAt: timeText(auth.notAfter) }),
+    ...backPressureView(subscription, now),
     confirmed: unconfirmed === undefined,
     ...confirmationView(subscription),
+  };
+}
+
+function backPressureView(subscription: Subscription, now: number): Pick<SubscriptionView, 'backPressure'> {
+  const pressure = pressureAt(subscription, now);
+  if (pressure === undefined) return {};
+  const { reason, since, opensAt, perSecond } = pressure;
+  const { intervalMs = Infinity } = paceOf(subscription, now) ?? {};
+  return {
+    backPressure: {
+      reason,
+      since: timeText(since),
+      ...(opensAt > now && { until: timeText(opensAt) }),
+      ...(perSecond !== undefined && { perSecond: Math.round(100_000 / intervalMs) / 100 }),
+    },
   };
 }
 

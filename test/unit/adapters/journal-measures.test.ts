@@ -94,9 +94,11 @@ describe('the metrics', () => {
     expect(Object.keys(sumsOf(fact)).filter((name) => name.startsWith('Deliveries'))).toEqual([]);
   });
 
-  it('of operator events count failing subscriptions only', () => {
+  it('of operator events count what befalls subscriptions, by reason, and no recovery', () => {
     expect(sumsOf(...everyOperatorEvent.map((event) => aFact('operator_told', { event })))).toEqual({
       SubscriptionsFailing: 1,
+      SubscriptionsThrottled: 1,
+      CircuitsOpened: 1,
     });
   });
 

@@ -33,14 +33,14 @@ describe('a delivery of a pull subscription', () => {
 
   it('is listed, shown and explained as one that waits', async () => {
     await world.publish();
-    const waiting = { status: 'pending', waitsFor: 'pull' };
+    const waiting = { status: 'pending', waiting: 'pull' };
     const message = '/v2/queues/orders/messages/message-1';
     expect((await world.call('GET', '/v2/queues/orders/deliveries?status=pending')).body).toMatchObject({
       deliveries: [waiting],
     });
     expect((await world.call('GET', `${message}/deliveries/subscription-1`)).body).toMatchObject({
       status: 'pending',
-      nextAttempt: { waitsFor: 'pull', by: 'pull' },
+      nextAttempt: { waiting: 'pull', by: 'pull' },
     });
     expect((await world.call('GET', `${message}/explain`)).body).toMatchObject({
       subscriptions: [{ verdict: 'pending', detail: 'It waits until its subscriber receives it.' }],

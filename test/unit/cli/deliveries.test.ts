@@ -113,7 +113,7 @@ describe('posthaste deliveries', () => {
   });
 
   it('shows that a delivery is delayed by max_per_second', async () => {
-    const nextAttempt = { number: 1, phase: 'initial', dueAt: AT, by: 'sqs_delay', waitsFor: 'rate_limit' };
+    const nextAttempt = { number: 1, phase: 'initial', dueAt: AT, by: 'sqs_delay', waiting: 'rate_limited' };
     const view = { ...retrying, status: 'pending', nextAttempt };
     const api = await stubApi({
       [`GET ${ONE}`]: () => json({ ...view, policySource: 'queue', planned: [] }),

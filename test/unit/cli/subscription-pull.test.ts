@@ -28,7 +28,7 @@ describe('posthaste subscription', () => {
       status: 'pending',
       attempts: [],
       nextAttemptAt: dueAt,
-      nextAttempt: { number: 1, phase: 'initial', dueAt, by: 'pull', waitsFor: 'pull' },
+      nextAttempt: { number: 1, phase: 'initial', dueAt, by: 'pull', waiting: 'pull' },
       policy: null,
     };
     const api = await stubApi({ [`POST ${ONE}/test`]: () => json({ delivery }, 202) });

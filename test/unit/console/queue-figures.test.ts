@@ -82,7 +82,7 @@ describe('the figures of a queue', () => {
       retrying(NOW, NOW - 30_000),
       retrying(NOW),
       retrying(NOW, NOW - 9000),
-      { ...retrying(NOW, NOW - 99_000), waitsFor: 'pull' as const },
+      { ...retrying(NOW, NOW - 99_000), waiting: 'pull' as const },
     ];
     expect(figuresOf(reading({ retrying: { items, more: false } })).latenessMs).toBe(30_000);
     expect(figuresOf(reading({ retrying: { items: items.slice(0, 1), more: false } })).latenessMs).toBe(0);

@@ -66,7 +66,7 @@ describe('a subscription with max_per_second', () => {
     expect((await world.messageRecords.find(waiting.key))?.body).toBeDefined();
     expect(deliveryView(waiting)).toMatchObject({
       nextAttemptAt: new Date(startedAt + 21_000).toISOString(),
-      nextAttempt: { waitsFor: 'rate_limit', dueAt: new Date(startedAt + 21_000).toISOString() },
+      nextAttempt: { waiting: 'rate_limited', dueAt: new Date(startedAt + 21_000).toISOString() },
     });
 
     await world.clock.run();

@@ -82,7 +82,12 @@ const SOURCES = {
   defaults: 'the deployment’s defaults',
 } as const;
 
-const WAITS = { rate_limit: 'waiting for the rate limit', pull: 'waiting until it is received' };
+const WAITS: Record<NonNullable<NonNullable<DeliveryDetail['nextAttempt']>['waiting']>, string> = {
+  rate_limited: 'waiting for the rate limit',
+  receiver_throttled: 'waiting, because the subscriber throttles',
+  circuit_open: 'waiting, because the subscriber is down',
+  pull: 'waiting until it is received',
+};
 
 function Report({ delivery }: { delivery: DeliveryDetail }): JSX.Element {
   const { status, reason, attempts, nextAttempt, planned, lateResults = [], policy, policySource } = delivery;
@@ -98,9 +103,9 @@ function Report({ delivery }: { delivery: DeliveryDetail }): JSX.Element {
               <>
                 <Moment at={nextAttempt.dueAt} exact />{' '}
                 <span class="muted">
-                  {nextAttempt.waitsFor === undefined
+                  {nextAttempt.waiting === undefined
                     ? nextAttempt.phase.replace('_', ' ')
-                    : WAITS[nextAttempt.waitsFor]}
+                    : WAITS[nextAttempt.waiting]}
                 </span>
               </>
             ),

@@ -12,6 +12,8 @@ const LOOKS: Record<Explained['verdict'], DeliveryView['status']> = {
   exhausted: 'exhausted',
   cancelled: 'cancelled',
   rate_limited: 'pending',
+  receiver_throttled: 'pending',
+  circuit_open: 'pending',
   filtered: 'cancelled',
   unconfirmed: 'cancelled',
   disabled: 'cancelled',

@@ -55,8 +55,8 @@ function endedAbout({ lastAttempt, acceptedAt }: ListedDelivery): number {
 }
 
 /** 0 for an attempt in progress, which has no next time, and for one that its subscriber may receive at any time. */
-function lateness({ nextAttemptAt, waitsFor }: ListedDelivery, at: number): number {
-  return nextAttemptAt === undefined || waitsFor === 'pull' ? 0 : at - Date.parse(nextAttemptAt);
+function lateness({ nextAttemptAt, waiting }: ListedDelivery, at: number): number {
+  return nextAttemptAt === undefined || waiting === 'pull' ? 0 : at - Date.parse(nextAttemptAt);
 }
 
 /** The totals of several queues; the lateness is the maximum. `summary`: undefined where nothing is counted. */
