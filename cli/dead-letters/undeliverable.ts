@@ -1,8 +1,8 @@
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
 import type { DeadLetter, RedriveOutcome } from '../../shared/domain/delivery/dead-letter.ts';
 import { isOpen } from '../../shared/domain/delivery/delivery.ts';
-import { type NoticeState, SETTLED_NOTICES } from '../../shared/domain/vocabulary.ts';
 import { type EndedDelivery, readUndeliverableNotice } from '../../shared/wire/jobs/dead-letter.ts';
+import { type NoticeState, SETTLED_NOTICES } from '../../shared/wire/views/console.ts';
 import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
 import type { RecoveryView } from '../../shared/wire/views/recovery.ts';
 import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';

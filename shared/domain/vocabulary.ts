@@ -248,10 +248,3 @@ export type WorkQueueName = 'ingress' | 'delivery' | 'retry' | 'operation';
 /** Dead-letter queues that `posthaste redrive` empties. */
 export const REDRIVEN_QUEUES = ['ingress', 'delivery', 'operation', 'undeliverable'] as const;
 export type RedrivenQueue = (typeof REDRIVEN_QUEUES)[number];
-
-/** An undeliverable notice of such a delivery needs nothing more. `ended_again`: it has a newer notice. */
-export const SETTLED_NOTICES = ['delivered', 'cancelled', 'ended_again', 'subscription_deleted'] as const;
-
-/** What became of a delivery since its undeliverable notice. */
-export const NOTICE_STATES = [...SETTLED_NOTICES, 'rejected', 'exhausted', 'open', 'not_on_record'] as const;
-export type NoticeState = (typeof NOTICE_STATES)[number];

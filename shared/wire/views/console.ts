@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { NOTICE_STATES, REDRIVEN_QUEUES } from '../../domain/vocabulary.ts';
+import { REDRIVEN_QUEUES } from '../../domain/vocabulary.ts';
 import { timeView } from '../fields.ts';
 
 /** Failures that the console's local server reports, in addition to the API's error codes. */
@@ -51,6 +51,13 @@ export const consoleInfoSchema = z.object({
 });
 
 export type ConsoleInfo = z.infer<typeof consoleInfoSchema>;
+
+/** An undeliverable notice of such a delivery needs nothing more. `ended_again`: it has a newer notice. */
+export const SETTLED_NOTICES = ['delivered', 'cancelled', 'ended_again', 'subscription_deleted'] as const;
+
+/** What became of a delivery since its undeliverable notice. */
+export const NOTICE_STATES = [...SETTLED_NOTICES, 'rejected', 'exhausted', 'open', 'not_on_record'] as const;
+export type NoticeState = (typeof NOTICE_STATES)[number];
 
 /** A dead letter or an undeliverable notice, as `posthaste deadletters list` and the console show it. */
 export const deadLetterViewSchema = z.object({

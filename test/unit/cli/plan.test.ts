@@ -102,7 +102,7 @@ describe('posthaste plan', () => {
     expect(stdout).toContain('1 message per day, each with 1 byte and for 1 subscription.');
     expect(stdout).toContain('Assumptions: 1 message per invocation');
     expect(stdout).toMatch(/^CloudWatch, alarm metrics \(fixed\) +61 +6\.10$/m);
-    expect(stdout).toMatch(/^CloudWatch, metrics \(fixed, at most\) +33 +9\.90$/m);
+    expect(stdout).toMatch(/^CloudWatch, metrics \(fixed, at most\) +35 +10\.50$/m);
     expect(stdout).toContain('metrics are charged only for hours in which they are written');
     expect(stdout).toContain('omit the stack PosthasteMonitoring (saves 10.10 USD)');
   });
