@@ -76,7 +76,7 @@ type Paced = Pick<
 export function pressureAt(subscription: Paced, now: number): Pressure | undefined {
   const { pressure } = subscription;
   if (pressure === undefined || pressure.ended || isPull(subscription)) return undefined;
-  if (pressure.perSecond === undefined) return pressure;
+  if (pressure.perSecond === undefined || now < pressure.opensAt) return pressure;
   const isOver =
     now - pressure.opensAt >= LONGEST_QUIET_MS ||
     rateAt(pressure, now) >= rateAtEnd(pressure, subscription.options.max_per_second);

@@ -3,7 +3,7 @@ import type { Reply } from '../delivery/outcome.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import { retrySchedule } from '../retry/schedule.ts';
 import { growthOf, type Pressure, pressureAt, rateAt } from './back-pressure.ts';
-import { MAX_PER_SECOND, timeOfNewEpoch } from './rate-limit.ts';
+import { MAX_PER_SECOND, rateLimitOf, timeOfNewEpoch } from './rate-limit.ts';
 import type { PendingEvent, Subscription } from './subscription.ts';
 
 /** A conditional write of the pressure. `from`: version that the request was sent under; undefined: none. */
@@ -62,7 +62,7 @@ export function pressureAfterRefusal(subscription: Subscription, refused: Refuse
   const current = pressureAt(subscription, startedAt);
   const rate = rateAfterRefusal(subscription, current, startedAt);
   const opensAt = now + Math.max(SHORTEST_CLOSED_MS, retryAfterMs, Math.ceil(SECOND / rate.perSecond));
-  return slow(subscription, current, now, { reason: 'receiver_throttled', opensAt, ...rate });
+  return slow(subscription, current, refused, { reason: 'receiver_throttled', opensAt, ...rate });
 }
 
 function rateAfterRefusal(
@@ -105,7 +105,7 @@ export function pressureAfterOutage(subscription: Subscription, down: FoundDown)
   const isProbe = current !== undefined && current.perSecond === undefined;
   if (!isProbe && !isTripped) return undefined;
   const opensAt = now + Math.ceil(probeDelayMs(now - (isProbe ? current.since : now), down));
-  return slow(subscription, current, now, { reason: 'circuit_open', opensAt });
+  return slow(subscription, current, down, { reason: 'circuit_open', opensAt });
 }
 
 /**
@@ -118,17 +118,20 @@ function probeDelayMs(ageMs: number, { now, nextAttempt, policy, retryAfterCapMs
   return Math.max(SHORTEST_CLOSED_MS, Math.min(retryAfterCapMs, Math.max(wantedMs, ageMs * PROBE_SHARE)));
 }
 
+/** The new line does not know the last request, so it opens no sooner than `max_per_second` allows another. */
 function slow(
   subscription: Subscription,
   current: Pressure | undefined,
-  now: number,
+  { startedAt, now }: { startedAt: number; now: number },
   next: Pick<Pressure, 'reason' | 'opensAt' | 'perSecond' | 'learned'>,
 ): PressureChange {
-  const { reason, opensAt: until } = next;
+  const { reason } = next;
+  const limitMs = rateLimitOf(subscription)?.intervalMs ?? 0;
+  const opensAt = Math.max(next.opensAt, Math.ceil(startedAt + limitMs));
   const since = current?.since ?? now;
-  const event = { type: 'subscription.slowed', reason, since, until } as const;
+  const event = { type: 'subscription.slowed', reason, since, until: opensAt } as const;
   return {
-    ...changeTo({ ...next, since }, subscription, now),
+    ...changeTo({ ...next, opensAt, since }, subscription, now),
     ...(current?.reason !== reason && { unsent: { event, at: now } }),
   };
 }
@@ -136,14 +139,15 @@ function slow(
 /** A subscriber that answers closes its circuit, and ends an episode that is over. Undefined: no change. */
 export function pressureAfterAnswer(
   subscription: Subscription,
-  { startedAt, now }: { startedAt: number; now: number },
+  answered: { startedAt: number; now: number },
 ): PressureChange | undefined {
+  const { startedAt, now } = answered;
   const { pressure } = subscription;
   if (pressure === undefined || pressure.ended) return undefined;
   const current = pressureAt(subscription, startedAt);
   if (current === undefined) return ended(subscription, pressure, now);
   if (current.perSecond !== undefined) return undefined;
-  return slow(subscription, current, now, {
+  return slow(subscription, current, answered, {
     reason: current.reason,
     opensAt: now,
     perSecond: FIRST_PER_SECOND,
