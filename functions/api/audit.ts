@@ -99,16 +99,25 @@ type SubscriptionDigest = {
 };
 
 export function subscriptionDigest(subscription: Subscription): SubscriptionDigest {
-  const { subscriber, ttl, options, auth, disabled, unconfirmed } = subscription;
+  const { subscriber, ttl, disabled, unconfirmed } = subscription;
   return {
     subscriber: isPull(subscription) ? subscriber : (URL.parse(subscriber)?.origin ?? 'unknown'),
     ...(ttl !== undefined && { ttl }),
+    ...optionsDigest(subscription),
+    ...(disabled && { disabled: disabled.reason }),
+    confirmed: unconfirmed === undefined,
+  };
+}
+
+function optionsDigest({
+  options,
+  auth,
+}: Subscription): Pick<SubscriptionDigest, 'retryPolicy' | 'headers' | 'options' | 'auth'> {
+  return {
     ...(options._retry_policy && { retryPolicy: options._retry_policy }),
     ...(options.post_headers && { headers: Object.keys(options.post_headers).sort() }),
     options: Object.keys(options).sort(),
     ...(auth && { auth: auth.shown.type }),
-    ...(disabled && { disabled: disabled.reason }),
-    confirmed: unconfirmed === undefined,
   };
 }
 

@@ -89,8 +89,8 @@ const retryByScheduler = async (): Promise<void> => {
   await putQueue(queue, { ...EVERY_PHASE, retries_with_no_delay: 0, minimum_delay: 6, maximum_delay: 6 });
   receiver.script(`/${queue}/late`, [{ status: 503 }, { status: 200 }]);
   receiver.script(`/${queue}/no`, [{ status: 400, body: plant('a refusal') }]);
-  await subscribe(queue, receiver.url(`/${queue}/late`));
-  await subscribe(queue, receiver.url(`/${queue}/no`));
+  const auth = { type: 'header', name: 'x-credential', value: plant('a credential') };
+  for (const path of ['late', 'no']) await subscribe(queue, receiver.url(`/${queue}/${path}`), { auth });
   await subscribe(queue, receiver.url(`/${queue}/never`), { event_types: ['other'] });
   await publish({ queue, id: 'far', type: 'some', data: plant('data sent to several') });
   await finishedDeliveries(queue, 'far', 2, 60_000);
@@ -129,7 +129,7 @@ const sendInvalidMessages = async (): Promise<string[]> => {
   await callApi('PUT', `/v2/queues/${queue}`, plant('a request that is refused'));
   await callApi('POST', `/v2/queues/${queue}/subscriptions`, {
     subscriber: `http://user:${plant('a password in a URL')}@127.0.0.1/`,
-    options: { [plant('an unknown option')]: 1 },
+    options: { [plant('an unknown option')]: 1, auth: { type: 'basic', password: plant('a password') } },
   });
   await callApi('GET', `/v2/queues/${queue}?marker=${plant('a query of a request')}`);
   await callApi('POST', `/v2/queues/${queue}/messages`, {

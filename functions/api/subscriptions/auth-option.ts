@@ -102,10 +102,7 @@ const oauth2 = z
 
 /** `options.auth`. The rest of the checks needs the subscription: seal-auth.ts. */
 export const authOption = z
-  .discriminatedUnion('type', [header, basic, mtls, oauth2], {
-    error: (issue) =>
-      issue.code === 'invalid_union' ? `must be one of ${AUTH_TYPES.join(', ')}` : undefined,
-  })
+  .discriminatedUnion('type', [header, basic, mtls, oauth2], `must be one of ${AUTH_TYPES.join(', ')}`)
   .describe(
     'How requests authenticate at the subscriber. Secret values are shown as `***`.',
   ) satisfies z.ZodType<Auth>;

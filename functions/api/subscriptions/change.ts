@@ -1,6 +1,5 @@
-import { ContendedError } from '../../../shared/domain/contention.ts';
 import { withOptions } from '../../../shared/domain/message/matching.ts';
-import type { Auth, StoredAuth } from '../../../shared/domain/subscription/auth.ts';
+import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { unredacted, withoutCredentials } from '../../../shared/domain/subscription/credential-headers.ts';
 import { isRaised, withLimitDated } from '../../../shared/domain/subscription/rate-limit.ts';
 import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
@@ -19,7 +18,13 @@ import { bytesOf } from '../../../shared/domain/subscription/room.ts';
 import { invalidFields, type RefusedRequest } from '../errors.ts';
 import { type RoomContext, takeRoom } from './room.ts';
 import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
-import { sealAuth, type SealAuthContext } from './seal-auth.ts';
+import {
+  type AuthChange,
+  authChange,
+  type SealAuthContext,
+  withAuthChange,
+  withoutAuth,
+} from './seal-auth.ts';
 
 export type ChangeContext = {
   registry: Pick<Registry, 'changeSubscription'>;
@@ -108,10 +113,8 @@ function pullForGood(): RefusedRequest {
 /** How long operate waits for the change to be written. Its second pass covers slower writes. */
 const CHANGED_WITHIN_SECONDS = 2;
 
-/** `auth`: what was stored, and what replaces it; undefined: no change. */
-type PreparedChange = Omit<SubscriptionChange, 'auth'> & {
-  auth: { before: StoredAuth | undefined; after: StoredAuth | undefined } | undefined;
-};
+/** `auth`: undefined where it stays. */
+type PreparedChange = Omit<SubscriptionChange, 'auth'> & { auth: AuthChange | undefined };
 
 /**
  * Seals new credentials. Reserves room in the queue if the change makes the subscription larger. If it raises the rate
@@ -124,24 +127,13 @@ async function prepareUpdate(
 ): Promise<PreparedChange> {
   const current = await context.registry.findSubscription(queue, subscriptionId);
   if (current === undefined) return { ...change, auth: undefined };
-  const prepared = { ...change, auth: await changedAuth(context, current, change) };
+  const prepared = { ...change, auth: await authChange(context, current, change) };
   const growth = bytesOf(editOf(prepared, context.clock.now())(current)) - bytesOf(current);
   if (growth > 0) await takeRoom(context, queue, { subscriptions: 0, bytes: growth });
   // Sent before the change: a crash between the two must not leave deliveries waiting for the old limit.
   if (change.options !== undefined && isRaised(current.options, change.options))
     await context.operations.send({ kind: 'moving_up', queue, subscriptionId }, CHANGED_WITHIN_SECONDS);
   return prepared;
-}
-
-async function changedAuth(
-  context: UpdateContext,
-  current: Subscription,
-  { options, auth, subscriber = current.subscriber }: SubscriptionChange,
-): Promise<PreparedChange['auth']> {
-  if (options === undefined) return undefined;
-  const kept = hasNewOrigin(current, subscriber) ? undefined : current.auth;
-  const after = await sealAuth(context, { ...current, subscriber, options }, auth, kept);
-  return after === current.auth ? undefined : { before: current.auth, after };
 }
 
 function mustConfirm(before: Subscription, after: Subscription, mustConfirmNew: boolean): boolean {
@@ -207,8 +199,8 @@ function editOf(change: PreparedChange, now: number) {
     const timed = ttl === undefined ? moved : withTtl(ttl, moved, now);
     const kept =
       subscriber !== undefined && hasNewOrigin(current, subscriber) ? withoutStoredCredentials(timed) : timed;
-    const optioned = options === undefined ? kept : withNewOptions(options, kept, now);
-    const edited = auth === undefined ? optioned : withNewAuth(auth, optioned, current);
+    const edited =
+      options === undefined ? kept : withAuthChange(auth, withNewOptions(options, kept, now), current);
     if (disabled === undefined) return edited;
     return disabled === null ? asEnabled(edited, now) : { ...edited, disabled };
   };
@@ -225,20 +217,8 @@ function withNewOptions(options: SubscriptionOptions, current: Subscription, now
   return withLimitDated(current, withOptions(current, unredacted(options, current.options), now), now);
 }
 
-/** @throws ContendedError: the new credentials may contain values of the replaced ones */
-function withNewAuth(
-  { before, after }: NonNullable<PreparedChange['auth']>,
-  edited: Subscription,
-  current: Subscription,
-): Subscription {
-  if (current.auth?.sealed !== before?.sealed)
-    throw new ContendedError(`subscription ${current.queue}/${current.id}`);
-  const { auth: _, ...rest } = edited;
-  return { ...rest, ...(after !== undefined && { auth: after }) };
-}
-
-function withoutStoredCredentials({ auth: _, ...subscription }: Subscription): Subscription {
-  return { ...subscription, options: withoutCredentials(subscription.options) };
+function withoutStoredCredentials(subscription: Subscription): Subscription {
+  return { ...withoutAuth(subscription), options: withoutCredentials(subscription.options) };
 }
 
 function withTtl(ttl: number | null, current: Subscription, now: number): Subscription {

@@ -41,7 +41,7 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));
-      const part = await readExport(queue, context.req.query(), redactedExportLineOf);
+      const part = await readExport(queue, context.req.query(), redactedLine);
       return context.body(part.items.join(''), 200, headersOf(`${queuePath(queue)}/export`, part));
     },
   );
@@ -69,7 +69,8 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
     },
   );
 
-  const lineWithCredentials = async (subscription: Subscription): Promise<string> =>
+  const redactedLine: LineOf = (subscription) => Promise.resolve(redactedExportLineOf(subscription));
+  const lineWithCredentials: LineOf = async (subscription) =>
     exportLineOf(subscription, await openedAuth(secretOpener, subscription));
 
   /** @throws RefusedRequest */
@@ -91,7 +92,7 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
 /** Subscriptions in one read. With options of 64 KiB each, they still fit into one import. */
 const PAGE_SIZE = 10;
 
-type LineOf = (subscription: Subscription) => string | Promise<string>;
+type LineOf = (subscription: Subscription) => Promise<string>;
 
 /**
  * The lines of the present subscriptions of a queue from `marker` on: at least one read; then up to 500 lines and 1 MiB.

@@ -27,7 +27,7 @@ const KEY_RULE =
 
 /** The private key of a PEM text in any usual form, and the same as PKCS #8. */
 export function parsePrivateKey(text: string): Pem<KeyObject> {
-  if (/ENCRYPTED/.test(text)) return invalid('must not be encrypted: send the decrypted key');
+  if (text.includes('ENCRYPTED')) return invalid('must not be encrypted: send the decrypted key');
   const key = privateKeyOf(text);
   if (key === undefined) return invalid('must be a private key in PEM');
   if (!isUsable(key)) return invalid(KEY_RULE);
@@ -47,16 +47,9 @@ const CURVES: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1', 'secp521
 
 function isUsable({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject): boolean {
   const { modulusLength = 0, namedCurve = '' } = asymmetricKeyDetails;
-  switch (asymmetricKeyType) {
-    case 'rsa':
-      return modulusLength >= 2048 && modulusLength <= 8192;
-    case 'ec':
-      return CURVES.has(namedCurve);
-    case 'ed25519':
-      return true;
-    default:
-      return false;
-  }
+  if (asymmetricKeyType === 'rsa') return modulusLength >= 2048 && modulusLength <= 8192;
+  if (asymmetricKeyType === 'ec') return CURVES.has(namedCurve);
+  return asymmetricKeyType === 'ed25519';
 }
 
 /** A client certificate, with its key and perhaps authorities, all in PEM. */

@@ -1,3 +1,4 @@
+import { ContendedError } from '../../../shared/domain/contention.ts';
 import {
   type Auth,
   isRedacted,
@@ -6,7 +7,8 @@ import {
   unredactedAuth,
 } from '../../../shared/domain/subscription/auth.ts';
 import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
-import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { hasNewOrigin } from '../../../shared/domain/subscription/change.ts';
+import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { SecretOpener, SecretSealer } from '../../../shared/ports/subscriptions.ts';
 import { openedAuth } from '../../../shared/steps/authorise.ts';
@@ -43,6 +45,50 @@ export async function sealAuth(
   const { queue, id: subscriptionId } = target;
   const sealed = await context.secretSealer.sealText({ queue, subscriptionId }, JSON.stringify(auth));
   return { shown: redactedAuth(auth), sealed, at: Math.max(now, (stored?.at ?? 0) + 1), ...end };
+}
+
+/** What was stored, and what replaces it. */
+export type AuthChange = { before: StoredAuth | undefined; after: StoredAuth | undefined };
+
+/**
+ * What a change of the options does to the credentials; undefined: nothing. Without new ones they are removed, and
+ * stored ones are not sent to another origin.
+ * @throws RefusedRequest, UnknownCredentialsError, UnopenedSecretError
+ */
+export async function authChange(
+  context: SealAuthContext,
+  current: Subscription,
+  {
+    options,
+    auth,
+    subscriber = current.subscriber,
+  }: { options?: SubscriptionOptions; auth?: Auth; subscriber?: string },
+): Promise<AuthChange | undefined> {
+  if (options === undefined) return undefined;
+  const kept = hasNewOrigin(current, subscriber) ? undefined : current.auth;
+  const after = await sealAuth(context, { ...current, subscriber, options }, auth, kept);
+  return after === current.auth ? undefined : { before: current.auth, after };
+}
+
+/**
+ * `edited` with the new credentials. `current`: as it is stored now.
+ * @throws ContendedError if the credentials have changed since: the new ones may contain values of the replaced ones
+ */
+export function withAuthChange(
+  change: AuthChange | undefined,
+  edited: Subscription,
+  current: Subscription,
+): Subscription {
+  if (change === undefined) return edited;
+  const { before, after } = change;
+  if (current.auth?.sealed !== before?.sealed)
+    throw new ContendedError(`subscription ${current.queue}/${current.id}`);
+  return { ...withoutAuth(edited), ...(after && { auth: after }) };
+}
+
+export function withoutAuth(subscription: Subscription): Subscription {
+  const { auth: _, ...rest } = subscription;
+  return rest;
 }
 
 /** What cannot be opened can still be replaced. */

@@ -89,7 +89,7 @@ describe('changing the credentials of a subscription', () => {
 
   it('is refused if they changed in the meantime, so that the stored values are not mixed', async () => {
     const api = await subscribed(basic);
-    const { sealText } = api.secrets;
+    const sealText = api.secrets.sealText.bind(api.secrets);
     api.secrets.sealText = async (...given) => {
       api.secrets.sealText = sealText;
       await api.call('PATCH', ONE, { options: { auth: { ...basic, password: 'second' } } });

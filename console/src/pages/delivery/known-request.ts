@@ -40,7 +40,8 @@ export function knownRequest(
 }
 
 function authHeader(auth: SubscriptionView['options']['auth']): RequestHeader[] {
-  switch (auth?.type) {
+  if (auth === undefined) return [];
+  switch (auth.type) {
     case 'header':
       return [[String(auth['name']).toLowerCase(), REDACTED]];
     case 'basic':

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { isPull } from '../../../../shared/domain/subscription/subscriber-url.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { Facts } from '../../parts/facts.tsx';
@@ -9,7 +9,7 @@ import { SubscriptionState } from '../../parts/subscription-state.tsx';
 import { durationText } from '../../parts/time-text.ts';
 
 export function SubscriptionFacts({ subscription }: { subscription: SubscriptionView }): JSX.Element {
-  const { subscriber, age, ttl, options, failing, confirmation, certificateExpiresAt } = subscription;
+  const { subscriber, age, ttl, options, failing, confirmation } = subscription;
   const { _retry_policy, ...others } = options;
   const hasOthers = Object.keys(others).length > 0;
   return (
@@ -35,8 +35,7 @@ export function SubscriptionFacts({ subscription }: { subscription: Subscription
               ? 'never'
               : `${durationText(ttl * 1000)} after creation, or after its TTL was last changed`,
           ],
-          ['Authentication', options.auth?.type],
-          ['Certificate expires', certificateExpiresAt && <Moment at={certificateExpiresAt} />],
+          ...authFacts(subscription),
           [
             'Retry policy',
             _retry_policy === undefined ? 'none on this subscription' : 'set on this subscription',
@@ -46,4 +45,11 @@ export function SubscriptionFacts({ subscription }: { subscription: Subscription
       {hasOthers ? <SourceText text={JSON.stringify(others, null, 2)} what="the options" /> : null}
     </div>
   );
+}
+
+function authFacts({ options, certificateExpiresAt }: SubscriptionView): [string, ComponentChildren][] {
+  return [
+    ['Authentication', options.auth?.type],
+    ['Certificate expires', certificateExpiresAt && <Moment at={certificateExpiresAt} />],
+  ];
 }
