@@ -54,7 +54,7 @@ const start = async (settings: Start) => {
   const ended = (queue: QueueName) => (invocation: { milliseconds: number; failed: number }) => {
     report({ kind: 'invocation', queue, ...invocation });
   };
-  const { environment, subscriptions, sealText } = deliverOnLoopback({
+  const { environment, subscriptions, secretSealer } = deliverOnLoopback({
     journal: reportingJournal(),
     attemptTimeoutMs,
     trustedCertificates,
@@ -81,7 +81,7 @@ const start = async (settings: Start) => {
   for (const { id, url, auth } of settings.subscriptions) {
     const options = retries ? {} : { _retry_policy: aBarePolicy() };
     const subscription = aSubscription({ id, subscriber: url, options });
-    if (auth !== undefined) subscription.auth = await stored(subscription, auth, sealText);
+    if (auth !== undefined) subscription.auth = await stored(subscription, auth, secretSealer);
     await subscriptions.addSubscription(subscription);
   }
   return first;
@@ -90,10 +90,10 @@ const start = async (settings: Start) => {
 const stored = async (
   { queue, id }: Subscription,
   auth: Auth,
-  seal: SecretSealer['sealText'],
+  secretSealer: SecretSealer,
 ): Promise<StoredAuth> => ({
   shown: redactedAuth(auth),
-  sealed: await seal({ queue, subscriptionId: id }, JSON.stringify(auth)),
+  sealed: await secretSealer.sealText({ queue, subscriptionId: id }, JSON.stringify(auth)),
   at: 0,
 });
 

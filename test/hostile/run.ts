@@ -18,7 +18,7 @@ import {
 import { randomUUID } from 'node:crypto';
 
 /** The name of the healthy receiver. */
-export const HEALTHY = 'healthy';
+export const HEALTHY = 'healthy' as const;
 
 const DATA_BYTES = 100;
 
@@ -118,19 +118,10 @@ export const subscriptionsAt = (receivers: Receivers, name: KindName | typeof HE
   });
 
 const authOf = ({ auth }: Kind, url: string): Auth | undefined => {
-  switch (auth) {
-    case undefined:
-      return undefined;
-    case 'certificate':
-      return { type: 'mtls', certificate: client.cert, private_key: client.key };
-    case 'token':
-      return {
-        type: 'oauth2_client_credentials',
-        token_url: url,
-        client_id: 'posthaste',
-        client_secret: 'secret',
-      };
-  }
+  if (auth === undefined) return undefined;
+  return auth === 'certificate'
+    ? { type: 'mtls', certificate: client.cert, private_key: client.key }
+    : { type: 'oauth2_client_credentials', token_url: url, client_id: 'posthaste', client_secret: 'secret' };
 };
 
 const client = certificateAuthority('Authority of the client').issue({ names: ['client'] });

@@ -1,5 +1,6 @@
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
+import type { OAuth2Auth } from '../../shared/domain/subscription/auth.ts';
 import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 
 export const aPolicy = (overrides: Partial<RetryPolicy> = {}): RetryPolicy => ({
@@ -41,5 +42,13 @@ export const aSubscription = (overrides: Partial<Subscription> = {}): Subscripti
   subscriber: 'https://subscriber.test/hook',
   options: {},
   createdAt: 0,
+  ...overrides,
+});
+
+export const anOAuth2Auth = (overrides: Partial<OAuth2Auth> = {}): OAuth2Auth => ({
+  type: 'oauth2_client_credentials',
+  token_url: 'https://login.example/token',
+  client_id: 'posthaste',
+  client_secret: 'open sesame',
   ...overrides,
 });

@@ -63,6 +63,5 @@ export const deliverOnLoopback = (options: OnLoopback) => {
     });
     return (records) => handler({ Records: [...records] }, anInvocation(invocationMs(attemptTimeoutMs)));
   };
-  const { sealText } = world.secretOpener;
-  return { environment, subscriptions, sealText, deliveries: world.deliveries };
+  return { environment, subscriptions, secretSealer: world.secretOpener, deliveries: world.deliveries };
 };

@@ -1,19 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Auth, redactedAuth } from '../../../shared/domain/subscription/auth.ts';
 import { type ClientTls, RequestNotSentError } from '../../../shared/ports/subscriber.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { aBarePolicy, aMessage, anOAuth2Auth, aQueue, aSubscription } from '../../support/builders.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
 const OWNER = { queue: 'orders', subscriptionId: 'subscription-1' };
 const { subscriber: URL } = aSubscription();
-const oauth: Auth = {
-  type: 'oauth2_client_credentials',
-  token_url: 'https://login.example/token',
-  client_id: 'posthaste',
-  client_secret: 'open sesame',
-};
-
 let world: PipelineWorld;
 /** The third parameter of each request, and the time that it may take. */
 let sent: { timeoutMs: number; tls: ClientTls | undefined }[];
@@ -29,7 +22,7 @@ beforeEach(async () => {
   };
 });
 
-const deliver = async (auth: Auth = oauth, policy = aBarePolicy()) => {
+const deliver = async (auth: Auth = anOAuth2Auth(), policy = aBarePolicy()) => {
   const sealed = await world.secretOpener.sealText(OWNER, JSON.stringify(auth));
   await world.subscriptions.addSubscription(
     aSubscription({ options: { _retry_policy: policy }, auth: { shown: redactedAuth(auth), sealed, at: 1 } }),
@@ -50,7 +43,7 @@ describe('an attempt with an access token', () => {
 
   it('has failed without a request if there is no token, and is retried', async () => {
     world.accessTokens.outage = 'invalid_client';
-    const retry = deliver(oauth, aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 60 }));
+    const retry = deliver(anOAuth2Auth(), aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 60 }));
     world.clock.at(world.clock.now() + 30_000, () => (world.accessTokens.outage = undefined));
     const { attempts } = await retry;
     expect(attempts).toMatchObject([
