@@ -19,9 +19,9 @@ export function openedSecrets(
   now: number,
 ): Promise<readonly OpenedSecret[]> {
   return Promise.all(
-    secretsInForce(secrets, now).map(async ({ sealed, publicKey: _, ...end }) => ({
+    secretsInForce(secrets, now).map(async ({ sealed, expiresAt }) => ({
       secret: await opener.open({ queue, subscriptionId: id }, sealed),
-      ...end,
+      ...(expiresAt === undefined ? {} : { expiresAt }),
     })),
   );
 }

@@ -99,19 +99,14 @@ function refusal(reason: UnreadableReason): ParsedIngress {
 
 function acceptedMessage(
   named: Pick<MessageHead, 'queue' | 'id' | 'originalId'>,
-  { type, timestamp, data, ttl, delay, trace }: IngressContent,
+  content: IngressContent,
   { sentAt, version }: Pick<ReceivedMessage, 'sentAt'> & { version: string },
 ): ParsedIngress {
+  const { type, data, delay } = content;
   // Reserved for Posthaste: a forged confirmation request would reach unconfirmed subscribers.
   if (type === CONFIRMATION_TYPE) return refusal('invalid_field:type');
   if (isConfirmationId(named.id)) return refusal('invalid_field:id');
-  const head: MessageHead = {
-    ...named,
-    ...(type === undefined ? {} : { type }),
-    timestamp: timestamp ?? new Date(sentAt).toISOString(),
-    ...(ttl === undefined ? {} : { expiresAt: sentAt + ttl * 1000 }),
-    ...(trace === undefined ? {} : { trace }),
-  };
+  const head: MessageHead = { ...named, ...headOf(content, sentAt) };
   const rest = {
     version,
     ...(delay === undefined ? {} : { delaySeconds: delay }),
@@ -119,6 +114,15 @@ function acceptedMessage(
   return typeof data === 'string'
     ? { ok: true, message: { ...head, data }, ...rest }
     : { ok: true, message: head, dataRef: data, ...rest };
+}
+
+function headOf({ type, timestamp, ttl, trace }: IngressContent, sentAt: number) {
+  return {
+    ...(type === undefined ? {} : { type }),
+    timestamp: timestamp ?? new Date(sentAt).toISOString(),
+    ...(ttl === undefined ? {} : { expiresAt: sentAt + ttl * 1000 }),
+    ...(trace === undefined ? {} : { trace }),
+  };
 }
 
 function routedQueue({ routedBy }: IngressContent, routes: IngressRoutes): string | undefined {
