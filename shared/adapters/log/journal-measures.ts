@@ -79,6 +79,8 @@ function eventMeasures(event: OperatorEvent): readonly Measure[] {
     case 'subscription.recovered':
     case 'subscription.resumed':
     case 'subscription.disabled':
+    case 'subscription.certificate_expiring':
+    case 'attempt.failed':
     case 'delivery.exhausted':
       return [];
   }
