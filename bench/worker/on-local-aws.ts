@@ -87,7 +87,7 @@ function cpuNow({ pid }: Deployed, work: () => number): Cpu {
 
 function workerOn(stack: AsyncDisposableStack, { endpoints }: Deployed): () => number {
   const variables = JSON.parse(endpoints.workerEnvironment ?? '{}') as Record<string, string>;
-  const { pid } = startWorker(stack, {
+  const pid = startWorker(stack, {
     ...plainEnvironment(),
     ...variables,
     ...awsEnvironment(endpoints.endpoint, endpoints),

@@ -29,7 +29,7 @@ export async function measureOnStub(
   stub.addQueue(QUEUE, 1);
   const requests = countedRequests();
   stub.onPost(requests.note);
-  const { pid } = startWorker(stack, { ...plainEnvironment(), ...stub.environment });
+  const pid = startWorker(stack, { ...plainEnvironment(), ...stub.environment });
   const memory: OnStub['memory'][number][] = [];
   const cpuSeconds: number[] = [];
   for (let round = 1; round <= rounds; round += 1) {

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,29 +6,19 @@ import { projectRoot } from '../../local/install/paths.mjs';
 
 /** Processes as Linux counts them, in /proc. */
 
-export type WorkerProcess = { pid: number; complaint: () => string; exited: Promise<unknown> };
-
-/** Characters. */
-const MOST_COMPLAINT = 4_000;
-
-/** `posthaste worker`, with the options of Node.js that its image has. It ends with the stack. */
-export function startWorker(stack: AsyncDisposableStack, env: NodeJS.ProcessEnv): WorkerProcess {
+/** Starts `posthaste worker` with the options of Node.js that its image has. It ends with the stack. Returns its id. */
+export function startWorker(stack: AsyncDisposableStack, env: NodeJS.ProcessEnv): number {
   const command = join(projectRoot, 'cli/posthaste.mjs');
-  const child: ChildProcess = spawn(
-    process.execPath,
-    [command, 'worker', '--ceiling', '1', '--shutdown-seconds', '3'],
-    { env: { ...env, NODE_OPTIONS: nodeOptionsOfImage() }, stdio: ['ignore', 'ignore', 'pipe'] },
-  );
-  let complaint = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    complaint = `${complaint}${text}`.slice(-MOST_COMPLAINT);
+  const child = spawn(process.execPath, [command, 'worker', '--ceiling', '1', '--shutdown-seconds', '3'], {
+    env: { ...env, NODE_OPTIONS: nodeOptionsOfImage() },
+    stdio: ['ignore', 'ignore', 'inherit'],
   });
   const exited = once(child, 'exit');
   stack.defer(async () => {
     child.kill('SIGTERM');
     await exited;
   });
-  return { pid: Number(child.pid), complaint: () => complaint, exited };
+  return Number(child.pid);
 }
 
 /** @throws Error when the Containerfile sets none */

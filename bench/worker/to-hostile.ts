@@ -39,7 +39,7 @@ export async function measureToHostile(
     [functionSettings.attemptTimeoutSeconds.variable]: ATTEMPT_TIMEOUT,
     NODE_EXTRA_CA_CERTS: certificate,
   };
-  const { pid } = startWorker(stack, env);
+  const pid = startWorker(stack, env);
   stub.queues.add(
     'ingress',
     Array.from({ length: messages }, () =>

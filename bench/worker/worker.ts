@@ -1,4 +1,5 @@
 import { type BenchMeans, type Length, runBench } from '../harness/command.ts';
+import { sumOf } from '../harness/figures.ts';
 import { measureToHostile, type ToHostile } from './to-hostile.ts';
 import { measureOnLocalAws, type OnLocalAws } from './on-local-aws.ts';
 import { measureOnStub, type OnStub } from './on-stub.ts';
@@ -44,14 +45,22 @@ async function measure(length: Length, means: BenchMeans): Promise<Figures> {
 
 type Measured = Pick<Figures, 'functionsOnLocalAws' | 'workerOnLocalAws' | 'workerAlone'>;
 
+/** By processor time, which other work on the machine disturbs less than rates. */
 function conclusionsFrom({ functionsOnLocalAws, workerOnLocalAws, workerAlone }: Measured): string[] {
-  const byFunctions = (perSecond: number): string => (perSecond / functionsOnLocalAws.perSecond).toFixed(1);
+  const [functions, worker] = [functionsOnLocalAws, workerOnLocalAws].map(({ cpuSeconds }) =>
+    sumOf(Object.values(cpuSeconds), (seconds) => seconds),
+  );
   const { localAws } = workerOnLocalAws.cpuSeconds;
+  const alone = workerAlone.cpuSeconds;
   return [
-    `On the local AWS a worker delivers ${byFunctions(workerOnLocalAws.perSecond)} times what the functions do.`,
-    `The local AWS needs ${localAws.toFixed(1)} s of its processor for 1,000 deliveries of a worker: a worker that needs no time would deliver ${byFunctions(1000 / localAws)} times as much.`,
-    `With AWS elsewhere, one process delivers ${byFunctions(workerAlone.perSecond)} times as much; two processors have time for ${byFunctions(2000 / workerAlone.cpuSeconds)} times.`,
+    `1,000 deliveries take ${inTenths(functions)} s of processor by functions on the local AWS, and ${inTenths(worker)} s by a worker on it.`,
+    `The local AWS takes ${inTenths(localAws)} s of these, in one process: a worker cannot deliver more than ${Math.round(1000 / localAws)} a second there.`,
+    `A worker takes ${inTenths(alone)} s. With AWS elsewhere, workers on two processors have time for ${Math.round(2000 / alone)} a second: ${inTenths((functions ?? 0) / alone)} times what functions and the local AWS have on them.`,
   ];
+}
+
+function inTenths(value = Number.NaN): string {
+  return value.toFixed(1);
 }
 
 process.exitCode = await runBench({ name: 'worker', measure, keptIn: 'nowhere' }, process.argv.slice(2));
