@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { faultsIn, measureOutage, measureThrottled } from '../back-pressure/measure.ts';
+import { rampPicture } from '../back-pressure/ramp-picture.ts';
+import { throttling } from '../back-pressure/receivers.ts';
+
+describe('back-pressure in virtual time', () => {
+  it.each(Object.keys(throttling))('delivers all to a %s that refuses few requests', async (receiver) => {
+    const throttled = await measureThrottled(receiver, 200);
+    expect(faultsIn([throttled], [])).toEqual([]);
+    expect(throttled.refusedShare).toBeGreaterThan(0);
+    expect(throttled.seconds).toBeGreaterThan(200 / 5);
+  });
+
+  it('waits out an outage with few requests, and draws it', async () => {
+    const { outage, steps } = await measureOutage(300);
+    expect(outage).toMatchObject({ exhausted: 0 });
+    // A message has 20 attempts in less than five minutes.
+    expect(outage.requestsDuring).toBeLessThan(300);
+    expect(outage.drained).toBeLessThan(600);
+    const bars = steps.flatMap(({ failed, answered }) => [failed, answered]).filter((count) => count > 0);
+    expect(rampPicture(steps).match(/<rect /g)).toHaveLength(bars.length);
+  });
+});
+
+describe('the bench of back-pressure reports', () => {
+  it('failed deliveries and too many refusals', () => {
+    const throttled = {
+      receiver: 'r',
+      messages: 600,
+      refusedShare: 0.11,
+      refusedShareLater: 0.021,
+      exhausted: 1,
+      seconds: 1,
+    };
+    const outage = {
+      messages: 1,
+      requestsDuring: 1,
+      firstSuccess: 1,
+      drained: 1,
+      exhausted: 2,
+      wakeUpsPerMessage: 1,
+    };
+    expect(faultsIn([throttled], [outage])).toHaveLength(4);
+  });
+});
