@@ -1,6 +1,7 @@
 import { withRetriedWrites } from '../domain/contention.ts';
 import { hasRoomForRound, reopen, retryNow } from '../domain/delivery/interventions.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
+import type { WakeUp } from '../domain/delivery/job.ts';
 import { absenceOf } from '../domain/subscription/subscription.ts';
 import { scheduleName, wakeUpTime } from '../domain/retry/wake-up-plan.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -84,8 +85,8 @@ async function retryPending(context: InterventionContext, current: Delivery): Pr
   if (current.next === undefined && current.overdueAt === undefined) return refused('not_begun', current);
   if (await isAbsent(context, current)) return refused('subscription_absent', current);
   // The lease has expired and the attempt is due: a wake-up is enough.
-  if (lease !== undefined) return wake(context, current);
-  return writeAndWake(context, retryNow(current, writeTime(context)), current);
+  if (lease !== undefined) return wake(context, current, AT_ONCE);
+  return writeAndWake(context, retryNow(current, writeTime(context)), current, AT_ONCE);
 }
 
 /** Whether a request may be in flight, also for a delivery that ended during it. */
@@ -115,13 +116,14 @@ export async function openRound(
   const message = await keepForNextRound(ports, current, keptUntil(now, settings));
   if (message === undefined) return refused('body_gone', current);
   if (message.expiresAt !== undefined && message.expiresAt <= now) return refused('message_expired', current);
-  return writeAndWake(context, reopen(current, status, recovery, writeTime(context)), current);
+  const transition = reopen(current, status, recovery, writeTime(context));
+  return writeAndWake(context, transition, current, recovery === undefined ? AT_ONCE : {});
 }
 
 /** Resends the wake-up that a crash may have prevented; otherwise the delivery would wait for reconcile. */
 async function wakeAgain(context: InterventionContext, current: Delivery): Promise<RetryDecision> {
   const isWaiting = current.next?.phase === 'manual' && current.lease === undefined;
-  if (isWaiting) await wake(context, current);
+  if (isWaiting) await wake(context, current, {});
   return refused('recovered_already', current);
 }
 
@@ -129,19 +131,28 @@ async function writeAndWake(
   context: InterventionContext,
   transition: Transition,
   before: Delivery,
+  urgency: Urgency,
 ): Promise<RetryDecision> {
   const result = await context.ports.deliveries.write(transition);
   if (result.kind === 'refused') return 'again';
   // A delivery that waits for a slot keeps its place and its schedule: a new schedule would have the same name.
   if (before.slot === undefined) await removeSchedule(context, before);
-  return wake(context, result.delivery);
+  return wake(context, result.delivery, urgency);
 }
 
+/** Deliveries that a recovery reopens wait for back-pressure: they are many. */
+type Urgency = Pick<WakeUp, 'atOnce'>;
+export const AT_ONCE: Urgency = { atOnce: true };
+
 /** Sends the wake-up of the recorded next attempt. */
-export async function wake({ ports }: InterventionContext, delivery: Delivery): Promise<RetryResult> {
+export async function wake(
+  { ports }: InterventionContext,
+  delivery: Delivery,
+  urgency: Urgency,
+): Promise<RetryResult> {
   const attempt = delivery.attempts.length + 1;
   const dueAt = delivery.next?.dueAt ?? ports.clock.now();
-  await ports.wakeUps.sendDelayed({ kind: 'wake_up', key: delivery.key, attempt, dueAt }, 0);
+  await ports.wakeUps.sendDelayed({ kind: 'wake_up', key: delivery.key, attempt, dueAt, ...urgency }, 0);
   ports.journal.note({ fact: 'retried_by_hand', key: delivery.key, attempt, round: delivery.round });
   return { kind: 'retried', delivery };
 }

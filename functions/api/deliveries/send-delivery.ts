@@ -12,7 +12,7 @@ import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { hasUnrecordedDeliveries } from '../../../shared/steps/cancel-delivery.ts';
 import { keepForNextRound } from '../../../shared/steps/keep-message.ts';
 import { keptUntil, writeTime } from '../../../shared/steps/retention.ts';
-import { type InterventionContext, openRound, wake } from '../../../shared/steps/retry-delivery.ts';
+import { AT_ONCE, type InterventionContext, openRound, wake } from '../../../shared/steps/retry-delivery.ts';
 
 export type SendContext = {
   ports: InterventionContext['ports'] & { deliveries: Pick<NamedDeliveries, 'find' | 'write' | 'add'> };
@@ -61,7 +61,7 @@ async function sendFirst(
   if (message === undefined) return refused('body_gone');
   if (message.expiresAt !== undefined && message.expiresAt <= now) return refused('message_expired');
   const added = await ports.deliveries.add(deliveryByHand(of, writeTime(context)));
-  return added.kind === 'refused' ? 'again' : wake(context, added.delivery);
+  return added.kind === 'refused' ? 'again' : wake(context, added.delivery, AT_ONCE);
 }
 
 async function firstRefusal(

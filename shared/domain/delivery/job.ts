@@ -49,6 +49,8 @@ export type WakeUp = {
   dueAt: number;
   /** How the attempt is started, for its record; unchanged by extra SQS delays. */
   by?: AttemptTrigger;
+  /** An operator asks for this one request now: it does not wait for back-pressure. */
+  atOnce?: true;
 };
 
 /** Message group in a fair queue: a group with a backlog waits longer and does not delay other groups. */

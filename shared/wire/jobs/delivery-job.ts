@@ -23,8 +23,8 @@ function attemptFieldsOf(job: FirstJob) {
 }
 
 /** Encodes a wake-up for the retry queue or a schedule. */
-export function encodeWakeUp({ kind, key, attempt, dueAt, by }: WakeUp): string {
-  return JSON.stringify({ v: WIRE_VERSION, kind, ...key, attempt, dueAt, by });
+export function encodeWakeUp({ kind, key, attempt, dueAt, by, atOnce }: WakeUp): string {
+  return JSON.stringify({ v: WIRE_VERSION, kind, ...key, attempt, dueAt, by, atOnce });
 }
 
 function timesOf({ acceptedAt, sentAt, dueAt }: FirstJob) {
@@ -67,6 +67,7 @@ const wakeUp = z.object({
   attempt: z.int().positive(),
   dueAt: milliseconds,
   by: z.enum(ATTEMPT_TRIGGERS).exactOptional(),
+  atOnce: z.literal(true).exactOptional(),
 });
 
 const envelope = z.object({ v: z.unknown().optional(), kind: z.unknown().optional() });

@@ -143,6 +143,8 @@ describe('a wake-up', () => {
 
   it('is parsed from its encoding', () => {
     expect(parseWork(encodeWakeUp(wakeUp))).toEqual({ ok: true, value: wakeUp });
+    const byHand: WakeUp = { ...wakeUp, by: 'sqs_delay', atOnce: true };
+    expect(parseWork(encodeWakeUp(byHand))).toEqual({ ok: true, value: byHand });
   });
 });
 
