@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Pressure } from '../../shared/domain/subscription/back-pressure.ts';
 import { asEnabled } from '../../shared/domain/subscription/change.ts';
 import {
   type HealthChange,
@@ -30,6 +31,18 @@ const event: fc.Arbitrary<SubscriptionEvent> = fc.oneof(
   time.map((since) => ({ type: 'subscription.failing' as const, since, failures: 20 })),
   time.map((since) => ({ type: 'subscription.recovered' as const, since, at: SOME_TIME })),
   time.map((at) => ({ type: 'subscription.disabled' as const, reason: 'failing' as const, at })),
+  time.map((since) => ({
+    type: 'subscription.slowed' as const,
+    reason: 'circuit_open' as const,
+    since,
+    until: SOME_TIME,
+  })),
+  time.map((since) => ({
+    type: 'subscription.resumed' as const,
+    reason: 'circuit_open' as const,
+    since,
+    at: SOME_TIME,
+  })),
 );
 const unsent: fc.Arbitrary<PendingEvent> = fc.record({ event, at: time }, { noNullPrototype: true });
 const days = fc.constantFrom(30, 7);
@@ -39,6 +52,23 @@ const auth = fc.tuple(time, fc.option(days)).map(([at, warnedDays]) => ({
   at,
   ...(warnedDays !== null && { warnedDays }),
 }));
+const pressure: fc.Arbitrary<Pressure> = fc
+  .tuple(
+    time,
+    fc.constantFrom(
+      {},
+      { perSecond: 0.85 },
+      { perSecond: 1, learned: true as const },
+      { ended: true as const },
+    ),
+  )
+  .map(([at, more]) => ({
+    reason: 'receiver_throttled',
+    since: SOME_TIME,
+    at,
+    opensAt: SOME_TIME + 5,
+    ...more,
+  }));
 const disabled = time.map((at) => ({ reason: 'failing' as const, at }));
 
 const maybe = <Name extends string, T>(name: Name, arbitrary: fc.Arbitrary<T>) =>
@@ -51,6 +81,7 @@ const health: fc.Arbitrary<Partial<Subscription>> = fc
     maybe('failing', counted),
     maybe('unsent', unsent),
     maybe('disabled', disabled),
+    maybe('pressure', pressure),
     maybe('changedAt', time),
     maybe('auth', auth),
   )
@@ -66,6 +97,12 @@ const noted: fc.Arbitrary<Noted> = fc.oneof(
   fc
     .tuple(time, maybe('unsent', unsent))
     .map(([since, more]) => ({ kind: 'recover' as const, since, ...more })),
+  fc.tuple(fc.option(time), pressure, maybe('unsent', unsent)).map(([from, value, more]) => ({
+    kind: 'pressure' as const,
+    from: from ?? undefined,
+    pressure: value,
+    ...more,
+  })),
   fc.tuple(time, disabled, unsent).map(([since, value, unsentEvent]) => ({
     kind: 'disable' as const,
     since,
@@ -151,6 +188,20 @@ export const describeSubscriptionHealthContract = (
       );
       expect(results.filter(({ kind }) => kind === 'written')).toHaveLength(1);
       expect(await found()).toMatchObject({ failing: count.failing });
+    });
+
+    it('takes the first of two pressures that follow from the same version', async () => {
+      const { subscriptions, subscription, found } = await kept();
+      const change = (at: number): HealthChange => ({
+        kind: 'pressure',
+        from: undefined,
+        pressure: { reason: 'receiver_throttled', since: at, at, opensAt: at + 1_000, perSecond: 1 },
+      });
+      const changes = [SOME_TIME, SOME_TIME + 1].map((at) =>
+        subscriptions.changeHealth(subscription.queue, subscription.id, change(at)),
+      );
+      expect((await Promise.all(changes)).map(({ kind }) => kind).sort()).toEqual(['refused', 'written']);
+      expect((await found())?.pressure).toBeDefined();
     });
 
     it('disabling returns the reason in force: the first one, or nothing if the subscription is gone', async () => {

@@ -3,6 +3,7 @@ import { deliveryIndexes, ttlAttribute } from '../../config/tables.ts';
 import type { Attempt } from '../../domain/delivery/attempt.ts';
 import type { Delivery, Lease, NextAttempt } from '../../domain/delivery/delivery.ts';
 import { completePolicySchema, type RetryPolicy } from '../../domain/retry/policy.ts';
+import type { Slot } from '../../domain/subscription/rate-limit.ts';
 import {
   ATTEMPT_TRIGGERS,
   type AttemptTrigger,
@@ -12,6 +13,7 @@ import {
   PENDING_STEPS,
   type Phase,
   PHASES,
+  PRESSURE_REASONS,
   STATUSES,
 } from '../../domain/vocabulary.ts';
 import {
@@ -151,7 +153,12 @@ const fields = {
   lost: z.number().default(0),
   next: nextItemSchema.exactOptional(),
   slot: z
-    .object({ at: z.number(), epoch: z.string().exactOptional(), from: z.number().exactOptional() })
+    .object({
+      at: z.number(),
+      epoch: z.string().exactOptional(),
+      from: z.number().exactOptional(),
+      reason: z.enum(PRESSURE_REASONS).exactOptional(),
+    } satisfies Record<Exclude<keyof Slot, 'spreadMs'>, z.ZodType>)
     .exactOptional(),
   policy: policyItemSchema.exactOptional(),
   lease: z

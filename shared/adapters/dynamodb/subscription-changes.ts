@@ -131,7 +131,7 @@ async function writeChange(
 }
 
 /** A concurrent health write by deliver fails this condition; the change is recomputed. */
-const HEALTH_FIELDS = ['disabled', 'failing'] as const;
+const HEALTH_FIELDS = ['disabled', 'failing', 'pressure'] as const;
 
 function afterRefusal([update, claim]: readonly RefusedWrite[]): ChangeResult | 'again' {
   return update?.failed !== true && claim?.failed === true

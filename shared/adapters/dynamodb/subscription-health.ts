@@ -4,6 +4,7 @@ import { primaryKey } from '../../config/tables.ts';
 import { type HealthChange, FAILURES_TO_DISABLE } from '../../domain/subscription/health.ts';
 import type { Disabled } from '../../domain/subscription/subscription.ts';
 import type { HealthResult } from '../../ports/subscriptions.ts';
+import { UNSENT_ATTRIBUTES, unsentAttributeOf, unsentItemOf } from './subscription-health-item.ts';
 import { subscriptionItemKey, subscriptionOf } from './subscription-item.ts';
 
 export type SubscriptionPlace = { tableName: string; queue: string; subscriptionId: string };
@@ -95,16 +96,20 @@ function decisionOf(change: HealthChange, expr: Expression): string[] {
         `${failuresIn(expr)} >= ${expr.value(FAILURES_TO_DISABLE)}`,
         isEnabled(expr),
       ];
-    case 'sent':
+    case 'sent': {
+      const attribute = unsentAttributeOf(change.unsent);
       return [
-        `${expr.name('unsent', 'at')} = ${expr.value(change.unsent.at)}`,
-        `${expr.name('unsent', 'event', 'type')} = ${expr.value(change.unsent.event.type)}`,
+        `${expr.name(attribute, 'at')} = ${expr.value(change.unsent.at)}`,
+        `${expr.name(attribute, 'event', 'type')} = ${expr.value(change.unsent.event.type)}`,
       ];
+    }
   }
 }
 
 function noUnsentEvent(change: HealthChange, expr: Expression): string[] {
-  return change.kind !== 'sent' && 'unsent' in change ? [`attribute_not_exists(${expr.name('unsent')})`] : [];
+  return change.kind !== 'sent' && 'unsent' in change
+    ? UNSENT_ATTRIBUTES.map((attribute) => `attribute_not_exists(${expr.name(attribute)})`)
+    : [];
 }
 
 function stateOf(change: HealthChange, expr: Expression): string[] {
@@ -141,7 +146,7 @@ function updateOf(change: HealthChange, expr: Expression): string {
     const sets = Object.entries(values).map(([name, value]) => `${expr.name(name)} = ${expr.value(value)}`);
     return sets.length === 0 ? '' : `SET ${sets.join(', ')}`;
   };
-  const eventToSend = 'unsent' in change ? { unsent: change.unsent } : {};
+  const eventToSend = 'unsent' in change ? unsentItemOf(change.unsent) : {};
   switch (change.kind) {
     case 'pressure':
       return set({ pressure: change.pressure, ...eventToSend });
@@ -156,6 +161,6 @@ function updateOf(change: HealthChange, expr: Expression): string {
     case 'disable':
       return set({ disabled: change.disabled, ...eventToSend });
     case 'sent':
-      return `REMOVE ${expr.name('unsent')}`;
+      return `REMOVE ${expr.name(unsentAttributeOf(change.unsent))}`;
   }
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { DISABLE_REASONS } from '../../domain/vocabulary.ts';
 import { subscriptionIndexes, ttlAttribute } from '../../config/tables.ts';
 import type {
   Queue,
@@ -11,6 +10,7 @@ import type {
 import { isPull, subscriberIdentity } from '../../domain/subscription/subscriber-url.ts';
 import { storedAuthSchema } from '../../domain/subscription/auth.ts';
 import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { healthSchemas, pressureFieldsOf, unsentItemOf } from './subscription-health-item.ts';
 import { partialPolicySchema } from '../../domain/retry/policy.ts';
 import { DAY_MS } from '../../domain/duration.ts';
 
@@ -131,15 +131,6 @@ const formerlySchema = z.object({
   until: z.number(),
 } satisfies Record<keyof PreviousSelection, z.ZodType>);
 
-const disabledReasonSchema = z.enum(DISABLE_REASONS);
-
-const subscriptionEventSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('subscription.disabled'), reason: disabledReasonSchema, at: z.number() }),
-  z.object({ type: z.literal('subscription.failing'), since: z.number(), failures: z.number() }),
-  z.object({ type: z.literal('subscription.recovered'), since: z.number(), at: z.number() }),
-  z.object({ type: z.literal('subscription.certificate_expiring'), expiresAt: z.number(), days: z.number() }),
-]);
-
 const sealedSecretSchema = z.object({
   sealed: z.string(),
   publicKey: z.string().exactOptional(),
@@ -157,14 +148,10 @@ export const subscriptionSchema = z.object({
   limitedAt: z.number().exactOptional(),
   lifetime: z.number().exactOptional(),
   expiresAt: z.number().exactOptional(),
-  disabled: z.object({ reason: disabledReasonSchema, at: z.number() }).exactOptional(),
+  ...healthSchemas,
   unconfirmed: z
     .object({ tokenHash: z.string(), at: z.number(), owed: z.literal(true).exactOptional() })
     .exactOptional(),
-  failing: z
-    .object({ since: z.number(), failures: z.number(), countedAt: z.number().exactOptional() })
-    .exactOptional(),
-  unsent: z.object({ event: subscriptionEventSchema, at: z.number() }).exactOptional(),
   secrets: z.array(sealedSecretSchema).exactOptional(),
   auth: storedAuthSchema.exactOptional(),
   pullTokens: z
@@ -177,8 +164,12 @@ export const subscriptionSchema = z.object({
 
 /** @throws UnreadableRecordError */
 export function subscriptionOf(item: unknown): Subscription {
-  const { lifetime, ...subscription } = decodeRecord(subscriptionSchema, item);
-  return { ...subscription, ...(lifetime === undefined ? {} : { ttl: lifetime }) };
+  const { lifetime, unsent, unsentEvent, pressure, ...subscription } = decodeRecord(subscriptionSchema, item);
+  return {
+    ...subscription,
+    ...pressureFieldsOf({ unsent, unsentEvent, pressure }),
+    ...(lifetime === undefined ? {} : { ttl: lifetime }),
+  };
 }
 
 /** The user's `ttl` is stored as `lifetime`, because the attribute `ttl` is DynamoDB's and a point in time. */
@@ -186,6 +177,7 @@ export function subscriptionItemOf({
   ttl,
   options,
   formerly,
+  unsent,
   ...subscription
 }: Subscription): Record<string, unknown> {
   return {
@@ -194,6 +186,7 @@ export function subscriptionItemOf({
     ...subscription,
     options: JSON.stringify(options),
     ...(formerly === undefined ? {} : { formerly: JSON.stringify(formerly) }),
+    ...unsentItemOf(unsent),
     ...(ttl === undefined ? {} : { lifetime: ttl }),
     ...(isPull(subscription)
       ? {

@@ -52,6 +52,41 @@ describe('the items of queues and subscriptions', () => {
     expect(subscriptionOf(subscriptionItemOf(aSubscription({ secrets }))).secrets).toEqual(secrets);
   });
 
+  const slowed = { type: 'subscription.slowed', reason: 'circuit_open', since: 1, until: 9 } as const;
+
+  it('keep the pressure and its event', () => {
+    const pressure = {
+      reason: 'receiver_throttled',
+      since: 1,
+      at: 2,
+      opensAt: 3,
+      perSecond: 0.5,
+      learned: true,
+    } as const;
+    const subscription = aSubscription({ pressure, unsent: { event: slowed, at: 4 } });
+    expect(subscriptionOf(subscriptionItemOf(subscription))).toEqual(subscription);
+  });
+
+  it('have the events that version 0.1.0 does not know in an attribute that it ignores', () => {
+    const item = subscriptionItemOf(aSubscription({ unsent: { event: slowed, at: 4 } }));
+    expect(item).toMatchObject({ unsentEvent: { event: slowed } });
+    expect(item).not.toHaveProperty('unsent');
+  });
+
+  it('send the event of version 0.1.0 first if both versions wrote one', () => {
+    const item = subscriptionItemOf(aSubscription({ unsent: { event: slowed, at: 4 } }));
+    const unsent = { event: { type: 'subscription.recovered', since: 1, at: 2 }, at: 2 } as const;
+    expect(subscriptionOf({ ...item, unsent }).unsent).toEqual(unsent);
+  });
+
+  it('are read without a pressure that a later version wrote', () => {
+    const later = { reason: 'later', since: 1, at: 2, opensAt: 3 };
+    const event = { event: { ...slowed, reason: 'later' }, at: 4 };
+    const subscription = aSubscription();
+    const item = { ...subscriptionItemOf(subscription), pressure: later, unsentEvent: event };
+    expect(subscriptionOf(item)).toStrictEqual(subscription);
+  });
+
   it('have a TTL if a subscription expires, including its claim', () => {
     const expiring = aSubscription({ ttl: 60, expiresAt: 60_001 });
     expect(subscriptionItemOf(expiring)['ttl']).toBe(61);

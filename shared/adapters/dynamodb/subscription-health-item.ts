@@ -1,0 +1,82 @@
+import * as z from 'zod';
+import type { Pressure } from '../../domain/subscription/back-pressure.ts';
+import type { PendingEvent, Subscription } from '../../domain/subscription/subscription.ts';
+import { DISABLE_REASONS, PRESSURE_REASONS } from '../../domain/vocabulary.ts';
+
+const disabledReasonSchema = z.enum(DISABLE_REASONS);
+const pressureReasonSchema = z.enum(PRESSURE_REASONS);
+
+/** The events that version 0.1.0 can read, in `unsent`. */
+const streakEventSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('subscription.disabled'), reason: disabledReasonSchema, at: z.number() }),
+  z.object({ type: z.literal('subscription.failing'), since: z.number(), failures: z.number() }),
+  z.object({ type: z.literal('subscription.recovered'), since: z.number(), at: z.number() }),
+]);
+
+const episode = { reason: pressureReasonSchema, since: z.number() };
+
+const laterEventSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('subscription.certificate_expiring'), expiresAt: z.number(), days: z.number() }),
+  z.object({ type: z.literal('subscription.slowed'), ...episode, until: z.number() }),
+  z.object({ type: z.literal('subscription.resumed'), ...episode, at: z.number() }),
+]);
+
+const pressureSchema = z.object({
+  ...episode,
+  at: z.number(),
+  opensAt: z.number(),
+  perSecond: z.number().exactOptional(),
+  learned: z.literal(true).exactOptional(),
+  ended: z.literal(true).exactOptional(),
+} satisfies Record<keyof Pressure, z.ZodType>);
+
+/** What deliver writes. Pressure with a reason of a later version counts as none, and its event is not sent. */
+export const healthSchemas = {
+  disabled: z.object({ reason: disabledReasonSchema, at: z.number() }).exactOptional(),
+  failing: z
+    .object({ since: z.number(), failures: z.number(), countedAt: z.number().exactOptional() })
+    .exactOptional(),
+  unsent: z.object({ event: streakEventSchema, at: z.number() }).exactOptional(),
+  unsentEvent: z.object({ event: laterEventSchema, at: z.number() }).optional().catch(undefined),
+  pressure: pressureSchema.optional().catch(undefined),
+};
+
+/**
+ * The attributes of an event to send. Version 0.1.0 refuses records with unknown events in `unsent`, and ignores
+ * `unsentEvent`. Each has at most one.
+ */
+export const UNSENT_ATTRIBUTES = ['unsent', 'unsentEvent'] as const;
+
+export function unsentAttributeOf({ event }: PendingEvent): (typeof UNSENT_ATTRIBUTES)[number] {
+  switch (event.type) {
+    case 'subscription.slowed':
+    case 'subscription.resumed':
+    case 'subscription.certificate_expiring':
+      return 'unsentEvent';
+    case 'subscription.disabled':
+    case 'subscription.failing':
+    case 'subscription.recovered':
+      return 'unsent';
+  }
+}
+
+/** `unsent` under the name of its attribute. */
+export function unsentItemOf(unsent: PendingEvent | undefined): Record<string, PendingEvent> {
+  return unsent === undefined ? {} : { [unsentAttributeOf(unsent)]: unsent };
+}
+
+type Decoded = {
+  unsent: PendingEvent | undefined;
+  unsentEvent?: PendingEvent | undefined;
+  pressure?: Pressure | undefined;
+};
+
+/** The fields of the subscription. Of two events, the older version's comes first. */
+export function pressureFieldsOf({
+  unsent: earlier,
+  unsentEvent,
+  pressure,
+}: Decoded): Pick<Subscription, 'unsent' | 'pressure'> {
+  const unsent = earlier ?? unsentEvent;
+  return { ...(unsent && { unsent }), ...(pressure && { pressure }) };
+}
