@@ -113,6 +113,49 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       expect(await rateLimits.reserve(limited, limit)).toEqual({ at: SOME_TIME + 500, epoch: 'e' });
     });
 
+    it('give no slot before a closed line opens, and the next ones from then on', async () => {
+      const { rateLimits, setTime } = begun();
+      const limited = aSubscriptionKey();
+      const closed = { ...limit, opensAt: SOME_TIME + 2_000, reason: 'receiver_throttled' as const };
+      const slots = await Promise.all([1, 2, 3].map(() => rateLimits.reserve(limited, closed)));
+      expect(after(slots)).toEqual([2_000, 2_100, 2_200]);
+      expect(slots.every(({ reason }) => reason === 'receiver_throttled')).toBe(true);
+      setTime(SOME_TIME + 2_150);
+      expect(after([await rateLimits.reserve(limited, closed)])).toEqual([2_300]);
+      setTime(SOME_TIME + 5_000);
+      expect(after([await rateLimits.reserve(limited, closed)])).toEqual([5_000]);
+    });
+
+    it('give as many slots as the longest line holds; the other callers ask again', async () => {
+      const { rateLimits } = begun();
+      const limited = aSubscriptionKey();
+      const short = { ...limit, opensAt: SOME_TIME + 1_000, longestMs: 250, askAgainMs: 10_000 };
+      const asked = await Promise.all([1, 2, 3, 4, 5].map(() => rateLimits.reserve(limited, short)));
+      const [slots, others] = [true, false].map((is) => asked.filter(({ epoch }) => (epoch === 'e') === is));
+      expect(after(slots ?? [])).toEqual([1_000, 1_100, 1_200]);
+      expect(others).toEqual([1, 2].map(() => ({ at: SOME_TIME + 6_000, spreadMs: 5_000 })));
+      expect(await rateLimits.reserve(limited, short)).toEqual({ at: SOME_TIME + 6_000, spreadMs: 5_000 });
+    });
+
+    it('give a line of one slot to one of many concurrent callers, and to the next one after its end', async () => {
+      const { rateLimits, setTime } = begun();
+      const limited = aSubscriptionKey();
+      const probing = {
+        intervalMs: 30_000,
+        epoch: 'p',
+        opensAt: SOME_TIME + 5_000,
+        longestMs: 0,
+        askAgainMs: 10_000,
+      };
+      const reserve = () => rateLimits.reserve(limited, probing);
+      const slots = await Promise.all(Array.from({ length: 20 }, reserve));
+      expect(after(slots.filter(({ epoch }) => epoch === 'p'))).toEqual([5_000]);
+      setTime(SOME_TIME + 34_999);
+      expect((await reserve()).epoch).toBeUndefined();
+      setTime(SOME_TIME + 35_000);
+      expect(await reserve()).toEqual({ at: SOME_TIME + 35_000, epoch: 'p' });
+    });
+
     it('give returned slots to the next callers, earliest first, each once', async () => {
       const { rateLimits } = begun();
       const limited = aSubscriptionKey();

@@ -11,6 +11,8 @@ import {
   lineStart,
   MAX_LINE_MS,
   MAX_RETURNED_SLOTS,
+  mostTogether,
+  slotBeyond,
   slotsFrom,
 } from '../../domain/subscription/slot-line.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -61,12 +63,15 @@ export function dynamoRateLimits(
     GATHER_MS,
     async (_, { line: key, ...asked }, count) => {
       const now = clock.now();
+      const { limit, until } = asked;
       const isActive = (ends.get(key) ?? 0) > now;
       const first: LineChange = isActive || asked.from !== undefined ? 'lengthen' : 'begin';
-      const { reservedUpTo, slots } = await reserveSlots(client, tableName, { ...asked, count, now, first });
+      const most = Math.min(count, mostTogether(limit));
+      const wanted = { ...asked, count: most, now, first };
+      const { reservedUpTo, slots } = await reserveSlots(client, tableName, wanted);
       if (ends.size >= MOST_REMEMBERED) ends.clear();
       ends.set(key, reservedUpTo);
-      return slots;
+      return [...slots, ...Array.from({ length: count - most }, () => slotBeyond(limit, now, until))];
     },
   );
   return {
