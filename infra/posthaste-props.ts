@@ -40,11 +40,39 @@ export interface PosthasteProps {
    */
   readonly defaultRetryPolicy?: PartialRetryPolicy | PresetName;
   /**
-   * Maximum delay that a subscriber's `Retry-After` can impose on a retry. Must be a whole number of seconds from 0
-   * to 86400.
+   * Maximum delay that a subscriber's `Retry-After` can impose on a retry and on the line of its subscription. Must
+   * be a whole number of seconds from 0 to 86400.
    * @default Duration.seconds(3600)
    */
   readonly retryAfterCap?: Duration;
+  /**
+   * Whether subscribers that throttle or are down get fewer requests, while their deliveries wait.
+   * @default true
+   */
+  readonly backPressure?: boolean;
+  /**
+   * How many deliveries to one subscriber a function instance must have attempted within `circuitWindow` to open its
+   * circuit. Must be a whole number of deliveries from 1 to 1000.
+   * @default 10
+   */
+  readonly circuitRequests?: number;
+  /**
+   * Share of these deliveries whose subscriber was down: 502, 503, 504, timeout, or connection refused. Must be a
+   * whole number of percent from 1 to 100.
+   * @default 70
+   */
+  readonly circuitFailurePercent?: number;
+  /**
+   * Age of the results that can open a circuit. Must be a whole number of seconds from 1 to 300.
+   * @default Duration.seconds(30)
+   */
+  readonly circuitWindow?: Duration;
+  /**
+   * Whether a 429 is retried where the retry policy does not list it. The option `retry_throttled` of a subscription
+   * overrides it.
+   * @default false
+   */
+  readonly retryThrottled?: boolean;
   /**
    * How long records are kept after their last event. Must be a whole number of days from 15 to 3650.
    * @default Duration.days(30)

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS, OVERDUE_AFTER_SECONDS } from '../domain/delivery/lease.ts';
 import { RETAINED_MESSAGES } from '../domain/vocabulary.ts';
+import { backPressureSettings } from './back-pressure-settings.ts';
 import {
   everyFunction,
   completedPolicy,
@@ -66,13 +67,7 @@ export const functionSettings = {
     functions: ['deliver', 'api'],
     read: completedPolicy,
   },
-  retryAfterCapSeconds: {
-    rule: wholeNumber('seconds', 0, 86_400),
-    default: 3600,
-    description: "Maximum delay that a subscriber's `Retry-After` can impose on a retry.",
-    variable: 'RETRY_AFTER_CAP_SECONDS',
-    functions: ['dispatch', 'deliver', 'operate', 'api'],
-  },
+  ...backPressureSettings,
   retentionDays: {
     // Records must outlive messages, which SQS keeps for up to 14 days.
     rule: wholeNumber('days', 15, 3650),

@@ -1,0 +1,52 @@
+import { flag, type Setting, type Variable, wholeNumber } from './rules.ts';
+
+/** How deliver treats subscribers that throttle or are down (docs/retry-policy.md#back-pressure). */
+export const backPressureSettings = {
+  retryAfterCapSeconds: {
+    rule: wholeNumber('seconds', 0, 86_400),
+    default: 3600,
+    description:
+      "Maximum delay that a subscriber's `Retry-After` can impose on a retry and on the line of its subscription.",
+    variable: 'RETRY_AFTER_CAP_SECONDS',
+    functions: ['dispatch', 'deliver', 'operate', 'api'],
+  },
+  backPressure: {
+    rule: flag(),
+    default: true,
+    description:
+      'Whether subscribers that throttle or are down get [fewer requests](retry-policy.md#back-pressure), while their deliveries wait.',
+    variable: 'BACK_PRESSURE',
+    functions: ['deliver'],
+  },
+  circuitRequests: {
+    rule: wholeNumber('deliveries', 1, 1_000),
+    default: 10,
+    description:
+      'How many deliveries to one subscriber a function instance must have attempted within `circuitWindowSeconds` to open its circuit.',
+    variable: 'CIRCUIT_REQUESTS',
+    functions: ['deliver'],
+  },
+  circuitFailurePercent: {
+    rule: wholeNumber('percent', 1, 100),
+    default: 70,
+    description:
+      'Share of these deliveries whose subscriber was down: 502, 503, 504, timeout, or connection refused.',
+    variable: 'CIRCUIT_FAILURE_PERCENT',
+    functions: ['deliver'],
+  },
+  circuitWindowSeconds: {
+    rule: wholeNumber('seconds', 1, 300),
+    default: 30,
+    description: 'Age of the results that can open a circuit.',
+    variable: 'CIRCUIT_WINDOW_SECONDS',
+    functions: ['deliver'],
+  },
+  retryThrottled: {
+    rule: flag(),
+    default: false,
+    description:
+      'Whether a 429 is retried where the retry policy does not list it. The option `retry_throttled` of a subscription overrides it.',
+    variable: 'RETRY_THROTTLED',
+    functions: ['deliver'],
+  },
+} satisfies Record<string, Setting & Variable>;
