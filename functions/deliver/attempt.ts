@@ -2,6 +2,7 @@ import { type Attempt, withBoundedText } from '../../shared/domain/delivery/atte
 import {
   ADDRESS_FORBIDDEN,
   disablingReason,
+  TOO_MANY_REQUESTS,
   outcomeOf,
   type Reply,
 } from '../../shared/domain/delivery/outcome.ts';
@@ -57,10 +58,11 @@ export async function makeAttempt(
   const ready = await releaseOnFault(context, held, () => prepareRequest(context, held));
   if (ready === undefined) return undefined;
   const result = await post(context, ready);
-  const retried = await record(context, held, ready.policy, result);
+  const { next, retried } = await record(context, held, ready.policy, result);
+  const { policy } = ready.policy;
+  const recorded = { key: held.delivery.key, subscription: ready.subscription, policy, result, next };
   // The health of a disabled subscription no longer matters.
-  if (disablingReason(result.reply) === undefined)
-    await recordHealth(context, ready.subscription, result.attempt);
+  if (disablingReason(result.reply) === undefined) await recordHealth(context, recorded);
   return retried;
 }
 
@@ -144,7 +146,10 @@ async function post(context: DeliverContext, ready: ReadyDelivery): Promise<Atte
   const reply = await replyOrRelease(context, ready, startedAt);
   const durationMs = clock.now() - startedAt;
   const dueAt = dueAtOf(ready);
-  const decided = outcomeOf(reply, ready.policy.policy.retry_on_status);
+  const { retry_throttled: isThrottledRetried = context.settings.retryThrottled } =
+    ready.subscription.options;
+  const { retry_on_status: listed } = ready.policy.policy;
+  const decided = outcomeOf(reply, isThrottledRetried ? [...listed, TOO_MANY_REQUESTS] : listed);
   // A rejection would be final, although the current credentials may be accepted.
   const isRetried =
     decided === 'rejected' && (await isAuthOutdated(context.ports, ready.subscription, reply));

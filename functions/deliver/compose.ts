@@ -31,6 +31,7 @@ import type { DeliverContext } from './context.ts';
 import { deliverRecord, deliveryIdsIn } from './deliver.ts';
 import { healthWrites } from './health.ts';
 import { memoryBudget } from './memory-budget.ts';
+import { recentResults } from './recent-results.ts';
 import type { SQS } from '@aws-sdk/client-sqs';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import type { SQSRecord } from 'aws-lambda';
@@ -95,6 +96,7 @@ function deliverContextOf(environment: Environment, aws: Aws): DeliverContext {
   return {
     ports: portsOf(environment, aws),
     healthWrites: healthWrites(clock),
+    recentResults: recentResults(clock),
     memory: memoryBudget(clock),
     settings: {
       attemptTimeoutMs: environment.attemptTimeoutSeconds * 1000,
@@ -105,6 +107,11 @@ function deliverContextOf(environment: Environment, aws: Aws): DeliverContext {
       retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
       defaultRetryPolicy: environment.defaultRetryPolicy,
       userAgent: environment.userAgent,
+      backPressure: environment.backPressure,
+      circuitRequests: environment.circuitRequests,
+      circuitFailurePercent: environment.circuitFailurePercent,
+      circuitWindowMs: environment.circuitWindowSeconds * 1000,
+      retryThrottled: environment.retryThrottled,
     },
   };
 }

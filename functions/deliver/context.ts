@@ -11,6 +11,7 @@ import type { DeadLetters, DeliveryQueue, Undeliverables } from '../../shared/po
 import type { AccessTokens, Subscriber } from '../../shared/ports/subscriber.ts';
 import type { RateLimits, SecretOpener, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
+import type { RecentResults } from './recent-results.ts';
 
 export type DeliverPorts = {
   clock: Clock;
@@ -38,6 +39,14 @@ type DeliverSettings = {
   retryAfterCapMs: number;
   defaultRetryPolicy: RetryPolicy;
   userAgent: string;
+  /** Whether subscribers that throttle or are down get fewer requests. */
+  backPressure: boolean;
+  /** Results of so many deliveries within the window can open a circuit. */
+  circuitRequests: number;
+  circuitFailurePercent: number;
+  circuitWindowMs: number;
+  /** Whether a 429 is retried where the policy and the subscription do not say so. */
+  retryThrottled: boolean;
 } & HealthRules;
 
 export type DeliverContext = {
@@ -45,6 +54,7 @@ export type DeliverContext = {
   settings: DeliverSettings;
   /** Shared by the invocations of this function instance. */
   healthWrites: HealthWrites;
+  recentResults: RecentResults;
   memory: MemoryBudget;
 };
 

@@ -6,7 +6,7 @@ import {
   type WakeUp,
 } from '../../shared/domain/delivery/job.ts';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
-import { rateLimitOf, type Slot } from '../../shared/domain/subscription/rate-limit.ts';
+import type { Slot } from '../../shared/domain/subscription/rate-limit.ts';
 import { messageFor, recordOf } from '../../shared/steps/keep-message.ts';
 import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
 import { makeAttempt } from './attempt.ts';
@@ -17,7 +17,7 @@ import { sendLeftoverEvent } from './health.ts';
 import { cancelHeld, releaseOnFault, type HeldDelivery, type LoadedDelivery } from './held.ts';
 import { withMemoryFor } from './memory-budget.ts';
 import { isFetched, leaveToPull } from './pull.ts';
-import { canReserveBeforeClaim, reserveBeforeClaim } from './rate-limit.ts';
+import { canReserveBeforeClaim, paceFor, reserveBeforeClaim } from './rate-limit.ts';
 import { recipientOf, signableRecipientOf, type Recipient } from './recipient.ts';
 import { sendAgain, sendAgainIfEarly } from './wake-up.ts';
 import type { InvocationContext } from '../../shared/domain/receives.ts';
@@ -153,7 +153,7 @@ async function deliverOne(
 }
 
 /**
- * Reserves a first attempt's slot if the subscription limits the rate. Undefined: the delivery waits on record for
+ * Reserves a first attempt's slot if the subscription is paced. Undefined: the delivery waits on record for
  * its slot.
  */
 async function withSlot(
@@ -163,7 +163,7 @@ async function withSlot(
 ): Promise<Unclaimed | undefined> {
   const { work, receipt } = unclaimed;
   if (absence !== undefined || subscription === undefined) return unclaimed;
-  if (rateLimitOf(subscription) === undefined || !canReserveBeforeClaim(work, receipt)) return unclaimed;
+  if (paceFor(context, subscription) === undefined || !canReserveBeforeClaim(work, receipt)) return unclaimed;
   const found = await messageFor(context.ports, work, work);
   if (found === undefined) return unclaimed;
   const slot = await reserveBeforeClaim(context, work, subscription, found.message);

@@ -1,5 +1,4 @@
 import { MAX_INVOCATION_MS } from '../../shared/domain/delivery/lease.ts';
-import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import { certificateWarning } from '../../shared/domain/subscription/certificate-warning.ts';
 import { errorOf } from '../../shared/domain/errors.ts';
 import {
@@ -17,24 +16,26 @@ import {
 import type { Clock } from '../../shared/ports/clock.ts';
 import { notifyOperator } from '../../shared/steps/notify-operator.ts';
 import type { DeliverContext, HealthWrites } from './context.ts';
+import { pressureChangeOf, type RecordedAttempt } from './pressure.ts';
 
 /**
  * Updates a subscription's health from a recorded attempt. Runs last, so that no delivery waits for it. Errors are
  * logged, not thrown: SQS would redeliver a message whose attempt is already recorded, and the next attempt makes the
  * same change.
  */
-export function recordHealth(
-  context: DeliverContext,
-  subscription: Subscription,
-  { outcome, startedAt }: Attempt,
-): Promise<void> {
+export function recordHealth(context: DeliverContext, recorded: RecordedAttempt): Promise<void> {
+  const { subscription } = recorded;
+  const { outcome, startedAt } = recorded.result.attempt;
   return journalFault(context, subscription, async () => {
     const { ports, settings } = context;
     const now = ports.clock.now();
     await sendEventIfLeftover(context, subscription, now);
-    const change =
-      outcome === 'delivered' ? afterSuccess(subscription, now) : afterFailure(subscription, now, settings);
-    for (const wanted of [change, certificateWarning(subscription, now)]) {
+    const changes = [
+      pressureChangeOf(context, recorded),
+      outcome === 'delivered' ? afterSuccess(subscription, now) : afterFailure(subscription, now, settings),
+      certificateWarning(subscription, now),
+    ];
+    for (const wanted of changes) {
       if (wanted === undefined) continue;
       const name = `${subscription.queue}/${subscription.id} ${healthChangeName(wanted)}`;
       await context.healthWrites.once(name, startedAt, () =>

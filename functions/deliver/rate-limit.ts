@@ -5,6 +5,7 @@ import { errorOf } from '../../shared/domain/errors.ts';
 import { bodyBytes, MAX_BODY_ON_RECORD } from '../../shared/domain/message/body.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import { planWakeUp, thresholdFor } from '../../shared/domain/retry/wake-up-plan.ts';
+import { paceOf } from '../../shared/domain/subscription/back-pressure.ts';
 import {
   rateLimitOf,
   SLOT_LEAD_MS,
@@ -13,6 +14,7 @@ import {
   type RateLimit,
   type Slot,
 } from '../../shared/domain/subscription/rate-limit.ts';
+import { spreadOut } from '../../shared/domain/subscription/slot-line.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { SlotConstraints } from '../../shared/ports/subscriptions.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
@@ -41,8 +43,8 @@ export async function waitForSlot(
   held: LoadedDelivery,
   subscription: Subscription,
 ): Promise<{ slotAt: number | undefined } | undefined> {
-  const limit = rateLimitOf(subscription);
-  if (limit === undefined) return { slotAt: undefined };
+  const limit = paceFor(context, subscription);
+  if (limit === undefined || (limit.reason !== undefined && isAtOnce(held))) return { slotAt: undefined };
   const { clock } = context.ports;
   let slot = held.delivery.slot ?? held.slot;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
@@ -58,6 +60,19 @@ export async function waitForSlot(
   }
   await waitOnRecord(context, held, { at: clock.now() + WAIT_AFTER_SLOW_CALLS_MS });
   return undefined;
+}
+
+/** The line that the subscription's requests wait in: by `max_per_second`, by back-pressure, or by both. */
+export function paceFor(
+  { ports, settings }: DeliverContext,
+  subscription: Subscription,
+): RateLimit | undefined {
+  return settings.backPressure ? paceOf(subscription, ports.clock.now()) : rateLimitOf(subscription);
+}
+
+/** Whether an operator asks for this request; the retries after it wait like all others. */
+function isAtOnce({ work, trigger }: LoadedDelivery): boolean {
+  return work.kind === 'wake_up' && work.atOnce === true && trigger !== 'same_invocation';
 }
 
 /** The recorded slot, if the wake-up came too late for it: the attempt's lateness counts from there. */
@@ -88,7 +103,7 @@ async function reserve(
 ): Promise<Slot> {
   const { rateLimits, clock, journal } = ports;
   try {
-    return await rateLimits.reserve(key, limit, wanted);
+    return spreadOut(await rateLimits.reserve(key, limit, wanted), key.messageId);
   } catch (cause) {
     journal.note({ fact: 'slot_unreserved', key, error: errorOf(cause) });
     return { at: clock.now() + WAIT_AFTER_FAULT_MS };
@@ -147,7 +162,7 @@ export async function reserveBeforeClaim(
   subscription: Subscription,
   { expiresAt }: Message,
 ): Promise<'waits' | Slot | undefined> {
-  const limit = rateLimitOf(subscription);
+  const limit = paceFor(context, subscription);
   if (limit === undefined) return undefined;
   const { ports, settings } = context;
   const slot = await reserve(context, job.key, limit, { until: expiresAt });
@@ -172,7 +187,7 @@ export async function reserveForRetry(
   context: DeliverContext,
   { delivery, subscription, message }: LoadedDelivery,
 ): Promise<boolean> {
-  const limit = subscription && rateLimitOf(subscription);
+  const limit = subscription && paceFor(context, subscription);
   if (limit === undefined || delivery.next === undefined) return false;
   const { key, next } = delivery;
   const from = next.dueAt;

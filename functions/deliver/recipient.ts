@@ -1,5 +1,4 @@
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
-import { rateLimitOf } from '../../shared/domain/subscription/rate-limit.ts';
 import { isPull } from '../../shared/domain/subscription/subscriber-url.ts';
 import { absenceOf, type Queue, type Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { AbsenceReason } from '../../shared/domain/vocabulary.ts';
@@ -7,6 +6,7 @@ import type { Freshness } from '../../shared/ports/subscriptions.ts';
 import { openedAuth } from '../../shared/steps/authorise.ts';
 import { openedSecrets } from '../../shared/steps/sign-request.ts';
 import type { DeliverContext } from './context.ts';
+import { paceFor } from './rate-limit.ts';
 
 /** The subscriber of a delivery. `absence`: why it cannot be called. */
 export type Recipient = {
@@ -17,12 +17,13 @@ export type Recipient = {
 
 /**
  * The subscriber to call, or why it cannot be called. An absent subscription is read again without the cache: it may
- * have been enabled or confirmed. So is a rate-limited one, because all its deliveries must use the same limit.
+ * have been enabled or confirmed. So is a paced one, because all its deliveries must use the same line.
  */
 export async function recipientOf(
-  { ports }: DeliverContext,
+  context: DeliverContext,
   { kind, key }: DeliveryJob | WakeUp,
 ): Promise<Recipient> {
+  const { ports } = context;
   const { queue, subscriptionId, messageId } = key;
   const read = async (freshness: Freshness) => {
     const found = await ports.subscriptions.find(queue, subscriptionId, freshness);
@@ -30,8 +31,8 @@ export async function recipientOf(
   };
   if (kind === 'wake_up') return read('fresh');
   const cached = await read('cached');
-  const isLimited = cached.subscription !== undefined && rateLimitOf(cached.subscription) !== undefined;
-  return cached.absence === undefined && !isLimited ? cached : read('fresh');
+  const isPaced = cached.subscription !== undefined && paceFor(context, cached.subscription) !== undefined;
+  return cached.absence === undefined && !isPaced ? cached : read('fresh');
 }
 
 /**

@@ -3,6 +3,7 @@ import {
   isOpen,
   type Delivery,
   type Lease,
+  type NextAttempt,
   type Revision,
   type WriteTime,
 } from '../../shared/domain/delivery/delivery.ts';
@@ -79,15 +80,18 @@ export function decideTransition(
 }
 
 /** The requested delay in milliseconds, counted from the end of the attempt like the policy's delays, and capped. */
-function hintMs(reply: Reply, endedAt: number, capMs: number): number {
+export function hintMs(reply: Reply, endedAt: number, capMs: number): number {
   return reply.kind === 'answered' && reply.retryAfter !== undefined
     ? Math.min(capMs, retryAfterMs(reply.retryAfter, endedAt) ?? 0)
     : 0;
 }
 
+/** `next`: the recorded next attempt. `retried`: the delivery, still leased, if this invocation makes that attempt. */
+type Recorded = { next?: NextAttempt | undefined; retried?: LoadedDelivery | undefined };
+
 /**
  * Records an attempt's result: stores the message if needed, writes the record, then schedules the retry or does the
- * pending steps. Returns the delivery, still leased, if this invocation makes an immediate retry.
+ * pending steps.
  * @throws OwedStepsFailedError
  */
 export async function record(
@@ -95,7 +99,7 @@ export async function record(
   held: LoadedDelivery,
   { policy, warning }: CompletedRetryPolicy,
   result: AttemptResult,
-): Promise<LoadedDelivery | undefined> {
+): Promise<Recorded> {
   const { ports, settings } = context;
   const { work, receipt, delivery } = held;
   const { attempt } = result;
@@ -117,10 +121,11 @@ export async function record(
   const written = await writeHeld(context, held, transition);
   if (written.kind === 'refused') {
     await recordLate(context, held, attempt, written.current);
-    return undefined;
+    return {};
   }
   noteAttempt(context, held, result, written.delivery);
-  return followUp(context, { ...held, delivery: written.delivery }, delivery.slot);
+  const retried = await followUp(context, { ...held, delivery: written.delivery }, delivery.slot);
+  return { next: written.delivery.next, retried };
 }
 
 /**

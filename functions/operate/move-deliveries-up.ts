@@ -1,7 +1,8 @@
 import { isOpen, type Delivery } from '../../shared/domain/delivery/delivery.ts';
 import { MAX_LEASE_MS } from '../../shared/domain/delivery/lease.ts';
 import type { MovingUpOperation } from '../../shared/domain/recovery/operation.ts';
-import { isFromLowerLimit, rateLimitOf } from '../../shared/domain/subscription/rate-limit.ts';
+import { paceOf } from '../../shared/domain/subscription/back-pressure.ts';
+import { isFromLowerLimit } from '../../shared/domain/subscription/rate-limit.ts';
 import { absenceOf, type Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { isWaiting, moveUpWaiting, type WaitingDelivery } from '../../shared/steps/move-up.ts';
 import {
@@ -37,7 +38,7 @@ async function movePage(
   const subscription = await presentSubscription(context, operation);
   // Deliveries of a deleted or disabled subscription are cancelled when they are due.
   if (subscription === undefined) return undefined;
-  const limit = rateLimitOf(subscription);
+  const limit = paceOf(subscription, context.ports.clock.now());
   const { deliveries, marker } = await openDeliveries(context, operation);
   const waiting = deliveries.filter(isWaiting).filter(({ slot }) => isFromLowerLimit(slot, limit));
   const { results, failed, rest } = await processItems(bySlot(waiting), remaining, (one) =>

@@ -3,7 +3,8 @@ import { cancelOpen, cancelBeforeFirstAttempt } from '../domain/delivery/interve
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
 import { bucketIn, isAhead, partWith } from '../domain/delivery/fan-out.ts';
 import { wasActiveAt } from '../domain/message/matching.ts';
-import { canReturnSlot, rateLimitOf } from '../domain/subscription/rate-limit.ts';
+import { paceOf } from '../domain/subscription/back-pressure.ts';
+import { canReturnSlot } from '../domain/subscription/rate-limit.ts';
 import { absenceOf } from '../domain/subscription/subscription.ts';
 import type { MessageRecord } from '../ports/messages.ts';
 import { removeSchedule, type InterventionContext } from './retry-delivery.ts';
@@ -67,7 +68,7 @@ async function moveLastDeliveryUp(
   const keys = pages.flatMap(({ items }) => items.map(({ key }) => key));
   const { deliveries } = await deliveryListings.records(keys);
   const [last] = deliveries.filter(isWaiting).toSorted((one, other) => other.slot.at - one.slot.at);
-  if (last !== undefined) await moveUpWaiting(context, last, rateLimitOf(subscription));
+  if (last !== undefined) await moveUpWaiting(context, last, paceOf(subscription, clock.now()));
 }
 
 type Decision = { transition: Transition } | { why: CancelRefusal };

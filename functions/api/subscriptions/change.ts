@@ -73,9 +73,10 @@ export async function updateSubscription(
   name: SubscriptionName,
   change: SubscriptionChange,
 ): Promise<UpdateResult> {
-  const { name: newName, subscriber, options } = change;
-  const affectsSize = newName !== undefined || subscriber !== undefined || options !== undefined;
-  const prepared = affectsSize ? await prepareUpdate(context, name, change) : { ...change, auth: undefined };
+  const { name: newName, subscriber, options, disabled } = change;
+  const isPrepared =
+    newName !== undefined || subscriber !== undefined || options !== undefined || disabled === null;
+  const prepared = isPrepared ? await prepareUpdate(context, name, change) : { ...change, auth: undefined };
   return subscriber === undefined
     ? changePresent(context, name, editOf(prepared, context.clock.now()))
     : changeSubscriber(context, name, { ...prepared, subscriber });
@@ -118,7 +119,7 @@ type PreparedChange = Omit<SubscriptionChange, 'auth'> & { auth: AuthChange | un
 
 /**
  * Seals new credentials. Reserves room in the queue if the change makes the subscription larger. If it raises the rate
- * limit, sends an operation by which waiting deliveries move up.
+ * limit or ends back-pressure, sends an operation by which waiting deliveries move up.
  */
 async function prepareUpdate(
   context: UpdateContext,
@@ -128,12 +129,17 @@ async function prepareUpdate(
   const current = await context.registry.findSubscription(queue, subscriptionId);
   if (current === undefined) return { ...change, auth: undefined };
   const prepared = { ...change, auth: await authChange(context, current, change) };
-  const growth = bytesOf(editOf(prepared, context.clock.now())(current)) - bytesOf(current);
+  const after = editOf(prepared, context.clock.now())(current);
+  const growth = bytesOf(after) - bytesOf(current);
   if (growth > 0) await takeRoom(context, queue, { subscriptions: 0, bytes: growth });
-  // Sent before the change: a crash between the two must not leave deliveries waiting for the old limit.
-  if (change.options !== undefined && isRaised(current.options, change.options))
+  // Sent before the change: a crash between the two must not leave deliveries waiting for the old pace.
+  if (isRaised(current.options, after.options) || endsPressure(current, after))
     await context.operations.send({ kind: 'moving_up', queue, subscriptionId }, CHANGED_WITHIN_SECONDS);
   return prepared;
+}
+
+function endsPressure(before: Subscription, after: Subscription): boolean {
+  return before.pressure !== undefined && !before.pressure.ended && after.pressure === undefined;
 }
 
 function mustConfirm(before: Subscription, after: Subscription, mustConfirmNew: boolean): boolean {
@@ -149,11 +155,11 @@ export function disableManually(context: ChangeContext, name: SubscriptionName):
 }
 
 /**
- * Enables a subscription. Writes even if it is enabled, because deliver may be about to disable it for an earlier 410.
+ * Enables a subscription, and ends back-pressure. Writes even if it is enabled, because deliver may be about to disable
+ * it for an earlier 410.
  */
-export function enable(context: ChangeContext, name: SubscriptionName): Promise<ChangeResult> {
-  const now = context.clock.now();
-  return changePresent(context, name, (current) => asEnabled(current, now));
+export function enable(context: UpdateContext, name: SubscriptionName): Promise<ChangeResult> {
+  return updateSubscription(context, name, { disabled: null });
 }
 
 /**

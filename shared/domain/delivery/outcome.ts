@@ -13,6 +13,7 @@ export type Reply =
 export const ADDRESS_FORBIDDEN = 'address_forbidden' satisfies RejectReason;
 
 const GONE = 410;
+export const TOO_MANY_REQUESTS = 429;
 
 /** Classifies a reply (README.md#what-counts-as-delivered). `retryOnStatus`: 3xx and 4xx to retry. */
 export function outcomeOf(reply: Reply, retryOnStatus: readonly number[]): Outcome {

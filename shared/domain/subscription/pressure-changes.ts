@@ -1,5 +1,5 @@
 import type { NextAttempt } from '../delivery/delivery.ts';
-import type { Reply } from '../delivery/outcome.ts';
+import { type Reply, TOO_MANY_REQUESTS } from '../delivery/outcome.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import { retrySchedule } from '../retry/schedule.ts';
 import { growthOf, type Pressure, pressureAt, rateAt } from './back-pressure.ts';
@@ -18,7 +18,6 @@ export type PressureChange = {
 /** What a reply says about the subscriber. `up`: it answers requests, even if it refuses this one. */
 export type PressureSignal = 'throttled' | 'down' | 'up';
 
-const TOO_MANY_REQUESTS = 429;
 const DOWN_STATUSES: readonly number[] = [502, 503, 504];
 
 /** Undefined: the reply says nothing, such as a DNS or TLS fault. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { updateSubscription } from '../../../functions/api/subscriptions/change.ts';
+import { type SubscriptionChange, updateSubscription } from '../../../functions/api/subscriptions/change.ts';
 import { operate } from '../../../functions/operate/operate.ts';
 import { OPERATE_TIMEOUT_SECONDS, type Operation } from '../../../shared/domain/recovery/operation.ts';
 import { visibilityTimeout } from '../../../shared/domain/receives.ts';
@@ -61,13 +61,9 @@ const limitsOf = (world: PipelineWorld) => {
       return Promise.resolve();
     },
   };
-  const limitTo = async (max_per_second?: number, policy = {}): Promise<void> => {
+  const change = async (wanted: SubscriptionChange): Promise<void> => {
     const queueLimit = { subscriptions: 100, bytes: 100_000 };
     const settings = { subscriptionConfirmation: false, queueLimit };
-    const options = {
-      _retry_policy: aBarePolicy(policy),
-      ...(max_per_second !== undefined && { max_per_second }),
-    };
     await updateSubscription(
       {
         registry,
@@ -79,10 +75,14 @@ const limitsOf = (world: PipelineWorld) => {
         secretOpener: world.secretOpener,
       },
       { queue: 'orders', subscriptionId: 'subscription-1' },
-      { options },
+      wanted,
     );
   };
-  return Object.assign(limitTo, { operations });
+  const limitTo = (max_per_second?: number, policy = {}): Promise<void> => {
+    const limit = max_per_second === undefined ? {} : { max_per_second };
+    return change({ options: { _retry_policy: aBarePolicy(policy), ...limit } });
+  };
+  return Object.assign(limitTo, { operations, change });
 };
 
 export type LimitedWorld = Awaited<ReturnType<typeof limitedWorld>>;

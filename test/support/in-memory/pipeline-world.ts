@@ -8,6 +8,7 @@ import { deliver } from '../../../functions/deliver/deliver.ts';
 import { ownerFor, type DeliverContext } from '../../../functions/deliver/context.ts';
 import { healthWrites } from '../../../functions/deliver/health.ts';
 import { memoryBudget } from '../../../functions/deliver/memory-budget.ts';
+import { recentResults } from '../../../functions/deliver/recent-results.ts';
 import { dispatch, type DispatchContext, type IngressResult } from '../../../functions/dispatch/dispatch.ts';
 import { versionOf } from '../../../shared/domain/message/version.ts';
 import { reconcile, type Reconciliation } from '../../../functions/reconcile/reconcile.ts';
@@ -72,6 +73,11 @@ export const pipelineWorld = (clock = virtualClock()) => {
     retryAfterCapMs: 3_600_000,
     defaultRetryPolicy: DEFAULT_RETRY_POLICY,
     userAgent: 'Posthaste/test',
+    backPressure: true,
+    circuitRequests: 10,
+    circuitFailurePercent: 70,
+    circuitWindowMs: 30_000,
+    retryThrottled: false,
     subscriptionCacheMs: 5_000,
     disableFailingAfterMs: 5 * DAY_MS,
     retainMessages: 'failed' as RetainedMessages,
@@ -110,6 +116,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     ports: { ...ports, deliveryQueue, wakeUps },
     settings,
     healthWrites: healthWrites(clock),
+    recentResults: recentResults(clock),
     memory: memoryBudget(clock),
   };
   const dispatchContext: DispatchContext = {

@@ -151,7 +151,7 @@ describe('when the rate limit of a subscription rises, a waiting delivery', () =
     ['is removed', undefined],
   ])('still waits for the policy delay of its retry if the limit %s', async (_, limit) => {
     const policy = { minimum_delay_retries: 1, minimum_delay: 60, maximum_delay: 60 };
-    world.subscriber.script(aSubscription().subscriber, [status(503)]);
+    world.subscriber.script(aSubscription().subscriber, [status(500)]);
     await subscribe(0.1, aBarePolicy(policy));
     await publish(100);
     await world.clock.run(startedAt + 100_000);

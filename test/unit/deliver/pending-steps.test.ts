@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { OperatorEvent } from '../../../shared/domain/operator-event.ts';
-import { moveTo } from '../../../shared/domain/subscription/change.ts';
-import { enable } from '../../../functions/api/subscriptions/change.ts';
+import { asEnabled, moveTo } from '../../../shared/domain/subscription/change.ts';
 import { aMessage } from '../../support/builders.ts';
 import {
   oneSubscriptionWorld,
@@ -10,6 +9,11 @@ import {
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
 const NAME = { queue: 'orders', subscriptionId: 'subscription-1' };
+
+const enable = () =>
+  world.subscriptions.changeSubscription({ ...NAME, now: world.clock.now() }, (current) =>
+    asEnabled(current, world.clock.now()),
+  );
 
 let world: OneSubscriptionWorld;
 let writes: string[];
@@ -115,13 +119,12 @@ describe('deliveries answered with 410', () => {
 
   it('do not disable a subscription that was enabled before they were handled', async () => {
     await world.subscribe();
-    const context = { registry: world.subscriptions, clock: world.clock };
     const disable = world.subscriptions.disable.bind(world.subscriptions);
     let calls = 0;
     world.subscriptions.disable = async (...args) => {
       calls += 1;
       if (calls > 1) return disable(...args);
-      await enable(context, NAME);
+      await enable();
       throw new Error('DynamoDB is down');
     };
     await world.answer(status(410));
@@ -133,9 +136,8 @@ describe('deliveries answered with 410', () => {
 
   it('do not disable a subscription that was enabled again afterwards', async () => {
     await world.subscribe();
-    const context = { registry: world.subscriptions, clock: world.clock };
     const repair = world.refuseEvents('subscription.disabled');
-    world.clock.at(world.clock.now() + 1_000, () => void enable(context, NAME).then(repair));
+    world.clock.at(world.clock.now() + 1_000, () => void enable().then(repair));
     await world.answer(status(410));
     expect(await world.subscription()).not.toHaveProperty('disabled');
     expect(await world.delivery()).toMatchObject({ owed: [] });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { enable } from '../../../functions/api/subscriptions/change.ts';
+import { asEnabled } from '../../../shared/domain/subscription/change.ts';
 import { aBarePolicy } from '../../support/builders.ts';
 import {
   oneSubscriptionWorld,
@@ -133,9 +133,11 @@ describe('a subscription', () => {
 
   it('that is enabled during a request is not marked as failing', async () => {
     await world.subscribe();
-    const enableIt = () => enable({ registry: world.subscriptions, clock: world.clock }, NAME);
     world.subscriber.onRequest = async () => {
-      await enableIt();
+      const { clock, subscriptions } = world;
+      await subscriptions.changeSubscription({ ...NAME, now: clock.now() }, (current) =>
+        asEnabled(current, clock.now()),
+      );
     };
     await world.answer();
     expect(await world.subscription()).not.toHaveProperty('failing');

@@ -82,7 +82,7 @@ describe('a first attempt that waits for a rate-limit slot', () => {
 
 describe('a retry of a rate-limited subscription with many waiting deliveries', () => {
   const failing = (): void => {
-    world.subscriber.script(aSubscription().subscriber, [status(503)]);
+    world.subscriber.script(aSubscription().subscriber, [status(500)]);
   };
 
   it('is woken once for its slot, not at the end of its delay', async () => {

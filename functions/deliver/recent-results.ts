@@ -1,0 +1,74 @@
+import type { DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
+import type { Clock } from '../../shared/ports/clock.ts';
+
+/** What one instance knows of a subscription's latest requests, at most one for each delivery. */
+export type ResultCounts = { requests: number; failures: number };
+
+/** The result of a request. `version`: of the pressure that it was sent under; undefined: none. */
+export type RequestResult = { isFailure: boolean; startedAt: number; version: number | undefined };
+
+/** Latest results by subscription, in the memory of a function instance. */
+export type RecentResults = {
+  /** Adds a result and returns the counts for its version. */
+  add(key: DeliveryKey, result: RequestResult, bounds: { windowMs: number; most: number }): ResultCounts;
+};
+
+/** Subscriptions with a recent failure that an instance remembers. The first ones are forgotten first. */
+const MOST_SUBSCRIPTIONS = 10_000;
+
+const NO_RESULTS: ResultCounts = { requests: 0, failures: 0 };
+
+type Results = {
+  version: number | undefined;
+  /** Start of the first request under this version. */
+  began: number;
+  byDelivery: Map<string, { at: number; isFailure: boolean }>;
+};
+
+/**
+ * A subscription without pressure is remembered from its first failure until its failures are older than the window,
+ * so a healthy one costs nothing.
+ */
+export function recentResults(clock: Pick<Clock, 'now'>): RecentResults {
+  const bySubscription = new Map<string, Results>();
+  return {
+    add: ({ queue, subscriptionId, messageId }, { isFailure, startedAt, version }, { windowMs, most }) => {
+      const name = `${queue}/${subscriptionId}`;
+      const known = bySubscription.get(name);
+      if (known === undefined && !isFailure && version === undefined) return NO_RESULTS;
+      // A late result of a request under an earlier version.
+      if (known !== undefined && known.version !== version && startedAt < known.began) return NO_RESULTS;
+      const isSame = known !== undefined && known.version === version;
+      const results: Results = isSame ? known : { version, began: startedAt, byDelivery: new Map() };
+      const now = clock.now();
+      setLast(results.byDelivery, messageId, { at: now, isFailure });
+      forgetFirst(results.byDelivery, ({ at }, size) => size > most || at <= now - windowMs);
+      const counts = countsOf(results);
+      if (counts.failures === 0 && version === undefined) bySubscription.delete(name);
+      else setLast(bySubscription, name, results);
+      forgetFirst(bySubscription, (_, size) => size > MOST_SUBSCRIPTIONS);
+      return counts;
+    },
+  };
+}
+
+function countsOf({ byDelivery }: Results): ResultCounts {
+  const all = [...byDelivery.values()];
+  return { requests: all.length, failures: all.filter(({ isFailure }) => isFailure).length };
+}
+
+/** A Map keeps the order of insertion. */
+function setLast<Value>(map: Map<string, Value>, name: string, value: Value): void {
+  map.delete(name);
+  map.set(name, value);
+}
+
+function forgetFirst<Value>(
+  map: Map<string, Value>,
+  isToForget: (value: Value, size: number) => boolean,
+): void {
+  for (const [name, value] of map) {
+    if (!isToForget(value, map.size)) return;
+    map.delete(name);
+  }
+}
