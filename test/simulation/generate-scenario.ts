@@ -5,6 +5,7 @@ import {
   generateStandstill,
   generateThrottle,
 } from './generate-changes.ts';
+import { withRefusals } from './generate-refusals.ts';
 import { generateSettings } from './generate-settings.ts';
 import {
   generatePartialPolicy,
@@ -28,7 +29,7 @@ export const generateScenario = (seed: number): Scenario => {
   const chance = seededChance(seed);
   const isLarge = chance.happens(0.0005);
   const scenario = generateOneLife(chance, seed, isLarge);
-  return !isLarge && chance.happens(0.08) ? withSecondLife(chance, scenario) : scenario;
+  return withRefusals(!isLarge && chance.happens(0.08) ? withSecondLife(chance, scenario) : scenario);
 };
 
 const generateOneLife = (chance: Chance, seed: number, isLarge: boolean): Scenario => {

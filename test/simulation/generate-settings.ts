@@ -13,4 +13,9 @@ export const generateSettings = (chance: Chance): SimulatedSettings => ({
   retainMessages: chance.happens(0.2) ? 'all' : 'failed',
   firstAttemptsPerJob: chance.pick([1, 2, 3, 10, 10]),
   defaultRetryPolicy: { ...generatePolicy(chance), ignore_subscription_override: false },
+  backPressure: true,
+  circuitRequests: 10,
+  circuitFailurePercent: 70,
+  circuitWindowMs: 30 * SECOND,
+  retryThrottled: false,
 });

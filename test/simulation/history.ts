@@ -27,7 +27,14 @@ export type Actor = {
   /** The message copy, for a message received by dispatch. */
   copy?: Published;
   /** The received message's deliveries and attempt number. `isRepeated`: redelivered, or sent for a lost attempt. */
-  work?: { deliveries: readonly string[]; attempt: number; isRepeated: boolean; carriesMessage: boolean };
+  work?: {
+    deliveries: readonly string[];
+    attempt: number;
+    isRepeated: boolean;
+    carriesMessage: boolean;
+    /** Requested by an operator. */
+    isAtOnce: boolean;
+  };
 };
 
 /** The right to make one request, granted by a claim. `leaseUntil` is on the owner's clock. */

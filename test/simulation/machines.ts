@@ -1,4 +1,5 @@
 import type { DeliverPorts } from '../../functions/deliver/context.ts';
+import { recentResults, type RecentResults } from '../../functions/deliver/recent-results.ts';
 import { parseSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeliveryQueue, Operations } from '../../shared/ports/queues.ts';
@@ -13,8 +14,13 @@ import { operationName, type SimulatedWorld, workName } from './simulated-world.
 
 const MACHINES = 3;
 
-/** A machine that runs functions, with a clock and a cache of subscriptions. */
-export type Machine = { clock: Pick<Clock, 'now'>; clockOffset: number; subscriptions: Subscriptions };
+/** A machine that runs functions, with a clock, a cache of subscriptions, and their latest results. */
+export type Machine = {
+  clock: Pick<Clock, 'now'>;
+  clockOffset: number;
+  subscriptions: Subscriptions;
+  recentResults: RecentResults;
+};
 
 export const machinesOf = (world: SimulatedWorld): ((name: string) => Machine) => {
   const machines = Array.from({ length: MACHINES }, (_, index): Machine => {
@@ -24,6 +30,7 @@ export const machinesOf = (world: SimulatedWorld): ((name: string) => Machine) =
       clock,
       clockOffset,
       subscriptions: world.subscriptions.portFor(clock, world.scenario.settings.cacheSeconds),
+      recentResults: recentResults(clock),
     };
   });
   return (name) => {

@@ -48,6 +48,9 @@ const ASPECTS: Record<string, (subscription: Subscription) => unknown> = {
   'disabled as failing': ({ disabled }) => disabled?.reason === 'failing',
   'disabled as gone': ({ disabled }) => disabled?.reason === 'gone',
   'asked to confirm again': ({ unconfirmed }) => unconfirmed === undefined,
+  throttled: ({ pressure }) => pressure?.reason === 'receiver_throttled',
+  'circuit opened': ({ pressure }) => pressure?.reason === 'circuit_open',
+  'pressure ended': ({ pressure }) => pressure?.ended,
 };
 
 const messageEventsReached = ({ history, scenario, subscriptions, messages }: SimulatedWorld): string[] => {

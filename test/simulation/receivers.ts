@@ -3,7 +3,7 @@ import type { WebhookRequest } from '../../shared/domain/delivery/webhook-reques
 import type { Subscriber } from '../../shared/ports/subscriber.ts';
 import type { Actor, History, SeenRequest } from './history.ts';
 import type { DeliveryStore } from './delivery-store.ts';
-import type { Answer, Answers } from './scenario.ts';
+import { SECOND, START, type Answer, type PlannedRefusals, type PlannedSubscription } from './scenario.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
 export type Receivers = {
@@ -19,18 +19,37 @@ const subscriptionAt = (url: string): string => url.split('/')[3] ?? '';
 /** All subscribers, with a log of every request they received. */
 export const simulatedReceivers = (
   world: { time: VirtualClock; history: History; deliveries: DeliveryStore },
-  answers: ReadonlyMap<string, Answers>,
+  planned: ReadonlyMap<string, Pick<PlannedSubscription, 'answers' | 'refuses'>>,
 ): Receivers => {
   const { time, history, deliveries } = world;
   const counts = new Map<string, number>();
+  const taken = new Map<string, readonly number[]>();
   let addresses = 0;
   let onRequest = (_subscriptionId: string, _token: string): void => undefined;
 
   const nextAnswer = (delivery: string, subscriptionId: string): Answer => {
+    const { answers, refuses } = planned.get(subscriptionId) ?? {};
+    const refused = refuses && refusal(subscriptionId, refuses);
+    if (refused !== undefined) return refused;
     const count = counts.get(delivery) ?? 0;
     counts.set(delivery, count + 1);
-    const planned = answers.get(subscriptionId);
-    return planned?.first[count] ?? planned?.then ?? { takesMs: 0, response: { status: 200 } };
+    return answers?.first[count] ?? answers?.then ?? { takesMs: 0, response: { status: 200 } };
+  };
+
+  const refusal = (
+    subscriptionId: string,
+    { perSecond = Infinity, retryAfter, outages = [] }: PlannedRefusals,
+  ): Answer | undefined => {
+    const now = time.now();
+    const outage = outages.find(({ from, to }) => now >= START + from && now < START + to);
+    if (outage !== undefined) return outage.answer;
+    const recent = (taken.get(subscriptionId) ?? []).filter((at) => at > now - SECOND);
+    if (recent.length < perSecond) {
+      taken.set(subscriptionId, [...recent, now]);
+      return undefined;
+    }
+    const hint = retryAfter === undefined ? {} : { retryAfter };
+    return { takesMs: 20, response: { status: 429 }, ...hint };
   };
 
   const confirmed = (subscriptionId: string, { body, webhookId }: SeenRequest): void => {

@@ -36,6 +36,11 @@ export type SimulatedSettings = {
   retainMessages: RetainedMessages;
   firstAttemptsPerJob: number;
   defaultRetryPolicy: RetryPolicy;
+  backPressure: boolean;
+  circuitRequests: number;
+  circuitFailurePercent: number;
+  circuitWindowMs: number;
+  retryThrottled: boolean;
 };
 
 export type PlannedSubscription = {
@@ -54,6 +59,15 @@ export type PlannedSubscription = {
   /** Earlier failures, in the hour before the start. */
   failures: number;
   answers: Answers;
+  /** When its receiver refuses requests before it looks at them; undefined: never. */
+  refuses?: PlannedRefusals;
+};
+
+/** `perSecond`: requests that it takes in any second; the rest get 429. Outages come first. */
+export type PlannedRefusals = {
+  perSecond?: number;
+  retryAfter?: string;
+  outages?: readonly { from: number; to: number; answer: Answer }[];
 };
 
 /** Which messages it receives; empty: all. */

@@ -54,8 +54,13 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
     },
     deliver: (batch) => {
       // Each invocation gets a new instance; earlier health notes would concern no attempt of this one.
-      const { clock } = machineFor(batch[0]?.label ?? '');
-      const instance = { healthWrites: healthWrites(clock), memory: memoryBudget(world.time) };
+      const machine = machineFor(batch[0]?.label ?? '');
+      const { clock } = machine;
+      const instance = {
+        healthWrites: healthWrites(clock),
+        recentResults: machine.recentResults,
+        memory: memoryBudget(world.time),
+      };
       invoke(batch, (receipt, running) => runDeliver(receipt, running, instance));
     },
     operate: (batch) => {
@@ -78,7 +83,7 @@ const runDispatch = async (receipt: Receipt<Published>, running: RunningInvocati
 };
 
 /** State shared by the messages of a function instance. */
-type Instance = Pick<DeliverContext, 'healthWrites' | 'memory'>;
+type Instance = Pick<DeliverContext, 'healthWrites' | 'recentResults' | 'memory'>;
 
 /** Too short for any attempt. */
 const SHORT_MS = 3 * SECOND;
@@ -98,6 +103,7 @@ const runDeliver = async (
       ...subjectOf(receipt.value),
       isRepeated: receiveCount > 1 || followsLostAttempt(receipt.value),
       carriesMessage: receipt.value.kind !== 'wake_up',
+      isAtOnce: receipt.value.kind === 'wake_up' && receipt.value.atOnce === true,
     },
   };
   const short = world.faults.strikeMessage(`${receipt.label} short`, ['short_of_time']);

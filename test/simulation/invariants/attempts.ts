@@ -74,7 +74,9 @@ const compareRecord = (one: DeliveryCase, write: Write, attempt: Attempt): Findi
     return attempt.error === 'address_forbidden'
       ? []
       : [violation('records_match_requests', one, `no request ${attempt.number}`)];
-  const expected = expectedOutcome(request.reply, write.after.policy?.retry_on_status);
+  const retried = write.actor.settings.retryThrottled ? [429] : [];
+  const listed = write.after.policy?.retry_on_status ?? [];
+  const expected = expectedOutcome(request.reply, [...listed, ...retried]);
   const isRight = expected === attempt.outcome && statusOf(request.reply) === attempt.statusCode;
   return isRight
     ? []

@@ -17,6 +17,7 @@ import {
   receivedWhenDue,
   recordsMatchAnswers,
 } from './pulls.ts';
+import { pressureIsKept, refusalsAreHeard } from './pressure.ts';
 import { ratesAreKept } from './rate.ts';
 import { recoveriesAreTrue } from './recoveries.ts';
 import { nothingAfterItsEnd, nothingEarly, nothingLate, recordsOutliveSchedules } from './timing.ts';
@@ -42,6 +43,7 @@ const INVARIANTS: readonly Invariant[] = [
   schedulesAreDistinct,
   requestsAreFaithful,
   erasedIsNotRetried,
+  refusalsAreHeard,
 ];
 
 /** Of deliveries that are not called. The others compare records with the requests of deliver. */
@@ -80,6 +82,7 @@ export const findingsOf = (world: SimulatedWorld, end: 'quiet' | 'endless'): Fin
     ...everythingEnds(world, cases),
     ...healthIsTrue(world),
     ...ratesAreKept(world),
+    ...pressureIsKept(world),
     ...idsAreAcceptedOnce(world),
     ...erasedIsGone(world),
     ...confirmationsAreRequested(world, cases),

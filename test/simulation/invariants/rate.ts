@@ -40,19 +40,19 @@ const rateViolations = (world: SimulatedWorld, { id }: PlannedSubscription): Fin
     .sort((one, other) => one - other);
   return times.flatMap((from, index) => {
     const found = times.slice(index).filter((at) => at < from + WINDOW_MS).length;
-    const limits = new Set(
-      validBetween(versions, from - READ_BEFORE_MS, from + WINDOW_MS).map(
-        (version) => version?.options.max_per_second ?? Infinity,
-      ),
+    const known = validBetween(versions, from - READ_BEFORE_MS, from + WINDOW_MS);
+    const limits = new Set(known.map((version) => version?.options.max_per_second ?? Infinity));
+    const pressures = new Set(
+      known.flatMap((version) => (version?.pressure === undefined ? [] : version.pressure.at)),
     );
-    const most = maxAllowed(Math.max(...limits), limits.size, scenario.skewMs);
+    const most = maxAllowed(Math.max(...limits), limits.size + pressures.size, scenario.skewMs);
     if (found <= most) return [];
     const detail = `${found} requests in the ten seconds from ${from}, at ${[...limits].join()} a second`;
     return [{ kind: 'violation' as const, invariant: 'rates_are_kept', subject: id, detail }];
   });
 };
 
-/** Each limit has a separate line. Clock differences can bring slots together. */
+/** Each limit and each pressure has a separate line. Clock differences can bring slots together. */
 const maxAllowed = (maxPerSecond: number, lines: number, skewMs: number): number => {
   if (maxPerSecond === Infinity) return Infinity;
   if (skewMs === 0 && lines === 1) return maxRequestsIn(WINDOW_MS, maxPerSecond);

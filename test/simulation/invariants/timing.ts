@@ -114,16 +114,16 @@ export const nothingLate: Invariant = (one) =>
     const { settings } = failed.actor;
     const slack = USUAL_LATENESS_MS + (settings.schedulerThresholdSeconds < NEAR_SECONDS ? MINUTE : 0);
     const lateMs = request.at - due.most - 2 * one.world.scenario.skewMs;
-    // A rate-limited delivery is as late as its line is long.
-    if (isLimited(one)) return [];
+    // A paced delivery is as late as its line is long.
+    if (isPaced(one)) return [];
     if (lateMs <= slack || isDisturbed(one, failed.actor.startedAt, request.at)) return [];
     return [violation('nothing_late', one, `attempt ${request.grant?.number} came ${lateMs} ms late`)];
   });
 
-const isLimited = ({ world, subscriptionId }: DeliveryCase): boolean =>
+const isPaced = ({ world, subscriptionId }: DeliveryCase): boolean =>
   world.subscriptions
     .versionsOf(subscriptionId)
-    .some(({ value }) => value?.options.max_per_second !== undefined);
+    .some(({ value }) => value?.options.max_per_second !== undefined || value?.pressure !== undefined);
 
 /** A throttled partition disturbs only the deliveries that need it. */
 const isDisturbed = ({ world, messageId, subscriptionId }: DeliveryCase, from: number, to: number): boolean =>

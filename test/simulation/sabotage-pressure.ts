@@ -1,0 +1,71 @@
+import type { HealthChange } from '../../shared/domain/subscription/health.ts';
+import { DAY } from './scenario.ts';
+import type { StepPorts } from './ports.ts';
+import type { Sabotage } from './simulated-world.ts';
+
+/** The ports with a replaced reading or health change. The port's methods as own properties, which a proxy lacks. */
+const withSubscriptions = (ports: StepPorts, change: Partial<StepPorts['subscriptions']>): StepPorts => {
+  const { subscriptions: port } = ports;
+  return {
+    ...ports,
+    subscriptions: {
+      page: (queue, freshness, after) => port.page(queue, freshness, after),
+      find: (queue, id, freshness) => port.find(queue, id, freshness),
+      disable: (queue, id, disabled, changedAt) => port.disable(queue, id, disabled, changedAt),
+      changeHealth: (queue, id, wanted) => port.changeHealth(queue, id, wanted),
+      ...change,
+    },
+  };
+};
+
+const withPressureChange = (changed: (change: HealthChange) => HealthChange | undefined): Sabotage => ({
+  ports: (ports) =>
+    withSubscriptions(ports, {
+      changeHealth: (queue, id, wanted) => {
+        const change = wanted.kind === 'pressure' ? changed(wanted) : wanted;
+        return change === undefined
+          ? Promise.resolve({ kind: 'refused', current: undefined })
+          : ports.subscriptions.changeHealth(queue, id, change);
+      },
+    }),
+});
+
+/** The pressure is never recorded. */
+export const refusalsIgnored = withPressureChange(() => undefined);
+
+/** A line stays closed for as long as a hostile subscriber asks. */
+export const capIgnored = withPressureChange((change) =>
+  change.kind === 'pressure'
+    ? { ...change, pressure: { ...change.pressure, opensAt: change.pressure.opensAt + 10 * DAY } }
+    : change,
+);
+
+/** Wake-ups read the subscription from the cache. */
+export const staleSubscriptionsRead: Sabotage = {
+  ports: (ports) =>
+    withSubscriptions(ports, { find: (queue, id) => ports.subscriptions.find(queue, id, 'cached') }),
+};
+
+/** A line does not wait until it opens. */
+export const linesOpenAtOnce: Sabotage = {
+  ports: (ports) => ({
+    ...ports,
+    rateLimits: {
+      reserve: (limited, { opensAt: _, ...limit }, wanted) =>
+        ports.rateLimits.reserve(limited, limit, wanted),
+      returnSlot: (limited, slot) => ports.rateLimits.returnSlot(limited, slot),
+    },
+  }),
+};
+
+/** An open circuit lets all waiting deliveries try at once. */
+export const manyProbes: Sabotage = {
+  ports: (ports) => ({
+    ...ports,
+    rateLimits: {
+      reserve: (limited, { longestMs: _, ...limit }, wanted) =>
+        ports.rateLimits.reserve(limited, { ...limit, intervalMs: 1 }, wanted),
+      returnSlot: (limited, slot) => ports.rateLimits.returnSlot(limited, slot),
+    },
+  }),
+};
