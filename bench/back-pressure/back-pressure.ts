@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { type BenchMeans, type Length, runBench } from '../harness/command.ts';
+import { type Bench, type BenchMeans, type Length, runBench } from '../harness/command.ts';
 import type { Ratio } from '../harness/figures.ts';
 import {
   faultsIn,
@@ -9,6 +9,7 @@ import {
   ratiosOf,
   type Throttled,
 } from './measure.ts';
+import { type DeployedFigures, measureDeployed, missedGoals } from './deployed.ts';
 import { rampPicture } from './ramp-picture.ts';
 import { throttling } from './receivers.ts';
 
@@ -32,11 +33,22 @@ async function measure(length: Length, { signal, say }: BenchMeans): Promise<Fig
   return { ratios: ratiosOf(throttled), throttled, outages: [outage] };
 }
 
-process.exitCode = await runBench(
-  {
-    name: 'back-pressure',
-    measure,
-    faults: ({ throttled, outages }) => faultsIn(throttled, outages),
-  },
-  process.argv.slice(2),
-);
+const virtual: Bench<Figures> = {
+  name: 'back-pressure',
+  measure,
+  faults: ({ throttled, outages }) => faultsIn(throttled, outages),
+};
+
+/** With `--deployed`: a receiver that throttles, on the local AWS. */
+const deployed: Bench<DeployedFigures> = {
+  name: 'back-pressure',
+  measure: measureDeployed,
+  faults: missedGoals,
+  keptIn: 'nowhere',
+};
+
+const args = process.argv.slice(2);
+const others = args.filter((arg) => arg !== '--deployed');
+process.exitCode = await (others.length < args.length
+  ? runBench(deployed, others)
+  : runBench(virtual, others));
