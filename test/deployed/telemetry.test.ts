@@ -222,9 +222,7 @@ describe('the metrics of the deployed system', () => {
     metricNames.awsCallsRetried,
     metricNames.awsCallsThrottled,
     metricNames.reconciled,
-    metricNames.subscriptionsFailing,
-    metricNames.subscriptionsThrottled,
-    metricNames.circuitsOpened,
+    ...[metricNames.subscriptionsFailing, metricNames.subscriptionsThrottled, metricNames.circuitsOpened],
   ]);
 
   it('are exactly the declared ones, in the embedded metric format, with the deployment as the only dimension', () => {

@@ -80,8 +80,8 @@ function eventMeasures(event: OperatorEvent): readonly Measure[] {
     case 'subscription.resumed':
     case 'subscription.disabled':
     case 'subscription.certificate_expiring':
-    case 'attempt.failed':
     case 'delivery.exhausted':
+    case 'attempt.failed':
       return [];
   }
 }

@@ -34,8 +34,8 @@ export type Slot = {
 };
 
 /** Why the delivery with this slot waits. */
-export function waitingReasonOf({ reason = 'rate_limited' }: Slot): WaitingReason {
-  return reason;
+export function waitingReasonOf({ reason }: Slot): WaitingReason {
+  return reason ?? 'rate_limited';
 }
 
 /** Bounds of `max_per_second`. */

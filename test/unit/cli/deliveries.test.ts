@@ -112,14 +112,25 @@ describe('posthaste deliveries', () => {
     ]);
   });
 
-  it('shows that a delivery is delayed by max_per_second', async () => {
-    const nextAttempt = { number: 1, phase: 'initial', dueAt: AT, by: 'sqs_delay', waiting: 'rate_limited' };
+  it.each([
+    ['rate_limited', 'delayed by max_per_second'],
+    ['receiver_throttled', 'waits, because the subscriber throttles'],
+    ['circuit_open', 'waits, because the subscriber is down'],
+  ])('shows why a delivery waits: %s', async (waiting, why) => {
+    const nextAttempt = { number: 1, phase: 'initial', dueAt: AT, by: 'sqs_delay', waiting };
     const view = { ...retrying, status: 'pending', nextAttempt };
     const api = await stubApi({
       [`GET ${ONE}`]: () => json({ ...view, policySource: 'queue', planned: [] }),
     });
     const { stdout } = await api.run(['deliveries', 'show', 'orders', 'm1', ID]);
-    expect(stdout).toMatch(/Next attempt +#1 initial, .*, delayed by max_per_second\n/);
+    expect(stdout).toMatch(new RegExp(`Next attempt +#1 initial, .*, ${why}\\n`));
+    const listing = await stubApi({
+      [OF_QUEUE]: () => page({ ...listed, nextAttemptAt: AT, waiting }),
+      ...SUBSCRIPTIONS,
+    });
+    expect((await listing.run(['deliveries', 'list', 'orders'])).stdout).toMatch(
+      new RegExp(` ${waiting}\\n`),
+    );
   });
 
   it('says that there are more deliveries than it shows', async () => {

@@ -43,6 +43,7 @@ describe('posthaste subscription', () => {
       '5',
       '--max-per-second',
       '0.5',
+      '--retry-throttled',
     ];
     const run = await api.run([
       'subscription',
@@ -57,7 +58,7 @@ describe('posthaste subscription', () => {
     );
     expect(api.requests.at(-1)?.body).toBe(
       '{"subscriber":"https://example.com/hook","name":"ACME","ttl":3600,"options":{"_retry_policy":{"maximum_delay": 60},' +
-        '"post_headers":{"X-Team":"a:b"},"raw_delivery":true,"attempt_timeout":5,"max_per_second":0.5,"event_types":["a","b"],"filter":{"n": [1.0]}}}',
+        '"post_headers":{"X-Team":"a:b"},"raw_delivery":true,"attempt_timeout":5,"max_per_second":0.5,"retry_throttled":true,"event_types":["a","b"],"filter":{"n": [1.0]}}}',
     );
   });
 

@@ -55,6 +55,14 @@ describe('a delivery explains', () => {
     ['a retry to come', { status: 'retrying', next }, 'retrying'],
     ['a first attempt that waits for its slot', { status: 'pending', next, slot }, 'rate_limited'],
     ['a retry that waits for its slot', { status: 'retrying', next, slot }, 'rate_limited'],
+    ...(['receiver_throttled', 'circuit_open'] as const).map(
+      (reason) =>
+        [`a wait: ${reason}`, { status: 'retrying', next, slot: { ...slot, reason } }, reason] satisfies [
+          string,
+          Partial<Delivery>,
+          string,
+        ],
+    ),
     [
       'an attempt in its slot',
       { status: 'pending', next, slot, lease: { owner: 'me', until: 1 } },

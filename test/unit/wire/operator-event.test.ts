@@ -24,6 +24,18 @@ const samples: { event: OperatorEvent; detail: Record<string, unknown> }[] = [
     detail: { expiresAt: '2027-01-15T08:00:00.007Z', days: 7 },
   },
   {
+    event: { type: 'subscription.slowed', ...ids, reason: 'circuit_open', since, until: at },
+    detail: { reason: 'circuit_open', since: '2027-01-10T00:00:00.000Z', until: '2027-01-15T08:00:00.007Z' },
+  },
+  {
+    event: { type: 'subscription.resumed', ...ids, reason: 'receiver_throttled', since, at },
+    detail: {
+      reason: 'receiver_throttled',
+      since: '2027-01-10T00:00:00.000Z',
+      at: '2027-01-15T08:00:00.007Z',
+    },
+  },
+  {
     event: { type: 'delivery.exhausted', key: { ...ids, messageId: 'm-1', bucket: 3 }, attempts: 20, at },
     detail: { messageId: 'm-1', attempts: 20, at: '2027-01-15T08:00:00.007Z' },
   },

@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest';
+import { paceOf, pressureAt, rateAt } from '../../../shared/domain/subscription/back-pressure.ts';
+import { healthChangeHolds } from '../../../shared/domain/subscription/health.ts';
+import { pressureSignalOf } from '../../../shared/domain/subscription/pressure-changes.ts';
+import { aBarePolicy, aSubscription } from '../../support/builders.ts';
+import { SOME_TIME } from '../../support/delivery-builders.ts';
+import { answer, findDown, made, refuse, under } from '../../support/pressure.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const NOW = SOME_TIME;
+
+describe('what a reply says about the subscriber', () => {
+  const answered = (statusCode: number, retryAfter?: string) =>
+    pressureSignalOf({ kind: 'answered', statusCode, ...(retryAfter !== undefined && { retryAfter }) });
+
+  it('is that it throttles for a 429, and for a 503 that asks to wait', () => {
+    for (const signal of [answered(429), answered(429, '2'), answered(503, '2')])
+      expect(signal).toBe('throttled');
+  });
+
+  it('is that it is down for 502, 503 and 504, a timeout and a refused connection', () => {
+    for (const statusCode of [502, 503, 504]) expect(answered(statusCode)).toBe('down');
+    expect(answered(502, '2')).toBe('down');
+    for (const error of ['timeout', 'connection_refused'] as const)
+      expect(pressureSignalOf({ kind: 'unanswered', error })).toBe('down');
+  });
+
+  it('is that it is up for every other answer, even an error', () => {
+    for (const statusCode of [200, 301, 404, 410, 500, 501, 599]) expect(answered(statusCode)).toBe('up');
+  });
+
+  it('is nothing for faults of names, certificates and connections, and for a forbidden address', () => {
+    for (const error of ['dns_failed', 'tls_failed', 'connection_reset', 'invalid_response'] as const)
+      expect(pressureSignalOf({ kind: 'unanswered', error })).toBeUndefined();
+    expect(pressureSignalOf({ kind: 'forbidden' })).toBeUndefined();
+  });
+});
+
+describe('the first refusal', () => {
+  it('closes the line until the time that the subscriber asks for, then starts at one request a second', () => {
+    const throttled = made(refuse(aSubscription(), NOW, 7 * SECOND), aSubscription());
+    expect(throttled.pressure).toEqual({
+      reason: 'receiver_throttled',
+      since: NOW,
+      at: NOW,
+      opensAt: NOW + 7 * SECOND,
+      perSecond: 1,
+    });
+    expect(paceOf(throttled, NOW)).toMatchObject({
+      opensAt: NOW + 7 * SECOND,
+      reason: 'receiver_throttled',
+    });
+  });
+
+  it('closes the line for a second if the subscriber names no time', () => {
+    expect(refuse(aSubscription(), NOW).pressure.opensAt).toBe(NOW + SECOND);
+  });
+
+  it('notifies operators', () => {
+    const since = NOW;
+    const until = NOW + 7 * SECOND;
+    const event = { type: 'subscription.slowed', reason: 'receiver_throttled', since, until };
+    expect(refuse(aSubscription(), NOW, 7 * SECOND).unsent).toEqual({ event, at: NOW });
+  });
+
+  it('doubles the rate every four seconds once the line is open', () => {
+    const { pressure } = refuse(aSubscription(), NOW);
+    const rates = [0, 1, 5, 9, 13].map((seconds) => rateAt(pressure, NOW + seconds * SECOND));
+    expect(rates).toEqual([1, 1, 2, 4, 8]);
+  });
+});
+
+describe('a further refusal', () => {
+  const slowStart = under({ perSecond: 1 });
+
+  it('after the rate has doubled continues with 85 % of the rate that the request had', () => {
+    // The request reserved its slot up to two seconds earlier, at eight a second.
+    const change = refuse(slowStart, NOW + 14 * SECOND, 2 * SECOND);
+    expect(change.pressure).toMatchObject({ perSecond: 6.8, learned: true, since: NOW });
+    expect(change.unsent).toBeUndefined();
+  });
+
+  it('of a learned rate continues with 85 % of that, which doubles in three minutes', () => {
+    const learned = under({ perSecond: 4, learned: true });
+    const { pressure } = refuse(learned, NOW + 3 * MINUTE);
+    expect(pressure).toMatchObject({ perSecond: 6.8, learned: true });
+  });
+
+  it('does not take a rate above max_per_second for the one that was refused', () => {
+    const limited = under({ perSecond: 4, learned: true }, { options: { max_per_second: 2 } });
+    expect(refuse(limited, NOW + 3 * MINUTE).pressure.perSecond).toBe(1.7);
+  });
+
+  it('soon after the line opened halves the start, because it says little about the rate', () => {
+    const { pressure } = refuse(slowStart, NOW + 2 * SECOND);
+    expect(pressure).toMatchObject({ perSecond: 0.5, opensAt: NOW + 4 * SECOND });
+    expect(pressure).not.toHaveProperty('learned');
+  });
+
+  it('never leads below one request in ten seconds, and keeps that interval', () => {
+    const slowest = under({ perSecond: 0.1 });
+    const { pressure } = refuse(slowest, NOW);
+    expect(pressure).toMatchObject({ perSecond: 0.1, opensAt: NOW + 10 * SECOND });
+  });
+});
+
+describe('a request that finds the subscriber down', () => {
+  it('changes nothing before the latest results trip the circuit', () => {
+    expect(findDown(aSubscription(), NOW)).toBeUndefined();
+  });
+
+  it('opens the tripped circuit until its delivery is due again, and notifies operators', () => {
+    const change = findDown(aSubscription(), NOW, { isTripped: true });
+    const opensAt = NOW + 20 * SECOND;
+    expect(change?.pressure).toEqual({ reason: 'circuit_open', since: NOW, at: NOW, opensAt });
+    expect(change?.unsent?.event).toEqual({
+      type: 'subscription.slowed',
+      reason: 'circuit_open',
+      since: NOW,
+      until: opensAt,
+    });
+  });
+
+  it.each([
+    ['a second for a retry at once', { nextAttempt: { dueAt: NOW } }, SECOND],
+    ['the last delay of an exhausted policy', { nextAttempt: undefined }, 40 * SECOND],
+    ['the cap of Retry-After', { nextAttempt: { dueAt: NOW + 2 * HOUR } }, HOUR],
+    ['a second without any retry', { nextAttempt: undefined, policy: aBarePolicy() }, SECOND],
+  ])('waits for the probe: %s', (_, more, ms) => {
+    const change = findDown(aSubscription(), NOW, { isTripped: true, ...more });
+    expect(change?.pressure.opensAt).toBe(NOW + ms);
+  });
+
+  const open = under({ reason: 'circuit_open' });
+
+  it('as a probe keeps the circuit open without notifying again', () => {
+    const change = findDown(open, NOW + 5 * SECOND);
+    expect(change?.pressure).toEqual({
+      reason: 'circuit_open',
+      since: NOW,
+      at: NOW + 5 * SECOND,
+      opensAt: NOW + 25 * SECOND,
+    });
+    expect(change?.unsent).toBeUndefined();
+  });
+
+  it('as a probe waits at least a tenth of the outage, however eager its policy', () => {
+    const change = findDown(open, NOW + 10 * MINUTE, { nextAttempt: { dueAt: NOW + 10 * MINUTE } });
+    expect(change?.pressure.opensAt).toBe(NOW + 11 * MINUTE);
+  });
+
+  it('in a ramp opens the circuit again only if the latest results trip it', () => {
+    const ramp = under({ reason: 'circuit_open', perSecond: 1 });
+    expect(findDown(ramp, NOW + SECOND)).toBeUndefined();
+    const change = findDown(ramp, NOW + SECOND, { isTripped: true });
+    expect(change?.pressure).not.toHaveProperty('perSecond');
+    expect(change?.unsent).toBeUndefined();
+  });
+
+  it('while it throttled notifies of the new reason', () => {
+    const change = findDown(under({ perSecond: 4, learned: true }), NOW, { isTripped: true });
+    expect(change?.unsent?.event).toMatchObject({ reason: 'circuit_open' });
+  });
+});
+
+describe('an answer', () => {
+  it('changes nothing without pressure, nor while the rate still grows', () => {
+    expect(answer(aSubscription(), NOW)).toBeUndefined();
+    expect(answer(under({ perSecond: 4, learned: true }), NOW + MINUTE)).toBeUndefined();
+  });
+
+  it('to a probe closes the circuit and begins a ramp that doubles every ten seconds', () => {
+    const open = under({ reason: 'circuit_open', opensAt: NOW + MINUTE });
+    const change = answer(open, NOW + MINUTE);
+    expect(change?.unsent).toBeUndefined();
+    const ramp = made(change, open);
+    expect(ramp.pressure).toMatchObject({ reason: 'circuit_open', since: NOW, perSecond: 1 });
+    const rates = [0, 10, 20].map(
+      (seconds) => ramp.pressure && rateAt(ramp.pressure, NOW + MINUTE + seconds * SECOND),
+    );
+    expect(rates).toEqual([1, 2, 4]);
+  });
+
+  it('after the end of an episode ends it once and notifies operators', () => {
+    const quiet = under({ perSecond: 4, learned: true });
+    const now = NOW + 10 * MINUTE;
+    const change = answer(quiet, now);
+    const event = { type: 'subscription.resumed', reason: 'receiver_throttled', since: NOW, at: now };
+    expect(change?.unsent).toEqual({ event, at: now });
+    const resumed = made(change, quiet);
+    expect(pressureAt(resumed, now)).toBeUndefined();
+    expect(answer(resumed, now)).toBeUndefined();
+    expect(healthChangeHolds(resumed, change ?? expect.fail())).toBe(false);
+  });
+});
