@@ -27,22 +27,13 @@ const failing: fc.Arbitrary<FailureStreak> = fc.record(
 const counted: fc.Arbitrary<FailureStreak> = fc
   .tuple(failing, fc.option(time))
   .map(([value, countedAt]) => (countedAt === null ? value : { ...value, countedAt }));
+const reason = 'circuit_open' as const;
 const event: fc.Arbitrary<SubscriptionEvent> = fc.oneof(
   time.map((since) => ({ type: 'subscription.failing' as const, since, failures: 20 })),
   time.map((since) => ({ type: 'subscription.recovered' as const, since, at: SOME_TIME })),
   time.map((at) => ({ type: 'subscription.disabled' as const, reason: 'failing' as const, at })),
-  time.map((since) => ({
-    type: 'subscription.slowed' as const,
-    reason: 'circuit_open' as const,
-    since,
-    until: SOME_TIME,
-  })),
-  time.map((since) => ({
-    type: 'subscription.resumed' as const,
-    reason: 'circuit_open' as const,
-    since,
-    at: SOME_TIME,
-  })),
+  time.map((since) => ({ type: 'subscription.slowed' as const, reason, since, until: SOME_TIME })),
+  time.map((since) => ({ type: 'subscription.resumed' as const, reason, since, at: SOME_TIME })),
 );
 const unsent: fc.Arbitrary<PendingEvent> = fc.record({ event, at: time }, { noNullPrototype: true });
 const days = fc.constantFrom(30, 7);
@@ -53,22 +44,8 @@ const auth = fc.tuple(time, fc.option(days)).map(([at, warnedDays]) => ({
   ...(warnedDays !== null && { warnedDays }),
 }));
 const pressure: fc.Arbitrary<Pressure> = fc
-  .tuple(
-    time,
-    fc.constantFrom(
-      {},
-      { perSecond: 0.85 },
-      { perSecond: 1, learned: true as const },
-      { ended: true as const },
-    ),
-  )
-  .map(([at, more]) => ({
-    reason: 'receiver_throttled',
-    since: SOME_TIME,
-    at,
-    opensAt: SOME_TIME + 5,
-    ...more,
-  }));
+  .tuple(time, fc.constantFrom({}, { perSecond: 0.85, learned: true as const }, { ended: true as const }))
+  .map(([at, more]) => ({ reason, since: SOME_TIME, at, opensAt: SOME_TIME + 5, ...more }));
 const disabled = time.map((at) => ({ reason: 'failing' as const, at }));
 
 const maybe = <Name extends string, T>(name: Name, arbitrary: fc.Arbitrary<T>) =>

@@ -1,6 +1,5 @@
 import {
   disableManually,
-  enable,
   type SubscriptionName,
   unsubscribe,
   updateSubscription,
@@ -86,7 +85,7 @@ function stepOf(world: SimulatedWorld, change: SubscriptionChange, name: Subscri
     case 'subscription_disabled':
       return (context) => disableManually(context, name);
     case 'subscription_enabled':
-      return (context) => enable(context, name);
+      return (context) => updateSubscription(context, name, { disabled: null });
     case 'subscription_confirmed':
       return (context) => setConfirmed(context, name, true);
     case 'subscription_unconfirmed':

@@ -13,7 +13,7 @@ import { queueName, isSubscriptionId, subscriptionName } from '../paths.ts';
 import { readJson } from '../request-json.ts';
 import { type AddRoute, json, jsonBody, noBody } from '../route.ts';
 import { sendOwedConfirmation } from './ask-confirmation.ts';
-import { type ChangeResult, disableManually, enable, unsubscribe, updateSubscription } from './change.ts';
+import { type ChangeResult, disableManually, unsubscribe, updateSubscription } from './change.ts';
 import { describedSubscriptionPatch, subscriptionPatch } from './request.ts';
 
 const SUBSCRIPTION = '/v2/queues/:queue/subscriptions/:subscription';
@@ -69,7 +69,9 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       refuses: [400, 404, 409],
     },
     async (context) => {
-      const result = await enable(dependencies, subscriptionName(context.req.param()));
+      const result = await updateSubscription(dependencies, subscriptionName(context.req.param()), {
+        disabled: null,
+      });
       const { after } = auditChange(context.env.caller, 'subscription_enabled', result);
       return context.json(subscriptionView(after, clock.now()));
     },

@@ -3,7 +3,13 @@ import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { unredacted, withoutCredentials } from '../../../shared/domain/subscription/credential-headers.ts';
 import { isRaised, withLimitDated } from '../../../shared/domain/subscription/rate-limit.ts';
 import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
-import { asEnabled, hasMoved, hasNewOrigin, moveTo } from '../../../shared/domain/subscription/change.ts';
+import {
+  asEnabled,
+  endsPressure,
+  hasMoved,
+  hasNewOrigin,
+  moveTo,
+} from '../../../shared/domain/subscription/change.ts';
 import { makeSecret, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
 import {
   type Disabled,
@@ -35,7 +41,8 @@ export type SubscriptionName = { queue: string; subscriptionId: string };
 
 /**
  * Absent members stay unchanged. `name: null` removes it. `ttl`: seconds from now, or `null` for no expiry.
- * `disabled: null` enables. `auth` belongs to `options`, which remove it if they come without. `secret`: a subscriber
+ * `disabled: null` enables, ends back-pressure, and is written even if it is enabled, because deliver may be about to
+ * disable it for an earlier 410. `auth` belongs to `options`, which remove it if they come without. `secret`: a subscriber
  * at another origin keeps the signing secret.
  */
 export type SubscriptionChange = {
@@ -73,10 +80,8 @@ export async function updateSubscription(
   name: SubscriptionName,
   change: SubscriptionChange,
 ): Promise<UpdateResult> {
-  const { name: newName, subscriber, options, disabled } = change;
-  const isPrepared =
-    newName !== undefined || subscriber !== undefined || options !== undefined || disabled === null;
-  const prepared = isPrepared ? await prepareUpdate(context, name, change) : { ...change, auth: undefined };
+  const { subscriber } = change;
+  const prepared = await prepareUpdate(context, name, change);
   return subscriber === undefined
     ? changePresent(context, name, editOf(prepared, context.clock.now()))
     : changeSubscriber(context, name, { ...prepared, subscriber });
@@ -138,10 +143,6 @@ async function prepareUpdate(
   return prepared;
 }
 
-function endsPressure(before: Subscription, after: Subscription): boolean {
-  return before.pressure !== undefined && !before.pressure.ended && after.pressure === undefined;
-}
-
 function mustConfirm(before: Subscription, after: Subscription, mustConfirmNew: boolean): boolean {
   return !isPull(after) && (before.unconfirmed !== undefined || (mustConfirmNew && hasMoved(before, after)));
 }
@@ -152,14 +153,6 @@ export function disableManually(context: ChangeContext, name: SubscriptionName):
   return changePresent(context, name, (current) =>
     current.disabled === undefined ? { ...current, disabled } : current,
   );
-}
-
-/**
- * Enables a subscription, and ends back-pressure. Writes even if it is enabled, because deliver may be about to disable
- * it for an earlier 410.
- */
-export function enable(context: UpdateContext, name: SubscriptionName): Promise<ChangeResult> {
-  return updateSubscription(context, name, { disabled: null });
 }
 
 /**

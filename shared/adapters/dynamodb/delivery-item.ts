@@ -3,7 +3,6 @@ import { deliveryIndexes, ttlAttribute } from '../../config/tables.ts';
 import type { Attempt } from '../../domain/delivery/attempt.ts';
 import type { Delivery, Lease, NextAttempt } from '../../domain/delivery/delivery.ts';
 import { completePolicySchema, type RetryPolicy } from '../../domain/retry/policy.ts';
-import type { Slot } from '../../domain/subscription/rate-limit.ts';
 import {
   ATTEMPT_TRIGGERS,
   type AttemptTrigger,
@@ -158,7 +157,7 @@ const fields = {
       epoch: z.string().exactOptional(),
       from: z.number().exactOptional(),
       reason: z.enum(PRESSURE_REASONS).exactOptional(),
-    } satisfies Record<Exclude<keyof Slot, 'spreadMs'>, z.ZodType>)
+    })
     .exactOptional(),
   policy: policyItemSchema.exactOptional(),
   lease: z

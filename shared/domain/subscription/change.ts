@@ -30,6 +30,11 @@ export function hasMoved(before: Subscription, after: Subscription): boolean {
   return subscriberIdentity(before.subscriber) !== subscriberIdentity(after.subscriber);
 }
 
+/** Whether deliveries that wait under back-pressure need not wait after the change. */
+export function endsPressure(before: Subscription, after: Subscription): boolean {
+  return before.pressure !== undefined && !before.pressure.ended && after.pressure === undefined;
+}
+
 /** Identified by `changedAt`. Slots of the line so far become invalid. */
 function withoutHistory(subscription: Subscription, now: number): Subscription {
   const fresh = { ...subscription, changedAt: timeOfNewEpoch(subscription, now) };

@@ -1,0 +1,88 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { aSubscription } from '../../support/builders.ts';
+import { newPressedWorld, numbered, type PressedWorld } from '../../support/in-memory/pressed-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+const URL = aSubscription().subscriber;
+
+let pressed: PressedWorld;
+let world: PressedWorld['world'];
+
+beforeEach(() => {
+  pressed = newPressedWorld();
+  ({ world } = pressed);
+});
+
+/** Opens the circuit by the failures of ten deliveries. */
+const openCircuit = async (): Promise<void> => {
+  world.subscriber.script(URL, [status(503, { takesMs: 20 })]);
+  await pressed.publish(...numbered(10, 'down'));
+  await pressed.runFor(500);
+};
+
+describe('a subscriber that is down', () => {
+  it('gets one probe at a time, while other deliveries wait without spending attempts', async () => {
+    await pressed.subscribe({}, { minimum_delay_retries: 3, minimum_delay: 30 });
+    await openCircuit();
+    expect(await pressed.pressure()).toMatchObject({ reason: 'circuit_open' });
+    await pressed.publish(...numbered(10, 'waiting'));
+    await pressed.runFor(25_000);
+    expect(world.subscriber.seen).toHaveLength(10);
+    expect(await pressed.deliveryOf('waiting-9')).toMatchObject({
+      attempts: [],
+      slot: { reason: 'circuit_open' },
+    });
+
+    await pressed.runFor(10_000);
+    expect(world.subscriber.seen).toHaveLength(11);
+  });
+
+  it('gets everything in a ramp after a probe has succeeded', async () => {
+    await pressed.subscribe({}, { minimum_delay_retries: 3, minimum_delay: 30 });
+    await openCircuit();
+    await pressed.publish(...numbered(40, 'waiting'));
+    world.subscriber.script(URL, [status(200)]);
+    await world.clock.run();
+
+    const all = await Promise.all(
+      [...numbered(10, 'down'), ...numbered(40, 'waiting')].map(pressed.deliveryOf),
+    );
+    expect(all.filter(({ status: of }) => of !== 'delivered')).toEqual([]);
+    const [probe = 0, ...ramp] = pressed.requestedAt().slice(10);
+    expect(probe).toBeGreaterThanOrEqual(30);
+    expect(ramp.filter((at) => at < probe + 10).length).toBeLessThanOrEqual(12);
+    expect(pressed.events()).toContain('subscription.slowed');
+  });
+
+  it.each([
+    ['nine deliveries fail', 9, status(503)],
+    ['they fail by 500', 12, status(500)],
+  ])('is called as before if %s', async (_, count, reply) => {
+    await pressed.subscribe();
+    world.subscriber.script(URL, [reply]);
+    await pressed.publish(...numbered(count));
+    await world.clock.run();
+
+    expect(world.subscriber.seen).toHaveLength(count);
+    expect(await pressed.pressure()).toBeUndefined();
+  });
+
+  it('is called as before if one delivery fails often', async () => {
+    await pressed.subscribe({}, { retries_with_no_delay: 20 });
+    world.subscriber.script(URL, [status(503)]);
+    await pressed.publish('one');
+    await world.clock.run();
+
+    expect(world.subscriber.seen).toHaveLength(21);
+    expect(await pressed.pressure()).toBeUndefined();
+  });
+
+  it('stops the immediate retries that began before its circuit opened', async () => {
+    await pressed.subscribe({}, { retries_with_no_delay: 3, minimum_delay_retries: 1, minimum_delay: 30 });
+    await openCircuit();
+
+    const all = await Promise.all(numbered(10, 'down').map(pressed.deliveryOf));
+    expect(all.filter(({ slot }) => slot?.reason === 'circuit_open')).toHaveLength(9);
+    expect(world.subscriber.seen.length).toBeLessThan(20);
+  });
+});
