@@ -76,7 +76,7 @@ describe('a line', () => {
 });
 
 describe('deliveries that ask again', () => {
-  it('do so at times of their own, within the spread', () => {
+  it('do so at separate times, within the spread', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 900_000 }), fc.string(), (spreadMs, seed) => {
         const { at, ...rest } = spreadOut({ at: NOW, spreadMs, reason: 'circuit_open' }, seed);
