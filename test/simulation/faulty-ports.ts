@@ -22,9 +22,10 @@ type Course = {
 const KILLS: readonly CallFault[] = ['killed_before', 'killed_after'];
 const ANY: readonly CallFault[] = ['failed_before', 'failed_after', 'slow', 'throttled', ...KILLS];
 
-/** Calls to subscribers and waiting cannot fail, but the function may crash during them. */
+/** Calls to subscribers and their authorisation servers, and waiting, cannot fail, but the function may crash during them. */
 const KINDS: Partial<Record<string, readonly CallFault[]>> = {
   'subscriber.post': KILLS,
+  'accessTokens.tokenFor': KILLS,
   'clock.sleep': KILLS,
   // More slow writes: late records after a takeover are rare otherwise.
   'deliveries.write': [...ANY, 'slow', 'slow', 'slow', 'slow'],

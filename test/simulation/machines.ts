@@ -10,6 +10,7 @@ import { inMemoryRateLimits } from '../support/in-memory/in-memory-rate-limits.t
 import { faultyPorts } from './faulty-ports.ts';
 import { type Actor, deliveryName, type Invocation } from './history.ts';
 import type { StepPorts } from './ports.ts';
+import { simulatedTokens } from './simulated-tokens.ts';
 import { operationName, type SimulatedWorld, workName } from './simulated-world.ts';
 
 const MACHINES = 3;
@@ -112,8 +113,7 @@ const stepPorts = (
     subscriptions: faulty('subscriptions', subscriptions),
     rateLimits: faulty('rateLimits', inMemoryRateLimits(clock, world.lines)),
     subscriber: faulty('subscriber', world.receivers.portFor(actor)),
-    // No scenario has OAuth 2.
-    accessTokens: { tokenFor: () => Promise.resolve({ kind: 'failed', detail: 'not simulated' }) },
+    accessTokens: faulty('accessTokens', simulatedTokens(world, actor)),
     secretOpener: faulty('secretOpener', SECRETS),
     secretSealer: faulty('secretSealer', SECRETS),
     deliveryQueue: faulty('deliveryQueue', deliveryQueueOf(world)),

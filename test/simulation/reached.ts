@@ -15,6 +15,11 @@ export function reachedBy(world: SimulatedWorld): ReadonlySet<string> {
         transition.name === 'cancel' ? [`cancelled: ${after.reason}`] : [],
       ),
     ),
+    ...cases.flatMap(({ record }) =>
+      record?.attempts.some(({ error = '' }) => error.startsWith('auth_failed')) === true
+        ? ['attempt without a token']
+        : [],
+    ),
     ...cases.flatMap(({ writes }) =>
       writes.some(({ transition }) => transition.name === 'send') ? ['sent to one that did not match'] : [],
     ),

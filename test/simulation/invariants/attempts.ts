@@ -71,7 +71,7 @@ const compareRecord = (one: DeliveryCase, write: Write, attempt: Attempt): Findi
     ({ actor, grant }) => actor === write.actor && grant?.number === attempt.number,
   );
   if (request === undefined)
-    return attempt.error === 'address_forbidden'
+    return attempt.error === 'address_forbidden' || attempt.error?.startsWith('auth_failed: ') === true
       ? []
       : [violation('records_match_requests', one, `no request ${attempt.number}`)];
   const retried = write.actor.settings.retryThrottled ? [429] : [];

@@ -93,9 +93,11 @@ const healthChangeBetween = (before: Subscription, after: Subscription): 'gone' 
 
 const hasResponseFor = (
   { history, subscriptions }: SimulatedWorld,
-  { id, subscriber, changedAt }: Subscription,
+  { id, subscriber, changedAt, auth }: Subscription,
   said: 'gone' | 'failing',
 ): boolean => {
+  // An attempt without a token fails without a request.
+  if (said === 'failing' && auth !== undefined) return true;
   const since = subscriptions.versionsOf(id).find(({ value }) => value?.changedAt === changedAt)?.from ?? 0;
   return history.requests.some(
     ({ url, at, reply }) =>

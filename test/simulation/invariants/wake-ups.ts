@@ -6,11 +6,13 @@ import { violation, type DeliveryCase, type Finding, type Invariant } from './de
 /** An old copy of a job or wake-up makes no request and sends no wake-up; only the current attempt number does. */
 export const oldCopiesAreIgnored: Invariant = (one) => [
   ...one.wakeUps.flatMap((wakeUp) => checkWakeUp(one, wakeUp)),
-  ...[...Map.groupBy(one.requests, ({ actor }) => actor)].flatMap(([actor, [first]]) =>
-    first?.grant !== undefined && actor.work !== undefined && first.grant.number !== actor.work.attempt
-      ? [violation('old_copies_are_ignored', one, `${actor.name} made attempt ${first.grant.number}`)]
-      : [],
-  ),
+  ...[...Map.groupBy(one.requests, ({ actor }) => actor)].flatMap(([actor, [first]]) => {
+    const attempt = first?.grant?.number;
+    if (attempt === undefined || actor.work === undefined || attempt === actor.work.attempt) return [];
+    // An immediate retry, after an attempt that made no request.
+    if (hasRecorded(one, actor, attempt - 1)) return [];
+    return [violation('old_copies_are_ignored', one, `${actor.name} made attempt ${attempt}`)];
+  }),
 ];
 
 const checkWakeUp = (one: DeliveryCase, { actor, attempt }: SentWakeUp): Finding[] => {
