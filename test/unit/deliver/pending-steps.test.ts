@@ -76,7 +76,7 @@ describe('an exhausted delivery', () => {
   });
 });
 
-describe('deliveries answered with 410', () => {
+describe('deliveries whose answer disables the subscription', () => {
   /** Two concurrent deliveries, so that both read the subscription before the change. */
   const answerBothGone = async (): Promise<void> => {
     world.subscriber.script('https://subscriber.test/hook', [
@@ -115,6 +115,20 @@ describe('deliveries answered with 410', () => {
     await answerBothGone();
     expect(published('subscription.disabled')).toMatchObject([{ reason: 'gone', at }]);
     expect(await world.delivery()).toMatchObject({ owed: [] });
+  });
+
+  it('disable a subscription whose success asked for it, also if that fails at first', async () => {
+    await world.subscribe();
+    const at = world.clock.now() + 100;
+    const disable = world.subscriptions.disable.bind(world.subscriptions);
+    world.subscriptions.disable = () => {
+      world.subscriptions.disable = disable;
+      return Promise.reject(new Error('DynamoDB is down'));
+    };
+    await world.answer(status(204, { asks: 'disable', takesMs: 100 }));
+    expect((await world.subscription()).disabled).toEqual({ reason: 'disable_requested', at });
+    expect(published('subscription.disabled')).toMatchObject([{ reason: 'disable_requested', at }]);
+    expect(await world.delivery()).toMatchObject({ status: 'delivered', owed: [] });
   });
 
   it('do not disable a subscription that was enabled before they were handled', async () => {
