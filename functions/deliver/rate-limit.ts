@@ -44,7 +44,7 @@ export async function waitForSlot(
   subscription: Subscription,
 ): Promise<{ slotAt: number | undefined } | undefined> {
   const limit = paceFor(context, subscription);
-  if (limit === undefined || (limit.reason !== undefined && isAtOnce(held))) return { slotAt: undefined };
+  if (limit === undefined || isExempt(held, limit)) return { slotAt: undefined };
   const { clock } = context.ports;
   let slot = held.delivery.slot ?? held.slot;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
@@ -70,9 +70,10 @@ export function paceFor(
   return settings.backPressure ? paceOf(subscription, ports.clock.now()) : rateLimitOf(subscription);
 }
 
-/** Whether an operator asks for this request; the retries after it wait like all others. */
-function isAtOnce({ work, trigger }: LoadedDelivery): boolean {
-  return work.kind === 'wake_up' && work.atOnce === true && trigger !== 'same_invocation';
+/** An operator's request does not wait for back-pressure; the retries after it wait like all others. */
+function isExempt({ work, trigger }: LoadedDelivery, { reason }: RateLimit): boolean {
+  const isByHand = work.kind === 'wake_up' && work.atOnce === true && trigger !== 'same_invocation';
+  return isByHand && reason !== undefined;
 }
 
 /** The recorded slot, if the wake-up came too late for it: the attempt's lateness counts from there. */

@@ -32,24 +32,30 @@ type Results = {
 export function recentResults(clock: Pick<Clock, 'now'>): RecentResults {
   const bySubscription = new Map<string, Results>();
   return {
-    add: ({ queue, subscriptionId, messageId }, { isFailure, startedAt, version }, { windowMs, most }) => {
+    add: ({ queue, subscriptionId, messageId }, result, { windowMs, most }) => {
       const name = `${queue}/${subscriptionId}`;
-      const known = bySubscription.get(name);
-      if (known === undefined && !isFailure && version === undefined) return NO_RESULTS;
-      // A late result of a request under an earlier version.
-      if (known !== undefined && known.version !== version && startedAt < known.began) return NO_RESULTS;
-      const isSame = known !== undefined && known.version === version;
-      const results: Results = isSame ? known : { version, began: startedAt, byDelivery: new Map() };
+      const results = resultsFor(bySubscription.get(name), result);
+      if (results === undefined) return NO_RESULTS;
       const now = clock.now();
-      setLast(results.byDelivery, messageId, { at: now, isFailure });
+      setLast(results.byDelivery, messageId, { at: now, isFailure: result.isFailure });
       forgetFirst(results.byDelivery, ({ at }, size) => size > most || at <= now - windowMs);
       const counts = countsOf(results);
-      if (counts.failures === 0 && version === undefined) bySubscription.delete(name);
-      else setLast(bySubscription, name, results);
+      setLast(bySubscription, name, results);
+      if (counts.failures === 0 && result.version === undefined) bySubscription.delete(name);
       forgetFirst(bySubscription, (_, size) => size > MOST_SUBSCRIPTIONS);
       return counts;
     },
   };
+}
+
+/** Where a result belongs. Undefined: it says nothing, or is a late one of a request under an earlier version. */
+function resultsFor(known: Results | undefined, result: RequestResult): Results | undefined {
+  const { isFailure, startedAt, version } = result;
+  if (known === undefined && !isFailure && version === undefined) return undefined;
+  if (known?.version === version && known !== undefined) return known;
+  return known !== undefined && startedAt < known.began
+    ? undefined
+    : { version, began: startedAt, byDelivery: new Map() };
 }
 
 function countsOf({ byDelivery }: Results): ResultCounts {

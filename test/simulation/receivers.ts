@@ -14,12 +14,18 @@ export type Receivers = {
   portFor(actor: Actor): Subscriber;
 };
 
+type PlannedReceiver = Pick<PlannedSubscription, 'answers' | 'refuses'>;
+
+const HEALTHY: PlannedReceiver = {
+  answers: { first: [], then: { takesMs: 0, response: { status: 200 } } },
+};
+
 const subscriptionAt = (url: string): string => url.split('/')[3] ?? '';
 
 /** All subscribers, with a log of every request they received. */
 export const simulatedReceivers = (
   world: { time: VirtualClock; history: History; deliveries: DeliveryStore },
-  planned: ReadonlyMap<string, Pick<PlannedSubscription, 'answers' | 'refuses'>>,
+  planned: ReadonlyMap<string, PlannedReceiver>,
 ): Receivers => {
   const { time, history, deliveries } = world;
   const counts = new Map<string, number>();
@@ -28,12 +34,12 @@ export const simulatedReceivers = (
   let onRequest = (_subscriptionId: string, _token: string): void => undefined;
 
   const nextAnswer = (delivery: string, subscriptionId: string): Answer => {
-    const { answers, refuses } = planned.get(subscriptionId) ?? {};
-    const refused = refuses && refusal(subscriptionId, refuses);
+    const { answers, refuses = {} } = planned.get(subscriptionId) ?? HEALTHY;
+    const refused = refusal(subscriptionId, refuses);
     if (refused !== undefined) return refused;
     const count = counts.get(delivery) ?? 0;
     counts.set(delivery, count + 1);
-    return answers?.first[count] ?? answers?.then ?? { takesMs: 0, response: { status: 200 } };
+    return answers.first[count] ?? answers.then;
   };
 
   const refusal = (

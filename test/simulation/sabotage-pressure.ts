@@ -51,8 +51,8 @@ export const linesOpenAtOnce: Sabotage = {
   ports: (ports) => ({
     ...ports,
     rateLimits: {
-      reserve: (limited, { opensAt: _, ...limit }, wanted) =>
-        ports.rateLimits.reserve(limited, limit, wanted),
+      reserve: (limited, limit, wanted) =>
+        ports.rateLimits.reserve(limited, { ...limit, opensAt: 0 }, wanted),
       returnSlot: (limited, slot) => ports.rateLimits.returnSlot(limited, slot),
     },
   }),
@@ -63,8 +63,8 @@ export const manyProbes: Sabotage = {
   ports: (ports) => ({
     ...ports,
     rateLimits: {
-      reserve: (limited, { longestMs: _, ...limit }, wanted) =>
-        ports.rateLimits.reserve(limited, { ...limit, intervalMs: 1 }, wanted),
+      reserve: (limited, limit, wanted) =>
+        ports.rateLimits.reserve(limited, { ...limit, longestMs: DAY, intervalMs: 1 }, wanted),
       returnSlot: (limited, slot) => ports.rateLimits.returnSlot(limited, slot),
     },
   }),

@@ -87,26 +87,32 @@ export const refusalsAreHeard: Invariant = (one) =>
     });
 
 /** Versions increase, close the line for no longer than the cap, and follow from answers. */
-const versionsAreTrue = (one: Case): Finding[] => {
-  const { world, id, versions, requests } = one;
+const versionsAreTrue = (one: Case): Finding[] =>
+  one.versions.flatMap(({ from, value }, index) => {
+    const pressure = value?.pressure;
+    const before = one.versions[index - 1]?.value?.pressure;
+    if (pressure === undefined || pressure.at === before?.at) return [];
+    const faults = [
+      ...faultsOf(one, pressure, from),
+      ...(isLater(pressure, before) ? [] : ['an old version']),
+    ];
+    return faults.map((detail) => finding('pressure_is_true', one.id, detail));
+  });
+
+const isLater = ({ at }: Pressure, before: Pressure | undefined): boolean => at > (before?.at ?? 0);
+
+const faultsOf = ({ world, requests }: Case, pressure: Pressure, from: number): string[] => {
   const { settings, changes, skewMs } = world.scenario;
   const caps = [settings, ...changes.map((change) => (change.kind === 'settings' ? change.settings : {}))];
-  const capMs = Math.max(SECOND, ...caps.map(({ retryAfterCapMs = 0 }) => retryAfterCapMs));
-  return versions.flatMap(({ from, value }, index) => {
-    const pressure = value?.pressure;
-    const before = versions[index - 1]?.value?.pressure;
-    if (pressure === undefined || pressure.at === before?.at) return [];
-    const causes = requests.filter(
-      ({ reply, answeredAt = Infinity }) => answeredAt <= from && isCause(pressure, pressureSignalOf(reply)),
-    );
-    return [
-      ...(before !== undefined && pressure.at <= before.at
-        ? [`version ${pressure.at} after ${before.at}`]
-        : []),
-      ...(pressure.opensAt - from > capMs + skewMs ? [`closed for ${pressure.opensAt - from} ms`] : []),
-      ...(causes.length === 0 ? [`${pressure.reason} without a cause`] : []),
-    ].map((detail) => finding('pressure_is_true', id, detail));
-  });
+  const longestMs = Math.max(SECOND, ...caps.map(({ retryAfterCapMs = 0 }) => retryAfterCapMs)) + skewMs;
+  const closedMs = pressure.opensAt - from;
+  const isCaused = requests.some(
+    ({ reply, answeredAt = Infinity }) => answeredAt <= from && isCause(pressure, pressureSignalOf(reply)),
+  );
+  return [
+    ...(closedMs > longestMs ? [`closed for ${closedMs} ms`] : []),
+    ...(isCaused ? [] : [`${pressure.reason} without a cause`]),
+  ];
 };
 
 const isCause = ({ reason }: Pressure, signal: ReturnType<typeof pressureSignalOf>): boolean =>
