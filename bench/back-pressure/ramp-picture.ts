@@ -1,13 +1,13 @@
 import { STEP_MS, type Steps } from './measure.ts';
 
-const [WIDTH, HEIGHT, LEFT, TOP, FLOOR] = [880, 240, 40, 16, 206];
+const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, FLOOR] = [880, 240, 40, 10, 16, 206];
 const STEP = STEP_MS / 1_000;
 const MINUTE = 60;
 
 /** Requests a second over time as an SVG, readable on light and dark pages. */
 export function rampPicture(steps: Steps): string {
   const most = Math.max(...steps.map(({ failed, answered }) => (failed + answered) / STEP));
-  const x = (seconds: number): number => LEFT + (seconds / (STEP * steps.length)) * (WIDTH - LEFT);
+  const x = (seconds: number): number => LEFT + (seconds / (STEP * steps.length)) * (WIDTH - LEFT - RIGHT);
   const y = (perSecond: number): number => FLOOR - (perSecond / most) * (FLOOR - TOP);
   const bar = (from: number, to: number, index: number, colour: string): string =>
     from === to
