@@ -36,6 +36,15 @@ describe('the pressure of a subscription', () => {
     expect(pressureAt(subscription, NOW + 10 * SECOND)).toBeDefined();
   });
 
+  it('lasts until its line opens, even at a rate that ends it', () => {
+    const ramp = under(
+      { reason: 'circuit_open', perSecond: 1, opensAt: NOW + SECOND },
+      { options: { max_per_second: 0.5 } },
+    );
+    expect(pressureAt(ramp, NOW)).toBeDefined();
+    expect(pressureAt(ramp, NOW + SECOND)).toBeUndefined();
+  });
+
   it('of an open circuit lasts until a probe succeeds', () => {
     expect(pressureAt(under({ reason: 'circuit_open' }), NOW + 48 * HOUR)).toBeDefined();
   });

@@ -183,6 +183,11 @@ describe('an answer', () => {
     expect(rates).toEqual([1, 2, 4]);
   });
 
+  it('to a probe opens the ramp no sooner than max_per_second allows another request', () => {
+    const slow = under({ reason: 'circuit_open' }, { options: { max_per_second: 0.1 } });
+    expect(answer(slow, NOW)?.pressure.opensAt).toBe(NOW + 10_500);
+  });
+
   it('after the end of an episode ends it once and notifies operators', () => {
     const quiet = under({ perSecond: 4, learned: true });
     const now = NOW + 10 * MINUTE;
