@@ -13,13 +13,15 @@ import { type DeployedFigures, measureDeployed, missedGoals } from './deployed.t
 import { rampPicture } from './ramp-picture.ts';
 import { throttling } from './receivers.ts';
 
+const args = process.argv.slice(2);
+
 type Figures = { ratios: readonly Ratio[]; throttled: readonly Throttled[]; outages: readonly Outage[] };
 
 const messages = { full: { throttled: 600, outage: 5_000 }, short: { throttled: 100, outage: 500 } };
 
 const PICTURE = new URL('../../docs/images/back-pressure.svg', import.meta.url);
 
-/** A full measurement also draws the picture in the docs. */
+/** A full measurement that is kept also draws the picture in the docs. */
 async function measure(length: Length, { signal, say }: BenchMeans): Promise<Figures> {
   const throttled: Throttled[] = [];
   for (const receiver of Object.keys(throttling)) {
@@ -29,7 +31,8 @@ async function measure(length: Length, { signal, say }: BenchMeans): Promise<Fig
   }
   say('In virtual time: an outage');
   const { outage, steps } = await measureOutage(messages[length].outage);
-  if (length === 'full') await writeFile(PICTURE, rampPicture(steps));
+  const isKept = length === 'full' && !args.includes('--dry');
+  if (isKept) await writeFile(PICTURE, rampPicture(steps));
   return { ratios: ratiosOf(throttled), throttled, outages: [outage] };
 }
 
@@ -46,8 +49,6 @@ const deployed: Bench<DeployedFigures> = {
   faults: missedGoals,
   keptIn: 'nowhere',
 };
-
-const args = process.argv.slice(2);
 const others = args.filter((arg) => arg !== '--deployed');
 process.exitCode = await (others.length < args.length
   ? runBench(deployed, others)

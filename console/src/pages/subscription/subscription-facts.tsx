@@ -22,6 +22,7 @@ export function SubscriptionFacts({ subscription }: { subscription: Subscription
           ['State', <SubscriptionState of={subscription} />],
           ['Receives', isPull(subscription) ? 'by pull' : undefined],
           ['Counted failures in a row', failing?.failures],
+          ...pressureFacts(subscription),
           [
             'Confirmation',
             confirmation === 'owed'
@@ -45,6 +46,16 @@ export function SubscriptionFacts({ subscription }: { subscription: Subscription
       {hasOthers ? <SourceText text={JSON.stringify(others, null, 2)} what="the options" /> : null}
     </div>
   );
+}
+
+/** The pace that its subscriber causes. */
+function pressureFacts({ backPressure }: SubscriptionView): [string, ComponentChildren][] {
+  if (backPressure === undefined) return [];
+  const { until, perSecond } = backPressure;
+  return [
+    ['No request before', until && <Moment at={until} exact />],
+    ['Requests a second', perSecond ?? 'one at a time'],
+  ];
 }
 
 function authFacts({ options, certificateExpiresAt }: SubscriptionView): [string, ComponentChildren][] {
