@@ -46,7 +46,8 @@ export default defineConfig({
           maxWorkers: 3,
           // Most tests take milliseconds; a busy machine needs more.
           testTimeout: 20_000,
-          sequence: { groupOrder: 1 },
+          // First: meanwhile the system for the deployed tests is deployed.
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -56,7 +57,7 @@ export default defineConfig({
           isolate: false,
           maxWorkers: 4,
           testTimeout: 20_000,
-          sequence: { groupOrder: 0 },
+          sequence: { groupOrder: 1 },
         },
       },
       {

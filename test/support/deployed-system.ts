@@ -1,18 +1,17 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { TestProject } from 'vitest/node';
-import { clientOf, readEndpoints, writeEndpoints, type Endpoints } from '../../local/endpoints.ts';
+import { clientOf, writeEndpoints, type Endpoints } from '../../local/endpoints.ts';
 import { isRunning } from '../../local/install/lock.mjs';
 import { localFolder } from '../../local/install/paths.mjs';
-import { startLocalSystem } from '../../local/local-system.ts';
+import { type LocalSystem, startLocalSystem } from '../../local/local-system.ts';
+import { endpointsIn, failureIn } from './deployed-endpoints.ts';
 import { eventSourceSettings } from './event-sources.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The deployed system that this test run shares. Use different queue names to isolate tests. */
-    endpoints: Endpoints;
-    /** Folder for its logs and temporary files. */
+    /** Folder for the logs and temporary files of the deployed system that this run shares, and its endpoints. */
     folder: string;
   }
 }
@@ -33,35 +32,36 @@ const folder = join(runs, String(process.pid));
 /** Read at the end of the run by test/privileges. */
 export const callLogOfRun = join(folder, 'calls.jsonl');
 
-const endpointsOfRun = join(folder, 'endpoints.json');
-
-/**
- * Environment variable that shows later projects what the first one deployed: each project loads this module
- * anew.
- */
+/** Tells later projects that the first one deploys: each project loads this module anew. */
 const DEPLOYED = 'POSTHASTE_DEPLOYED_FOR_TESTS';
 
-/** Deploys the real stacks on a local AWS for this run, shared by all projects, and stops it when the run ends. */
-const setup = async (project: TestProject): Promise<(() => Promise<void>) | undefined> => {
+/**
+ * Deploys the real stacks on a local AWS for this run, shared by all projects, and stops it when the run ends. Tests of
+ * other projects run meanwhile; deployment.ts waits for it.
+ */
+const setup = (project: TestProject): (() => Promise<void>) | undefined => {
   project.provide('folder', folder);
-  const deployed = process.env[DEPLOYED] === undefined ? undefined : readEndpoints(endpointsOfRun);
-  if (deployed !== undefined) {
-    project.provide('endpoints', deployed);
-    return undefined;
-  }
-  removeEarlierRuns();
-  const stopping = new AbortController();
-  const { endpoints, emulator } = await startLocalSystem({
-    folder,
-    settings,
-    callLog: callLogOfRun,
-    signal: stopping.signal,
-  });
-  await shortenOperationRedelivery(endpoints);
-  writeEndpoints(endpointsOfRun, endpoints);
+  if (process.env[DEPLOYED] !== undefined) return undefined;
   process.env[DEPLOYED] = folder;
-  project.provide('endpoints', endpoints);
-  return () => emulator.stop();
+  removeEarlierRuns();
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const stopping = new AbortController();
+  const deployed = deploy(stopping.signal).catch((error: unknown) => {
+    writeFileSync(failureIn(folder), String(error));
+  });
+  return async () => {
+    stopping.abort();
+    const system = await deployed;
+    await system?.emulator.stop();
+  };
+};
+
+const deploy = async (signal: AbortSignal): Promise<LocalSystem> => {
+  const system = await startLocalSystem({ folder, settings, callLog: callLogOfRun, signal });
+  await shortenOperationRedelivery(system.endpoints);
+  writeEndpoints(endpointsIn(folder), system.endpoints);
+  return system;
 };
 
 /**

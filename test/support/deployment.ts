@@ -8,8 +8,9 @@ import { clientOf } from '../../local/endpoints.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { kmsClient } from '../../shared/adapters/kms/signing-secrets.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
+import { deployedEndpoints } from './deployed-endpoints.ts';
 
-const endpoints = inject('endpoints');
+const endpoints = await deployedEndpoints(inject('folder'));
 const client = clientOf(endpoints);
 
 /** The deployed system under test, and clients with the permissions of its account's root user. */
