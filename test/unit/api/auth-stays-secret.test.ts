@@ -85,7 +85,7 @@ describe('what is secret in options.auth', () => {
         );
         for (const spelling of spellingsOf(Buffer.from(planted))) expect(output).not.toContain(spelling);
       }),
-      { numRuns: 40 },
+      { numRuns: 16 },
     );
   });
 });
