@@ -123,7 +123,8 @@ function withoutSecrets(reply: Reply, secrets: readonly string[]): Reply {
 /** A secret as it was sent, in JSON and in a URL; also without its first word, such as "Bearer". */
 function spellings(secret: string): string[] {
   const [, ...words] = secret.split(/\s+/);
-  return [secret, ...words]
+  // A snippet shows a tab as a blank.
+  return [secret, secret.replaceAll('\t', ' '), ...words]
     .filter((text) => text !== '')
     .flatMap((text) => [text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]);
 }

@@ -10,6 +10,7 @@ const { subscriber: URL } = aSubscription();
 const DAY = 24 * 60 * 60_000;
 
 const header: Auth = { type: 'header', name: 'X-Api-Key', value: 'Bearer key"0123456789' };
+const tabbed: Auth = { type: 'header', name: 'x-api-key', value: 'one\ttwo' };
 const basic: Auth = { type: 'basic', username: 'zoë', password: 'pass wörd 0123' };
 const BASIC = Buffer.from('zoë:pass wörd 0123').toString('base64');
 
@@ -69,6 +70,7 @@ describe('the record of an attempt', () => {
   it.each([
     ['as sent', header, 'no such key: Bearer key"0123456789!', 'no such key: ***!'],
     ['without its scheme, in JSON', header, '{"key": "key\\"0123456789"}', '{"key": "***"}'],
+    ['with a blank for a tab', tabbed, 'not one two', 'not ***'],
     ['in base64', basic, `bad ${BASIC}`, 'bad ***'],
     ['decoded', basic, 'zoë:pass wörd 0123', 'zoë:***'],
     ['in a URL', basic, `?p=${encodeURIComponent('pass wörd 0123')}`, '?p=***'],
