@@ -5,7 +5,7 @@ import type { Clock } from '../../shared/ports/clock.ts';
 export type ResultCounts = { requests: number; failures: number };
 
 /** The result of a request. `version`: of the pressure that it was sent under; undefined: none. */
-export type RequestResult = { isFailure: boolean; startedAt: number; version: number | undefined };
+type RequestResult = { isFailure: boolean; startedAt: number; version: number | undefined };
 
 /** Latest results by subscription, in the memory of a function instance. */
 export type RecentResults = {

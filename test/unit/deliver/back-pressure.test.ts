@@ -91,7 +91,7 @@ describe('a subscriber that throttles', () => {
     });
   });
 
-  it('does not retry a 429 if the subscription says so, whatever the setting', async () => {
+  it('does not retry a 429 if the subscription says so, also if the setting says yes', async () => {
     world.settings.retryThrottled = true;
     await pressed.subscribe({ retry_throttled: false }, { minimum_delay_retries: 1 });
     world.subscriber.script(URL, [status(429)]);
