@@ -49,8 +49,8 @@ export async function measureThrottled(receiver: string, messages: number): Prom
     messages,
     refusedShare: worst(({ requests }) => refusedShare(requests)),
     refusedShareLater: worst(({ requests }) => refusedShare(requests.slice(requests.length / 2))),
-    exhausted: worst(({ ended }) => messages - (ended.delivered ?? 0)),
-    seconds: worst(({ until }) => until / SECOND),
+    exhausted: worst(({ delivered }) => messages - delivered),
+    seconds: worst(({ requests }) => lastOf(requests) / SECOND),
   };
 }
 
@@ -63,7 +63,7 @@ function refusedShare(requests: readonly Seen[]): number {
 export async function measureOutage(messages: number): Promise<{ outage: Outage; steps: Steps }> {
   const perSecond = messages / ((OUTAGE.until - OUTAGE.from) / SECOND);
   const receiver = downBetween(OUTAGE.from, OUTAGE.until);
-  const { requests, ended, until, wakeUps } = await play({ messages, perSecond, receiver, seed: 1 });
+  const { requests, delivered, wakeUps } = await play({ messages, perSecond, receiver, seed: 1 });
   const failed = requests.filter(isFailed);
   const firstAfter = requests.find(({ at }) => at >= OUTAGE.until)?.at ?? Infinity;
   return {
@@ -71,12 +71,16 @@ export async function measureOutage(messages: number): Promise<{ outage: Outage;
       messages,
       requestsDuring: failed.length,
       firstSuccess: (firstAfter - OUTAGE.until) / SECOND,
-      drained: (until - OUTAGE.until) / SECOND,
-      exhausted: messages - (ended.delivered ?? 0),
+      drained: (lastOf(requests) - OUTAGE.until) / SECOND,
+      exhausted: messages - delivered,
       wakeUpsPerMessage: wakeUps / messages,
     },
     steps: stepsOf(requests),
   };
+}
+
+function lastOf(requests: readonly Seen[]): number {
+  return requests.at(-1)?.at ?? 0;
 }
 
 function isFailed({ reply }: Seen): boolean {

@@ -1,11 +1,10 @@
 import type { DeliverPorts } from '../../functions/deliver/context.ts';
 import type { Reply } from '../../shared/domain/delivery/outcome.ts';
-import type { Status } from '../../shared/domain/vocabulary.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { aMessage, aQueue, aSubscription } from '../../test/support/builders.ts';
-import { seededChance } from '../../test/support/chance.ts';
+import { type Chance, seededChance } from '../../test/support/chance.ts';
 import { LARGE_REGION, START, stormWorld } from '../storm/world.ts';
 import type { Receiver } from './receivers.ts';
 
@@ -29,10 +28,8 @@ export type Seen = { at: number; reply: Reply };
 
 export type Played = {
   requests: readonly Seen[];
-  /** Deliveries by status. */
-  ended: Partial<Record<Status, number>>;
-  /** When the last request was answered. Milliseconds since the first publish. */
-  until: number;
+  /** Number of deliveries with a success. */
+  delivered: number;
   wakeUps: number;
 };
 
@@ -50,23 +47,15 @@ export type Plan = {
  * @throws Error when it does not end
  */
 export async function play({ messages, perSecond, receiver, options = {}, seed }: Plan): Promise<Played> {
-  const chance = seededChance(seed);
   const requests: Seen[] = [];
+  const chance = seededChance(seed);
   const world = stormWorld({
     quotas: LARGE_REGION,
     concurrency: { dispatch: INSTANCES, deliver: INSTANCES, retry: INSTANCES },
     manner: () => ({ statusCode: 200, takesMs: ANSWER_MS }),
     sabotage: ({ clock, subscriptions }) => ({
       subscriptions: withCache(subscriptions, clock),
-      subscriber: {
-        post: async () => {
-          await clock.sleep(chance.next() * JITTER_MS);
-          const reply = receiver(clock.now() - START);
-          requests.push({ at: clock.now() - START, reply });
-          await clock.sleep(ANSWER_MS);
-          return reply;
-        },
-      } satisfies DeliverPorts['subscriber'],
+      subscriber: subscriberOf(receiver, { clock, chance, requests }),
     }),
   });
   await world.subscriptions.putQueue(aQueue());
@@ -78,9 +67,23 @@ export async function play({ messages, perSecond, receiver, options = {}, seed }
   for (let at = START + MINUTE; at < START + OVER_AFTER; at += MINUTE) world.time.at(at, world.reconcile);
   if ((await world.time.runOut(START + OVER_AFTER)) === 'endless')
     throw new Error('Deliveries were still waiting after an hour.');
-  const ended: Partial<Record<Status, number>> = {};
-  for (const { status } of world.deliveries.records.values()) ended[status] = (ended[status] ?? 0) + 1;
-  return { requests, ended, until: requests.at(-1)?.at ?? 0, wakeUps: world.hops() };
+  const delivered = [...world.deliveries.records.values()].filter(({ status }) => status === 'delivered');
+  return { requests, delivered: delivered.length, wakeUps: world.hops() };
+}
+
+type Recorder = { clock: Pick<Clock, 'now' | 'sleep'>; chance: Chance; requests: Seen[] };
+
+function subscriberOf(receiver: Receiver, { clock, chance, requests }: Recorder): DeliverPorts['subscriber'] {
+  return {
+    post: async () => {
+      await clock.sleep(chance.next() * JITTER_MS);
+      const at = clock.now() - START;
+      const reply = receiver(at);
+      requests.push({ at, reply });
+      await clock.sleep(ANSWER_MS);
+      return reply;
+    },
+  };
 }
 
 /** As the adapter of DynamoDB: a write drops what the instance has read. */

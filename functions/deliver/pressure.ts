@@ -1,4 +1,4 @@
-import { pressureAt, type Pressure } from '../../shared/domain/subscription/back-pressure.ts';
+import { pressureAt } from '../../shared/domain/subscription/back-pressure.ts';
 import {
   pressureAfterAnswer,
   pressureAfterOutage,
@@ -9,7 +9,7 @@ import {
 import type { DeliveryKey, NextAttempt } from '../../shared/domain/delivery/delivery.ts';
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { isPull } from '../../shared/domain/subscription/subscriber-url.ts';
-import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { Pressure, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { DeliverContext } from './context.ts';
 import { hintMs, type AttemptResult } from './record.ts';
 import type { ResultCounts } from './recent-results.ts';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Pressure } from '../../shared/domain/subscription/back-pressure.ts';
 import { asEnabled } from '../../shared/domain/subscription/change.ts';
 import {
   type HealthChange,
@@ -13,6 +12,7 @@ import type {
   Subscription,
   SubscriptionEvent,
   PendingEvent,
+  Pressure,
 } from '../../shared/domain/subscription/subscription.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';

@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import type { Pressure } from '../../shared/domain/subscription/back-pressure.ts';
 import { applyHealthChange, healthChangeHolds } from '../../shared/domain/subscription/health.ts';
 import {
   pressureAfterAnswer,
@@ -7,7 +6,7 @@ import {
   pressureAfterRefusal,
   type PressureChange,
 } from '../../shared/domain/subscription/pressure-changes.ts';
-import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { Pressure, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { aBarePolicy, aSubscription } from './builders.ts';
 import { SOME_TIME } from './delivery-builders.ts';
 

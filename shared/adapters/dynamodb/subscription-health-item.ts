@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import type { Pressure } from '../../domain/subscription/back-pressure.ts';
-import type { PendingEvent, Subscription } from '../../domain/subscription/subscription.ts';
+import type { PendingEvent, Pressure, Subscription } from '../../domain/subscription/subscription.ts';
 import { DISABLE_REASONS, PRESSURE_REASONS } from '../../domain/vocabulary.ts';
 
 const disabledReasonSchema = z.enum(DISABLE_REASONS);

@@ -1,4 +1,3 @@
-import type { PressureReason } from '../vocabulary.ts';
 import {
   epochTime,
   MAX_PER_SECOND,
@@ -8,27 +7,7 @@ import {
   slotIntervalMs,
 } from './rate-limit.ts';
 import { isPull } from './subscriber-url.ts';
-import type { Subscription } from './subscription.ts';
-
-/**
- * Why and how much a subscription's requests are slowed (docs/retry-policy.md#back-pressure). Times are milliseconds
- * since the epoch.
- */
-export type Pressure = {
-  reason: PressureReason;
-  /** Start of the episode. */
-  since: number;
-  /** Version: unique and increasing. Part of the epoch of the line of slots. */
-  at: number;
-  /** No request starts before. */
-  opensAt: number;
-  /** Rate at `opensAt`, which then grows. Undefined: the circuit is open, with one probe at a time. */
-  perSecond?: number;
-  /** The rate is from a refusal at a known rate: it grows slowly. Otherwise it doubles in seconds. */
-  learned?: true;
-  /** The episode is over. It stays on the record, because the epochs of later lines follow its version. */
-  ended?: true;
-};
+import type { Pressure, Subscription } from './subscription.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60_000;

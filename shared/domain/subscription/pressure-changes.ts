@@ -2,9 +2,9 @@ import type { NextAttempt } from '../delivery/delivery.ts';
 import { type Reply, TOO_MANY_REQUESTS } from '../delivery/outcome.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import { retrySchedule } from '../retry/schedule.ts';
-import { growthOf, type Pressure, pressureAt, rateAt } from './back-pressure.ts';
+import { growthOf, pressureAt, rateAt } from './back-pressure.ts';
 import { MAX_PER_SECOND, rateLimitOf, timeOfNewEpoch } from './rate-limit.ts';
-import type { PendingEvent, Subscription } from './subscription.ts';
+import type { PendingEvent, Pressure, Subscription } from './subscription.ts';
 
 /** A conditional write of the pressure. `from`: version that the request was sent under; undefined: none. */
 export type PressureChange = {

@@ -2,7 +2,6 @@ import type { StoredAuth } from './auth.ts';
 import { confirmationIdOf } from './confirmation.ts';
 import type { PullToken } from './pull-token.ts';
 import { queueLimitOf } from './queue-limits.ts';
-import type { Pressure } from './back-pressure.ts';
 import type { PartialRetryPolicy } from '../retry/policy.ts';
 import type { SealedSecret } from './secret-rotation.ts';
 import type { AbsenceReason, DisableReason, PressureReason } from '../vocabulary.ts';
@@ -111,6 +110,26 @@ export type PendingConfirmation = { tokenHash: string; at: number; owed?: true }
  * that triggers the notification on.
  */
 export type FailureStreak = { since: number; failures: number; countedAt?: number };
+
+/**
+ * Why and how much a subscription's requests are slowed (docs/retry-policy.md#back-pressure). Times are milliseconds
+ * since the epoch.
+ */
+export type Pressure = {
+  reason: PressureReason;
+  /** Start of the episode. */
+  since: number;
+  /** Version: unique and increasing. Part of the epoch of the line of slots. */
+  at: number;
+  /** No request starts before. */
+  opensAt: number;
+  /** Rate at `opensAt`, which then grows. Undefined: the circuit is open, with one probe at a time. */
+  perSecond?: number;
+  /** The rate is from a refusal at a known rate: it grows slowly. Otherwise it doubles in seconds. */
+  learned?: true;
+  /** The episode is over. It stays on the record, because the epochs of later lines follow its version. */
+  ended?: true;
+};
 
 /** A change of a subscription's health that operators are notified of. */
 export type SubscriptionEvent =

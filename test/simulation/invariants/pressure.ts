@@ -1,6 +1,5 @@
-import type { Pressure } from '../../../shared/domain/subscription/back-pressure.ts';
 import { pressureSignalOf } from '../../../shared/domain/subscription/pressure-changes.ts';
-import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import type { Pressure, Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { SeenRequest } from '../history.ts';
 import { MINUTE, SECOND } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';

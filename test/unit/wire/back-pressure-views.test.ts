@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Pressure } from '../../../shared/domain/subscription/back-pressure.ts';
+import type { Pressure } from '../../../shared/domain/subscription/subscription.ts';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { deliverySummary } from '../../../shared/wire/views/delivery-summary.ts';
 import { deliveryView } from '../../../shared/wire/views/delivery.ts';
