@@ -55,7 +55,7 @@ export default defineConfig({
           name: 'unit-timed',
           include: timed,
           isolate: false,
-          maxWorkers: 4,
+          maxWorkers: 3,
           testTimeout: 20_000,
           sequence: { groupOrder: 1 },
         },
