@@ -17,6 +17,7 @@ import {
 import { spreadOut } from '../../shared/domain/subscription/slot-line.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { SlotConstraints } from '../../shared/ports/subscriptions.ts';
+import type { Clock } from '../../shared/ports/clock.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { returnSlot } from '../../shared/steps/move-up.ts';
 import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
@@ -53,13 +54,19 @@ export async function waitForSlot(
       await waitOnRecord(context, held, slot);
       return undefined;
     }
-    const waits = clock.now() < slot.at;
-    while (clock.now() < slot.at) await clock.sleep(slot.at - clock.now());
+    const waits = await sleepUntil(slot.at, clock);
     if (slotStateOf(slot, limit, clock.now()) === 'good')
       return { slotAt: waits ? slot.at : missedSlot(slot, held) };
   }
   await waitOnRecord(context, held, { at: clock.now() + WAIT_AFTER_SLOW_CALLS_MS });
   return undefined;
+}
+
+/** Returns whether it had to wait. */
+async function sleepUntil(at: number, clock: Pick<Clock, 'now' | 'sleep'>): Promise<boolean> {
+  const waits = clock.now() < at;
+  while (clock.now() < at) await clock.sleep(at - clock.now());
+  return waits;
 }
 
 /** The line that the subscription's requests wait in: by `max_per_second`, by back-pressure, or by both. */
