@@ -39,8 +39,11 @@ const toSubscribersThat =
       interests: {},
       confirmation: undefined,
       failures: 0,
-      answers: { first: [], then: { takesMs: 50, response: { status: 200 } } },
-      ...(refuses === undefined ? {} : { refuses }),
+      answers: {
+        first: [],
+        then: { takesMs: 50, response: { status: 200 } },
+        ...(refuses === undefined ? {} : { refuses }),
+      },
     })),
     messages: Array.from({ length: 30 }, (_, index) => ({
       id: `m${index}`,

@@ -15,7 +15,7 @@ export const withRefusals = (scenario: Scenario): Scenario => {
   };
   const subscriptions = scenario.subscriptions.map((one) =>
     chance.happens(0.25) && one.pull !== true
-      ? { ...one, refuses: generateRefusals(chance, scenario.calmAt) }
+      ? { ...one, answers: { ...one.answers, refuses: generateRefusals(chance, scenario.calmAt) } }
       : one,
   );
   return { ...scenario, settings, subscriptions };

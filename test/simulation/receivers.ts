@@ -3,7 +3,7 @@ import type { WebhookRequest } from '../../shared/domain/delivery/webhook-reques
 import type { Subscriber } from '../../shared/ports/subscriber.ts';
 import type { Actor, History, SeenRequest } from './history.ts';
 import type { DeliveryStore } from './delivery-store.ts';
-import { SECOND, START, type Answer, type PlannedRefusals, type PlannedSubscription } from './scenario.ts';
+import { SECOND, START, type Answer, type Answers, type PlannedRefusals } from './scenario.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
 export type Receivers = {
@@ -14,18 +14,14 @@ export type Receivers = {
   portFor(actor: Actor): Subscriber;
 };
 
-type PlannedReceiver = Pick<PlannedSubscription, 'answers' | 'refuses'>;
-
-const HEALTHY: PlannedReceiver = {
-  answers: { first: [], then: { takesMs: 0, response: { status: 200 } } },
-};
+const HEALTHY: Answers = { first: [], then: { takesMs: 0, response: { status: 200 } } };
 
 const subscriptionAt = (url: string): string => url.split('/')[3] ?? '';
 
 /** All subscribers, with a log of every request they received. */
 export const simulatedReceivers = (
   world: { time: VirtualClock; history: History; deliveries: DeliveryStore },
-  planned: ReadonlyMap<string, PlannedReceiver>,
+  planned: ReadonlyMap<string, Answers>,
 ): Receivers => {
   const { time, history, deliveries } = world;
   const counts = new Map<string, number>();
@@ -34,12 +30,12 @@ export const simulatedReceivers = (
   let onRequest = (_subscriptionId: string, _token: string): void => undefined;
 
   const nextAnswer = (delivery: string, subscriptionId: string): Answer => {
-    const { answers, refuses = {} } = planned.get(subscriptionId) ?? HEALTHY;
-    const refused = refusal(subscriptionId, refuses);
+    const { first, then, refuses } = planned.get(subscriptionId) ?? HEALTHY;
+    const refused = refuses && refusal(subscriptionId, refuses);
     if (refused !== undefined) return refused;
     const count = counts.get(delivery) ?? 0;
     counts.set(delivery, count + 1);
-    return answers.first[count] ?? answers.then;
+    return first[count] ?? then;
   };
 
   const refusal = (

@@ -59,8 +59,6 @@ export type PlannedSubscription = {
   /** Earlier failures, in the hour before the start. */
   failures: number;
   answers: Answers;
-  /** When its receiver refuses requests before it looks at them; undefined: never. */
-  refuses?: PlannedRefusals;
 };
 
 /** `perSecond`: requests that it takes in any second; the rest get 429. Outages come first. */
@@ -82,8 +80,11 @@ export type PlannedInterests = {
 /** Who confirms a subscription, and how long after its link arrived or it was created. */
 export type PlannedConfirmation = { by: 'subscriber' | 'operator' | 'none'; afterMs: number };
 
-/** A receiver's responses to the requests of one message: `first` in turn, then always `then`. */
-export type Answers = { first: readonly Answer[]; then: Answer };
+/**
+ * A receiver's responses to the requests of one message: `first` in turn, then always `then`. `refuses`: what it
+ * refuses before that.
+ */
+export type Answers = { first: readonly Answer[]; then: Answer; refuses?: PlannedRefusals };
 
 export type Answer = {
   takesMs: number;

@@ -124,7 +124,7 @@ export const simulatedWorld = (
     lines: new Map(),
     receivers: simulatedReceivers(
       { time, history, deliveries },
-      new Map(scenario.subscriptions.map((planned) => [planned.id, planned])),
+      new Map(scenario.subscriptions.map(({ id, answers }) => [id, answers])),
     ),
     queues: {
       ingress: queue<Published>('ingress', ['duplicated', 'delayed'], (batch) => {
