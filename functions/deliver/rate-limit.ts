@@ -5,7 +5,7 @@ import { errorOf } from '../../shared/domain/errors.ts';
 import { bodyBytes, MAX_BODY_ON_RECORD } from '../../shared/domain/message/body.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import { planWakeUp, thresholdFor } from '../../shared/domain/retry/wake-up-plan.ts';
-import { paceOf, pressureAt } from '../../shared/domain/subscription/back-pressure.ts';
+import { paceOf } from '../../shared/domain/subscription/back-pressure.ts';
 import {
   rateLimitOf,
   SLOT_LEAD_MS,
@@ -44,8 +44,8 @@ export async function waitForSlot(
   held: LoadedDelivery,
   subscription: Subscription,
 ): Promise<{ slotAt: number | undefined } | undefined> {
-  const limit = isExempt(context, held, subscription) ? undefined : paceFor(context, subscription);
-  if (limit === undefined) return { slotAt: undefined };
+  const limit = paceFor(context, subscription);
+  if (limit === undefined || isExempt(held, limit)) return { slotAt: undefined };
   const { clock } = context.ports;
   let slot = held.delivery.slot ?? held.slot;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
@@ -78,13 +78,9 @@ export function paceFor(
 }
 
 /** An operator's request does not wait for back-pressure; the retries after it wait like all others. */
-function isExempt(
-  { ports }: DeliverContext,
-  { work, trigger }: LoadedDelivery,
-  subscription: Subscription,
-): boolean {
+function isExempt({ work, trigger }: LoadedDelivery, { reason }: RateLimit): boolean {
   const isByHand = work.kind === 'wake_up' && work.atOnce === true && trigger !== 'same_invocation';
-  return isByHand && pressureAt(subscription, ports.clock.now()) !== undefined;
+  return isByHand && reason !== undefined;
 }
 
 /** The recorded slot, if the wake-up came too late for it: the attempt's lateness counts from there. */

@@ -51,9 +51,10 @@ export function recentResults(clock: Pick<Clock, 'now'>): RecentResults {
 /** Where a result belongs. Undefined: it says nothing, or is a late one of a request under an earlier version. */
 function resultsFor(known: Results | undefined, result: RequestResult): Results | undefined {
   const { isFailure, startedAt, version } = result;
-  if (known !== undefined && known.version === version) return known;
-  const isWorthKnowing = known === undefined ? isFailure || version !== undefined : startedAt >= known.began;
-  return isWorthKnowing ? { version, began: startedAt, byDelivery: new Map() } : undefined;
+  const fresh: Results = { version, began: startedAt, byDelivery: new Map() };
+  if (known === undefined) return isFailure || version !== undefined ? fresh : undefined;
+  if (known.version === version) return known;
+  return startedAt < known.began ? undefined : fresh;
 }
 
 function countsOf({ byDelivery }: Results): ResultCounts {

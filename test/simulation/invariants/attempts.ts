@@ -71,21 +71,21 @@ const compareRecord = (one: DeliveryCase, write: Write, attempt: Attempt): Findi
     ({ actor, grant }) => actor === write.actor && grant?.number === attempt.number,
   );
   if (request === undefined)
-    return attempt.error === 'address_forbidden' || attempt.error?.startsWith('auth_failed: ') === true
-      ? []
-      : [violation('records_match_requests', one, `no request ${attempt.number}`)];
-  const expected = expectedOutcome(request.reply, retriedBy(write));
+    return needsRequest(attempt)
+      ? [violation('records_match_requests', one, `no request ${attempt.number}`)]
+      : [];
+  const retried = write.actor.settings.retryThrottled ? [429] : [];
+  const listed = write.after.policy?.retry_on_status ?? [];
+  const expected = expectedOutcome(request.reply, [...listed, ...retried]);
   const isRight = expected === attempt.outcome && statusOf(request.reply) === attempt.statusCode;
   return isRight
     ? []
     : [violation('records_match_requests', one, `${attempt.outcome} for ${JSON.stringify(request.reply)}`)];
 };
 
-/** The statuses that the recorded policy and the deployment retry. */
-const retriedBy = ({ actor, after }: Write): readonly number[] => [
-  ...(after.policy?.retry_on_status ?? []),
-  ...(actor.settings.retryThrottled ? [429] : []),
-];
+/** Without a permitted address or a token no request is sent. */
+const needsRequest = ({ error = '' }: Attempt): boolean =>
+  error !== 'address_forbidden' && !error.startsWith('auth_failed: ');
 
 const statusOf = (reply: Reply): number | undefined =>
   reply.kind === 'answered' ? reply.statusCode : undefined;
