@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { tokenUrlFault } from '../../../shared/adapters/http/token-url.ts';
 import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
@@ -152,6 +153,19 @@ describe('options.auth', () => {
       status: 400,
       body: { error: { fields: [{ field, message: expect.stringMatching(message) as unknown }] } },
     });
+  });
+
+  it('needs TLS for a token URL at a private address that a setting allows, too', async () => {
+    const { call } = apiUnderTest({
+      tokenUrlFault: (url) => tokenUrlFault(url, { allowedAddresses: ['10.0.0.0/8'] }),
+    });
+    const subscribeAt = (scheme: string) => {
+      const auth = { ...oauth2, token_url: `${scheme}://10.0.0.1/token` };
+      return call('POST', SUBSCRIPTIONS, { subscriber: SUBSCRIBER, options: { auth } });
+    };
+    const refused = { status: 400, body: faultOf('invalid_request', 'options.auth.token_url') };
+    expect(await subscribeAt('http')).toMatchObject(refused);
+    expect(await subscribeAt('https')).toMatchObject({ status: 201 });
   });
 
   it.each([
