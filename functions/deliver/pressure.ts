@@ -1,5 +1,6 @@
 import { pressureAt } from '../../shared/domain/subscription/back-pressure.ts';
 import {
+  endOfPressure,
   pressureAfterAnswer,
   pressureAfterOutage,
   pressureAfterRefusal,
@@ -32,8 +33,10 @@ export function pressureChangeOf(
   { key, subscription, policy, result: { attempt, reply }, next }: RecordedAttempt,
 ): PressureChange | undefined {
   const signal = pressureSignalOf(reply);
-  if (!settings.backPressure || signal === undefined || isPull(subscription)) return undefined;
   const now = ports.clock.now();
+  // Switched off during an episode, which nothing else would end.
+  if (!settings.backPressure) return endOfPressure(subscription, now);
+  if (signal === undefined || isPull(subscription)) return undefined;
   const { startedAt, durationMs } = attempt;
   const pressure = pressureAt(subscription, startedAt);
   const { circuitRequests, circuitWindowMs: windowMs, retryAfterCapMs } = settings;

@@ -141,10 +141,8 @@ export function pressureAfterAnswer(
   answered: { startedAt: number; now: number },
 ): PressureChange | undefined {
   const { startedAt, now } = answered;
-  const { pressure } = subscription;
-  if (pressure === undefined || pressure.ended) return undefined;
   const current = pressureAt(subscription, startedAt);
-  if (current === undefined) return ended(subscription, pressure, now);
+  if (current === undefined) return endOfPressure(subscription, now);
   if (current.perSecond !== undefined) return undefined;
   return slow(subscription, current, answered, {
     reason: current.reason,
@@ -153,7 +151,10 @@ export function pressureAfterAnswer(
   });
 }
 
-function ended(subscription: Subscription, pressure: Pressure, now: number): PressureChange {
+/** Ends the episode. Undefined: there is none. */
+export function endOfPressure(subscription: Subscription, now: number): PressureChange | undefined {
+  const { pressure } = subscription;
+  if (pressure === undefined || pressure.ended) return undefined;
   const { reason, since } = pressure;
   const event = { type: 'subscription.resumed', reason, since, at: now } as const;
   return {

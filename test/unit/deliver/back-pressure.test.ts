@@ -206,7 +206,7 @@ describe('without back-pressure', () => {
     expect(calls).toBe(0);
   });
 
-  it('the setting turned off, every delivery follows its policy alone', async () => {
+  it('the setting turned off, every delivery follows its policy alone, and the next one ends the episode', async () => {
     await pressed.subscribe();
     world.subscriber.script(URL, [status(429, { retryAfter: '600' }), status(200)]);
     await pressed.publish('first');
@@ -216,5 +216,7 @@ describe('without back-pressure', () => {
     await pressed.runFor(100);
 
     expect((await pressed.deliveryOf('second')).status).toBe('delivered');
+    expect((await pressed.pressure())?.ended).toBe(true);
+    expect(pressed.events()).toEqual(['subscription.slowed', 'subscription.resumed']);
   });
 });
