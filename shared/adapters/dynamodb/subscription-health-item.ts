@@ -1,9 +1,23 @@
 import * as z from 'zod';
-import type { PendingEvent, Pressure, Subscription } from '../../domain/subscription/subscription.ts';
+import type { Disabled, PendingEvent, Pressure, Subscription } from '../../domain/subscription/subscription.ts';
 import { DISABLE_REASONS, PRESSURE_REASONS } from '../../domain/vocabulary.ts';
 
 const disabledReasonSchema = z.enum(DISABLE_REASONS);
 const pressureReasonSchema = z.enum(PRESSURE_REASONS);
+
+type StoredDisabled = Disabled & { asked?: true };
+
+/** `asked`: the reason is `disable_requested`. */
+const disabledSchema = z
+  .object({ reason: disabledReasonSchema, at: z.number(), asked: z.literal(true).exactOptional() })
+  .transform(({ asked, ...disabled }): Disabled =>
+    asked ? { ...disabled, reason: 'disable_requested' } : disabled,
+  );
+
+/** Version 0.1.0 refuses records with the reason `disable_requested`, so it reads `gone`. */
+export function disabledItemOf({ reason, at }: Disabled): StoredDisabled {
+  return reason === 'disable_requested' ? { reason: 'gone', at, asked: true } : { reason, at };
+}
 
 /** The events that version 0.1.0 can read, in `unsent`. */
 const streakEventSchema = z.discriminatedUnion('type', [
@@ -31,7 +45,7 @@ const pressureSchema = z.object({
 
 /** What deliver writes. Pressure with a reason of a later version counts as none, and its event is not sent. */
 export const healthSchemas = {
-  disabled: z.object({ reason: disabledReasonSchema, at: z.number() }).exactOptional(),
+  disabled: disabledSchema.exactOptional(),
   failing: z
     .object({ since: z.number(), failures: z.number(), countedAt: z.number().exactOptional() })
     .exactOptional(),

@@ -4,7 +4,12 @@ import { primaryKey } from '../../config/tables.ts';
 import { type HealthChange, FAILURES_TO_DISABLE } from '../../domain/subscription/health.ts';
 import type { Disabled } from '../../domain/subscription/subscription.ts';
 import type { HealthResult } from '../../ports/subscriptions.ts';
-import { UNSENT_ATTRIBUTES, unsentAttributeOf, unsentItemOf } from './subscription-health-item.ts';
+import {
+  disabledItemOf,
+  UNSENT_ATTRIBUTES,
+  unsentAttributeOf,
+  unsentItemOf,
+} from './subscription-health-item.ts';
 import { subscriptionItemKey, subscriptionOf } from './subscription-item.ts';
 
 export type SubscriptionPlace = { tableName: string; queue: string; subscriptionId: string };
@@ -33,7 +38,7 @@ export async function disable(
   const expr = expression();
   const result = await writeHealth(client, place, {
     conditions: [isEnabled(expr), isUnchanged(changedAt, expr)],
-    update: `SET ${expr.name('disabled')} = ${expr.value({ reason: disabled.reason, at: disabled.at })}`,
+    update: `SET ${expr.name('disabled')} = ${expr.value(disabledItemOf(disabled))}`,
     expr,
   });
   return result.kind === 'written' ? result.subscription.disabled : result.current?.disabled;

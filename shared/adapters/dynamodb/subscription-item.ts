@@ -10,7 +10,7 @@ import type {
 import { isPull, subscriberIdentity } from '../../domain/subscription/subscriber-url.ts';
 import { storedAuthSchema } from '../../domain/subscription/auth.ts';
 import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
-import { healthSchemas, pressureFieldsOf, unsentItemOf } from './subscription-health-item.ts';
+import { disabledItemOf, healthSchemas, pressureFieldsOf, unsentItemOf } from './subscription-health-item.ts';
 import { partialPolicySchema } from '../../domain/retry/policy.ts';
 import { DAY_MS } from '../../domain/duration.ts';
 
@@ -177,6 +177,7 @@ export function subscriptionItemOf({
   ttl,
   options,
   formerly,
+  disabled,
   unsent,
   ...subscription
 }: Subscription): Record<string, unknown> {
@@ -186,6 +187,7 @@ export function subscriptionItemOf({
     ...subscription,
     options: JSON.stringify(options),
     ...(formerly === undefined ? {} : { formerly: JSON.stringify(formerly) }),
+    ...(disabled === undefined ? {} : { disabled: disabledItemOf(disabled) }),
     ...unsentItemOf(unsent),
     ...(ttl === undefined ? {} : { lifetime: ttl }),
     ...(isPull(subscription)

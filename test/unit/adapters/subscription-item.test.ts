@@ -73,6 +73,13 @@ describe('the items of queues and subscriptions', () => {
     expect(item).not.toHaveProperty('unsent');
   });
 
+  it('have the reason that version 0.1.0 does not know under one that it can read', () => {
+    const subscription = aSubscription({ disabled: { reason: 'disable_requested', at: 4 } });
+    const item = subscriptionItemOf(subscription);
+    expect(item).toMatchObject({ disabled: { reason: 'gone', at: 4 } });
+    expect(subscriptionOf(item)).toEqual(subscription);
+  });
+
   it('send the event of version 0.1.0 first if both versions wrote one', () => {
     const item = subscriptionItemOf(aSubscription({ unsent: { event: slowed, at: 4 } }));
     const unsent = { event: { type: 'subscription.recovered', since: 1, at: 2 }, at: 2 } as const;
