@@ -32,13 +32,15 @@ export function pressureChangeOf(
   { ports, settings, recentResults }: DeliverContext,
   { key, subscription, policy, result: { attempt, reply }, next }: RecordedAttempt,
 ): PressureChange | undefined {
-  const signal = pressureSignalOf(reply);
   const now = ports.clock.now();
   // Switched off during an episode, which nothing else would end.
   if (!settings.backPressure) return endOfPressure(subscription, now);
-  if (signal === undefined || isPull(subscription)) return undefined;
   const { startedAt, durationMs } = attempt;
   const pressure = pressureAt(subscription, startedAt);
+  const isProbe = pressure !== undefined && pressure.perSecond === undefined;
+  // A probe that finds no name or no TLS, for example, has failed as well.
+  const signal = pressureSignalOf(reply) ?? (isProbe ? 'down' : undefined);
+  if (signal === undefined || isPull(subscription)) return undefined;
   const { circuitRequests, circuitWindowMs: windowMs, retryAfterCapMs } = settings;
   const isFailure = signal === 'down';
   const result = { isFailure, startedAt, version: pressure?.at };

@@ -24,6 +24,9 @@ const PROBE_INTERVAL_MS = 30 * SECOND;
 const SHORTEST_ASK_AGAIN_MS = 10 * SECOND;
 const LONGEST_ASK_AGAIN_MS = 15 * MINUTE;
 
+/** For the wake-up of a delivery that asks again, and its probe. */
+const PROBE_DELAY_MS = 2 * MINUTE;
+
 /**
  * Doubling time of the rate, and length of the line: slots have the rate of their reservation, so a line that is
  * longer than the doubling time would fall behind. Tuned by `npm run bench:back-pressure`. Milliseconds.
@@ -67,13 +70,22 @@ function rateAtEnd({ reason }: Pressure, maxPerSecond = MAX_PER_SECOND): number 
   return reason === 'circuit_open' ? Math.min(maxPerSecond, RAMP_TOP_PER_SECOND) : MAX_PER_SECOND;
 }
 
+/**
+ * When the episode began, as seen at `at`. An open circuit that no waiting delivery has probed when it would have asked
+ * again had no messages since: nothing is known of its subscriber, and the episode begins again.
+ */
+export function startOfEpisode({ since, opensAt, perSecond }: Pressure, at: number): number {
+  const isIdle = at - opensAt > askAgainMsAt(opensAt - since) + PROBE_DELAY_MS;
+  return perSecond === undefined && isIdle ? at : since;
+}
+
 /** The pace of a subscription's requests: its `max_per_second` and its pressure in one. Undefined: unlimited. */
 export function paceOf(subscription: Paced, now: number): RateLimit | undefined {
   const pressure = pressureAt(subscription, now);
   if (pressure === undefined) return rateLimitOf(subscription);
   const { reason, opensAt, perSecond } = pressure;
   const line = { epoch: `${epochTime(subscription)}/${perSecond ?? 0}`, opensAt, reason };
-  const askAgainMs = askAgainAfterMs(pressure, now);
+  const askAgainMs = askAgainMsAt(Math.max(now, opensAt) - startOfEpisode(pressure, now));
   if (perSecond === undefined) return { ...line, intervalMs: PROBE_INTERVAL_MS, longestMs: 0, askAgainMs };
   const { longestMs } = growthOf(pressure);
   const intervalMs = slotIntervalMs(Math.max(MIN_PER_SECOND, rateAt(pressure, now)));
@@ -82,7 +94,6 @@ export function paceOf(subscription: Paced, now: number): RateLimit | undefined 
 }
 
 /** The longer the episode, the less often, so that a delivery asks few times in all. */
-function askAgainAfterMs({ since, opensAt }: Pressure, now: number): number {
-  const wantedMs = Math.round((Math.max(now, opensAt) - since) / 2);
-  return Math.min(LONGEST_ASK_AGAIN_MS, Math.max(SHORTEST_ASK_AGAIN_MS, wantedMs));
+function askAgainMsAt(ageMs: number): number {
+  return Math.min(LONGEST_ASK_AGAIN_MS, Math.max(SHORTEST_ASK_AGAIN_MS, Math.round(ageMs / 2)));
 }

@@ -2,7 +2,7 @@ import type { NextAttempt } from '../delivery/delivery.ts';
 import { type Reply, TOO_MANY_REQUESTS } from '../delivery/outcome.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import { retrySchedule } from '../retry/schedule.ts';
-import { growthOf, pressureAt, rateAt } from './back-pressure.ts';
+import { growthOf, pressureAt, rateAt, startOfEpisode } from './back-pressure.ts';
 import { MAX_PER_SECOND, rateLimitOf, timeOfNewEpoch } from './rate-limit.ts';
 import type { PendingEvent, Pressure, Subscription } from './subscription.ts';
 
@@ -103,7 +103,8 @@ export function pressureAfterOutage(subscription: Subscription, down: FoundDown)
   const current = pressureAt(subscription, startedAt);
   const isProbe = current !== undefined && current.perSecond === undefined;
   if (!isProbe && !isTripped) return undefined;
-  const opensAt = now + Math.ceil(probeDelayMs(now - (isProbe ? current.since : now), down));
+  const opensAt =
+    now + Math.ceil(probeDelayMs(now - (isProbe ? startOfEpisode(current, startedAt) : now), down));
   return slow(subscription, current, down, { reason: 'circuit_open', opensAt });
 }
 
@@ -127,7 +128,7 @@ function slow(
   const { reason } = next;
   const limitMs = rateLimitOf(subscription)?.intervalMs ?? 0;
   const opensAt = Math.max(next.opensAt, Math.ceil(startedAt + limitMs));
-  const since = current?.since ?? now;
+  const since = current === undefined ? now : startOfEpisode(current, startedAt);
   const event = { type: 'subscription.slowed', reason, since, until: opensAt } as const;
   return {
     ...changeTo({ ...next, opensAt, since }, subscription, now),

@@ -65,7 +65,7 @@ export type Subscription = {
   confirmedAt?: number;
   /** The current failure streak. */
   failing?: FailureStreak;
-  /** Set by a subscriber that throttles or is down; kept until the first success after its end. */
+  /** Set by a subscriber that throttles or is down; stays, marked, when the episode has ended. */
   pressure?: Pressure;
   /** Event that may not have been sent to operators yet. */
   unsent?: PendingEvent;

@@ -54,6 +54,30 @@ describe('a subscriber that is down', () => {
     expect(pressed.events()).toContain('subscription.slowed');
   });
 
+  it('is well again within a minute for messages that come days after its last failure', async () => {
+    await pressed.subscribe();
+    await openCircuit();
+    await pressed.runFor(48 * 3_600_000);
+    world.subscriber.script(URL, [status(200)]);
+    await pressed.publish(...numbered(50, 'later'));
+    await pressed.runFor(60_000);
+
+    const all = await Promise.all(numbered(50, 'later').map(pressed.deliveryOf));
+    expect(all.filter(({ status: of }) => of !== 'delivered')).toEqual([]);
+  });
+
+  it('has failed a probe that finds no name, too', async () => {
+    await pressed.subscribe({}, { minimum_delay_retries: 3, minimum_delay: 30 });
+    await openCircuit();
+    world.subscriber.script(URL, [{ kind: 'unanswered', error: 'dns_failed' }]);
+    await pressed.runFor(45_000);
+
+    expect(world.subscriber.seen).toHaveLength(11);
+    const [probedAt = 0] = pressed.requestedAt().slice(10);
+    const nextAt = pressed.startedAt + (probedAt + 30) * 1_000;
+    expect((await pressed.pressure())?.opensAt).toBeGreaterThanOrEqual(nextAt);
+  });
+
   it.each([
     ['nine deliveries fail', 9, status(503)],
     ['they fail by 500', 12, status(500)],

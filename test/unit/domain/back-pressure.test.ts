@@ -106,6 +106,12 @@ describe('the pace of a subscription', () => {
     expect(paceOf(open, NOW)?.askAgainMs).toBe(ms);
   });
 
+  it('of an open circuit that had no messages for long is that of a new episode', () => {
+    const open = under({ reason: 'circuit_open', opensAt: NOW + MINUTE });
+    const askAgainMs = [3.4, 3.6, 600].map((minutes) => paceOf(open, NOW + minutes * MINUTE)?.askAgainMs);
+    expect(askAgainMs).toEqual([102 * SECOND, 10 * SECOND, 10 * SECOND]);
+  });
+
   /** Anything that may happen to a subscription; its line must never go back to an earlier epoch. */
   const step = fc.tuple(
     fc.constantFrom('refuse', 'down', 'answer', 'limit', 'enable', 'wait'),

@@ -147,8 +147,14 @@ describe('a request that finds the subscriber down', () => {
   });
 
   it('as a probe waits at least a tenth of the outage, however eager its policy', () => {
-    const change = findDown(open, NOW + 10 * MINUTE, { nextAttempt: { dueAt: NOW + 10 * MINUTE } });
+    const lasting = under({ reason: 'circuit_open', opensAt: NOW + 9 * MINUTE });
+    const change = findDown(lasting, NOW + 10 * MINUTE, { nextAttempt: { dueAt: NOW + 10 * MINUTE } });
     expect(change?.pressure.opensAt).toBe(NOW + 11 * MINUTE);
+  });
+
+  it('as a probe after a long time without messages begins a new episode', () => {
+    const now = NOW + 48 * 60 * MINUTE;
+    expect(findDown(open, now)?.pressure).toMatchObject({ since: now, opensAt: now + 20 * SECOND });
   });
 
   it('in a ramp opens the circuit again only if the latest results trip it', () => {
