@@ -6,8 +6,11 @@ import { UnusableCertificate } from './connection-fault.ts';
 /** The client's side of TLS. `name`: different for each certificate, key and authority; empty without a certificate. */
 export type TlsIdentity = { name: string; secureContext: SecureContext };
 
-/** Each takes about 40 KB and a millisecond; the public authorities, if they were added, 1.3 MB and 30 ms. */
+/** Each takes about 40 KB and a millisecond. */
 const MAX_CONTEXTS = 200;
+
+/** With the public authorities in each: 1.3 MB and 30 ms. */
+const MAX_LARGE_CONTEXTS = 50;
 
 /**
  * The identities of a process, the least recently used one forgotten first.
@@ -18,6 +21,7 @@ export function clientCertificates(
 ): (tls: ClientTls | undefined) => TlsIdentity {
   const ca =
     trustedCertificates.length === 0 ? {} : { ca: [...getCACertificates('default'), ...trustedCertificates] };
+  const most = trustedCertificates.length === 0 ? MAX_CONTEXTS : MAX_LARGE_CONTEXTS;
   const anonymous = { name: '', secureContext: createSecureContext({ minVersion: MIN_VERSION, ...ca }) };
   const known = new Map<string, TlsIdentity>();
 
@@ -28,7 +32,7 @@ export function clientCertificates(
     known.delete(name);
     known.set(name, identity);
     const [oldest] = known.keys();
-    if (known.size > MAX_CONTEXTS && oldest !== undefined) known.delete(oldest);
+    if (known.size > most && oldest !== undefined) known.delete(oldest);
     return identity;
   };
 }

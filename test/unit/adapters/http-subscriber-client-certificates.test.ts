@@ -135,13 +135,16 @@ describe('subscribers that ask for a client certificate', () => {
 });
 
 describe('client certificates', () => {
-  it('are parsed once, unless 200 others have been used since', () => {
-    const identityFor = clientCertificates([]);
+  it.each([
+    [200, 'without', []],
+    [50, 'with', [publicOne.cert]],
+  ])('are parsed once, unless %i others have been used since, %s added authorities', (most, _, added) => {
+    const identityFor = clientCertificates(added);
     const withCa = (ca: string) => identityFor({ ...one, ca });
     const first = identityFor(one);
-    for (let count = 1; count < 200; count += 1) withCa(`authority ${count}`);
+    for (let count = 1; count < most; count += 1) withCa(`authority ${count}`);
     expect(identityFor({ ...one })).toBe(first);
-    for (let count = 0; count < 200; count += 1) withCa(`new authority ${count}`);
+    for (let count = 0; count < most; count += 1) withCa(`new authority ${count}`);
     expect(identityFor(one)).not.toBe(first);
   });
 });
