@@ -126,6 +126,16 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       expect(after([await rateLimits.reserve(limited, closed)])).toEqual([5_000]);
     });
 
+    it('give no slot of a closed line to a delivery that expires before, so that another one gets the first', async () => {
+      const { rateLimits } = begun();
+      const limited = aSubscriptionKey();
+      const closed = { ...limit, opensAt: SOME_TIME + 2_000, longestMs: 0, askAgainMs: 10_000 };
+      const until = SOME_TIME + 1_999;
+      const none = await rateLimits.reserve(limited, closed, { until });
+      expect(none).toEqual({ at: until + SLOT_LEAD_MS, spreadMs: 0 });
+      expect(await rateLimits.reserve(limited, closed)).toEqual({ at: SOME_TIME + 2_000, epoch: 'e' });
+    });
+
     it('give as many slots as the longest line holds; the other callers ask again', async () => {
       const { rateLimits } = begun();
       const limited = aSubscriptionKey();

@@ -65,7 +65,8 @@ export function dynamoRateLimits(
       const now = clock.now();
       const { limit, until } = asked;
       const isActive = (ends.get(key) ?? 0) > now;
-      const first: LineChange = isActive || asked.from !== undefined ? 'lengthen' : 'begin';
+      const mayNotBegin = asked.from !== undefined || lineStart(limit, now) > (until ?? Infinity);
+      const first: LineChange = isActive || mayNotBegin ? 'lengthen' : 'begin';
       const most = Math.min(count, mostTogether(limit));
       const wanted = { ...asked, count: most, now, first };
       const { reservedUpTo, slots } = await reserveSlots(client, tableName, wanted);
