@@ -9,6 +9,8 @@ import {
   subscriptionItemOf,
 } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
+import type { StoredAuth } from '../../shared/domain/subscription/auth.ts';
+import { moveTo } from '../../shared/domain/subscription/change.ts';
 import {
   QueueBeingDeletedError,
   QueueMissingError,
@@ -31,6 +33,33 @@ beforeAll(async () => {
 afterAll(tables.deleteAll);
 
 const registryOf = (tableName: string) => dynamoRegistry(documents, tableName, clock);
+
+it('gives a new subscriber no credentials that are added for the old one while it is changed', async () => {
+  const registry = registryOf(table);
+  const subscription = aSubscription({ queue: randomUUID() });
+  await registry.putQueue(aQueue({ name: subscription.queue }));
+  await registry.addSubscription(subscription);
+  const target = { queue: subscription.queue, subscriptionId: subscription.id, now: SOME_TIME };
+  const auth: StoredAuth = {
+    shown: { type: 'basic', username: 'ada', password: '***' },
+    sealed: 'sealed',
+    at: SOME_TIME,
+  };
+  let isAdded = false;
+  const adding = interruptedClient(endpoints, async (call) => {
+    if (call !== 'TransactWriteItemsCommand' || isAdded) return;
+    isAdded = true;
+    await registry.changeSubscription(target, (current) => ({ ...current, auth }));
+  });
+  await dynamoRegistry(adding, table, clock).changeSubscription(target, (current) => {
+    const { auth: _, ...moved } = moveTo('https://other.test/', current, SOME_TIME);
+    return moved;
+  });
+  const found = await registry.findSubscription(target.queue, target.subscriptionId);
+  expect(isAdded).toBe(true);
+  expect(found).toMatchObject({ subscriber: 'https://other.test/' });
+  expect(found).not.toHaveProperty('auth');
+});
 
 describe('the deletion of a queue', () => {
   const withSubscriptions = async (count: number) => {

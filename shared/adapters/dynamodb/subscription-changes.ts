@@ -116,7 +116,7 @@ async function writeChange(
   const before = found.subscription;
   const changed = { kind: 'changed' as const, before, after };
   const claims = claimsFor(table, before, after, now);
-  const guards = before.changedAt === after.changedAt ? [] : HEALTH_FIELDS;
+  const guards = before.changedAt === after.changedAt ? [] : FIELDS_OF_SUBSCRIBER;
   if (claims.length === 0) {
     const { Update } = updateOfSubscription(table, found, edits, guards);
     const written = await ifNoConflict(client.update(Update));
@@ -130,8 +130,11 @@ async function writeChange(
   return (await releaseSubscriber(table, after, refusal.subscriptionId)) ? 'again' : refusal;
 }
 
-/** A concurrent health write by deliver fails this condition; the change is recomputed. */
-const HEALTH_FIELDS = ['disabled', 'failing', 'pressure'] as const;
+/**
+ * A new subscriber gets neither the health nor the credentials of the old one. If deliver or another request writes one
+ * of them meanwhile, this condition fails, and the change is recomputed.
+ */
+const FIELDS_OF_SUBSCRIBER = ['disabled', 'failing', 'pressure', 'options', 'auth'] as const;
 
 function afterRefusal([update, claim]: readonly RefusedWrite[]): ChangeResult | 'again' {
   return update?.failed !== true && claim?.failed === true
