@@ -20,6 +20,9 @@ const PARENT =
 const ENTRY =
   /^(?<key>[a-z0-9][a-z0-9_*/@-]{0,255})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
+/** Only blanks and tabs may surround entries: a header can contain no other white space. */
+const SEPARATOR = /[ \t]*,[ \t]*/;
+
 /** Of `tracestate` (§3.3.1.1 and §3.3.1.5). */
 const MAX_ENTRIES = 32;
 const MAX_STATE_LENGTH = 512;
@@ -51,6 +54,6 @@ function parentOf(given: unknown): string | undefined {
 
 function isState(given: unknown): given is string {
   if (typeof given !== 'string' || given.length > MAX_STATE_LENGTH) return false;
-  const keys = given.split(',').map((entry) => ENTRY.exec(entry.trim())?.groups?.['key']);
+  const keys = given.split(SEPARATOR).map((entry) => ENTRY.exec(entry)?.groups?.['key']);
   return keys.length <= MAX_ENTRIES && !keys.includes(undefined) && new Set(keys).size === keys.length;
 }

@@ -55,6 +55,9 @@ describe('the trace of a message', () => {
     Array.from({ length: 33 }, (_, n) => `a${n}=1`).join(),
     `a=${'x'.repeat(250)},b=${'x'.repeat(250)},c=${'x'.repeat(20)}`,
     ['a=1'],
+    'a=1\n',
+    'a=1,\r\nb=2',
+    'a=1\u00a0,b=2',
   ])('loses the tracestate %j alone', (tracestate) => {
     expect(traceContextOf({ traceparent, tracestate })).toEqual({ traceparent });
   });
