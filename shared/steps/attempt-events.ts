@@ -2,8 +2,15 @@ import type { OperatorEvent } from '../domain/operator-event.ts';
 import { errorOf } from '../domain/errors.ts';
 import type { Fact, Journal, OperatorEvents } from '../ports/journal.ts';
 
-/** The most events that are held while the bus does not accept them. */
+/** The most events that one flush sends. */
 const MOST_HELD = 1_000;
+
+class TooManyEventsError extends Error {
+  override readonly name = 'TooManyEventsError';
+  constructor() {
+    super(`There were more than ${MOST_HELD} events to send at once.`);
+  }
+}
 
 /**
  * A journal that also sends `attempt.failed` for each attempt that failed or was rejected, when it is flushed, at the end
@@ -18,14 +25,15 @@ export function attemptEventsJournal<Inner extends Journal & { flush: () => void
   let dropped = 0;
 
   const send = async (): Promise<void> => {
-    const sending = held;
-    held = [];
+    const [sending, tooMany] = [held, dropped];
+    [held, dropped] = [[], 0];
     const results = await Promise.allSettled(sending.map((event) => operatorEvents.publish(event)));
-    const [fault, ...others] = results.filter((result) => result.status === 'rejected');
-    if (fault === undefined) return;
-    const events = 1 + others.length + dropped;
-    dropped = 0;
-    inner.note({ fact: 'attempt_events_lost', events, error: errorOf(fault.reason) });
+    const faults = results.flatMap((result) =>
+      result.status === 'rejected' ? [errorOf(result.reason)] : [],
+    );
+    const [error = new TooManyEventsError()] = faults;
+    const events = faults.length + tooMany;
+    if (events > 0) inner.note({ fact: 'attempt_events_lost', events, error });
   };
 
   return {

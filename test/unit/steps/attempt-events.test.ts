@@ -95,4 +95,12 @@ describe('operator events of failed attempts', () => {
     expect(sent).toEqual([]);
     expect(flushed).toBe(2);
   });
+
+  it('are noted if there are too many to send', async () => {
+    const journal = aJournal();
+    for (let attempt = 0; attempt < 1_002; attempt += 1) journal.note(failed());
+    await journal.flush();
+    expect(sent).toHaveLength(1_000);
+    expect(noted.at(-1)).toMatchObject({ fact: 'attempt_events_lost', events: 2 });
+  });
 });
