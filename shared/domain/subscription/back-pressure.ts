@@ -1,7 +1,6 @@
 import {
   epochTime,
   MAX_PER_SECOND,
-  MIN_PER_SECOND,
   type RateLimit,
   rateLimitOf,
   slotIntervalMs,
@@ -88,7 +87,7 @@ export function paceOf(subscription: Paced, now: number): RateLimit | undefined 
   const askAgainMs = askAgainMsAt(Math.max(now, opensAt) - startOfEpisode(pressure, now));
   if (perSecond === undefined) return { ...line, intervalMs: PROBE_INTERVAL_MS, longestMs: 0, askAgainMs };
   const { longestMs } = growthOf(pressure);
-  const intervalMs = slotIntervalMs(Math.max(MIN_PER_SECOND, rateAt(pressure, now)));
+  const intervalMs = slotIntervalMs(rateAt(pressure, now));
   const limitMs = rateLimitOf(subscription)?.intervalMs ?? 0;
   return { ...line, intervalMs: Math.max(intervalMs, limitMs), longestMs, askAgainMs };
 }

@@ -71,9 +71,8 @@ function rateAfterRefusal(
 ): { perSecond: number; learned?: true } {
   if (current?.perSecond === undefined) return { perSecond: FIRST_PER_SECOND };
   const { perSecond, learned } = current;
-  const rate = Math.min(max_per_second, rateAt(current, startedAt));
   // Refused soon after it opened: that says little about the rate.
-  if (!learned && rate < 2 * perSecond) return { perSecond: atLeast(perSecond / 2) };
+  if (!learned && rateAt(current, startedAt) < 2 * perSecond) return { perSecond: atLeast(perSecond / 2) };
   // In a full line, the slot of the request was reserved as long ago as the line is long.
   const laidAt = startedAt - (learned ? 0 : growthOf(current).longestMs);
   const rateOfSlot = Math.min(max_per_second, rateAt(current, laidAt));

@@ -89,6 +89,12 @@ describe('the pace of a subscription', () => {
     expect([pace(4, 10), pace(10, 4)]).toEqual([250, 250]);
   });
 
+  it('has a later epoch after the end of the pressure', () => {
+    const slowed = under({ perSecond: 6.8, learned: true }, { options: { max_per_second: 10 } });
+    const [during = '', after = ''] = [NOW, NOW + 10 * MINUTE].map((now) => paceOf(slowed, now)?.epoch);
+    expect(after > during).toBe(true);
+  });
+
   it('of an open circuit is one probe at a time', () => {
     expect(paceOf(under({ reason: 'circuit_open' }), NOW)).toMatchObject({
       longestMs: 0,

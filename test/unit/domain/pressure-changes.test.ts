@@ -89,8 +89,12 @@ describe('a further refusal', () => {
   });
 
   it('does not take a rate above max_per_second for the one that was refused', () => {
-    const limited = under({ perSecond: 4, learned: true }, { options: { max_per_second: 2 } });
-    expect(refuse(limited, NOW + 3 * MINUTE).pressure.perSecond).toBe(1.7);
+    const options = { max_per_second: 1.6 };
+    for (const pressure of [{ perSecond: 4, learned: true }, { perSecond: 1 }] as const)
+      expect(refuse(under(pressure, { options }), NOW + MINUTE).pressure).toMatchObject({
+        perSecond: 1.36,
+        learned: true,
+      });
   });
 
   it('soon after the line opened halves the start, because it says little about the rate', () => {
@@ -165,9 +169,12 @@ describe('a request that finds the subscriber down', () => {
     expect(change?.unsent).toBeUndefined();
   });
 
-  it('while it throttled notifies of the new reason', () => {
-    const change = findDown(under({ perSecond: 4, learned: true }), NOW, { isTripped: true });
+  it('while it throttled notifies of the new reason, and begins an outage', () => {
+    const now = NOW + 9 * MINUTE;
+    const throttled = under({ perSecond: 4, learned: true });
+    const change = findDown(throttled, now, { isTripped: true, nextAttempt: { dueAt: now } });
     expect(change?.unsent?.event).toMatchObject({ reason: 'circuit_open' });
+    expect(change?.pressure.opensAt).toBe(now + SECOND);
   });
 });
 
