@@ -9,7 +9,6 @@ import {
 } from '../../shared/domain/subscription/pressure-changes.ts';
 import type { DeliveryKey, NextAttempt } from '../../shared/domain/delivery/delivery.ts';
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
-import { isPull } from '../../shared/domain/subscription/subscriber-url.ts';
 import type { Pressure, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { DeliverContext } from './context.ts';
 import { hintMs, type AttemptResult } from './record.ts';
@@ -40,7 +39,7 @@ export function pressureChangeOf(
   const isProbe = pressure !== undefined && pressure.perSecond === undefined;
   // A probe that finds no name or no TLS, for example, has failed as well.
   const signal = pressureSignalOf(reply) ?? (isProbe ? 'down' : undefined);
-  if (signal === undefined || isPull(subscription)) return undefined;
+  if (signal === undefined) return undefined;
   const { circuitRequests, circuitWindowMs: windowMs, retryAfterCapMs } = settings;
   const isFailure = signal === 'down';
   const result = { isFailure, startedAt, version: pressure?.at };
@@ -69,6 +68,6 @@ function isCircuitTripped(
   { circuitRequests, circuitFailurePercent }: CircuitRules,
 ): boolean {
   const isRamp = pressure?.reason === 'circuit_open';
-  if (isRamp && failures === requests && failures >= Math.min(FAILURES_IN_RAMP, circuitRequests)) return true;
+  if (isRamp && failures === requests && failures >= FAILURES_IN_RAMP) return true;
   return requests >= circuitRequests && 100 * failures >= circuitFailurePercent * requests;
 }

@@ -54,6 +54,30 @@ describe('a subscriber that is down', () => {
     expect(pressed.events()).toContain('subscription.slowed');
   });
 
+  it.each([
+    ['opens its circuit again after three failures in a row', [status(503)], [status(200), status(503)], 3],
+    [
+      'keeps its ramp after four failures and a success',
+      [status(503)],
+      [status(200), status(503), status(200), status(503)],
+      5,
+    ],
+    ['keeps its pace after five failures if it only throttled before', [status(429)], [status(503)], 5],
+  ] as const)('%s', async (_, before, then, count) => {
+    await pressed.subscribe();
+    world.subscriber.script(URL, [...before]);
+    await pressed.publish(...numbered(10, 'before'));
+    await pressed.runFor(5_000);
+    world.subscriber.script(URL, [...then]);
+    await pressed.publish('first');
+    await pressed.runFor(100);
+    await pressed.publish(...numbered(count));
+    await pressed.runFor(9_000);
+
+    expect((await pressed.deliveryOf(`m-${count - 1}`)).attempts).toHaveLength(1);
+    expect((await pressed.pressure())?.perSecond === undefined).toBe(count === 3);
+  });
+
   it('is well again within a minute for messages that come days after its last failure', async () => {
     await pressed.subscribe();
     await openCircuit();

@@ -91,7 +91,7 @@ describe('a further refusal', () => {
   it('does not take a rate above max_per_second for the one that was refused', () => {
     const options = { max_per_second: 1.6 };
     for (const pressure of [{ perSecond: 4, learned: true }, { perSecond: 1 }] as const)
-      expect(refuse(under(pressure, { options }), NOW + MINUTE).pressure).toMatchObject({
+      expect(refuse(under(pressure, { options }), NOW + 20 * SECOND).pressure).toMatchObject({
         perSecond: 1.36,
         learned: true,
       });
