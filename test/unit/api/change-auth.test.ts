@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Auth } from '../../../shared/domain/subscription/auth.ts';
+import { type Auth, unredactedAuth } from '../../../shared/domain/subscription/auth.ts';
+import { UnknownCredentialsError } from '../../../shared/domain/subscription/credential-headers.ts';
 import { openedAuth } from '../../../shared/steps/authorise.ts';
 import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
 
@@ -69,6 +70,12 @@ describe('changing the credentials of a subscription', () => {
     });
     expect(await call('PATCH', ONE, moved)).toMatchObject({ status: 200 });
     expect(await stored()).toEqual({ auth: undefined, opened: undefined });
+  });
+
+  it('does not use the key of a certificate for an authorisation server', () => {
+    const { client_secret: _, ...withKey } = { ...oauth2, private_key: '***' };
+    const mtls = { type: 'mtls', certificate: 'c', private_key: 'k' } as const;
+    expect(() => unredactedAuth(withKey, mtls)).toThrow(UnknownCredentialsError);
   });
 
   it('does not send a client secret to a token endpoint at another origin, nor a value as another type', async () => {

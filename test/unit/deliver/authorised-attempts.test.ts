@@ -106,6 +106,14 @@ describe('credentials that are replaced', () => {
     },
   );
 
+  it('change nothing about a subscriber that asks for no other attempt', async () => {
+    await subscribe(await stored(basic), { options: retried });
+    world.subscriber.script(URL, [status(401, { asks: 'abort-message' }), status(200)]);
+    world.subscriber.onRequest = async () => rotate(await stored(header, 2));
+    await publish();
+    expect(await world.delivery()).toMatchObject({ status: 'rejected', reason: 'abort_requested' });
+  });
+
   it('change nothing about another refusal; nor are unchanged ones tried again', async () => {
     await subscribe(await stored(basic), { options: retried });
     world.subscriber.script(URL, [status(404), status(401)]);

@@ -32,6 +32,8 @@ describe('a subscriber that is down', () => {
       attempts: [],
       slot: { reason: 'circuit_open' },
     });
+    const waiting = await Promise.all(numbered(10, 'waiting').map(pressed.deliveryOf));
+    expect(new Set(waiting.map(({ slot }) => slot?.at)).size).toBe(10);
 
     await pressed.runFor(10_000);
     expect(world.subscriber.seen).toHaveLength(11);

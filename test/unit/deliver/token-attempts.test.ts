@@ -86,6 +86,12 @@ describe('an attempt with an access token', () => {
     expect(requests()).toHaveLength(2);
   });
 
+  it('ends with the first refusal of a subscriber that asks for no other attempt', async () => {
+    world.subscriber.script(URL, [status(401, { asks: 'abort-message' }), status(200)]);
+    expect(await deliver()).toMatchObject({ status: 'rejected', reason: 'abort_requested' });
+    expect(requests()).toHaveLength(1);
+  });
+
   it('ends with the first refusal of a token that is new', async () => {
     world.accessTokens.renews = false;
     world.subscriber.script(URL, [status(401)]);
