@@ -99,8 +99,8 @@ export type PullAnswered = {
 /** What happened in a run, collected at the receivers, stores and queues. */
 export type History = {
   requests: SeenRequest[];
-  /** Attempts without a request, because their address is forbidden. */
-  refused: SeenRequest[];
+  /** Attempts without a request: their address is forbidden, or they got no token. */
+  refused: Pick<SeenRequest, 'actor' | 'grant'>[];
   grants: Granted[];
   /** Answers of the consumers of pull subscriptions. */
   pullAnswers: PullAnswered[];

@@ -1,8 +1,9 @@
 import type { OAuth2Auth } from '../../shared/domain/subscription/auth.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { AccessTokens } from '../../shared/ports/subscriber.ts';
+import type { DeliveryStore } from './delivery-store.ts';
 import type { Faults } from './faults.ts';
-import type { Actor } from './history.ts';
+import type { Actor, History } from './history.ts';
 import type { PlannedSubscription } from './scenario.ts';
 
 /** The shares of subscriptions that need a token, and of requests for one that fail. */
@@ -27,18 +28,19 @@ export const authFor = (
 
 /** Authorisation servers that fail at times. A failure is an attempt without a request. */
 export const simulatedTokens = (
-  { faults }: { faults: Faults },
-  { name }: Pick<Actor, 'name'>,
+  { faults, history, deliveries }: { faults: Faults; history: History; deliveries: DeliveryStore },
+  actor: Actor,
 ): AccessTokens => {
   let calls = 0;
   return {
-    tokenFor: () => {
+    tokenFor: ({ subscriptionId }, _auth, { refused }) => {
       calls += 1;
-      return Promise.resolve(
-        faults.chance(`${name}|token ${calls}`) < WITHOUT_SUCCESS
-          ? { kind: 'failed', detail: 'invalid_client' }
-          : { kind: 'token', token: 'token' },
-      );
+      // A refused token is not replaced, so that an attempt makes one request at most.
+      if (refused !== undefined || faults.chance(`${actor.name}|token ${calls}`) >= WITHOUT_SUCCESS)
+        return Promise.resolve({ kind: 'token', token: 'token' });
+      const delivery = actor.work?.deliveries.find((name) => name.endsWith(`/${subscriptionId}`)) ?? '';
+      history.refused.push({ actor, grant: deliveries.grantOf(actor.owner, delivery) });
+      return Promise.resolve({ kind: 'failed', detail: 'invalid_client' });
     },
   };
 };

@@ -69,7 +69,10 @@ export const violation = (invariant: string, { name }: { name: string }, detail:
 });
 
 /** The write that recorded a request's result as a numbered attempt. */
-export const recordOf = ({ writes }: DeliveryCase, request: SeenRequest): Write | undefined =>
+export const recordOf = (
+  { writes }: DeliveryCase,
+  request: Pick<SeenRequest, 'actor' | 'grant'>,
+): Write | undefined =>
   writes.find(
     ({ transition, actor, after }) =>
       transition.name === 'record' &&
