@@ -81,5 +81,5 @@ const subscribed = (world: SimulatedWorld, planned: PlannedSubscription, created
     subscriber: planned.pull === true ? `pull:${planned.id}` : world.receivers.newAddressOf(planned.id),
     createdAt,
   }),
-  ...authFor(world, planned),
+  ...authFor(planned),
 });

@@ -56,6 +56,8 @@ export type PlannedSubscription = {
   confirmation: PlannedConfirmation | undefined;
   /** It is not called: consumers receive its deliveries. */
   pull?: true;
+  /** It has OAuth 2. */
+  needsToken?: true;
   /** Earlier failures, in the hour before the start. */
   failures: number;
   answers: Answers;

@@ -1,13 +1,14 @@
 import type { OAuth2Auth } from '../../shared/domain/subscription/auth.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { AccessTokens } from '../../shared/ports/subscriber.ts';
+import { chanceAt } from '../support/chance.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { Faults } from './faults.ts';
 import type { Actor, History } from './history.ts';
-import type { PlannedSubscription } from './scenario.ts';
+import type { PlannedSubscription, Scenario } from './scenario.ts';
 
 /** The shares of subscriptions that need a token, and of requests for one that fail. */
-const WITH_TOKEN = 0.2;
+const WITH_TOKEN = 0.5;
 const WITHOUT_SUCCESS = 0.3;
 
 const auth: OAuth2Auth = {
@@ -17,14 +18,19 @@ const auth: OAuth2Auth = {
   client_secret: 'secret',
 };
 
+/** The scenario, in which some subscribers want a token. */
+export const withTokens = (scenario: Scenario): Scenario => ({
+  ...scenario,
+  subscriptions: scenario.subscriptions.map((one) =>
+    one.pull !== true && chanceAt(scenario.seed, `token of ${one.id}`) < WITH_TOKEN
+      ? { ...one, needsToken: true }
+      : one,
+  ),
+});
+
 /** How a subscription authenticates. Texts are stored unsealed (machines.ts). */
-export const authFor = (
-  { faults }: { faults: Faults },
-  { id, pull }: PlannedSubscription,
-): Pick<Subscription, 'auth'> =>
-  pull !== true && faults.chance(`token of ${id}`) < WITH_TOKEN
-    ? { auth: { shown: auth, sealed: JSON.stringify(auth), at: 0 } }
-    : {};
+export const authFor = ({ needsToken }: PlannedSubscription): Pick<Subscription, 'auth'> =>
+  needsToken === true ? { auth: { shown: auth, sealed: JSON.stringify(auth), at: 0 } } : {};
 
 /** Authorisation servers that fail at times. A failure is an attempt without a request. */
 export const simulatedTokens = (
