@@ -53,10 +53,12 @@ export function simulatedRegistry(store: SubscriptionStore): SimulatedRegistry {
     changeSubscription: ({ subscriptionId }, change) => {
       const before = store.find(subscriptionId);
       if (before === undefined || isMarked(before)) return Promise.resolve({ kind: 'missing' });
-      const after = change(before);
-      if (after === undefined) return Promise.resolve({ kind: 'left', current: before });
-      store.put(after);
-      return Promise.resolve({ kind: 'changed', before, after });
+      // As the table, this rejects with an error of the change.
+      return new Promise((resolve) => {
+        const after = change(before);
+        if (after !== undefined) store.put(after);
+        resolve(after === undefined ? { kind: 'left', current: before } : { kind: 'changed', before, after });
+      });
     },
     markDeleted: ({ subscriptionId, now }) => {
       const known = store.find(subscriptionId);
