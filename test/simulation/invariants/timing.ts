@@ -4,6 +4,7 @@ import { expectedDelayMs, hintMs } from '../expected-schedule.ts';
 import type { SeenRequest, Write } from '../history.ts';
 import { SLOWEST_MS } from '../faulty-ports.ts';
 import { isNeededBy } from '../partition.ts';
+import { needsRequest } from './attempts.ts';
 import { DAY, MINUTE, SECOND, START } from '../scenario.ts';
 import {
   acceptanceOf,
@@ -44,12 +45,15 @@ const retriesOf = (one: DeliveryCase): Retry[] =>
     );
     if (failed === undefined) return [];
     const before = one.requests.find((other) => recordOf(one, other) === failed);
-    if (before === undefined || isByHand(one, number)) return [];
+    if (before === undefined || isByHand(one, number) || isWithoutReply(failed)) return [];
     const { policy, attempts, round } = failed.after;
     const retry = attempts.filter((attempt) => attempt.round === round).length;
     const due = dueAfter(before, policy, retry, request.actor.clockOffset);
     return due === undefined ? [] : [{ request, failed, due }];
   });
+
+const isWithoutReply = ({ after }: Write): boolean =>
+  after.attempts.slice(-1).some((attempt) => !needsRequest(attempt));
 
 /** A manually requested attempt is due at once, regardless of the policy. */
 const isByHand = ({ writes }: DeliveryCase, number: number): boolean =>
