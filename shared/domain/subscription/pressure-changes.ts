@@ -40,11 +40,14 @@ const SECOND = 1_000;
 /** Wait after a refusal without a usable `Retry-After`; also the shortest wait for a probe. */
 const SHORTEST_CLOSED_MS = SECOND;
 
-/** Rate after the first refusal and after a successful probe. */
-const FIRST_PER_SECOND = 1;
+/** Rate after the first refusal. */
+const SLOW_START_PER_SECOND = 2;
+
+/** Rate after a successful probe. */
+const RAMP_PER_SECOND = 1;
 
 /** Factor from the rate of the refused request to the next one. */
-const LEARNED_SHARE = 0.85;
+const LEARNED_SHARE = 0.9;
 
 /** The least rate that refusals lead to: one request in ten seconds tests the subscriber often enough. */
 const LEAST_PER_SECOND = 0.1;
@@ -69,7 +72,7 @@ function rateAfterRefusal(
   current: Pressure | undefined,
   startedAt: number,
 ): { perSecond: number; learned?: true } {
-  if (current?.perSecond === undefined) return { perSecond: FIRST_PER_SECOND };
+  if (current?.perSecond === undefined) return { perSecond: SLOW_START_PER_SECOND };
   const { perSecond, learned } = current;
   // Refused soon after it opened: that says little about the rate.
   if (!learned && rateAt(current, startedAt) < 2 * perSecond) return { perSecond: atLeast(perSecond / 2) };
@@ -147,7 +150,7 @@ export function pressureAfterAnswer(
   return slow(subscription, current, answered, {
     reason: current.reason,
     opensAt: now,
-    perSecond: FIRST_PER_SECOND,
+    perSecond: RAMP_PER_SECOND,
   });
 }
 

@@ -39,14 +39,14 @@ describe('what a reply says about the subscriber', () => {
 });
 
 describe('the first refusal', () => {
-  it('closes the line until the time that the subscriber asks for, then starts at one request a second', () => {
+  it('closes the line until the time that the subscriber asks for, then starts at two requests a second', () => {
     const throttled = made(refuse(aSubscription(), NOW, 7 * SECOND), aSubscription());
     expect(throttled.pressure).toEqual({
       reason: 'receiver_throttled',
       since: NOW,
       at: NOW,
       opensAt: NOW + 7 * SECOND,
-      perSecond: 1,
+      perSecond: 2,
     });
     expect(paceOf(throttled, NOW)).toMatchObject({
       opensAt: NOW + 7 * SECOND,
@@ -68,31 +68,31 @@ describe('the first refusal', () => {
   it('doubles the rate every four seconds once the line is open', () => {
     const { pressure } = refuse(aSubscription(), NOW);
     const rates = [0, 1, 5, 9, 13].map((seconds) => rateAt(pressure, NOW + seconds * SECOND));
-    expect(rates).toEqual([1, 1, 2, 4, 8]);
+    expect(rates).toEqual([2, 2, 4, 8, 16]);
   });
 });
 
 describe('a further refusal', () => {
   const slowStart = under({ perSecond: 1 });
 
-  it('after the rate has doubled continues with 85 % of the rate that the request had', () => {
+  it('after the rate has doubled continues with 90 % of the rate that the request had', () => {
     // The request reserved its slot up to two seconds earlier, at eight a second.
     const change = refuse(slowStart, NOW + 14 * SECOND, 2 * SECOND);
-    expect(change.pressure).toMatchObject({ perSecond: 6.8, learned: true, since: NOW });
+    expect(change.pressure).toMatchObject({ perSecond: 7.2, learned: true, since: NOW });
     expect(change.unsent).toBeUndefined();
   });
 
-  it('of a learned rate continues with 85 % of that, which doubles in three minutes', () => {
+  it('of a learned rate continues with 90 % of that, which doubles in three minutes', () => {
     const learned = under({ perSecond: 4, learned: true });
     const { pressure } = refuse(learned, NOW + 3 * MINUTE);
-    expect(pressure).toMatchObject({ perSecond: 6.8, learned: true });
+    expect(pressure).toMatchObject({ perSecond: 7.2, learned: true });
   });
 
   it('does not take a rate above max_per_second for the one that was refused', () => {
     const options = { max_per_second: 1.6 };
     for (const pressure of [{ perSecond: 4, learned: true }, { perSecond: 1 }] as const)
       expect(refuse(under(pressure, { options }), NOW + 20 * SECOND).pressure).toMatchObject({
-        perSecond: 1.36,
+        perSecond: 1.44,
         learned: true,
       });
   });
