@@ -14,7 +14,7 @@ export const withRefusals = (scenario: Scenario): Scenario => {
     retryThrottled: chance.happens(0.2),
   };
   const subscriptions = scenario.subscriptions.map((one) =>
-    chance.happens(0.25) && one.pull !== true
+    chance.happens(0.15) && one.pull !== true
       ? { ...one, answers: { ...one.answers, refuses: generateRefusals(chance, scenario.calmAt) } }
       : one,
   );
