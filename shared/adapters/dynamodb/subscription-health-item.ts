@@ -1,5 +1,10 @@
 import * as z from 'zod';
-import type { Disabled, PendingEvent, Pressure, Subscription } from '../../domain/subscription/subscription.ts';
+import type {
+  Disabled,
+  PendingEvent,
+  Pressure,
+  Subscription,
+} from '../../domain/subscription/subscription.ts';
 import { DISABLE_REASONS, PRESSURE_REASONS } from '../../domain/vocabulary.ts';
 
 const disabledReasonSchema = z.enum(DISABLE_REASONS);

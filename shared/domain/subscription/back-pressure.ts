@@ -1,10 +1,4 @@
-import {
-  epochTime,
-  MAX_PER_SECOND,
-  type RateLimit,
-  rateLimitOf,
-  slotIntervalMs,
-} from './rate-limit.ts';
+import { epochTime, MAX_PER_SECOND, type RateLimit, rateLimitOf, slotIntervalMs } from './rate-limit.ts';
 import { isPull } from './subscriber-url.ts';
 import type { Pressure, Subscription } from './subscription.ts';
 
