@@ -17,6 +17,9 @@ const PROBE_INTERVAL_MS = 30 * SECOND;
 const SHORTEST_ASK_AGAIN_MS = 10 * SECOND;
 const LONGEST_ASK_AGAIN_MS = 15 * MINUTE;
 
+/** At a learned rate the line of a minute must not run empty for long, however old the episode is. */
+const LONGEST_ASK_AGAIN_LEARNED_MS = 3 * MINUTE;
+
 /** For the wake-up of a delivery that asks again, and its probe. */
 const PROBE_DELAY_MS = 2 * MINUTE;
 
@@ -76,9 +79,12 @@ export function startOfEpisode({ since, opensAt, perSecond }: Pressure, at: numb
 export function paceOf(subscription: Paced, now: number): RateLimit | undefined {
   const pressure = pressureAt(subscription, now);
   if (pressure === undefined) return rateLimitOf(subscription);
-  const { reason, opensAt, perSecond } = pressure;
+  const { reason, opensAt, perSecond, learned } = pressure;
   const line = { epoch: `${epochTime(subscription)}/${perSecond ?? 0}`, opensAt, reason };
-  const askAgainMs = askAgainMsAt(Math.max(now, opensAt) - startOfEpisode(pressure, now));
+  const askAgainMs = Math.min(
+    learned ? LONGEST_ASK_AGAIN_LEARNED_MS : LONGEST_ASK_AGAIN_MS,
+    askAgainMsAt(Math.max(now, opensAt) - startOfEpisode(pressure, now)),
+  );
   if (perSecond === undefined) return { ...line, intervalMs: PROBE_INTERVAL_MS, longestMs: 0, askAgainMs };
   const { longestMs } = growthOf(pressure);
   const intervalMs = slotIntervalMs(rateAt(pressure, now));

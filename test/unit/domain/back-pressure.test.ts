@@ -112,6 +112,11 @@ describe('the pace of a subscription', () => {
     expect(paceOf(open, NOW)?.askAgainMs).toBe(ms);
   });
 
+  it('lets them ask within three minutes at a learned rate, however long the episode', () => {
+    const throttled = under({ perSecond: 5, learned: true, since: NOW - 24 * HOUR });
+    expect(paceOf(throttled, NOW)?.askAgainMs).toBe(3 * MINUTE);
+  });
+
   it('of an open circuit that had no messages for long is that of a new episode', () => {
     const open = under({ reason: 'circuit_open', opensAt: NOW + MINUTE });
     const askAgainMs = [3.4, 3.6, 600].map((minutes) => paceOf(open, NOW + minutes * MINUTE)?.askAgainMs);
