@@ -50,7 +50,8 @@ const subscribers = {
   slow: { policy: quick, answer: (_nth, chance) => ({ status: 200, delayMs: chance.int(1_000, 3_000) }) },
   refusing: { policy: quick, answer: () => ({ status: 400 }) },
   hanging: { policy: short, answer: () => ({ behaviour: 'hang' }) },
-  down: { policy: short, answer: () => ({ status: 503 }) },
+  // Not 503: behind an open circuit its deliveries would wait, not end.
+  down: { policy: short, answer: () => ({ status: 500 }) },
 } satisfies Record<string, Subscriber>;
 
 type Kind = keyof typeof subscribers;

@@ -34,11 +34,11 @@ const answerOf = async (method: string, path: string, body?: unknown): Promise<u
   return text === '' ? undefined : JSON.parse(text);
 };
 
-/** Creates a queue with `count` exhausted deliveries to a subscriber that is down. */
+/** Creates a queue with `count` exhausted deliveries to a subscriber that fails by 500, which opens no circuit. */
 const exhaustedMessages = async (count: number) => {
   const queue = `operate-${randomUUID()}`;
   const path = `/${queue}`;
-  receiver.script(path, [{ status: 503 }]);
+  receiver.script(path, [{ status: 500 }]);
   await putQueue(queue, NO_RETRIES);
   await subscribe(queue, receiver.url(path));
   const bodies = Array.from({ length: count }, (_, id) => JSON.stringify({ queue, id: `m-${id}`, data: id }));
