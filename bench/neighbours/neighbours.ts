@@ -41,7 +41,7 @@ const HANGING = 'at once, answers after 15 s';
 /** 30 messages a second, or as many within one second. */
 function noisesOf(seconds: number): Readonly<Record<string, Noise>> {
   const messages = 30 * seconds;
-  const dead = { messages, statusCode: 503, takesMs: 20 };
+  const dead = { messages, statusCode: 500, takesMs: 20 };
   const limited = { ...dead, maxPerSecond: 5 };
   return {
     '30/s, dead and limited to 5/s': { ...limited, withinSeconds: seconds },

@@ -80,7 +80,7 @@ export async function measureStorm(
   const world = stormWorld({
     quotas,
     manner: (now) =>
-      now < BACK_AT ? { statusCode: 503, takesMs: 5 } : { statusCode: 200, takesMs: ANSWER_MS },
+      now < BACK_AT ? { statusCode: 500, takesMs: 5 } : { statusCode: 200, takesMs: ANSWER_MS },
     ...(sabotage === undefined ? {} : { sabotage }),
   });
   const ids = Array.from({ length: retries }, (_, index) => `m-${index}`);

@@ -7,7 +7,7 @@ const SECONDS = 10;
 /** Too few functions for the noise. */
 const FEW = { dispatch: 2, deliver: 2, retry: 2 };
 
-const dead = { messages: 300, withinSeconds: 1, statusCode: 503, takesMs: 20 };
+const dead = { messages: 300, withinSeconds: 1, statusCode: 500, takesMs: 20 };
 
 const beside = (more: Partial<Neighbourhood> = {}): Promise<Quiet> =>
   measureQuiet({ seconds: SECONDS, watchedSeconds: 60, concurrency: FEW, isFair: true, ...more });

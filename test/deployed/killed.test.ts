@@ -83,7 +83,8 @@ const exhaustedQueue = async (): Promise<string> => {
   const queue = `recovered-${randomUUID()}`;
   const path = `/${queue}/0`;
   await putQueue(queue, NO_RETRIES);
-  receiver.script(path, [{ status: 503 }]);
+  // 500 opens no circuit, behind which deliveries wait.
+  receiver.script(path, [{ status: 500 }]);
   await subscribe(queue, receiver.url(path));
   await sendAll(bodiesFor(queue, TO_RECOVER));
   await eventually('the exhausted deliveries', async () => {
@@ -108,7 +109,7 @@ const subscribed = async (chance: Chance): Promise<string> => {
     receiver.script(path, ({ headers }) => {
       const count = (asked.get(headers['webhook-id']) ?? 0) + 1;
       asked.set(headers['webhook-id'], count);
-      return { status: count <= failures ? 503 : 200, delayMs };
+      return { status: count <= failures ? 500 : 200, delayMs };
     });
     await subscribe(queue, receiver.url(path));
   }
