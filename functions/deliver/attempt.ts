@@ -7,7 +7,6 @@ import {
   type Reply,
 } from '../../shared/domain/delivery/outcome.ts';
 import { release } from '../../shared/domain/delivery/transitions.ts';
-import type { Auth } from '../../shared/domain/subscription/auth.ts';
 import { type CompletedRetryPolicy, policyOfRound } from '../../shared/domain/retry/policy.ts';
 import {
   absenceOf,
@@ -17,8 +16,8 @@ import {
 import type { Outcome } from '../../shared/domain/vocabulary.ts';
 import { RequestNotSentError } from '../../shared/ports/subscriber.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
-import { openedAuth } from '../../shared/steps/authorise.ts';
-import { openedSecrets, signedRequest, type OpenedSecret } from '../../shared/steps/sign-request.ts';
+import { openedCredentials, type OpenedCredentials } from '../../shared/steps/authorise.ts';
+import { signedRequest } from '../../shared/steps/sign-request.ts';
 import { isAuthOutdated, postAuthorised } from './authorised-post.ts';
 import type { DeliverContext } from './context.ts';
 import { recordHealth } from './health.ts';
@@ -35,16 +34,13 @@ import { record, type AttemptResult } from './record.ts';
 import { scheduleNext, sendAgain } from './wake-up.ts';
 
 /** A delivery whose request can be sent now. */
-type ReadyDelivery = LoadedDelivery & {
-  subscription: Subscription;
-  policy: CompletedRetryPolicy;
-  /** The secrets that sign the request. */
-  secrets: readonly OpenedSecret[];
-  /** How the request authenticates. */
-  auth: Auth | undefined;
-  /** The rate-limit slot that the request waited for or missed; undefined: the limit did not delay it. */
-  slotAt: number | undefined;
-};
+type ReadyDelivery = LoadedDelivery &
+  OpenedCredentials & {
+    subscription: Subscription;
+    policy: CompletedRetryPolicy;
+    /** The rate-limit slot that the request waited for or missed; undefined: the limit did not delay it. */
+    slotAt: number | undefined;
+  };
 
 /**
  * Makes the due attempt and records it. Returns the delivery, still leased, if this invocation makes an immediate
@@ -77,9 +73,8 @@ async function prepareRequest(
   const held = await withCurrentSubscription(context, claimed);
   const subscription = await subscriptionOrCancel(context, held);
   if (subscription === undefined) return undefined;
-  // Throws if KMS fails: no request is sent unsigned or without its credentials.
-  const secrets = await openedSecrets(context.ports.secretOpener, subscription, context.ports.clock.now());
-  const auth = await openedAuth(context.ports.secretOpener, subscription);
+  const { secretOpener, clock } = context.ports;
+  const credentials = await openedCredentials(secretOpener, subscription, clock.now());
   const slot = await waitForSlot(context, held, subscription);
   if (slot === undefined) return undefined;
   // The calls since the claim may have been slow. If the lease ended during the request, a second request could
@@ -93,8 +88,7 @@ async function prepareRequest(
   return {
     ...held,
     subscription,
-    secrets,
-    auth,
+    ...credentials,
     policy: policyOfRound(held.delivery, held, context.settings.defaultRetryPolicy),
     slotAt: slot.slotAt,
   };

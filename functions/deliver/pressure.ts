@@ -1,4 +1,4 @@
-import { pressureAt } from '../../shared/domain/subscription/back-pressure.ts';
+import { isCircuitOpen, pressureAt } from '../../shared/domain/subscription/back-pressure.ts';
 import {
   endOfPressure,
   pressureAfterAnswer,
@@ -36,7 +36,7 @@ export function pressureChangeOf(
   if (!settings.backPressure) return endOfPressure(subscription, now);
   const { startedAt, durationMs } = attempt;
   const pressure = pressureAt(subscription, startedAt);
-  const isProbe = pressure !== undefined && pressure.perSecond === undefined;
+  const isProbe = pressure !== undefined && isCircuitOpen(pressure);
   // A probe that finds no name or no TLS, for example, has failed as well.
   const signal = pressureSignalOf(reply) ?? (isProbe ? 'down' : undefined);
   if (signal === undefined) return undefined;

@@ -17,13 +17,12 @@ import {
 import { spreadOut } from '../../shared/domain/subscription/slot-line.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { SlotConstraints } from '../../shared/ports/subscriptions.ts';
-import type { Clock } from '../../shared/ports/clock.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { returnSlot } from '../../shared/steps/move-up.ts';
 import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext, Receipt } from './context.ts';
 import { endHeld, hasTimeForRequest, timeLeftMs, type LoadedDelivery } from './held.ts';
-import { scheduleNext, MAX_WAIT_MS } from './wake-up.ts';
+import { scheduleNext, MAX_WAIT_MS, sleepUntil } from './wake-up.ts';
 
 /** The most lag to make up for. A longer one is an outage, not a slow queue: the whole backlog arrives at once. */
 const MAX_LAG_MS = 15 * 60 * 1000;
@@ -60,13 +59,6 @@ export async function waitForSlot(
   }
   await waitOnRecord(context, held, { at: clock.now() + WAIT_AFTER_SLOW_CALLS_MS });
   return undefined;
-}
-
-/** Returns whether it had to wait. */
-async function sleepUntil(at: number, clock: Pick<Clock, 'now' | 'sleep'>): Promise<boolean> {
-  const waits = clock.now() < at;
-  while (clock.now() < at) await clock.sleep(at - clock.now());
-  return waits;
 }
 
 /** The line that the subscription's requests wait in: by `max_per_second`, by back-pressure, or by both. */

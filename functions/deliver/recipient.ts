@@ -3,8 +3,7 @@ import { isPull } from '../../shared/domain/subscription/subscriber-url.ts';
 import { absenceOf, type Queue, type Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { AbsenceReason } from '../../shared/domain/vocabulary.ts';
 import type { Freshness } from '../../shared/ports/subscriptions.ts';
-import { openedAuth } from '../../shared/steps/authorise.ts';
-import { openedSecrets } from '../../shared/steps/sign-request.ts';
+import { openedCredentials } from '../../shared/steps/authorise.ts';
 import type { DeliverContext } from './context.ts';
 import { paceFor } from './rate-limit.ts';
 
@@ -43,9 +42,7 @@ export async function signableRecipientOf(context: DeliverContext, work: Deliver
   const { secretOpener, clock } = context.ports;
   const recipient = await recipientOf(context, work);
   const { subscription, absence } = recipient;
-  if (subscription !== undefined && absence === undefined && !isPull(subscription)) {
-    await openedSecrets(secretOpener, subscription, clock.now());
-    await openedAuth(secretOpener, subscription);
-  }
+  if (subscription !== undefined && absence === undefined && !isPull(subscription))
+    await openedCredentials(secretOpener, subscription, clock.now());
   return recipient;
 }

@@ -9,6 +9,7 @@ import {
   wakeUpTime,
   planSqsDelay,
 } from '../../shared/domain/retry/wake-up-plan.ts';
+import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeliverContext } from './context.ts';
 
 /**
@@ -86,8 +87,15 @@ export async function sendAgainIfEarly(
     await sendAgain(context, work, dueAt);
     return true;
   }
-  while (clock.now() < dueAt) await clock.sleep(dueAt - clock.now());
+  await sleepUntil(dueAt, clock);
   return false;
+}
+
+/** Returns whether it had to wait. */
+export async function sleepUntil(at: number, clock: Pick<Clock, 'now' | 'sleep'>): Promise<boolean> {
+  const waits = clock.now() < at;
+  while (clock.now() < at) await clock.sleep(at - clock.now());
+  return waits;
 }
 
 /**

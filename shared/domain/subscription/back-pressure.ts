@@ -45,6 +45,11 @@ export function rateAt(pressure: Pressure, at: number): number {
   return Math.min(MAX_PER_SECOND, perSecond * 2 ** (openMs / growthOf(pressure).doublingMs));
 }
 
+/** Whether there is one probe at a time, and no rate. */
+export function isCircuitOpen({ perSecond }: Pressure): boolean {
+  return perSecond === undefined;
+}
+
 type Paced = Pick<
   Subscription,
   'subscriber' | 'options' | 'createdAt' | 'changedAt' | 'limitedAt' | 'pressure'
@@ -54,7 +59,7 @@ type Paced = Pick<
 export function pressureAt(subscription: Paced, now: number): Pressure | undefined {
   const { pressure } = subscription;
   if (pressure === undefined || pressure.ended || isPull(subscription)) return undefined;
-  if (pressure.perSecond === undefined || now < pressure.opensAt) return pressure;
+  if (isCircuitOpen(pressure) || now < pressure.opensAt) return pressure;
   const isOver =
     now - pressure.opensAt >= LONGEST_QUIET_MS ||
     rateAt(pressure, now) >= rateAtEnd(pressure, subscription.options.max_per_second);
@@ -70,9 +75,10 @@ function rateAtEnd({ reason }: Pressure, maxPerSecond = MAX_PER_SECOND): number 
  * When the episode began, as seen at `at`. An open circuit that no waiting delivery has probed when it would have asked
  * again had no messages since: nothing is known of its subscriber, and the episode begins again.
  */
-export function startOfEpisode({ since, opensAt, perSecond }: Pressure, at: number): number {
+export function startOfEpisode(pressure: Pressure, at: number): number {
+  const { since, opensAt } = pressure;
   const isIdle = at - opensAt > askAgainMsAt(opensAt - since) + PROBE_DELAY_MS;
-  return perSecond === undefined && isIdle ? at : since;
+  return isCircuitOpen(pressure) && isIdle ? at : since;
 }
 
 /** The pace of a subscription's requests: its `max_per_second` and its pressure in one. Undefined: unlimited. */
@@ -85,7 +91,7 @@ export function paceOf(subscription: Paced, now: number): RateLimit | undefined 
     learned ? LONGEST_ASK_AGAIN_LEARNED_MS : LONGEST_ASK_AGAIN_MS,
     askAgainMsAt(Math.max(now, opensAt) - startOfEpisode(pressure, now)),
   );
-  if (perSecond === undefined) return { ...line, intervalMs: PROBE_INTERVAL_MS, longestMs: 0, askAgainMs };
+  if (isCircuitOpen(pressure)) return { ...line, intervalMs: PROBE_INTERVAL_MS, longestMs: 0, askAgainMs };
   const { longestMs } = growthOf(pressure);
   const intervalMs = slotIntervalMs(rateAt(pressure, now));
   const limitMs = rateLimitOf(subscription)?.intervalMs ?? 0;

@@ -2,7 +2,7 @@ import type { NextAttempt } from '../delivery/delivery.ts';
 import { type Reply, TOO_MANY_REQUESTS } from '../delivery/outcome.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import { retrySchedule } from '../retry/schedule.ts';
-import { growthOf, pressureAt, rateAt, startOfEpisode } from './back-pressure.ts';
+import { growthOf, isCircuitOpen, pressureAt, rateAt, startOfEpisode } from './back-pressure.ts';
 import { MAX_PER_SECOND, rateLimitOf, timeOfNewEpoch } from './rate-limit.ts';
 import type { PendingEvent, Pressure, Subscription } from './subscription.ts';
 
@@ -103,7 +103,7 @@ type FoundDown = {
 export function pressureAfterOutage(subscription: Subscription, down: FoundDown): PressureChange | undefined {
   const { startedAt, now, isTripped } = down;
   const current = pressureAt(subscription, startedAt);
-  const isProbe = current !== undefined && current.perSecond === undefined;
+  const isProbe = current !== undefined && isCircuitOpen(current);
   if (!isProbe && !isTripped) return undefined;
   const opensAt =
     now + Math.ceil(probeDelayMs(now - (isProbe ? startOfEpisode(current, startedAt) : now), down));
@@ -146,7 +146,7 @@ export function pressureAfterAnswer(
   const { startedAt, now } = answered;
   const current = pressureAt(subscription, startedAt);
   if (current === undefined) return endOfPressure(subscription, now);
-  if (current.perSecond !== undefined) return undefined;
+  if (!isCircuitOpen(current)) return undefined;
   return slow(subscription, current, answered, {
     reason: current.reason,
     opensAt: now,
