@@ -12,7 +12,7 @@ import {
   refusalsIgnored,
   staleSubscriptionsRead,
 } from './sabotage-pressure.ts';
-import { HOUR, MINUTE, SECOND, type PlannedRefusals, type Scenario } from './scenario.ts';
+import { HOUR, MINUTE, plainMessage, SECOND, type PlannedRefusals, type Scenario } from './scenario.ts';
 
 /** Thirty messages within fifteen seconds to one subscriber that refuses, and one that takes everything. */
 const toSubscribersThat =
@@ -45,16 +45,7 @@ const toSubscribersThat =
         ...(refuses === undefined ? {} : { refuses }),
       },
     })),
-    messages: Array.from({ length: 30 }, (_, index) => ({
-      id: `m${index}`,
-      at: (index * SECOND) / 2,
-      data: 'null',
-      ttlSeconds: undefined,
-      delaySeconds: undefined,
-      repeats: [],
-      type: undefined,
-      isTimed: false,
-    })),
+    messages: Array.from({ length: 30 }, (_, index) => plainMessage(`m${index}`, (index * SECOND) / 2)),
     changes: [],
     interventions: [],
     throttles: [],

@@ -3,7 +3,7 @@ import { seededChance } from '../support/chance.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { runScenario } from './run-scenario.ts';
 import { withWrite } from './sabotage.ts';
-import { HOUR, MINUTE, type Scenario, SECOND } from './scenario.ts';
+import { HOUR, MINUTE, plainMessage, type Scenario, SECOND } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
 import { describe, expect, it } from 'vitest';
 
@@ -89,16 +89,7 @@ const inBursts = (scenario: Scenario): Scenario => ({
       then: { takesMs: 50, response: { status: 200 } },
     },
   })),
-  messages: Array.from({ length: 60 }, (_, index) => ({
-    id: `m${index}`,
-    at: index % 3,
-    data: 'null',
-    ttlSeconds: undefined,
-    delaySeconds: undefined,
-    repeats: [],
-    type: undefined,
-    isTimed: false,
-  })),
+  messages: Array.from({ length: 60 }, (_, index) => plainMessage(`m${index}`, index % 3)),
   changes: [],
   interventions: [],
   throttles: [],

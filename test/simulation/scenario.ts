@@ -112,6 +112,18 @@ export type PlannedMessage = PlannedVersion & {
   repeats: readonly ({ at: number } & Partial<PlannedVersion>)[];
 };
 
+/** Sent once, to all, without options. `at`: milliseconds from the start. */
+export const plainMessage = (id: string, at: number): PlannedMessage => ({
+  id,
+  at,
+  data: 'null',
+  ttlSeconds: undefined,
+  delaySeconds: undefined,
+  repeats: [],
+  type: undefined,
+  isTimed: false,
+});
+
 export type PlannedChange = { at: number } & (
   | { kind: 'queue_policy'; policy: PartialRetryPolicy | undefined }
   | { kind: 'subscription_policy'; id: string; policy: PartialRetryPolicy | undefined }

@@ -1,20 +1,12 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { ID, subscription } from './delivery-views.ts';
 import { closeStubs, json, stubApi } from './stub-api.ts';
 
 afterAll(closeStubs);
 
-const ID = '5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11';
 const LIST = '/v2/queues/orders/subscriptions';
 const ONE = `${LIST}/${ID}`;
-const view = {
-  id: ID,
-  source: 'orders',
-  subscriber: 'https://example.com/hook',
-  ttl: null,
-  age: 90,
-  options: { raw_delivery: true },
-  confirmed: true,
-};
+const view = { ...subscription, options: { raw_delivery: true } };
 
 describe('posthaste subscription --auth-file', () => {
   it('gives and changes credentials from a file, and shows what is not secret of them', async () => {
