@@ -1,8 +1,10 @@
-import type { App, Environment } from 'aws-cdk-lib';
+import { type App, type Environment, Stack, type StackProps } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { Monitoring } from './constructs/monitoring/monitoring.ts';
+import { referToOutputs } from './constructs/newer-cdk.ts';
+import { Pipeline } from './constructs/pipeline.ts';
+import { State } from './constructs/state/state.ts';
 import { parseSettings } from './settings.ts';
-import { MonitoringStack } from './stacks/monitoring-stack.ts';
-import { PipelineStack } from './stacks/pipeline-stack.ts';
-import { StateStack } from './stacks/state-stack.ts';
 
 export type Stacks = { state: StateStack; pipeline: PipelineStack; monitoring: MonitoringStack };
 
@@ -26,4 +28,33 @@ export function createStacks(
     pipeline: pipeline.pipeline,
   });
   return { state, pipeline, monitoring };
+}
+
+/** Data that must survive every release: tables and payloads. */
+class StateStack extends Stack {
+  readonly state: State;
+
+  constructor(scope: Construct, id: string, props: StackProps) {
+    super(scope, id, { description: 'Posthaste: tables, payloads and keys', ...props });
+    this.state = new State(this, 'State');
+  }
+}
+
+/** Queues, functions, schedules and the API. */
+class PipelineStack extends Stack {
+  readonly pipeline: Pipeline;
+
+  constructor(scope: Construct, id: string, { state, ...props }: StackProps & { state: State }) {
+    super(scope, id, { description: 'Posthaste: queues, functions, schedules and the API', ...props });
+    this.pipeline = new Pipeline(this, 'Pipeline', { state });
+  }
+}
+
+/** Dashboard, alarms and saved queries. Can be deleted and deployed again at any time. */
+class MonitoringStack extends Stack {
+  constructor(scope: Construct, id: string, { pipeline, ...props }: StackProps & { pipeline: Pipeline }) {
+    super(scope, id, { description: 'Posthaste: dashboard, alarms and saved log queries', ...props });
+    referToOutputs(this);
+    new Monitoring(this, 'Monitoring', { pipeline });
+  }
 }

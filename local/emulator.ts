@@ -16,9 +16,9 @@ export type EmulatorOptions = {
   /** Folder for its log and temporary files; must not be shared. */
   folder: string;
   /** @default a free port */
-  port?: number;
+  port?: number | undefined;
   /** File for a log of every call of a function (call-log.ts). @default none */
-  callLog?: string;
+  callLog?: string | undefined;
   signal: AbortSignal;
 };
 

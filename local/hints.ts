@@ -1,7 +1,7 @@
 import { commandText } from '../cli/command-name.ts';
 import type { Endpoints } from './endpoints.ts';
 
-/** The port of the receiver at `/hook`, here and in the README. `listen` has 8080 in its examples. */
+/** The port of the receiver at `/hook`. `listen` has 8080 in its examples. */
 const RECEIVER_PORT = 9000;
 
 export type HintOptions = {
@@ -64,7 +64,7 @@ function running(consoleUrl: string | undefined): string {
 
 function variables(endpoints: Endpoints): string {
   const { apiUrl, ingressQueueUrl, endpoint, region } = endpoints;
-  return `export API_URL='${apiUrl}' INGRESS_QUEUE_URL='${ingressQueueUrl}' ENDPOINT='${endpoint}' AWS_ENDPOINT_URL='${endpoint}' AWS_REGION=${region} ${keyVariables(endpoints)}`;
+  return `export API_URL='${apiUrl}' INGRESS_QUEUE_URL='${ingressQueueUrl}' ENDPOINT='${endpoint}' AWS_ENDPOINT_URL='${endpoint}' AWS_REGION=${region} AWS_DEFAULT_REGION=${region} ${keyVariables(endpoints)}`;
 }
 
 function keyVariables({ accessKeyId, secretAccessKey }: Endpoints): string {

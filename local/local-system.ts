@@ -11,8 +11,8 @@ export type LocalSystemOptions = {
   /** Settings in addition to `local`, which is always set. */
   settings: Settings;
   /** Command of a CDK app in the current folder, deployed in place of the built-in one. */
-  app?: string;
-  port?: number;
+  app?: string | undefined;
+  port?: number | undefined;
   /** File for a log of every call of a function (call-log.ts). @default none */
   callLog?: string;
   signal: AbortSignal;
@@ -35,12 +35,7 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
   const { folder, settings, app, port, callLog, signal } = options;
   mkdirSync(folder, { recursive: true });
   const emulator = await step('Starting the local AWS', () =>
-    startEmulator({
-      folder,
-      signal,
-      ...(port === undefined ? {} : { port }),
-      ...(callLog === undefined ? {} : { callLog }),
-    }),
+    startEmulator({ folder, port, callLog, signal }),
   );
   try {
     const all = { ...LAPTOP, ...settings, local: 'true' };

@@ -42,8 +42,8 @@ async function main(request: Request, signal: AbortSignal): Promise<number> {
     folder: localFolder,
     settings: settingsOf(options),
     signal,
-    ...(options.port === undefined ? {} : { port: options.port }),
-    ...(options.app === undefined ? {} : { app: options.app }),
+    port: options.port,
+    app: options.app,
   });
   try {
     writeEndpoints(endpointsFile, system.endpoints);

@@ -1,5 +1,5 @@
 import { cpSync, globSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { build as buildPage } from 'vite';
 import { buildFunction } from '../infra/bundling.ts';
 import { projectRoot } from '../local/install/paths.mjs';
@@ -29,7 +29,8 @@ export async function buildPackage(): Promise<Packed> {
 
 /** Returns the files that are in the bundles. */
 async function assets(): Promise<string[]> {
-  const functions = readdirSync(join(projectRoot, 'functions'));
+  const handlers = globSync('functions/*/handler.ts', { cwd: projectRoot });
+  const functions = handlers.map((file) => basename(dirname(file)));
   return [
     ...functions.flatMap((name) => buildFunction(name, join(staged, 'assets/functions', name))),
     ...(await buildConsole()),

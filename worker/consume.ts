@@ -6,7 +6,6 @@ import { pollInterval, type PollIntervalOptions } from '../shared/domain/retry/p
 import { poll } from '../shared/steps/poll.ts';
 import { type InFlight, inFlightRecords, RecordOverdueError } from './in-flight.ts';
 import { isRefusal, isThrottled, WorkerRefusedError } from './refusal.ts';
-import { countingSlots } from './slots.ts';
 import { LONG_POLL_SECONDS, type WorkQueue } from './work-queue.ts';
 import type { Bell, Stop, WorkerClock } from './timing.ts';
 
@@ -142,5 +141,39 @@ function pollOptions({ queue, journal, limits, stop, bell, clock }: ConsumerOpti
       found === 'failed'
         ? clock.sleep(milliseconds, stop.signal).catch(() => undefined)
         : bell.sleep(milliseconds),
+  };
+}
+
+/** Places for records in flight, so that a worker never receives more than it can start. */
+type Slots = {
+  /** Waits until a place is free, and where none was, for a moment more; takes up to `most`, and returns how many. */
+  take: (most: number) => Promise<number>;
+  give: (count: number) => void;
+};
+
+/** Milliseconds. Places of a busy worker become free one by one; a receive for each would cost as much as their work. */
+const GATHER_MS = 25;
+
+function countingSlots(limit: number, { sleep }: Pick<WorkerClock, 'sleep'>): Slots {
+  let free = limit;
+  let waiting: (() => void)[] = [];
+  const isFull = (): boolean => free === 0;
+  return {
+    take: async (most) => {
+      while (isFull()) {
+        await new Promise<void>((resolve) => waiting.push(resolve));
+        await sleep(GATHER_MS);
+      }
+      const count = Math.min(free, most);
+      free -= count;
+      return count;
+    },
+    give: (count) => {
+      free += count;
+      if (isFull()) return;
+      const woken = waiting;
+      waiting = [];
+      for (const resolve of woken) resolve();
+    },
   };
 }

@@ -9,7 +9,8 @@ import {
   ratiosOf,
   type Throttled,
 } from './measure.ts';
-import { type DeployedFigures, measureDeployed, missedGoals } from './deployed.ts';
+import { type DeployedOutage, faultsOfOutage, measureDeployedOutage } from './deployed-outage.ts';
+import { type DeployedThrottled, measureDeployedThrottled, missedGoals } from './deployed-throttled.ts';
 import { rampPicture } from './ramp-picture.ts';
 import { throttling } from './receivers.ts';
 
@@ -43,13 +44,22 @@ const virtual: Bench<Figures> = {
 };
 
 /** With `--deployed`: a receiver that throttles, on the local AWS. */
-const deployed: Bench<DeployedFigures> = {
+const deployedThrottled: Bench<DeployedThrottled> = {
   name: 'back-pressure',
-  measure: measureDeployed,
+  measure: measureDeployedThrottled,
   faults: missedGoals,
   keptIn: 'nowhere',
 };
-const others = args.filter((arg) => arg !== '--deployed');
-process.exitCode = await (others.length < args.length
-  ? runBench(deployed, others)
-  : runBench(virtual, others));
+
+/** With `--deployed --outage`: an outage of ten minutes, on the local AWS. */
+const deployedOutage: Bench<DeployedOutage> = {
+  name: 'back-pressure',
+  measure: measureDeployedOutage,
+  faults: faultsOfOutage,
+  keptIn: 'nowhere',
+};
+
+const others = args.filter((arg) => arg !== '--deployed' && arg !== '--outage');
+if (!args.includes('--deployed')) process.exitCode = await runBench(virtual, args);
+else if (args.includes('--outage')) process.exitCode = await runBench(deployedOutage, others);
+else process.exitCode = await runBench(deployedThrottled, others);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { faultsOfOutage } from '../back-pressure/deployed-outage.ts';
 import { faultsIn, measureOutage, measureThrottled } from '../back-pressure/measure.ts';
 import { rampPicture } from '../back-pressure/ramp-picture.ts';
 import { throttling } from '../back-pressure/receivers.ts';
@@ -44,5 +45,21 @@ describe('the bench of back-pressure reports', () => {
       wakeUpsPerMessage: 1,
     };
     expect(faultsIn([throttled], [outage])).toHaveLength(4);
+  });
+
+  it('exhausted and lost deliveries of a deployed outage', () => {
+    const outage = {
+      messages: 10,
+      minutes: 1,
+      requestsDuring: 1,
+      firstSuccess: 1,
+      drained: 1,
+      exhausted: 0,
+      lost: 0,
+      duplicates: 0,
+      steps: [],
+    };
+    expect(faultsOfOutage(outage)).toEqual([]);
+    expect(faultsOfOutage({ ...outage, exhausted: 1, lost: 1 })).toHaveLength(2);
   });
 });

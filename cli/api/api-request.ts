@@ -13,7 +13,7 @@ export type ApiRequest = {
   repeatable?: boolean;
   /** A further status that counts as an answer, unless the body is an error. */
   accept?: number;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 };
 
 export type ApiAnswer = { status: number; text: string; headers: Headers };

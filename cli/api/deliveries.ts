@@ -7,7 +7,7 @@ import {
   type SubscriptionDeliveryView,
 } from '../../shared/wire/views/subscription-delivery.ts';
 import { type ApiClient, apiPath } from './api-request.ts';
-import { linksSchema, listing } from './listing.ts';
+import { linksSchema, listing, type ListingRequest } from './listing.ts';
 
 /** A delivery in the listing of its queue, which omits delivered ones. */
 export type ListedDelivery = z.infer<typeof deliverySummarySchema>;
@@ -22,22 +22,22 @@ const ofMessagePage = z
 
 /** Times in milliseconds since the epoch. */
 export type DeliveryFilter = {
-  status?: string;
-  subscription?: string;
-  since?: number;
-  until?: number;
+  status?: string | undefined;
+  subscription?: string | undefined;
+  since?: number | undefined;
+  until?: number | undefined;
   /** List those of a deleted queue. */
-  deleted?: boolean;
+  deleted?: boolean | undefined;
 };
 
-type Most = { most?: number; signal?: AbortSignal };
+type Most = Pick<ListingRequest<unknown>, 'most' | 'signal'>;
 
 /** Open and failed deliveries of a queue, newest first. */
 export function listDeliveries(
   api: ApiClient,
   queue: string,
   { since, until, deleted, ...filter }: DeliveryFilter,
-  { most, signal }: Most = {},
+  limits: Most = {},
 ): AsyncGenerator<ListedDelivery, boolean> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/deliveries`,
@@ -48,8 +48,7 @@ export function listDeliveries(
       deleted: deleted === true ? 'true' : undefined,
     },
     schema: listedPage,
-    ...(most === undefined ? {} : { most }),
-    ...(signal && { signal }),
+    ...limits,
   });
 }
 
@@ -62,7 +61,7 @@ export function deliveriesOfSubscription(
   api: ApiClient,
   { queue, subscriptionId }: Pick<DeliveryAddress, 'queue' | 'subscriptionId'>,
   { since, until, deleted }: Pick<DeliveryFilter, 'since' | 'until' | 'deleted'>,
-  { most, signal }: Most = {},
+  limits: Most = {},
 ): AsyncGenerator<SubscriptionDeliveryView, boolean> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/subscriptions/${subscriptionId}/deliveries`,
@@ -72,8 +71,7 @@ export function deliveriesOfSubscription(
       deleted: deleted === true ? 'true' : undefined,
     },
     schema: ofSubscriptionPage,
-    ...(most === undefined ? {} : { most }),
-    ...(signal && { signal }),
+    ...limits,
   });
 }
 
@@ -85,13 +83,12 @@ function textOf(time: number | undefined): string | undefined {
 export function deliveriesOfMessage(
   api: ApiClient,
   { queue, messageId }: { queue: string; messageId: string },
-  { most, signal }: Most = {},
+  limits: Most = {},
 ): AsyncGenerator<DeliveryView, boolean> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/messages/${messageId}/deliveries`,
     schema: ofMessagePage,
-    ...(most === undefined ? {} : { most }),
-    ...(signal && { signal }),
+    ...limits,
   });
 }
 
@@ -108,7 +105,7 @@ export function showDelivery(
   address: DeliveryAddress,
   signal?: AbortSignal,
 ): Promise<DeliveryDetail> {
-  return api.call({ method: 'GET', path: pathOf(address), ...(signal && { signal }) }, deliveryDetailSchema);
+  return api.call({ method: 'GET', path: pathOf(address), signal }, deliveryDetailSchema);
 }
 
 /** Sent once: a repeated request could open a second round if the first one has already ended. */

@@ -15,7 +15,10 @@ const pageSchema = z
   .transform(({ message, subscriptions, links }) => ({ message, items: subscriptions, links }));
 
 /** `onMessage` gets what each page says of the message. */
-type Explaining = { most?: number; onMessage?: (message: Pick<ListedMessage, 'matched'>) => void };
+type Explaining = {
+  most?: number | undefined;
+  onMessage?: (message: Pick<ListedMessage, 'matched'>) => void;
+};
 
 /** What became of a message for each subscription of its queue, or for one. */
 export function explainMessage(
@@ -30,7 +33,7 @@ export function explainMessage(
       onMessage?.(message);
       return page;
     }),
-    ...(most === undefined ? {} : { most }),
+    most,
   });
 }
 

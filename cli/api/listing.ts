@@ -12,7 +12,7 @@ const MOST_ON_A_PAGE = 100;
 export type ListingRequest<Item> = Pick<ApiRequest, 'path' | 'query' | 'signal'> & {
   schema: z.ZodType<ListedPage<Item>>;
   /** @default all */
-  most?: number;
+  most?: number | undefined;
 };
 
 /** All items of a listing; fetches page after page as they are read. Returns whether it ended at `most`, with more to come. */
@@ -24,7 +24,7 @@ export const listing = async function* <Item>(
   let marker: string | undefined;
   do {
     const limit = Math.min(MOST_ON_A_PAGE, room);
-    const request = { path, query: { ...query, limit, marker }, ...(signal && { signal }) };
+    const request = { path, query: { ...query, limit, marker }, signal };
     const { items, links } = await api.call({ method: 'GET', ...request }, schema);
     yield* items.slice(0, room);
     room -= items.length;

@@ -16,7 +16,7 @@ export async function showMessage(
   signal?: AbortSignal,
 ): Promise<ShownMessage> {
   const path = apiPath`/v2/queues/${queue}/messages/${id}`;
-  const request = { method: 'GET', path, ...(signal && { signal }) } as const;
+  const request = { method: 'GET', path, signal } as const;
   const { text } = await api.send(request);
   return { view: parsedAnswer({ text }, request, messageViewSchema), text };
 }
@@ -37,8 +37,8 @@ export function listMessages(
     path: apiPath`/v2/queues/${queue}/messages`,
     query: window,
     schema: pageSchema,
-    ...(most === undefined ? {} : { most }),
-    ...(signal && { signal }),
+    most,
+    signal,
   });
 }
 
@@ -58,6 +58,6 @@ export async function postMessages(
   { body, signal }: { body: string; signal?: AbortSignal },
 ): Promise<string[]> {
   const path = apiPath`/v2/queues/${queue}/messages`;
-  const request = { method: 'POST', path, body, repeatable: true, ...(signal && { signal }) } as const;
+  const request = { method: 'POST', path, body, repeatable: true, signal } as const;
   return (await api.call(request, postedSchema)).ids;
 }

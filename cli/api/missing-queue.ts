@@ -42,13 +42,17 @@ export async function requireQueue(api: ApiClient, queue: string): Promise<void>
   if (!(await isQueue(api, queue))) throw await noSuchQueue(api, queue);
 }
 
-/** Says on stderr that the next request creates the queue, so that a mistyped name is noticed. */
-export async function announceNewQueue(
+/** Call the result once the queue exists: it says once on stderr that it is new, as a mistyped one would be. */
+export async function newQueueNotice(
   api: ApiClient,
   queue: string,
   { printError }: Pick<Terminal, 'printError'>,
-): Promise<void> {
-  if (!(await isQueue(api, queue))) printError(`There was no queue ${printable(queue)}: it is created.`);
+): Promise<() => void> {
+  let isNew = !(await isQueue(api, queue));
+  return () => {
+    if (isNew) printError(`There was no queue ${printable(queue)}: it was created.`);
+    isNew = false;
+  };
 }
 
 /** Whether there is such a queue. True as well for a caller that may publish but not read. */

@@ -17,7 +17,7 @@ export function listQueues(api: ApiClient, most?: number): AsyncGenerator<Listed
     path: '/v2/queues',
     query: { detailed: 'true' },
     schema: pageSchema,
-    ...(most === undefined ? {} : { most }),
+    most,
   });
 }
 

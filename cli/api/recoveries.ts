@@ -9,7 +9,12 @@ const pageSchema = z
   .object({ recoveries: z.array(recoveryViewSchema), links: linksSchema })
   .transform(({ recoveries, links }) => ({ items: recoveries, links }));
 
-export type RecoveryRequest = { since: string; until: string; subscription?: string; status?: string };
+export type RecoveryRequest = {
+  since: string;
+  until: string;
+  subscription?: string | undefined;
+  status?: string | undefined;
+};
 
 export function startRecovery(
   api: ApiClient,
@@ -31,7 +36,7 @@ export function listRecoveries(
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/recoveries`,
     schema: pageSchema,
-    ...(most === undefined ? {} : { most }),
+    most,
   });
 }
 
@@ -42,7 +47,7 @@ export function showRecovery(
   signal?: AbortSignal,
 ): Promise<RecoveryView> {
   return api.call(
-    { method: 'GET', path: apiPath`/v2/queues/${queue}/recoveries/${id}`, ...(signal && { signal }) },
+    { method: 'GET', path: apiPath`/v2/queues/${queue}/recoveries/${id}`, signal },
     recoveryViewSchema,
   );
 }
@@ -63,7 +68,7 @@ export async function readOutcomes(
   const outcomes: RecoveryOutcomes[] = [];
   let marker: string | undefined;
   do {
-    const request = { path, query: { marker }, ...(signal && { signal }) };
+    const request = { path, query: { marker }, signal };
     const page = await api.call({ method: 'GET', ...request }, outcomesPageSchema);
     if (!page.known) return undefined;
     outcomes.push(...page.subscriptions);

@@ -18,10 +18,7 @@ export type Health = z.infer<typeof healthSchema>;
 
 /** Reads the health report; status 503 is a report as well, of a failing deployment. */
 export function readHealth(api: ApiClient, signal?: AbortSignal): Promise<Health> {
-  return api.call(
-    { method: 'GET', path: '/v2/health', accept: 503, ...(signal && { signal }) },
-    healthSchema,
-  );
+  return api.call({ method: 'GET', path: '/v2/health', accept: 503, signal }, healthSchema);
 }
 
 /** Needs no authorisation. */

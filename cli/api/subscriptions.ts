@@ -34,7 +34,7 @@ export function listSubscriptions(
     path: apiPath`/v2/queues/${queue}/subscriptions`,
     query: { match },
     schema: pageSchema,
-    ...(most === undefined ? {} : { most }),
+    most,
   });
 }
 

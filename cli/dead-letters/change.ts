@@ -30,10 +30,13 @@ export type ChangeRequest = Pick<
  * For ingress dead letters. `toQueue`: where they go instead. `evenUnmatched`: also to a queue without a subscription,
  * which loses them.
  */
-export type RedriveRequest = ChangeRequest & { toQueue?: string; evenUnmatched?: boolean };
+export type RedriveRequest = ChangeRequest & {
+  toQueue?: string | undefined;
+  evenUnmatched?: boolean | undefined;
+};
 
 /** `settled`: only notices that need nothing more. `recovered`: of these, only those of the given deliveries. */
-export type DeleteRequest = ChangeRequest & { settled?: boolean; recovered?: Recovered };
+export type DeleteRequest = ChangeRequest & { settled?: boolean | undefined; recovered?: Recovered };
 
 /** How to read a dead letter that goes back to a queue unchanged. */
 const READERS = {
@@ -51,7 +54,7 @@ export async function redriveDeadLetters(
   which: RedrivenQueue,
   { filter = {}, dryRun = false, toQueue, evenUnmatched = false, ...request }: RedriveRequest,
 ): Promise<RunResult> {
-  const common = { ...request, ...wanted(which, filter), keep: dryRun };
+  const common = { ...request, wants: matcherOf(which, filter), keep: dryRun };
   const ports = access.portsOf(which);
   if (which === 'undeliverable') {
     const api = await access.api();
@@ -111,7 +114,7 @@ export async function deleteDeadLetters(
   const api = settled ? await access.api() : undefined;
   const result = await processDeadLetters<DeadLetter>(access.portsOf(which), {
     ...request,
-    ...wanted(which, filter),
+    wants: matcherOf(which, filter),
     keep: dryRun,
     read: (deadLetter) => ({ kind: 'redrive', message: deadLetter, identity: deadLetter.id }),
     handle: async (deadLetters) => {
@@ -123,9 +126,4 @@ export async function deleteDeadLetters(
     },
   });
   return { ...result, ids };
-}
-
-function wanted(which: RedrivenQueue, filter: DeadLetterFilter): Pick<DeadLetterRequest<unknown>, 'wants'> {
-  const wants = matcherOf(which, filter);
-  return wants === undefined ? {} : { wants };
 }

@@ -5,11 +5,11 @@ import { describeDeadLetter } from './describe.ts';
 
 /** Which dead letters to show or to change. Ids and subscriptions may be given by the beginning of their id. */
 export type DeadLetterFilter = {
-  queue?: string;
-  subscription?: string;
+  queue?: string | undefined;
+  subscription?: string | undefined;
   /** `none`: SQS moved the message. A reason without its detail includes all of its details. */
-  reason?: string;
-  id?: readonly string[];
+  reason?: string | undefined;
+  id?: readonly string[] | undefined;
 };
 
 /** Shown and given in place of a missing reason. */
@@ -25,7 +25,7 @@ export function matcherOf(
 ): ((deadLetter: DeadLetter) => boolean) | undefined {
   const { id, ...others } = filter;
   const isChosen = id === undefined ? undefined : idMatcher(id);
-  const saysMore = Object.keys(others).length > 0;
+  const saysMore = Object.values(others).some((value) => value !== undefined);
   if (!saysMore && isChosen === undefined) return undefined;
   return (deadLetter) =>
     isChosen?.(deadLetter.id) !== false &&

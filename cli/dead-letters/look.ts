@@ -19,11 +19,11 @@ export type LookRequest = {
   which: RedrivenQueue;
   filter?: DeadLetterFilter;
   /** Milliseconds since the epoch. */
-  since?: number;
-  limit?: number;
+  since?: number | undefined;
+  limit?: number | undefined;
   signal: AbortSignal;
   /** Reads what became of the deliveries of notices. */
-  api?: ApiClient;
+  api?: ApiClient | undefined;
   onProgress?: (read: number) => void;
 };
 
@@ -69,15 +69,14 @@ export async function lookThrough<Item>(
   describeAll: (deadLetters: readonly DeadLetter[]) => Promise<readonly Item[]>,
 ): Promise<Look<Item>> {
   const items: Item[] = [];
-  const wants = matcherOf(which, filter);
   const result = await processDeadLetters(ports, {
     startedAt: Infinity,
     keep: true,
     hiddenSeconds: HIDDEN_SECONDS,
     signal: AbortSignal.any([signal, AbortSignal.timeout(MOST_MS)]),
-    ...(wants && { wants }),
-    ...(since !== undefined && { since }),
-    ...(limit !== undefined && { limit }),
+    wants: matcherOf(which, filter),
+    since,
+    limit,
     read: (deadLetter) => ({ kind: 'redrive', message: deadLetter, identity: deadLetter.id }),
     handle: async (deadLetters) => {
       items.push(...(await describeAll(deadLetters)));

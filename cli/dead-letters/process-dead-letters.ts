@@ -16,13 +16,13 @@ export type DeadLetterRequest<Message> = {
   /** Returns one outcome per message, in order. Safe to repeat after an error. */
   handle: (messages: readonly Message[]) => Promise<readonly RedriveOutcome[]>;
   /** Leaves the others. @default all */
-  wants?: (deadLetter: DeadLetter) => boolean;
+  wants?: ((deadLetter: DeadLetter) => boolean) | undefined;
   /** Milliseconds since the epoch. Leaves dead letters sent later: they may be messages of this run that failed again. */
   startedAt: number;
   /** Leaves dead letters sent earlier. */
-  since?: number;
+  since?: number | undefined;
   /** Maximum number of messages to handle. */
-  limit?: number;
+  limit?: number | undefined;
   /** Changes nothing: handled dead letters stay in the queue. */
   keep?: boolean;
   /** Seconds for which a received dead letter stays hidden after a crash. @default HIDDEN_SECONDS */

@@ -45,7 +45,7 @@ async function removeNow(
   const { deleteDeadLetters } = await import('./change.ts');
   const access = await openDeadLetters(choice, terminal);
   const { handled } = await deleteDeadLetters(access, 'undeliverable', {
-    filter: { queue, ...(subscription !== undefined && { subscription }) },
+    filter: { queue, subscription },
     settled: true,
     recovered,
     startedAt: Infinity,

@@ -9,7 +9,7 @@ export type Route =
   | { page: 'message'; queue: string; message: string }
   | { page: 'deliveries'; queue: string; query: Query }
   | { page: 'delivery'; queue: string; message: string; subscription: string }
-  | { page: 'replay'; queue?: string; query: Query }
+  | { page: 'recovery'; queue?: string; query: Query }
   | { page: 'books'; queue?: string; query: Query }
   | { page: 'designer'; query: Query }
   | { page: 'dead-letters'; query: Query }
@@ -44,7 +44,7 @@ function withoutQueue(page: string | undefined, query: Query): Route {
   switch (page) {
     case undefined:
       return { page: 'overview' };
-    case 'replay':
+    case 'recovery':
     case 'books':
     case 'designer':
     case 'dead-letters':
@@ -74,7 +74,7 @@ function listOf(kind: string, queue: string, query: Query): Route {
   switch (kind) {
     case 'messages':
     case 'deliveries':
-    case 'replay':
+    case 'recovery':
     case 'books':
       return { page: kind, queue, query };
     default:
@@ -109,7 +109,7 @@ export function hrefTo(route: Exclude<Route, { page: 'unknown' }>): string {
     case 'messages':
     case 'deliveries':
       return `#${apiPath`/queues/${route.queue}/${route.page}`}${searchOf(route.query)}`;
-    case 'replay':
+    case 'recovery':
     case 'books': {
       const path =
         route.queue === undefined ? apiPath`/${route.page}` : apiPath`/queues/${route.queue}/${route.page}`;

@@ -84,7 +84,7 @@ export function noSuchMessage({ retentionMs }: { retentionMs: number }): Refused
   const days = Math.round(retentionMs / DAY_MS);
   return notFound(
     'such message: it was never accepted, still waits in the ingress queue, is among the dead letters, ' +
-      `or is older than the retention of ${days} days`,
+      `or is older than the retention of ${days} days, or that of its queue`,
   );
 }
 

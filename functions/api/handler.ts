@@ -1,32 +1,23 @@
 import './jitless.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { dynamoChunks, dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
-import { dynamoClient, singleRequestClient } from '../../shared/adapters/dynamodb/client.ts';
+import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
-import { dynamoSeparateRecords } from '../../shared/adapters/dynamodb/separate-records.ts';
+import { dynamoChunks, dynamoSeparateRecords } from '../../shared/adapters/dynamodb/chunks.ts';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { subscriberUrlFault } from '../../shared/adapters/http/address-guard.ts';
-import { tokenUrlFault } from '../../shared/adapters/http/token-url.ts';
+import { tokenUrlFault } from '../../shared/adapters/http/guarded-fetch.ts';
 import { kmsClient, kmsSecretOpener, kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
-import { invocationDeadline, pacingOf } from '../../shared/adapters/lambda/invocation-deadline.ts';
-import {
-  lazyOperatorEvents,
-  lazyPayloads,
-  lazyScheduleRemoval,
-} from '../../shared/adapters/lambda/on-demand.ts';
-import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
-import { sqsClient } from '../../shared/adapters/sqs/client.ts';
+import { lazyPayloads, lazyScheduleRemoval } from '../../shared/adapters/lambda/on-demand.ts';
 import * as queues from '../../shared/adapters/sqs/queues.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
-import { attemptEventsJournal } from '../../shared/steps/attempt-events.ts';
-import { countingJournal } from '../../shared/steps/counting-journal.ts';
-import { apiEnvironment } from '../../shared/config/environment.ts';
+import { readEnvironment } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
+import { composeAws, withOperatorEvents } from '../compose.ts';
 import { createApi } from './app.ts';
 import { auditLog } from './audit.ts';
 import { chunkedDeliveries } from './deliveries/chunked-deliveries.ts';
@@ -35,20 +26,11 @@ import { answerHttpApi } from './http-api-event.ts';
 
 // Once per cold start
 
-const environment = apiEnvironment();
-const deadline = invocationDeadline();
-const log = powertoolsJournal('api', environment);
-const dynamo = dynamoClient({ deadline, journal: log });
-const operatorEvents = lazyOperatorEvents(
-  { deadline, journal: log },
-  { busName: environment.operatorEventBus, deployment: environment.deployment },
+const environment = readEnvironment('api');
+const { deadline, journal, operatorEvents, ...aws } = withOperatorEvents(
+  composeAws('api', environment),
+  environment,
 );
-const counting = countingJournal(log, {
-  clock: systemClock,
-  statistics: dynamoQueueStatistics(singleRequestClient(dynamo), environment.deliveriesTable),
-  settings: apiSettings(),
-});
-const journal = attemptEventsJournal(counting, { operatorEvents, enabled: environment.attemptEvents });
 const api = createApi({ ...apiPorts(), settings: apiSettings() });
 
 // Called by Lambda for each request to the HTTP API
@@ -63,10 +45,8 @@ export const handler = deadline.timed(async (event: unknown) => {
 
 function apiPorts(): ApiPorts {
   const { subscriptionsTable, deliveriesTable } = environment;
-  const invocation = { deadline, journal };
-  const sqs = sqsClient(invocation);
+  const { invocation, dynamo, sqs, pacing } = aws;
   const kms = kmsClient(invocation);
-  const pacing = pacingOf(deadline);
   return {
     journal,
     clock: systemClock,

@@ -6,6 +6,7 @@ import {
   QUEUE_NAME,
   QUEUE_NAME_RULE,
 } from '../../shared/domain/message/message.ts';
+import type { SubscriptionKey } from '../../shared/domain/subscription/subscription.ts';
 import { invalidFields, notFound } from './errors.ts';
 
 export const QUEUES = '/v2/queues';
@@ -35,13 +36,16 @@ export function messageKey({ queue, message }: { queue: string; message: string 
  * The subscription of a path.
  * @throws RefusedRequest `invalid_request` naming `queue`, `not_found` where the text cannot be a subscription's id
  */
-export function subscriptionName({ queue, subscription }: { queue: string; subscription: string }): {
+export function subscriptionKey({
+  queue,
+  subscription,
+}: {
   queue: string;
-  subscriptionId: string;
-} {
-  const name = { queue: queueName(queue), subscriptionId: subscription };
+  subscription: string;
+}): SubscriptionKey {
+  const key = { queue: queueName(queue), subscriptionId: subscription };
   if (!isSubscriptionId(subscription)) throw notFound('such subscription');
-  return name;
+  return key;
 }
 
 /** Whether this text has the form of a subscription's id. */

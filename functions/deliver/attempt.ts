@@ -122,8 +122,8 @@ async function subscriptionOrCancel(
 async function releaseUnsent(context: DeliverContext, held: LoadedDelivery): Promise<void> {
   const { work, receipt, delivery } = held;
   const attempt = delivery.attempts.length + 1;
-  context.ports.journal.note({ fact: 'time_given_back', key: delivery.key, attempt });
-  const at = writeTime(context);
+  context.ports.journal.note({ fact: 'sent_again', key: delivery.key, attempt });
+  const at = writeTime(context, delivery);
   const released = await endHeld(context, held, release(delivery, receipt.owner, at));
   if (released === undefined) return;
   if (delivery.next === undefined) await sendAgain(context, work, at.now);

@@ -3,7 +3,7 @@ import type { WebhookRequest } from '../../shared/domain/delivery/webhook-reques
 import type { Auth, OAuth2Auth } from '../../shared/domain/subscription/auth.ts';
 import { REDACTED } from '../../shared/domain/subscription/credential-headers.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
-import type { ClientTls } from '../../shared/ports/subscriber.ts';
+import { type ClientTls, RequestNotSentError } from '../../shared/ports/subscriber.ts';
 import type { DeliverPorts } from './context.ts';
 
 type Posted = { subscription: Subscription; auth: Auth | undefined; request: WebhookRequest };
@@ -27,19 +27,25 @@ export async function postAuthorised(
     case 'header':
     case 'basic':
     case 'mtls':
-      return postWith(ports, authorisationOf(auth), request, timeoutMs);
+      return postWith(ports, credentialsOf(auth), { auth, request }, timeoutMs);
   }
 }
 
 async function postWith(
   { subscriber }: Ports,
-  { headers = {}, tls, secrets }: Authorisation,
-  request: WebhookRequest,
+  { headers, secrets }: Credentials,
+  { auth, request }: { auth: Auth; request: WebhookRequest },
   timeoutMs: number,
 ): Promise<Reply> {
   const authorised = { ...request, headers: { ...request.headers, ...headers } };
-  const options = tls === undefined ? {} : { tls };
-  return withoutSecrets(await subscriber.post(authorised, timeoutMs, options), secrets);
+  return withoutSecrets(await subscriber.post(authorised, timeoutMs, tlsOf(auth)), secrets);
+}
+
+function tlsOf(auth: Auth): { tls?: ClientTls } {
+  const { ca } = auth;
+  if (ca === undefined && auth.type !== 'mtls') return {};
+  const identity = auth.type === 'mtls' && { certificate: auth.certificate, privateKey: auth.private_key };
+  return { tls: { ...(identity && { identity }), ...(ca !== undefined && { ca }) } };
 }
 
 /**
@@ -55,26 +61,34 @@ async function postWithToken(
   const owner = { queue: subscription.queue, subscriptionId: subscription.id };
   const deadline = clock.now() + timeoutMs;
   const leftMs = (): number => Math.max(0, deadline - clock.now());
+  const posted = { auth, request };
   const first = await accessTokens.tokenFor(owner, auth, { timeoutMs });
-  if (first.kind === 'failed') return withoutToken(first);
-  const reply = await postWith(ports, bearer(first.token), request, leftMs());
-  if (reply.kind !== 'answered' || reply.statusCode !== UNAUTHORIZED || reply.asks !== undefined)
-    return reply;
-  const second = await accessTokens.tokenFor(owner, auth, { timeoutMs: leftMs(), refused: first.token });
-  if (second.kind === 'failed') return withoutToken(second);
-  if (second.token === first.token) return reply;
-  return postWith(ports, bearer(second.token), request, leftMs());
+  if (first.kind === 'failed') return authFailed(first.detail);
+  const reply = await postWith(ports, bearer(first.token), posted, leftMs());
+  if (!isRefused(reply, [UNAUTHORIZED])) return reply;
+  try {
+    const second = await accessTokens.tokenFor(owner, auth, { timeoutMs: leftMs(), refused: first.token });
+    if (second.kind === 'failed') return authFailed(second.detail);
+    return second.token === first.token
+      ? reply
+      : await postWith(ports, bearer(second.token, first.token), posted, leftMs());
+  } catch (error) {
+    // The subscriber has had a request, so the attempt counts.
+    if (error instanceof RequestNotSentError) return authFailed(`not sent again: ${error.lack}`);
+    throw error;
+  }
 }
 
 const UNAUTHORIZED = 401;
+const FORBIDDEN = 403;
 
-function withoutToken({ detail }: { detail: string }): Reply {
+function authFailed(detail: string): Reply {
   return { kind: 'unanswered', error: 'auth_failed', detail };
 }
 
-/** RFC 6750 §2.1. */
-function bearer(token: string): Authorisation {
-  return { headers: { authorization: `Bearer ${token}` }, secrets: [token] };
+/** RFC 6750 §2.1. `refused`: a token that the subscriber got before. */
+function bearer(token: string, ...refused: readonly string[]): Credentials {
+  return { headers: { authorization: `Bearer ${token}` }, secrets: [token, ...refused] };
 }
 
 /**
@@ -86,19 +100,20 @@ export async function isAuthOutdated(
   { queue, id, auth }: Subscription,
   reply: Reply,
 ): Promise<boolean> {
-  const isRefused = reply.kind === 'answered' && REFUSALS.has(reply.statusCode) && reply.asks === undefined;
-  if (auth === undefined || !isRefused) return false;
+  // Some receivers refuse unknown credentials by 403.
+  if (auth === undefined || !isRefused(reply, [UNAUTHORIZED, FORBIDDEN])) return false;
   const { subscription } = await subscriptions.find(queue, id, 'fresh');
   return subscription?.auth !== undefined && subscription.auth.at !== auth.at;
 }
 
-/** Some receivers refuse unknown credentials by 403. */
-const REFUSALS: ReadonlySet<number> = new Set([UNAUTHORIZED, 403]);
+function isRefused(reply: Reply, statuses: readonly number[]): boolean {
+  return reply.kind === 'answered' && statuses.includes(reply.statusCode) && reply.asks === undefined;
+}
 
 /** `secrets`: what must not be shown if the subscriber sends it back. */
-type Authorisation = { headers?: Record<string, string>; tls?: ClientTls; secrets: readonly string[] };
+type Credentials = { headers: Record<string, string>; secrets: readonly string[] };
 
-function authorisationOf(auth: Exclude<Auth, OAuth2Auth>): Authorisation {
+function credentialsOf(auth: Exclude<Auth, OAuth2Auth>): Credentials {
   switch (auth.type) {
     case 'header':
       return { headers: { [auth.name.toLowerCase()]: auth.value }, secrets: [auth.value] };
@@ -107,10 +122,8 @@ function authorisationOf(auth: Exclude<Auth, OAuth2Auth>): Authorisation {
       const credentials = Buffer.from(`${auth.username}:${auth.password}`).toString('base64');
       return { headers: { authorization: `Basic ${credentials}` }, secrets: [credentials, auth.password] };
     }
-    case 'mtls': {
-      const { certificate, private_key: privateKey, ca } = auth;
-      return { tls: { certificate, privateKey, ...(ca === undefined ? {} : { ca }) }, secrets: [] };
-    }
+    case 'mtls':
+      return { headers: {}, secrets: [] };
   }
 }
 

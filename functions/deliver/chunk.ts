@@ -51,9 +51,9 @@ export async function claimMembers(
   receipt: Receipt,
 ): Promise<Chunk | undefined> {
   const { ports } = context;
-  const { key, acceptedAt } = job;
-  const claim = { acceptedAt, members, lease: leaseFor(context, receipt) };
-  const result = await ports.chunks.write(claimChunk(key, claim, writeTime(context)));
+  const { key, acceptedAt, retentionDays } = job;
+  const claim = { acceptedAt, members, lease: leaseFor(context, receipt), retentionDays };
+  const result = await ports.chunks.write(claimChunk(key, claim, writeTime(context, job)));
   const chunk = result.kind === 'written' ? result.chunk : result.current;
   if (chunk === undefined) throw contendedChunk(key);
   const { lease } = chunk;
@@ -76,11 +76,12 @@ export async function isClaimed({ ports }: DeliverContext, { key }: ChunkJob): P
 
 async function endExpiredLease(
   context: DeliverContext,
-  { key }: Chunk,
+  before: Chunk,
   expired: NonNullable<Chunk['lease']>,
 ): Promise<Chunk> {
   const { ports } = context;
-  const result = await ports.chunks.write(dissolveChunk(key, expired, writeTime(context)));
+  const { key } = before;
+  const result = await ports.chunks.write(dissolveChunk(key, expired, writeTime(context, before)));
   const chunk = result.kind === 'written' ? result.chunk : result.current;
   if (chunk === undefined || chunk.lease !== undefined) throw contendedChunk(key);
   for (const subscriptionId of pendingIn(chunk)) {
@@ -208,7 +209,8 @@ export class SuccessRecorder {
       ends: batch.length === this.#pending.size,
     };
     const { ports } = this.#context;
-    const transition = recordSuccesses(this.#chunk.key, this.#owner, recorded, writeTime(this.#context));
+    const at = writeTime(this.#context, this.#chunk);
+    const transition = recordSuccesses(this.#chunk.key, this.#owner, recorded, at);
     const result = await ports.chunks.write(transition);
     const members = result.kind === 'written' ? undefined : result.current?.members;
     for (const { id, success, resolve } of batch) {

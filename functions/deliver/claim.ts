@@ -11,7 +11,7 @@ import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import type { AbsenceReason, DroppedReason } from '../../shared/domain/vocabulary.ts';
 import { keepMessage, keptBody } from '../../shared/steps/keep-message.ts';
-import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
+import { writeTime } from '../../shared/steps/retention.ts';
 import type { SuccessRecorder } from './chunk.ts';
 import { isOwnedByMessage, leaseFor, type DeliverContext, type Receipt } from './context.ts';
 import type { HeldDelivery } from './held.ts';
@@ -42,10 +42,8 @@ export async function claimToCancel(
   { work, successes }: ReceivedWork,
   reason: AbsenceReason,
 ): Promise<ClaimResult> {
-  const { ports, settings } = context;
   // The subscription may become active again; a recovery needs the message then.
-  if (reason === 'disabled' || reason === 'subscription_unconfirmed')
-    await keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
+  if (reason === 'disabled' || reason === 'subscription_unconfirmed') await keepMessage(context, work);
   const result = await claimDelivery(context, work, { kind: 'cancel', reason });
   successes?.markSeparate(work.key.subscriptionId);
   return result;
@@ -63,18 +61,19 @@ async function claimDelivery(
 ): Promise<ClaimResult> {
   const { deliveries, journal } = context.ports;
   const { key, attempt } = work;
-  if (isForLostAttempt(work)) await keepForReconcile(context, work);
-  let transition = claimFor(work, claim, writeTime(context));
+  // Reconcile may wake a lost first attempt, and its wake-ups carry no message.
+  if (isForLostAttempt(work)) await keepMessage(context, work);
+  let transition = claimFor(work, claim, writeTime(context, work.kind === 'job' ? work : {}));
   const result = await withRetriedWrites<ClaimResult>(async () => {
     const written = await deliveries.write(transition);
     if (written.kind === 'written') return { kind: 'claimed', delivery: written.delivery };
-    const at = writeTime(context);
+    const at = writeTime(context, written.current ?? {});
     const refusal = claimRefusal(attempt, written.current, at.now);
     if (refusal.kind === 'claimable_now') {
       transition = claimExisting(work, claim, at);
     } else if (refusal.kind === 'lease_expired') {
       transition = takeOver(refusal.delivery, refusal.lease, claim, at);
-      if (claim.kind === 'attempt') await keepForReconcile(context, work);
+      if (claim.kind === 'attempt') await keepMessage(context, work);
     } else {
       return refusal;
     }
@@ -84,11 +83,6 @@ async function claimDelivery(
   if (result.kind === 'claimed' && transition.name === 'take_over')
     journal.note({ fact: 'lease_lost', key, attempt });
   return result;
-}
-
-/** Stores the message: reconcile may wake a lost first attempt, and its wake-ups carry no message. */
-function keepForReconcile({ ports, settings }: DeliverContext, work: DeliveryJob | WakeUp): Promise<void> {
-  return keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
 }
 
 /**

@@ -1,39 +1,27 @@
 import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
-import { dynamoClient, singleRequestClient } from '../../shared/adapters/dynamodb/client.ts';
 import { kmsClient, kmsSecretOpener } from '../../shared/adapters/kms/signing-secrets.ts';
-import { sqsClient } from '../../shared/adapters/sqs/client.ts';
-import { dynamoChunks, dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
+import { dynamoChunks } from '../../shared/adapters/dynamodb/chunks.ts';
+import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
-import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import { httpSubscriber } from '../../shared/adapters/http/subscriber.ts';
-import {
-  type CallDeadline,
-  invocationDeadline,
-  pacingOf,
-} from '../../shared/adapters/lambda/invocation-deadline.ts';
-import { lazyOperatorEvents, lazyPayloads, lazySchedules } from '../../shared/adapters/lambda/on-demand.ts';
-import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
+import { lazyPayloads, lazySchedules } from '../../shared/adapters/lambda/on-demand.ts';
 import { lazyAccessTokens } from '../../shared/adapters/oauth/lazy-access-tokens.ts';
 import { sqsDeadLetters, sqsUndeliverables } from '../../shared/adapters/sqs/dead-letters.ts';
 import { type ConsumedQueue, earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsDeliveryQueue, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
-import { deliverEnvironment, type Source } from '../../shared/config/environment.ts';
+import { type Environment, readEnvironment, type Source } from '../../shared/config/environment.ts';
 import { invocationMs } from '../../shared/domain/delivery/lease.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { InvocationContext } from '../../shared/domain/receives.ts';
-import type { Journal, OperatorEvents } from '../../shared/ports/journal.ts';
-import { attemptEventsJournal } from '../../shared/steps/attempt-events.ts';
-import { countingJournal } from '../../shared/steps/counting-journal.ts';
+import { type AwsWithEvents, composeAws, withOperatorEvents } from '../compose.ts';
 import type { DeliverContext } from './context.ts';
 import { deliverRecord, deliveryIdsIn } from './deliver.ts';
 import { healthWrites } from './health.ts';
 import { memoryBudget } from './memory-budget.ts';
-import { recentResults } from './recent-results.ts';
-import type { SQS } from '@aws-sdk/client-sqs';
-import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
+import { resultMemory } from './pressure.ts';
 import type { SQSRecord } from 'aws-lambda';
 
 /**
@@ -41,29 +29,14 @@ import type { SQSRecord } from 'aws-lambda';
  * @throws EnvironmentError
  */
 export function composeDeliver(source?: Source, access: AwsAccess = {}) {
-  const environment = deliverEnvironment(source);
-  const deadline = invocationDeadline();
-  const log = powertoolsJournal('deliver', environment);
-  const dynamo = dynamoClient({ deadline, journal: log, ...access });
-  const operatorEvents = lazyOperatorEvents(
-    { deadline, journal: log, ...access },
-    { busName: environment.operatorEventBus, deployment: environment.deployment },
-  );
-  const counting = countingJournal(log, {
-    clock,
-    statistics: dynamoQueueStatistics(singleRequestClient(dynamo), environment.deliveriesTable),
-    settings: {
-      queueStatistics: environment.queueStatistics,
-      retentionMs: environment.retentionDays * DAY_MS,
-    },
-  });
-  const journal = attemptEventsJournal(counting, { operatorEvents, enabled: environment.attemptEvents });
-  const sqs = sqsClient({ deadline, journal, ...access });
+  const environment = readEnvironment('deliver', source);
+  const aws = withOperatorEvents(composeAws('deliver', environment, access), environment);
+  const { deadline, journal, sqs } = aws;
   const queues: readonly ConsumedQueue[] = [
     { name: 'delivery', url: environment.deliveryQueueUrl },
     { name: 'retry', url: environment.retryQueueUrl },
   ];
-  const context = deliverContextOf(environment, { deadline, journal, access, dynamo, sqs, operatorEvents });
+  const context = deliverContextOf(environment, aws);
   return {
     journal,
     deadline,
@@ -80,23 +53,12 @@ export function composeDeliver(source?: Source, access: AwsAccess = {}) {
 
 const NO_DELIVERY = { queue: 'probe', messageId: 'probe', subscriptionId: 'probe', bucket: 0 };
 
-type Environment = ReturnType<typeof deliverEnvironment>;
-
-type Aws = {
-  deadline: CallDeadline;
-  journal: Journal;
-  access: AwsAccess;
-  dynamo: DynamoDBDocument;
-  sqs: SQS;
-  operatorEvents: OperatorEvents;
-};
-
 /** The adapter of each port, and the settings converted to the units the steps use. */
-function deliverContextOf(environment: Environment, aws: Aws): DeliverContext {
+function deliverContextOf(environment: Environment<'deliver'>, aws: AwsWithEvents): DeliverContext {
   return {
     ports: portsOf(environment, aws),
     healthWrites: healthWrites(clock),
-    recentResults: recentResults(clock),
+    recentResults: resultMemory(),
     memory: memoryBudget(clock),
     settings: {
       attemptTimeoutMs: environment.attemptTimeoutSeconds * 1000,
@@ -117,11 +79,9 @@ function deliverContextOf(environment: Environment, aws: Aws): DeliverContext {
 }
 
 function portsOf(
-  environment: Environment,
-  { deadline, journal, access, dynamo, sqs, operatorEvents }: Aws,
+  environment: Environment<'deliver'>,
+  { journal, invocation, dynamo, sqs, pacing, operatorEvents }: AwsWithEvents,
 ): DeliverContext['ports'] {
-  const invocation = { deadline, journal, ...access };
-  const pacing = pacingOf(deadline);
   const payloads = lazyPayloads(invocation, environment.payloadBucket);
   const subscriber = httpSubscriber(environment);
   return {

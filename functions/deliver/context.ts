@@ -11,7 +11,7 @@ import type { DeadLetters, DeliveryQueue, Undeliverables } from '../../shared/po
 import type { AccessTokens, Subscriber } from '../../shared/ports/subscriber.ts';
 import type { RateLimits, SecretOpener, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
-import type { RecentResults } from './recent-results.ts';
+import type { RecentResults } from '../../shared/domain/subscription/recent-results.ts';
 
 export type DeliverPorts = {
   clock: Clock;
@@ -54,7 +54,7 @@ export type DeliverContext = {
   settings: DeliverSettings;
   /** Shared by the invocations of this function instance. */
   healthWrites: HealthWrites;
-  recentResults: RecentResults;
+  recentResults: ResultMemory;
   memory: MemoryBudget;
 };
 
@@ -65,6 +65,12 @@ export type HealthWrites = {
    * whether the change is settled: written or permanently refused. If not, the next attempt writes it again.
    */
   once(name: string, startedAt: number, write: () => Promise<boolean>): Promise<void>;
+};
+
+/** What one function instance knows of each subscription's latest requests (pressure.ts). */
+export type ResultMemory = {
+  /** Changes and returns the results of a subscription, named by its queue and id. */
+  update(subscription: string, change: (known: RecentResults | undefined) => RecentResults): RecentResults;
 };
 
 /**

@@ -86,7 +86,7 @@ function deliverFirst(context: DeliverContext, job: FirstJob, receipt: Receipt):
 async function returnToQueue(context: DeliverContext, work: FirstJob | WakeUp): Promise<void> {
   const { clock, journal } = context.ports;
   for (const { key, attempt } of work.kind === 'chunk' ? jobsOf(work) : [work])
-    journal.note({ fact: 'time_given_back', key, attempt });
+    journal.note({ fact: 'sent_again', key, attempt });
   await sendAgain(context, work, clock.now());
 }
 
@@ -101,7 +101,7 @@ async function deliverChunk(context: DeliverContext, job: ChunkJob, receipt: Rec
     await claimMembers(context, job, job.subscriptionIds, receipt);
     return;
   }
-  const found = await messageFor(context.ports, job, job);
+  const found = await messageFor(context, job, job);
   const { done: known, faults } = await runAll(jobsOf(job), async (work) => ({
     work,
     recipient: await signableRecipientOf(context, work),
@@ -145,7 +145,7 @@ async function deliverOne(
   receipt: Receipt,
 ): Promise<void> {
   const recipient = await recipientOf(context, work);
-  const message: Unclaimed['message'] = (delivery) => messageFor(context.ports, work, delivery);
+  const message: Unclaimed['message'] = (delivery) => messageFor(context, work, delivery);
   const unclaimed = await withSlot(context, { work, receipt, message }, recipient);
   if (unclaimed === undefined) return;
   if ((await claimAndAttempt(context, unclaimed, recipient)) === 'due_now')
@@ -164,7 +164,7 @@ async function withSlot(
   const { work, receipt } = unclaimed;
   if (absence !== undefined || subscription === undefined) return unclaimed;
   if (paceFor(context, subscription) === undefined || !canReserveBeforeClaim(work, receipt)) return unclaimed;
-  const found = await messageFor(context.ports, work, work);
+  const found = await messageFor(context, work, work);
   if (found === undefined) return unclaimed;
   const slot = await reserveBeforeClaim(context, work, subscription, found.message);
   return slot === 'waits' ? undefined : { ...unclaimed, message: () => Promise.resolve(found), slot };

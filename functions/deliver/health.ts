@@ -62,7 +62,7 @@ async function journalFault(
   try {
     await update();
   } catch (cause) {
-    ports.journal.note({ fact: 'health_unnoted', queue, subscriptionId: id, error: errorOf(cause) });
+    ports.journal.note({ fact: 'health_not_recorded', queue, subscriptionId: id, error: errorOf(cause) });
   }
 }
 

@@ -97,7 +97,11 @@ export async function releaseOnFault<Result>(
     return await step();
   } catch (fault) {
     if (wasNotSent(fault))
-      await writeHeld(context, held, release(held.delivery, held.receipt.owner, writeTime(context)));
+      await writeHeld(
+        context,
+        held,
+        release(held.delivery, held.receipt.owner, writeTime(context, held.delivery)),
+      );
     throw fault;
   }
 }
@@ -109,7 +113,7 @@ export async function cancelHeld(
   reason: CancelReason,
 ): Promise<void> {
   const { delivery, receipt } = held;
-  const transition = cancelLeased(delivery, receipt.owner, reason, writeTime(context));
+  const transition = cancelLeased(delivery, receipt.owner, reason, writeTime(context, delivery));
   if ((await endHeld(context, held, transition)) !== undefined)
     context.ports.journal.note({ fact: 'delivery_cancelled', key: delivery.key, reason });
 }

@@ -43,7 +43,8 @@ export async function completePendingSteps(
     }
   }
   // A refusal needs no handling: a concurrent invocation completed steps, or the delivery is open again.
-  if (done.length > 0) await context.ports.deliveries.write(settle(delivery, done, writeTime(context)));
+  if (done.length > 0)
+    await context.ports.deliveries.write(settle(delivery, done, writeTime(context, delivery)));
   if (failures.length > 0) throw new OwedStepsFailedError(delivery, failures);
 }
 

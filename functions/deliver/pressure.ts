@@ -1,21 +1,19 @@
 import { isCircuitOpen, pressureAt } from '../../shared/domain/subscription/back-pressure.ts';
 import {
   endOfPressure,
-  pressureAfterAnswer,
-  pressureAfterOutage,
-  pressureAfterRefusal,
-  pressureSignalOf,
+  pressureAfter,
   type PressureChange,
 } from '../../shared/domain/subscription/pressure-changes.ts';
+import {
+  pressureSignalOf,
+  type RecentResults,
+  withResult,
+} from '../../shared/domain/subscription/recent-results.ts';
 import type { DeliveryKey, NextAttempt } from '../../shared/domain/delivery/delivery.ts';
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
-import type { Pressure, Subscription } from '../../shared/domain/subscription/subscription.ts';
-import type { DeliverContext } from './context.ts';
+import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { DeliverContext, ResultMemory } from './context.ts';
 import { hintMs, type AttemptResult } from './record.ts';
-import type { ResultCounts } from './recent-results.ts';
-
-/** In a ramp without a success, the failures of so many deliveries open the circuit again. */
-const FAILURES_IN_RAMP = 3;
 
 /** A recorded attempt. `next`: the delivery's next one, if its policy makes one. */
 export type RecordedAttempt = {
@@ -40,34 +38,30 @@ export function pressureChangeOf(
   // A probe that finds no name or no TLS, for example, has failed as well.
   const signal = pressureSignalOf(reply) ?? (isProbe ? 'down' : undefined);
   if (signal === undefined) return undefined;
-  const { circuitRequests, circuitWindowMs: windowMs, retryAfterCapMs } = settings;
-  const isFailure = signal === 'down';
-  const result = { isFailure, startedAt, version: pressure?.at };
-  const counts = recentResults.add(key, result, { windowMs, most: 2 * circuitRequests });
-  switch (signal) {
-    case 'throttled': {
-      const retryAfterMs = hintMs(reply, startedAt + durationMs, retryAfterCapMs);
-      return pressureAfterRefusal(subscription, { startedAt, now, retryAfterMs });
-    }
-    case 'down': {
-      const isTripped = isCircuitTripped(counts, pressure, settings);
-      const down = { startedAt, now, isTripped, nextAttempt: next, policy, retryAfterCapMs };
-      return pressureAfterOutage(subscription, down);
-    }
-    case 'up':
-      return pressureAfterAnswer(subscription, { startedAt, now });
-  }
+  const { queue, subscriptionId, messageId } = key;
+  const results = recentResults.update(`${queue}/${subscriptionId}`, (known) =>
+    withResult(known, { messageId, signal, startedAt, now, version: pressure?.at }, settings),
+  );
+  const retryAfterMs = hintMs(reply, startedAt + durationMs, settings.retryAfterCapMs);
+  const seen = { signal, startedAt, now, results, retryAfterMs, nextAttempt: next, policy, rules: settings };
+  return pressureAfter(subscription, seen);
 }
 
-type CircuitRules = Pick<DeliverContext['settings'], 'circuitRequests' | 'circuitFailurePercent'>;
+/** Subscriptions whose results an instance remembers. Those with the oldest results are forgotten first. */
+const MOST_SUBSCRIPTIONS = 10_000;
 
-/** Whether the latest results, each of another delivery, show that the subscriber is down. */
-function isCircuitTripped(
-  { requests, failures }: ResultCounts,
-  pressure: Pressure | undefined,
-  { circuitRequests, circuitFailurePercent }: CircuitRules,
-): boolean {
-  const isRamp = pressure?.reason === 'circuit_open';
-  if (isRamp && failures === requests && failures >= FAILURES_IN_RAMP) return true;
-  return requests >= circuitRequests && 100 * failures >= circuitFailurePercent * requests;
+/** The latest results of subscriptions, in the memory of a function instance. */
+export function resultMemory(): ResultMemory {
+  const bySubscription = new Map<string, RecentResults>();
+  return {
+    update: (subscription, change) => {
+      const results = change(bySubscription.get(subscription));
+      // A Map keeps the order of insertion.
+      bySubscription.delete(subscription);
+      bySubscription.set(subscription, results);
+      const [first] = bySubscription.size > MOST_SUBSCRIPTIONS ? bySubscription.keys() : [];
+      if (first !== undefined) bySubscription.delete(first);
+      return results;
+    },
+  };
 }

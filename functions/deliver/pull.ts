@@ -3,14 +3,15 @@ import {
   awaitPull,
   openForPull,
   pullStepOf,
+  retainedForPull,
   type ReceivedDelivery,
 } from '../../shared/domain/delivery/pull.ts';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import { policyOfRound } from '../../shared/domain/retry/policy.ts';
 import { isPull } from '../../shared/domain/subscription/subscriber-url.ts';
-import { keepMessage, keptBody } from '../../shared/steps/keep-message.ts';
+import { keepMessage, keptBody, readKept, recordOf } from '../../shared/steps/keep-message.ts';
 import { recordResult } from '../../shared/steps/record-received.ts';
-import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
+import { writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext } from './context.ts';
 import { completePendingSteps } from './pending-steps.ts';
 import type { Recipient } from './recipient.ts';
@@ -44,10 +45,15 @@ export async function leaveToPull(
     case 'owing':
       await completePendingSteps(context, step.delivery, await keptBody(ports, step.delivery));
       return;
-    case 'await':
+    case 'await': {
+      const { delivery, next } = step;
+      const retained = retainedForPull(delivery, context.settings);
+      if (delivery.retentionDays !== undefined)
+        await readKept(context, await recordOf(ports, delivery), retained);
       // A refusal needs no handling: a concurrent change decides what comes next.
-      await ports.deliveries.write(awaitPull(step.delivery, step.next, writeTime(context)));
+      await ports.deliveries.write(awaitPull(delivery, next, writeTime(context, retained)));
       return;
+    }
     case 'lapsed':
       await recordLapse(context, step.delivery, recipient);
   }
@@ -60,8 +66,9 @@ async function openedOrCurrent(
 ): Promise<Delivery | 'opened' | undefined> {
   const { ports, settings } = context;
   if (work.kind === 'wake_up') return ports.deliveries.find(work.key);
-  await keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
-  const result = await ports.deliveries.write(openForPull(work, writeTime(context)));
+  const retained = retainedForPull(work, settings);
+  await keepMessage(context, { ...work, ...retained });
+  const result = await ports.deliveries.write(openForPull(work, writeTime(context, retained)));
   return result.kind === 'written' ? 'opened' : result.current;
 }
 
@@ -73,8 +80,9 @@ async function recordLapse(
 ): Promise<void> {
   const { ports, settings } = context;
   const { policy } = policyOfRound(delivery, recipient, settings.defaultRetryPolicy);
+  const at = writeTime(context, retainedForPull(delivery, settings));
   const lapse = { result: { kind: 'lapsed' }, policy } as const;
-  const recorded = await recordResult(ports, delivery, lapse, writeTime(context));
+  const recorded = await recordResult(ports, delivery, lapse, at);
   // Undefined: its answer came in the same moment.
   if (recorded !== undefined && recorded.owed.length > 0)
     await completePendingSteps(context, recorded, await keptBody(ports, recorded));

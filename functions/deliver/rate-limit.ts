@@ -19,7 +19,7 @@ import type { Subscription } from '../../shared/domain/subscription/subscription
 import type { SlotConstraints } from '../../shared/ports/subscriptions.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { returnSlot } from '../../shared/steps/move-up.ts';
-import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
+import { writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext, Receipt } from './context.ts';
 import { endHeld, hasTimeForRequest, timeLeftMs, type LoadedDelivery } from './held.ts';
 import { scheduleNext, MAX_WAIT_MS, sleepUntil } from './wake-up.ts';
@@ -105,7 +105,7 @@ async function reserve(
   try {
     return spreadOut(await rateLimits.reserve(key, limit, wanted), key.messageId);
   } catch (cause) {
-    journal.note({ fact: 'slot_unreserved', key, error: errorOf(cause) });
+    journal.note({ fact: 'slot_not_reserved', key, error: errorOf(cause) });
     return { at: clock.now() + WAIT_AFTER_FAULT_MS };
   }
 }
@@ -130,11 +130,10 @@ function lagOf({ slot, next }: Pick<Delivery, 'slot' | 'next'>, now: number): nu
 
 /** Records the delivery as waiting, releases its lease and schedules the wake-up for its slot. */
 async function waitOnRecord(context: DeliverContext, held: LoadedDelivery, slot: Slot): Promise<void> {
-  const { ports, settings } = context;
   const { delivery, receipt, work } = held;
-  if (delivery.next === undefined) await keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
+  if (delivery.next === undefined) await keepMessage(context, work);
   const place = placeAt(context, slot, delivery);
-  const transition = awaitSlot(delivery, receipt.owner, place, writeTime(context));
+  const transition = awaitSlot(delivery, receipt.owner, place, writeTime(context, delivery));
   const waiting = await endHeld(context, held, transition);
   if (waiting !== undefined) await wakeForSlot(context, waiting, place);
 }
@@ -164,13 +163,13 @@ export async function reserveBeforeClaim(
 ): Promise<'waits' | Slot | undefined> {
   const limit = paceFor(context, subscription);
   if (limit === undefined) return undefined;
-  const { ports, settings } = context;
+  const { ports } = context;
   const slot = await reserve(context, job.key, limit, { until: expiresAt });
   const now = ports.clock.now();
   if (slot.at - now <= MAX_WAIT_MS) return slot;
-  await keepMessage(ports, job, keptUntil(now, settings));
+  await keepMessage(context, job);
   const place = placeAt(context, slot);
-  const written = await ports.deliveries.write(openWaiting(job, place, writeTime(context)));
+  const written = await ports.deliveries.write(openWaiting(job, place, writeTime(context, job)));
   if (written.kind === 'refused') {
     await returnSlot(ports, job.key, slot);
     return undefined;
@@ -194,7 +193,7 @@ export async function reserveForRetry(
   const slot = await reserve(context, key, limit, { from, until: message.expiresAt });
   if (slot.epoch === undefined) return false;
   const place = placeAt(context, { ...slot, from }, delivery);
-  const transition = awaitSlot(delivery, undefined, place, writeTime(context));
+  const transition = awaitSlot(delivery, undefined, place, writeTime(context, delivery));
   const written = await context.ports.deliveries.write(transition);
   if (written.kind === 'refused') {
     await returnSlot(context.ports, key, slot);

@@ -20,7 +20,7 @@ import type { CompletedRetryPolicy, RetryPolicy } from '../../shared/domain/retr
 import { retryAfterMs } from '../../shared/domain/retry/retry-after.ts';
 import type { Slot } from '../../shared/domain/subscription/rate-limit.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
-import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
+import { writeTime } from '../../shared/steps/retention.ts';
 import { hasTimeForAttempt, leaseFor, type DeliverContext } from './context.ts';
 import { writeHeld, type LoadedDelivery } from './held.ts';
 import { completePendingSteps } from './pending-steps.ts';
@@ -108,9 +108,8 @@ export async function record(
   if (attempt.outcome === 'failed' && warning !== undefined)
     ports.journal.note({ fact: 'policy_adjusted', queue: delivery.key.queue, warning });
   // Before the first failure or rejection is recorded: a retry or a recovery needs the message.
-  if (attempt.outcome !== 'delivered' && delivery.attempts.length === 0)
-    await keepMessage(ports, work, keptUntil(ports.clock.now(), settings));
-  const at = writeTime(context);
+  if (attempt.outcome !== 'delivered' && delivery.attempts.length === 0) await keepMessage(context, work);
+  const at = writeTime(context, delivery);
   const transition = decideTransition(delivery, result, {
     ...settings,
     policy,
@@ -159,7 +158,7 @@ async function recordLate(
   const { ports } = context;
   let found = current;
   while (found !== undefined) {
-    const result = await ports.deliveries.write(recordLateResult(found, attempt, writeTime(context)));
+    const result = await ports.deliveries.write(recordLateResult(found, attempt, writeTime(context, found)));
     if (result.kind === 'written') {
       const decisive = result.delivery.status !== found.status;
       const { acceptedAt } = found;

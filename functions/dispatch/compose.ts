@@ -1,28 +1,16 @@
 import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
-import { dynamoClient, singleRequestClient } from '../../shared/adapters/dynamodb/client.ts';
-import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
-import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
-import {
-  type CallDeadline,
-  invocationDeadline,
-  pacingOf,
-} from '../../shared/adapters/lambda/invocation-deadline.ts';
 import { lazyPayloads, lazyReferencedData } from '../../shared/adapters/lambda/on-demand.ts';
-import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
 import { type ConsumedQueue, earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsDeliveryQueue } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
-import { dispatchEnvironment, type Source } from '../../shared/config/environment.ts';
+import { type Environment, readEnvironment, type Source } from '../../shared/config/environment.ts';
 import { DISPATCH_TIMEOUT_SECONDS } from '../../shared/domain/delivery/fan-out.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
-import type { Journal } from '../../shared/ports/journal.ts';
-import { countingJournal } from '../../shared/steps/counting-journal.ts';
+import { type Aws, composeAws } from '../compose.ts';
 import { dispatchRecord, messageIdsIn, type IngressContext } from './ingress-record.ts';
-import type { SQS } from '@aws-sdk/client-sqs';
-import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import type { SQSRecord } from 'aws-lambda';
 
 /**
@@ -30,21 +18,11 @@ import type { SQSRecord } from 'aws-lambda';
  * @throws EnvironmentError
  */
 export function composeDispatch(source?: Source, access: AwsAccess = {}) {
-  const environment = dispatchEnvironment(source);
-  const deadline = invocationDeadline();
-  const log = powertoolsJournal('dispatch', environment);
-  const dynamo = dynamoClient({ deadline, journal: log, ...access });
-  const journal = countingJournal(log, {
-    clock,
-    statistics: dynamoQueueStatistics(singleRequestClient(dynamo), environment.deliveriesTable),
-    settings: {
-      queueStatistics: environment.queueStatistics,
-      retentionMs: environment.retentionDays * DAY_MS,
-    },
-  });
-  const sqs = sqsClient({ deadline, journal, ...access });
+  const environment = readEnvironment('dispatch', source);
+  const aws = composeAws('dispatch', environment, access);
+  const { deadline, journal, sqs } = aws;
   const queues: readonly ConsumedQueue[] = [{ name: 'ingress', url: environment.ingressQueueUrl }];
-  const context = dispatchContextOf(environment, { deadline, journal, access, dynamo, sqs });
+  const context = dispatchContextOf(environment, aws);
   return {
     journal,
     deadline,
@@ -64,20 +42,11 @@ export function composeDispatch(source?: Source, access: AwsAccess = {}) {
  */
 const PAGE_MS = 15_000;
 
-type Aws = {
-  deadline: CallDeadline;
-  journal: Journal;
-  access: AwsAccess;
-  dynamo: DynamoDBDocument;
-  sqs: SQS;
-};
-
 /** The adapter of each port, and the settings converted to the units the steps use. */
 function dispatchContextOf(
-  environment: ReturnType<typeof dispatchEnvironment>,
-  { deadline, journal, access, dynamo, sqs }: Aws,
+  environment: Environment<'dispatch'>,
+  { deadline, journal, invocation, dynamo, sqs, pacing }: Aws,
 ): IngressContext {
-  const invocation = { deadline, journal, ...access };
   return {
     hasTime: () => deadline.remainingMs() >= PAGE_MS,
     ports: {
@@ -90,7 +59,7 @@ function dispatchContextOf(
       messageRecords: dynamoMessageRecords(dynamo, environment.deliveriesTable),
       payloads: lazyPayloads(invocation, environment.payloadBucket),
       referencedData: lazyReferencedData(invocation),
-      deliveryQueue: sqsDeliveryQueue({ ...pacingOf(deadline), sqs, queueUrl: environment.deliveryQueueUrl }),
+      deliveryQueue: sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),
       deadLetters: sqsDeadLetters(sqs, environment.ingressDeadLetterUrl),
     },
     settings: {

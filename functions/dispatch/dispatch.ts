@@ -14,6 +14,7 @@ import {
   payloadKeyOf,
 } from '../../shared/domain/message/body.ts';
 import type { Message, MessageKey } from '../../shared/domain/message/message.ts';
+import { retainedFor } from '../../shared/domain/message/retention.ts';
 import { acceptedVersion } from '../../shared/domain/message/version.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeadLetters, DeliveryQueue } from '../../shared/ports/queues.ts';
@@ -26,7 +27,7 @@ import { divideIntoChunks, type SendTiming } from './first-jobs.ts';
 import { readLastPart, repeatMessage, sendJobs, sendPages } from './pages.ts';
 import { resolveRepeat, type ReceivedCopy } from './repeat.ts';
 import { storeBody } from '../../shared/steps/keep-message.ts';
-import { keptUntil, recordedUntil } from '../../shared/steps/retention.ts';
+import { bodyRetentionMs, recordedUntil } from '../../shared/steps/retention.ts';
 
 export type DispatchContext = {
   ports: {
@@ -116,7 +117,7 @@ async function accept(
   };
   const first = matchSubscriptions(page.subscriptions, content, acceptance);
   const retained = page.retainMessages ?? context.settings.retainMessages;
-  const draft = await draftRecord(context, copy, { ...acceptance, ...first, retained });
+  const draft = await draftRecord(context, copy, { ...acceptance, ...first, retained, page });
   const { life, until } = page;
   const { kind, record } = await ports.messageRecords.accept(
     { ...draft, life, ...(until === undefined ? {} : { until }) },
@@ -176,10 +177,12 @@ async function draftRecord(
     matching,
     filtered,
     retained,
-  }: AcceptanceTimes & MatchResult & { retained: RetainedMessages },
+    page,
+  }: AcceptanceTimes & MatchResult & { retained: RetainedMessages; page: SubscriptionPage },
 ): Promise<MessageRecord> {
   const kept = await bodyForRecord(isFetched ? 'all' : retained, ports.payloads, message, body);
   const buckets = bucketsFor(matching.length);
+  const retention = retainedFor(page.retentionDays, settings);
   return {
     key: { queue: message.queue, messageId: message.id },
     acceptedAt,
@@ -192,7 +195,11 @@ async function draftRecord(
     ...divideIntoChunks(matching, buckets, settings.firstAttemptsPerJob),
     accepted: acceptedVersion(version, message),
     ...(kept === undefined ? {} : { body: kept }),
-    expiresAt: kept === undefined ? recordedUntil(acceptedAt, settings) : keptUntil(acceptedAt, settings),
+    ...retention,
+    expiresAt:
+      kept === undefined
+        ? recordedUntil(acceptedAt, settings, retention)
+        : acceptedAt + bodyRetentionMs(settings, retention),
   };
 }
 

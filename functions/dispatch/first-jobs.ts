@@ -30,7 +30,8 @@ export function divideIntoChunks(
 }
 
 /** Which bucket and chunk a delivery belongs to, from its message's record. */
-export type DeliveryPlacement = Pick<MessageRecord, 'key' | 'acceptedAt' | 'apart'> & Buckets;
+export type DeliveryPlacement = Pick<MessageRecord, 'key' | 'acceptedAt' | 'apart' | 'retentionDays'> &
+  Buckets;
 
 /**
  * The jobs for a message's first attempts: one per chunk, and one per delivery outside the chunks. A subscription's
@@ -42,11 +43,12 @@ export function firstJobsFor(
   body: BodyLocation,
   { sentAt, delayMs }: SendTiming,
 ): FirstJob[] {
-  const { key, acceptedAt, chunks, apart = [] } = placement;
+  const { key, acceptedAt, chunks, apart = [], retentionDays } = placement;
   const common = {
     acceptedAt,
     ...(sentAt === undefined ? {} : { sentAt }),
     ...(delayMs > 0 ? { dueAt: acceptedAt + delayMs } : {}),
+    retentionDays,
     body,
   };
   const single = (subscriptionId: string): DeliveryJob => {

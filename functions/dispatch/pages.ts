@@ -101,10 +101,10 @@ export async function sendJobs(
   { record, part, match }: MatchedPart,
   { body, timing }: AcceptedContent,
 ): Promise<void> {
-  const { key, acceptedAt, apart = [] } = record;
+  const { key, acceptedAt, apart = [], retentionDays } = record;
   noteUndecided(ports.journal, key, match.undecided);
   const ids = match.matching.map(({ id }) => id);
-  const jobs = firstJobsFor(ids, { ...part, key, acceptedAt, apart }, body, timing);
+  const jobs = firstJobsFor(ids, { ...part, key, acceptedAt, apart, retentionDays }, body, timing);
   // A redelivered message waits only for the rest of its delay.
   const { delaySeconds } = planSqsDelay(acceptedAt + timing.delayMs, ports.clock.now());
   await ports.deliveryQueue.send(jobs, delaySeconds);

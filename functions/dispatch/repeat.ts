@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
+import { retentionOf } from '../../shared/domain/message/retention.ts';
 import { withAcceptedVersion } from '../../shared/domain/message/version.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
@@ -34,7 +35,8 @@ export async function resolveRepeat(
 ): Promise<RepeatResult> {
   const { acceptedAt, accepted } = record;
   if (accepted !== undefined && accepted.digest !== copy.version) return { differs: true };
-  if (ports.clock.now() >= acceptedAt + settings.retentionMs - JOB_MARGIN_MS) return { late: true };
+  const forgottenAt = acceptedAt + retentionOf(record, settings);
+  if (ports.clock.now() >= forgottenAt - JOB_MARGIN_MS) return { late: true };
   return acceptedCopy(ports.payloads, record, copy);
 }
 

@@ -1,34 +1,22 @@
 import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
-import { dynamoClient, singleRequestClient } from '../../shared/adapters/dynamodb/client.ts';
-import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
-import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
-import {
-  type CallDeadline,
-  invocationDeadline,
-  pacingOf,
-} from '../../shared/adapters/lambda/invocation-deadline.ts';
 import { lazyPayloads, lazyScheduleRemoval } from '../../shared/adapters/lambda/on-demand.ts';
-import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
 import { type ConsumedQueue, earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsOperations, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
-import { operateEnvironment, type Source } from '../../shared/config/environment.ts';
+import { type Environment, readEnvironment, type Source } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { InvocationContext } from '../../shared/domain/receives.ts';
 import { OPERATE_TIMEOUT_SECONDS } from '../../shared/domain/recovery/operation.ts';
-import type { Journal } from '../../shared/ports/journal.ts';
-import { countingJournal } from '../../shared/steps/counting-journal.ts';
+import { type Aws, composeAws } from '../compose.ts';
 import { operateRecord, operationIdsIn, type OperateRecordContext } from './operate.ts';
-import type { SQS } from '@aws-sdk/client-sqs';
-import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import type { SQSRecord } from 'aws-lambda';
 
 /**
@@ -36,21 +24,11 @@ import type { SQSRecord } from 'aws-lambda';
  * @throws EnvironmentError
  */
 export function composeOperate(source?: Source, access: AwsAccess = {}) {
-  const environment = operateEnvironment(source);
-  const deadline = invocationDeadline();
-  const log = powertoolsJournal('operate', environment);
-  const dynamo = dynamoClient({ deadline, journal: log, ...access });
-  const journal = countingJournal(log, {
-    clock,
-    statistics: dynamoQueueStatistics(singleRequestClient(dynamo), environment.deliveriesTable),
-    settings: {
-      queueStatistics: environment.queueStatistics,
-      retentionMs: environment.retentionDays * DAY_MS,
-    },
-  });
-  const sqs = sqsClient({ deadline, journal, ...access });
+  const environment = readEnvironment('operate', source);
+  const aws = composeAws('operate', environment, access);
+  const { deadline, journal, sqs } = aws;
   const queues: readonly ConsumedQueue[] = [{ name: 'operation', url: environment.operationQueueUrl }];
-  const context = operateContextOf(environment, { deadline, journal, access, dynamo, sqs });
+  const context = operateContextOf(environment, aws);
   return {
     journal,
     deadline,
@@ -65,18 +43,8 @@ export function composeOperate(source?: Source, access: AwsAccess = {}) {
   };
 }
 
-type Environment = ReturnType<typeof operateEnvironment>;
-
-type Aws = {
-  deadline: CallDeadline;
-  journal: Journal;
-  access: AwsAccess;
-  dynamo: DynamoDBDocument;
-  sqs: SQS;
-};
-
 /** The adapter of each port, and the settings converted to the units the steps use. */
-function operateContextOf(environment: Environment, aws: Aws): OperateRecordContext {
+function operateContextOf(environment: Environment<'operate'>, aws: Aws): OperateRecordContext {
   return {
     ports: portsOf(environment, aws),
     settings: {
@@ -87,11 +55,9 @@ function operateContextOf(environment: Environment, aws: Aws): OperateRecordCont
 }
 
 function portsOf(
-  environment: Environment,
-  { deadline, journal, access, dynamo, sqs }: Aws,
+  environment: Environment<'operate'>,
+  { deadline, journal, invocation, dynamo, sqs, pacing }: Aws,
 ): OperateRecordContext['ports'] {
-  const invocation = { deadline, journal, ...access };
-  const pacing = pacingOf(deadline);
   const { deliveriesTable, subscriptionsTable } = environment;
   return {
     clock,

@@ -28,7 +28,7 @@ import {
   type OperateContext,
   type TimeLeft,
 } from './context.ts';
-import { keptUntil, writeTime } from '../../shared/steps/retention.ts';
+import { bodyRetentionMs, writeTime } from '../../shared/steps/retention.ts';
 
 /** Deliveries per page. The recovery's record stores their keys meanwhile: about 7 KB. */
 const PAGE = 50;
@@ -73,7 +73,7 @@ async function keepPage({ ports, settings }: OperateContext, recovery: Recovery)
   const { pages = 0, looks, batch } = recovery;
   if (pages === 0 || looks > 0 || batch.length === 0) return;
   // As long as its deliveries can be on record, however long the recovery runs after it.
-  const expiresAt = keptUntil(ports.clock.now(), settings);
+  const expiresAt = ports.clock.now() + bodyRetentionMs(settings, {});
   await ports.recoveries.keepPage({ ...recovery, pages, expiresAt });
 }
 
@@ -122,7 +122,7 @@ async function takeStep(context: OperateContext, recovery: Recovery, remaining: 
   const { results, rest } = await handleBatch(context, recovery, remaining);
   const after = withResults(recovery, results, rest);
   const step = rest.length > 0 ? { recovery: after } : await nextStep(context, after);
-  return { ...step, recovery: nextVersion(step.recovery, writeTime(context)) };
+  return { ...step, recovery: nextVersion(step.recovery, writeTime(context, {})) };
 }
 
 async function nextStep(context: OperateContext, recovery: Recovery): Promise<Step> {
@@ -229,6 +229,6 @@ async function countStopped(context: OperateContext, recovery: Recovery): Promis
   );
   // A refusal needs no handling: another invocation counted them.
   await ports.recoveries.save(
-    nextVersion(withResults({ ...recovery, deferred: [] }, reopened, []), writeTime(context)),
+    nextVersion(withResults({ ...recovery, deferred: [] }, reopened, []), writeTime(context, {})),
   );
 }

@@ -1,13 +1,13 @@
 import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
-import { dynamoPullSubscriptions } from '../../shared/adapters/dynamodb/pull-subscriptions.ts';
+import { dynamoPullSubscriptions } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { invocationDeadline, pacingOf } from '../../shared/adapters/lambda/invocation-deadline.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
-import { reconcileEnvironment, type Source } from '../../shared/config/environment.ts';
+import { readEnvironment, type Source } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { InvocationContext } from '../../shared/domain/receives.ts';
 import { endLongWaits, type EndWaitsContext } from './end-waits.ts';
@@ -18,7 +18,7 @@ import { reconcile, type ReconcileContext } from './reconcile.ts';
  * @throws EnvironmentError
  */
 export function composeReconcile(source?: Source, access: AwsAccess = {}) {
-  const environment = reconcileEnvironment(source);
+  const environment = readEnvironment('reconcile', source);
   const journal = powertoolsJournal('reconcile', environment);
   const deadline = invocationDeadline();
   const invocation = { deadline, journal, ...access };

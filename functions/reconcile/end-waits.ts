@@ -47,7 +47,7 @@ async function endWaitsOf(
   const { clock, deliveries, journal } = ports;
   const { expiresAt = Infinity } = subscription;
   while (remainingMs() >= PAGE_MS) {
-    const at = { now: clock.now(), retentionMs: settings.retentionMs };
+    const at = { now: clock.now() };
     const isExpired = expiresAt <= at.now;
     const reason = isExpired ? 'subscription_expired' : 'not_received';
     const before = isExpired ? Number.MAX_SAFE_INTEGER : at.now - longestWaitMs(settings.retentionMs);

@@ -8,7 +8,7 @@ import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 
 export type ReconcileContext = {
   ports: { clock: Clock; deliveries: Deliveries; wakeUps: Pick<WakeUps, 'sendDelayed'>; journal: Journal };
-  settings: { overdueAfterMs: number; retentionMs: number };
+  settings: { overdueAfterMs: number };
 };
 
 /** Deliveries read per page, and woken concurrently. */
@@ -75,11 +75,8 @@ function withResult(run: Run, result: PromiseSettledResult<WakeResult | undefine
 type WakeResult = { overdueMs: number; stuck: boolean };
 
 /** Postpones and wakes one delivery. Undefined: a concurrent write moved its key in the overdue index. */
-async function wake(
-  { ports, settings }: ReconcileContext,
-  found: OverdueDelivery,
-): Promise<WakeResult | undefined> {
-  const at = { now: ports.clock.now(), retentionMs: settings.retentionMs };
+async function wake({ ports }: ReconcileContext, found: OverdueDelivery): Promise<WakeResult | undefined> {
+  const at = { now: ports.clock.now() };
   const result = await ports.deliveries.write(postpone(found, at));
   if (result.kind === 'refused') return undefined;
   // It stays postponed if this throws, because the wake-up may have been sent.

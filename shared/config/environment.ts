@@ -15,8 +15,6 @@ export class EnvironmentError extends Error {
 /** Environment variables by name. @default those of the process */
 export type Source = Readonly<Record<string, string | undefined>>;
 
-type Row = Pick<Variable, 'variable' | 'rule' | 'read'>;
-
 /** Variables that Lambda sets; the emulator does not set them. */
 const setByLambda = {
   runtimeApi: {
@@ -31,24 +29,17 @@ const setByLambda = {
 
 const everyRow: Readonly<Record<string, Variable>> = { ...variableRows, ...setByLambda };
 
-type Environment<F extends FunctionName> = VariableValues<F> & { readonly runtimeApi?: string | undefined };
+/** The environment of a function, by row keys. */
+export type Environment<F extends FunctionName> = VariableValues<F> & {
+  readonly runtimeApi?: string | undefined;
+};
 
 /** The values of the rows that list the function. @throws EnvironmentError with every invalid variable */
-function environmentOf<F extends FunctionName>(name: F, source?: Source): Environment<F>;
-function environmentOf(name: FunctionName, source: Source = process.env): unknown {
-  return read(
-    Object.fromEntries(Object.entries(everyRow).filter(([, { functions }]) => functions.includes(name))),
-    source,
-  );
-}
-
-function read<R extends Readonly<Record<string, Row>>>(
-  rows: R,
-  source: Source,
-): { [K in keyof R]: z.output<R[K]['rule']> };
-function read(rows: Readonly<Record<string, Row>>, source: Source): unknown {
+export function readEnvironment<F extends FunctionName>(name: F, source?: Source): Environment<F>;
+export function readEnvironment(name: FunctionName, source: Source = process.env): unknown {
   const problems: string[] = [];
-  const values = Object.entries(rows).map(([key, row]): [string, unknown] => {
+  const rows = Object.entries(everyRow).filter(([, { functions }]) => functions.includes(name));
+  const values = rows.map(([key, row]): [string, unknown] => {
     const text = source[row.variable];
     // `jitless`: each value is parsed once, so compiling a parser would take longer than it saves.
     const parsed = (row.read ?? row.rule).safeParse(text, { jitless: true });
@@ -63,29 +54,4 @@ function problemsOf(variable: string, text: string | undefined, { issues }: z.Zo
   if (text === undefined) return [`${variable} is missing`];
   if (text === '') return [`${variable} is empty`];
   return issues.map(({ path, message }) => `${[variable, ...path].join('.')} ${message}`);
-}
-
-/** Environment of dispatch. @throws EnvironmentError */
-export function dispatchEnvironment(source?: Source) {
-  return environmentOf('dispatch', source);
-}
-
-/** Environment of deliver. @throws EnvironmentError */
-export function deliverEnvironment(source?: Source) {
-  return environmentOf('deliver', source);
-}
-
-/** Environment of reconcile. @throws EnvironmentError */
-export function reconcileEnvironment(source?: Source) {
-  return environmentOf('reconcile', source);
-}
-
-/** Environment of operate. @throws EnvironmentError */
-export function operateEnvironment(source?: Source) {
-  return environmentOf('operate', source);
-}
-
-/** Environment of the API. @throws EnvironmentError */
-export function apiEnvironment(source?: Source) {
-  return environmentOf('api', source);
 }

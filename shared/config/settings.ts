@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS, OVERDUE_AFTER_SECONDS } from '../domain/delivery/lease.ts';
+import { RETENTION_DAYS } from '../domain/message/retention.ts';
 import { RETAINED_MESSAGES } from '../domain/vocabulary.ts';
 import { backPressureSettings } from './back-pressure-settings.ts';
 import {
@@ -69,8 +70,7 @@ export const functionSettings = {
   },
   ...backPressureSettings,
   retentionDays: {
-    // Records must outlive messages, which SQS keeps for up to 14 days.
-    rule: wholeNumber('days', 15, 3650),
+    rule: wholeNumber('days', RETENTION_DAYS.least, RETENTION_DAYS.most),
     default: 30,
     description: 'How long records are kept after their last event.',
     variable: 'RETENTION_DAYS',

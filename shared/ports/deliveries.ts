@@ -1,3 +1,4 @@
+import type { SubscriptionKey } from '../domain/subscription/subscription.ts';
 import type { Chunk, ChunkTransition } from '../domain/delivery/chunk.ts';
 import type { Status } from '../domain/vocabulary.ts';
 import type { ChunkKey, Delivery, DeliveryKey, Transition } from '../domain/delivery/delivery.ts';
@@ -28,7 +29,7 @@ export interface Deliveries {
    * waiting first. About a second behind the records.
    */
   waiting(
-    subscription: { queue: string; subscriptionId: string },
+    subscription: SubscriptionKey,
     before: number,
     limit: number,
   ): Promise<readonly ReceivableDelivery[]>;

@@ -62,11 +62,11 @@ export type Fact =
     }
   | { fact: 'delivery_cancelled'; key: DeliveryKey; reason: string }
   /** A manual retry, or a delivery that a recovery reopened. */
-  | { fact: 'retried_by_hand'; key: DeliveryKey; attempt: number; round: number }
+  | { fact: 'retried_manually'; key: DeliveryKey; attempt: number; round: number }
   /** `decisive`: a success that changed the final status of the delivery. */
   | { fact: 'late_result'; key: DeliveryKey; attempt: Attempt; decisive: boolean; acceptedAt: number }
   /** The slot line could not be read or written; the delivery asks again. */
-  | { fact: 'slot_unreserved'; key: DeliveryKey; error: Error }
+  | { fact: 'slot_not_reserved'; key: DeliveryKey; error: Error }
   /** The delivery waits for a slot of its subscription's rate limit, or under back-pressure. */
   | { fact: 'slot_awaited'; key: DeliveryKey; attempt: number; slotAt: number; reason: WaitingReason }
   /** It got an earlier slot, or no longer waits for one. */
@@ -85,7 +85,7 @@ export type Fact =
   /** `id`: SQS message id. `key`: set if the message could be parsed. */
   | { fact: 'dead_lettered'; id: string; reason: string; key?: DeliveryKey }
   /** Too little time or memory for an attempt; the work was sent again without one. */
-  | { fact: 'time_given_back'; key: DeliveryKey; attempt: number }
+  | { fact: 'sent_again'; key: DeliveryKey; attempt: number }
   /** Woken by reconcile; `overdueMs`: since its due time or the last wake-up by reconcile. */
   | { fact: 'reconciled'; key: DeliveryKey; overdueMs: number }
   /**
@@ -103,15 +103,15 @@ export type Fact =
   | { fact: 'recovery_completed'; queue: string; recoveryId: string; found: number; reopened: number }
   /** The configured policy contradicted the current defaults and was corrected. */
   | { fact: 'policy_adjusted'; queue: string; warning: string }
-  | { fact: 'operator_told'; event: OperatorEvent }
+  | { fact: 'operator_event_sent'; event: OperatorEvent }
   /** A health change of a subscription could not be recorded; its delivery was. */
-  | { fact: 'health_unnoted'; queue: string; subscriptionId: string; error: Error }
+  | { fact: 'health_not_recorded'; queue: string; subscriptionId: string; error: Error }
   /** Counters of minutes could not be written. Refused ones are kept for the next write, up to a limit. */
-  | { fact: 'statistics_unwritten'; minutes: number; error: Error }
+  | { fact: 'statistics_not_written'; minutes: number; error: Error }
   /** Operator events of failed attempts could not be sent. */
   | { fact: 'attempt_events_lost'; events: number; error: Error }
   /** A confirmation request was not sent, or sending it was not recorded; it stays pending. */
-  | { fact: 'confirmation_owed'; queue: string; subscriptionId: string; error: Error }
+  | { fact: 'confirmation_not_sent'; queue: string; subscriptionId: string; error: Error }
   /** A receive loop of a worker changed its interval (docs/worker.md#polling). `trace`: how. `interval`: now, in seconds. */
   | { fact: 'polled'; sqsQueue: WorkQueueName; trace: string; interval: number }
   /** An AWS call failed in a retryable way; `repeated`: it was retried. */

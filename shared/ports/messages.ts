@@ -1,11 +1,12 @@
 import type { BodyLocation } from '../domain/message/body.ts';
 import type { LaterPart } from '../domain/delivery/fan-out.ts';
 import type { MessageKey } from '../domain/message/message.ts';
+import type { Retained } from '../domain/message/retention.ts';
 import type { AcceptedVersion } from '../domain/message/version.ts';
 import type { Page, PageRequest } from './page.ts';
 
 /** The record of an accepted message. Times are milliseconds since the epoch. */
-export type MessageRecord = {
+export type MessageRecord = Retained & {
   key: MessageKey;
   acceptedAt: number;
   /**

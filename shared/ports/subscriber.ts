@@ -1,6 +1,7 @@
 import type { Reply } from '../domain/delivery/outcome.ts';
 import type { WebhookRequest } from '../domain/delivery/webhook-request.ts';
 import type { OAuth2Auth } from '../domain/subscription/auth.ts';
+import type { SubscriptionKey } from '../domain/subscription/subscription.ts';
 
 /**
  * The sender lacks a resource: file descriptors, memory, a name server or a free look-up. Nothing was sent, so the
@@ -8,9 +9,11 @@ import type { OAuth2Auth } from '../domain/subscription/auth.ts';
  */
 export class RequestNotSentError extends Error {
   override readonly name = 'RequestNotSentError';
-  /** `lack`: an errno(3) code or a fixed text; it must not contain an address. */
+  /** An errno(3) code or a fixed text; it must not contain an address. */
+  readonly lack: string;
   constructor(lack: string) {
     super(`The request could not be sent: ${lack}`);
+    this.lack = lack;
   }
 }
 
@@ -21,9 +24,10 @@ export interface Subscriber {
 }
 
 /**
- * For one connection, in PEM: the client's certificate and key, and authorities trusted in place of the public ones.
+ * The client's side of one connection, in PEM: its certificate and key, and authorities trusted in place of the public
+ * ones.
  */
-export type ClientTls = { certificate: string; privateKey: string; ca?: string };
+export type ClientTls = { identity?: { certificate: string; privateKey: string }; ca?: string };
 
 /** `detail`: fixed texts and error codes; never an address, a secret or what the token endpoint said. */
 export type TokenResult = { kind: 'token'; token: string } | { kind: 'failed'; detail: string };
@@ -32,11 +36,11 @@ export type TokenResult = { kind: 'token'; token: string } | { kind: 'failed'; d
 export interface AccessTokens {
   /**
    * `refused`: a token that the subscriber answered with 401, to be replaced. It is the result again if it is new:
-   * another would be refused as well. Everything that the token endpoint does
-   * is a result within `timeoutMs`. @throws RequestNotSentError
+   * another would be refused as well. Everything that the token endpoint does is a result within half of `timeoutMs`.
+   * @throws RequestNotSentError
    */
   tokenFor(
-    subscription: { queue: string; subscriptionId: string },
+    subscription: SubscriptionKey,
     auth: OAuth2Auth,
     options: { timeoutMs: number; refused?: string },
   ): Promise<TokenResult>;

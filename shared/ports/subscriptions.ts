@@ -1,3 +1,4 @@
+import type { Auth } from '../domain/subscription/auth.ts';
 import type { HealthChange } from '../domain/subscription/health.ts';
 import type { RetainedMessages } from '../domain/vocabulary.ts';
 import type { Amount } from '../domain/subscription/room.ts';
@@ -8,6 +9,7 @@ import type {
   ListedSubscription,
   Queue,
   Subscription,
+  SubscriptionKey,
 } from '../domain/subscription/subscription.ts';
 import type { Page, PageRequest } from './page.ts';
 
@@ -23,6 +25,8 @@ export type SubscriptionPage = {
   life: number;
   /** Which bodies the queue keeps, where it says so. */
   retainMessages?: RetainedMessages;
+  /** How long the queue keeps messages and deliveries, where it says so. */
+  retentionDays?: number;
   /** Includes expired and disabled ones. */
   subscriptions: readonly ListedSubscription[];
   /** When they were read; subscriptions created later are missing. */
@@ -96,7 +100,7 @@ export type RegistryChange<Of> =
  * Identifies a subscription to change. `now`: milliseconds since the epoch; subscriber claims expired by then are
  * free.
  */
-export type SubscriptionAt = { queue: string; subscriptionId: string; now: number };
+export type SubscriptionAt = SubscriptionKey & { now: number };
 
 /**
  * A subscriber is unique in its queue: `conflict` names the subscription that has it. One that expired before the
@@ -189,16 +193,13 @@ export interface Registry {
 }
 
 /** A pull subscription. `expiresAt`: milliseconds since the epoch. */
-export type PullSubscription = { queue: string; subscriptionId: string; expiresAt?: number };
+export type PullSubscription = SubscriptionKey & { expiresAt?: number };
 
 /** The pull subscriptions of all queues. Read from an index, about a second behind. */
 export interface PullSubscriptions {
   /** Up to a thousand after `last`, in a constant order, by default the first; none: the end. */
   after(last?: PullSubscription): Promise<readonly PullSubscription[]>;
 }
-
-/** Identifies a rate-limited subscription. */
-export type RateLimitedKey = { queue: string; subscriptionId: string };
 
 /**
  * Constraints on a slot, in milliseconds since the epoch. `from`: no earlier slot; a line that ends before it has
@@ -212,34 +213,33 @@ export interface RateLimits {
    * Reserves the next free slot for the caller. Without one, returns a slot without an epoch, whose time says when
    * to ask again. A missed slot need not be returned: the rate never exceeds the limit.
    */
-  reserve(limited: RateLimitedKey, limit: RateLimit, wanted?: SlotConstraints): Promise<Slot>;
+  reserve(limited: SubscriptionKey, limit: RateLimit, wanted?: SlotConstraints): Promise<Slot>;
   /** Returns an unused slot for other deliveries; at most once per slot. A slot of an outdated line is ignored. */
-  returnSlot(limited: RateLimitedKey, slot: Slot): Promise<void>;
+  returnSlot(limited: SubscriptionKey, slot: Slot): Promise<void>;
 }
 
-/** Owner of a secret. A secret sealed for one owner cannot be opened for another. */
-export type SecretOwner = { queue: string; subscriptionId: string };
-
-/** Write-only access to secrets: can encrypt, cannot decrypt. */
+/**
+ * Write-only access to secrets: can encrypt, cannot decrypt. A secret sealed for one subscription cannot be opened for
+ * another.
+ */
 export interface SecretSealer {
   /** Ciphertext that is safe to store. Sealing a secret twice gives different texts. */
-  seal(owner: SecretOwner, secret: SigningSecret): Promise<string>;
-  /** `seal` for any text. */
-  sealText(owner: SecretOwner, text: string): Promise<string>;
+  seal(owner: SubscriptionKey, secret: SigningSecret): Promise<string>;
+  sealAuth(owner: SubscriptionKey, auth: Auth): Promise<string>;
 }
 
 /** Access to secrets for signing and authentication. */
 export interface SecretOpener {
   /** Results may be cached for an hour. @throws UnopenedSecretError */
-  open(owner: SecretOwner, sealed: string): Promise<SigningSecret>;
-  /** What `sealText` sealed; cached and failing like `open`. @throws UnopenedSecretError */
-  openText(owner: SecretOwner, sealed: string): Promise<string>;
+  open(owner: SubscriptionKey, sealed: string): Promise<SigningSecret>;
+  /** Cached and failing like `open`. @throws UnopenedSecretError */
+  openAuth(owner: SubscriptionKey, sealed: string): Promise<Auth>;
 }
 
 /** A secret could not be opened; the cause shows whether it can be later. Names the owner only. */
 export class UnopenedSecretError extends Error {
   override readonly name = 'UnopenedSecretError';
-  constructor({ queue, subscriptionId }: SecretOwner, options: ErrorOptions) {
+  constructor({ queue, subscriptionId }: SubscriptionKey, options: ErrorOptions) {
     super(`A secret of subscription ${queue}/${subscriptionId} could not be opened`, options);
   }
 }

@@ -1,6 +1,6 @@
-import { type Auth, authSchema } from '../domain/subscription/auth.ts';
+import type { Auth } from '../domain/subscription/auth.ts';
 import type { Subscription } from '../domain/subscription/subscription.ts';
-import { type SecretOpener, UnopenedSecretError } from '../ports/subscriptions.ts';
+import type { SecretOpener } from '../ports/subscriptions.ts';
 import { openedSecrets, type OpenedSecret } from './sign-request.ts';
 
 /** What a request is signed and authenticated with. `auth`: undefined if it does not authenticate. */
@@ -27,18 +27,5 @@ export async function openedAuth(
   opener: SecretOpener,
   { id, queue, auth }: Pick<Subscription, 'id' | 'queue' | 'auth'>,
 ): Promise<Auth | undefined> {
-  if (auth === undefined) return undefined;
-  const owner = { queue, subscriptionId: id };
-  const opened = parsed(await opener.openText(owner, auth.sealed));
-  // No cause: the messages of parsers quote what they read.
-  if (opened === undefined) throw new UnopenedSecretError(owner, {});
-  return opened;
-}
-
-function parsed(text: string): Auth | undefined {
-  try {
-    return authSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return auth === undefined ? undefined : opener.openAuth({ queue, subscriptionId: id }, auth.sealed);
 }

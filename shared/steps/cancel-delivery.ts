@@ -79,9 +79,10 @@ async function decideCancellation(
   current: Delivery | undefined,
   reason: CancelReason,
 ): Promise<Decision> {
-  const at = writeTime(context);
   if (current !== undefined)
-    return isOpen(current.status) ? { transition: cancelOpen(current, reason, at) } : { why: 'over' };
+    return isOpen(current.status)
+      ? { transition: cancelOpen(current, reason, writeTime(context, current)) }
+      : { why: 'over' };
   // A bulk cancellation covers recorded deliveries; only an operator names one that has no record yet.
   if (reason !== 'manual') return { why: 'no_such_delivery' };
   const record = await context.ports.messageRecords.find(key);
@@ -89,7 +90,8 @@ async function decideCancellation(
   if (isInAnotherBucket(key, record)) return { why: 'not_begun' };
   if (!(await isExpected(context, key, record))) return { why: 'no_such_delivery' };
   if (record.filtered > 0) return { why: 'not_begun' };
-  return { transition: cancelBeforeFirstAttempt({ key, acceptedAt: record.acceptedAt }, reason, at) };
+  const create = cancelBeforeFirstAttempt({ ...record, key }, reason, writeTime(context, record));
+  return { transition: create };
 }
 
 /** Whether dispatch placed the subscription in another bucket, or has not reached it yet. */

@@ -9,7 +9,7 @@ import type { QueueStatistics } from '../ports/statistics.ts';
 
 type Counting = {
   statistics: Pick<QueueStatistics, 'add'>;
-  clock: Pick<Clock, 'now'>;
+  clock: Pick<Clock, 'now' | 'sleep'>;
   settings: { queueStatistics: boolean; retentionMs: number };
 };
 
@@ -26,6 +26,9 @@ const PAUSE_MS = 1_000;
 /** After a write that failed: a table that throttles has work to do for deliveries. */
 const PAUSE_AFTER_FAILURE_MS = MINUTE_MS;
 
+/** How long an invocation waits for a write, which then goes on beside the next ones: a chart must not delay deliveries. */
+const MOST_WAITED_MS = 500;
+
 /** The most counters of a queue and minute that are held while writes fail. */
 const MOST_HELD = 1_000;
 
@@ -36,7 +39,7 @@ type Held = { queue: string; at: number; counters: RunningCounters };
 /**
  * A journal that also counts its facts per queue and minute, and writes the counters when it is flushed, at the end of an
  * invocation. Best effort: a write that fails is noted. Its counters are held for the next one if it was refused; if they
- * may have been written, they are dropped, so that nothing is counted twice.
+ * may have been written, they are dropped, so that nothing is counted twice. One write is under way at a time.
  */
 export function countingJournal<Inner extends Journal & { flush: () => void }>(
   inner: Inner,
@@ -47,6 +50,7 @@ export function countingJournal<Inner extends Journal & { flush: () => void }>(
   let countedAt = -Infinity;
   let writtenAt = -Infinity;
   let failedAt = -Infinity;
+  let isWriting = false;
 
   const countersOf = (queue: string): RunningCounters => {
     const now = clock.now();
@@ -61,6 +65,11 @@ export function countingJournal<Inner extends Journal & { flush: () => void }>(
     const startedAt = clock.now();
     if (startedAt - writtenAt < Math.min(MOST_HELD_MS, (startedAt - busySince) * HELD_SHARE)) return;
     writtenAt = startedAt;
+    await Promise.race([addHeld(startedAt), clock.sleep(MOST_WAITED_MS)]);
+  };
+
+  const addHeld = async (startedAt: number): Promise<void> => {
+    isWriting = true;
     const writing = [...held.values()];
     held = new Map();
     const faults = await Promise.all(
@@ -75,10 +84,11 @@ export function countingJournal<Inner extends Journal & { flush: () => void }>(
         }
       }),
     );
+    isWriting = false;
     const [error, ...others] = faults.flat();
     if (error === undefined) return;
     failedAt = startedAt;
-    inner.note({ fact: 'statistics_unwritten', minutes: 1 + others.length, error });
+    inner.note({ fact: 'statistics_not_written', minutes: 1 + others.length, error });
   };
 
   return {
@@ -88,7 +98,7 @@ export function countingJournal<Inner extends Journal & { flush: () => void }>(
       if (settings.queueStatistics) countFact(fact, countersOf);
     },
     flush: async () => {
-      if (held.size > 0 && !isPaused()) await write();
+      if (held.size > 0 && !isWriting && !isPaused()) await write();
       for (const key of [...held.keys()].slice(0, -MOST_HELD)) held.delete(key);
       inner.flush();
     },

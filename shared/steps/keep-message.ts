@@ -1,10 +1,15 @@
 import type { DeliveryJob, FirstJob, WakeUp } from '../domain/delivery/job.ts';
+import { type Retained, retentionOf } from '../domain/message/retention.ts';
 import { bodyBytes, MAX_BODY_ON_RECORD, type BodyLocation, payloadKeyOf } from '../domain/message/body.ts';
 import type { Message } from '../domain/message/message.ts';
 import type { AcceptedMessage, MessageRecord, MessageRecords } from '../ports/messages.ts';
 import type { Payloads } from '../ports/bodies.ts';
+import type { Clock } from '../ports/clock.ts';
+import { type BodyRetention, bodyRetentionMs } from './retention.ts';
 
-type KeepPorts = { messageRecords: MessageRecords; payloads: Payloads };
+type KeepPorts = { messageRecords: Pick<MessageRecords, 'find' | 'keepBody'>; payloads: Payloads };
+
+type KeepContext = { ports: KeepPorts & { clock: Pick<Clock, 'now'> }; settings: BodyRetention };
 
 /** The body's location, after storing it in the payload bucket if it exceeds `mostInline` bytes. */
 export async function storeBody(
@@ -22,12 +27,10 @@ export async function storeBody(
  * Keeps the message of a job for its retries, unless it was erased. A wake-up's message is already kept.
  * Idempotent.
  */
-export async function keepMessage(
-  ports: KeepPorts,
-  work: DeliveryJob | WakeUp,
-  until: number,
-): Promise<void> {
+export async function keepMessage(context: KeepContext, work: DeliveryJob | WakeUp): Promise<void> {
   if (work.kind === 'wake_up') return;
+  const { ports, settings } = context;
+  const until = ports.clock.now() + bodyRetentionMs(settings, work);
   await keepAt(ports, work, await storeBodyOfJob(ports, work), until);
 }
 
@@ -82,30 +85,43 @@ export async function readMessage(
 
 /** The message of a job or wake-up and its location; undefined if it no longer exists. */
 export async function messageFor(
-  ports: KeepPorts,
+  context: KeepContext,
   work: FirstJob | WakeUp,
-  accepted: AcceptedMessage,
+  delivery: AcceptedMessage & Retained,
 ): Promise<{ message: Message; body: BodyLocation } | undefined> {
-  const body = work.kind === 'wake_up' ? await keptBody(ports, accepted) : work.body;
-  if (body === undefined) return undefined;
-  const message = await readMessage(ports.payloads, body);
-  return message === undefined ? undefined : { message, body };
+  const { ports } = context;
+  if (work.kind === 'wake_up') return readKept(context, await recordOf(ports, delivery), delivery);
+  const message = await readMessage(ports.payloads, work.body);
+  return message && { message, body: work.body };
+}
+
+/** The kept message of a reopened delivery, kept for as long as another round can take; undefined if it is gone. */
+export async function keepForNextRound(
+  context: KeepContext,
+  delivery: AcceptedMessage & Retained,
+): Promise<Message | undefined> {
+  const record = await recordOf(context.ports, delivery);
+  return (await readKept(context, record, delivery, bodyRetentionMs(context.settings, delivery)))?.message;
 }
 
 /**
- * The kept message of a reopened delivery, with its retention extended; undefined if it is gone. An object in the
- * payload bucket is written again, because objects expire by age.
+ * A kept message; undefined if it is gone. With less time left than `leastMs` it is kept again, by default with less
+ * than the retention: a delivery can wait for its turn or its subscriber for longer than the longest schedule.
  */
-export async function keepForNextRound(
-  ports: KeepPorts,
-  delivery: AcceptedMessage,
-  until: number,
-): Promise<Message | undefined> {
-  const record = await recordOf(ports, delivery);
+export async function readKept(
+  { ports, settings }: KeepContext,
+  record: MessageRecord | undefined,
+  retained: Retained,
+  leastMs = retentionOf(retained, settings),
+): Promise<{ message: Message; body: BodyLocation } | undefined> {
   if (record?.body === undefined) return undefined;
   const { body, expiresAt } = record;
   const message = await readMessage(ports.payloads, body);
   if (message === undefined) return undefined;
-  if (body.kind === 'stored' && expiresAt < until) await ports.payloads.put(body.payloadKey, message);
-  return (await keepAt(ports, delivery, body, until)) ? message : undefined;
+  const now = ports.clock.now();
+  if (expiresAt >= now + leastMs) return { message, body };
+  // Objects in the payload bucket expire by age.
+  if (body.kind === 'stored') await ports.payloads.put(body.payloadKey, message);
+  const until = now + bodyRetentionMs(settings, retained);
+  return (await keepAt(ports, record, body, until)) ? { message, body } : undefined;
 }

@@ -33,7 +33,7 @@ export async function moveUpWaiting(
   const place = await earlierPlace(context, waiting, limit);
   if (place === undefined) return 'kept';
   const { slot } = place;
-  const written = await context.ports.deliveries.write(moveUp(waiting, place, writeTime(context)));
+  const written = await context.ports.deliveries.write(moveUp(waiting, place, writeTime(context, waiting)));
   if (written.kind === 'refused') {
     if (slot !== undefined) await returnSlot(context.ports, waiting.key, slot);
     return 'kept';

@@ -10,7 +10,7 @@ export async function notifyOperator(
   event: OperatorEvent,
 ): Promise<void> {
   await operatorEvents.publish(event);
-  journal.note({ fact: 'operator_told', event });
+  journal.note({ fact: 'operator_event_sent', event });
 }
 
 /**

@@ -1,17 +1,14 @@
 import type { WriteTime } from '../domain/delivery/delivery.ts';
 import { DAY_MS } from '../domain/duration.ts';
+import { type Retained, retentionOf } from '../domain/message/retention.ts';
 import { longestScheduleMs } from '../domain/retry/policy-limits.ts';
 import type { Clock } from '../ports/clock.ts';
 
-/** The time of a write and the retention of its record. */
-export function writeTime({
-  ports,
-  settings,
-}: {
-  ports: { clock: Pick<Clock, 'now'> };
-  settings: { retentionMs: number };
-}): WriteTime {
-  return { now: ports.clock.now(), retentionMs: settings.retentionMs };
+type RetentionContext = { ports: { clock: Pick<Clock, 'now'> }; settings: { retentionMs: number } };
+
+/** The time of a write to this record or of this job's, and the retention of the record. */
+export function writeTime({ ports, settings }: RetentionContext, of: Retained): WriteTime {
+  return { now: ports.clock.now(), retentionMs: retentionOf(of, settings) };
 }
 
 /**
@@ -22,11 +19,13 @@ export function writeTime({
 const MESSAGE_RECORD_EXTRA_MS = 7 * DAY_MS;
 
 /** Expiry of the record of a message whose body is not kept. */
-export function recordedUntil(acceptedAt: number, { retentionMs }: { retentionMs: number }): number {
-  return acceptedAt + retentionMs + MESSAGE_RECORD_EXTRA_MS;
+export function recordedUntil(acceptedAt: number, settings: { retentionMs: number }, of: Retained): number {
+  return acceptedAt + retentionOf(of, settings) + MESSAGE_RECORD_EXTRA_MS;
 }
 
-/** Expiry of a body kept now: it outlives every retry that could need it. */
-export function keptUntil(now: number, settings: { retentionMs: number; retryAfterCapMs: number }): number {
-  return now + longestScheduleMs(settings.retryAfterCapMs) + settings.retentionMs;
+export type BodyRetention = { retentionMs: number; retryAfterCapMs: number };
+
+/** How long a body is kept from now on: it outlives every retry by the policy. Milliseconds. */
+export function bodyRetentionMs({ retryAfterCapMs, retentionMs }: BodyRetention, of: Retained): number {
+  return longestScheduleMs(retryAfterCapMs) + retentionOf(of, { retentionMs });
 }

@@ -13,7 +13,7 @@ import type { RateLimits, Subscriptions } from '../ports/subscriptions.ts';
 import type { WakeUps } from '../ports/wake-ups.ts';
 import type { RetryRefusal } from '../domain/vocabulary.ts';
 import { keepForNextRound } from './keep-message.ts';
-import { keptUntil, writeTime } from './retention.ts';
+import { type BodyRetention, writeTime } from './retention.ts';
 
 export type InterventionContext = {
   ports: {
@@ -27,7 +27,7 @@ export type InterventionContext = {
     wakeUps: Pick<WakeUps, 'sendDelayed' | 'unschedule'>;
     journal: Journal;
   };
-  settings: { retentionMs: number; retryAfterCapMs: number };
+  settings: BodyRetention;
 };
 
 export type RetryResult =
@@ -86,7 +86,7 @@ async function retryPending(context: InterventionContext, current: Delivery): Pr
   if (await isAbsent(context, current)) return refused('subscription_absent', current);
   // The lease has expired and the attempt is due: a wake-up is enough.
   if (lease !== undefined) return wake(context, current, AT_ONCE);
-  return writeAndWake(context, retryNow(current, writeTime(context)), current, AT_ONCE);
+  return writeAndWake(context, retryNow(current, writeTime(context, current)), current, AT_ONCE);
 }
 
 /** Whether a request may be in flight, also for a delivery that ended during it. */
@@ -106,17 +106,17 @@ export async function openRound(
   current: Delivery,
   recovery: string | undefined,
 ): Promise<RetryDecision> {
-  const { ports, settings } = context;
   const { status } = current;
   if (isOpen(status)) return 'again';
   const why = roundRefusal(context, current);
   if (why !== undefined) return refused(why, current);
   if (await isAbsent(context, current)) return refused('subscription_absent', current);
-  const now = ports.clock.now();
-  const message = await keepForNextRound(ports, current, keptUntil(now, settings));
+  const message = await keepForNextRound(context, current);
   if (message === undefined) return refused('body_gone', current);
-  if (message.expiresAt !== undefined && message.expiresAt <= now) return refused('message_expired', current);
-  const transition = reopen(current, status, recovery, writeTime(context));
+  const at = writeTime(context, current);
+  if (message.expiresAt !== undefined && message.expiresAt <= at.now)
+    return refused('message_expired', current);
+  const transition = reopen(current, status, recovery, at);
   return writeAndWake(context, transition, current, recovery === undefined ? AT_ONCE : {});
 }
 
@@ -153,7 +153,7 @@ export async function wake(
   const attempt = delivery.attempts.length + 1;
   const dueAt = delivery.next?.dueAt ?? ports.clock.now();
   await ports.wakeUps.sendDelayed({ kind: 'wake_up', key: delivery.key, attempt, dueAt, ...urgency }, 0);
-  ports.journal.note({ fact: 'retried_by_hand', key: delivery.key, attempt, round: delivery.round });
+  ports.journal.note({ fact: 'retried_manually', key: delivery.key, attempt, round: delivery.round });
   return { kind: 'retried', delivery };
 }
 

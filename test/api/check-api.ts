@@ -6,7 +6,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { apiOf } from '../../cli/api/api-access.ts';
-import { startSigningProxy } from '../../cli/commands/proxy/signing-proxy.ts';
+import { startSigningProxy } from '../../cli/commands/proxy/proxy.ts';
 import { INTERRUPTED, untilInterrupted } from '../../cli/interruption.ts';
 import { clientOf, type Endpoints } from '../../local/endpoints.ts';
 import { localFolder } from '../../local/install/paths.mjs';

@@ -224,7 +224,7 @@ inBrowser('the console with unusual input', () => {
       '#/queues/planted/messages/m',
       '#/queues/planted/messages/m/deliveries/planted-1',
       '#/queues/planted/deliveries',
-      '#/queues/planted/replay',
+      '#/queues/planted/recovery',
     ]) {
       await goTo(page, path);
       const shown = page.locator('main');

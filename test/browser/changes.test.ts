@@ -166,7 +166,7 @@ inBrowser('an operator in the console', () => {
 
   it('counts failed deliveries, starts a recovery and stops it', async () => {
     const { page, close } = await there().open();
-    await goTo(page, '#/queues/invoices/replay');
+    await goTo(page, '#/queues/invoices/recovery');
     await page.getByText('Manually cancelled deliveries are left alone.').waitFor();
     await page.getByRole('button', { name: 'Count matching deliveries' }).click();
     await page.getByText('1 cancelled').waitFor();
@@ -226,7 +226,7 @@ inBrowser('an operator in the console', () => {
 
   it('sees on every page of a queue that it does not exist, and what may be meant', async () => {
     const { page, close } = await there().open();
-    for (const below of ['', '/messages', '/deliveries', '/books', '/replay']) {
+    for (const below of ['', '/messages', '/deliveries', '/books', '/recovery']) {
       await goTo(page, `#/queues/order${below}`);
       await page.getByText('There is no queue order.').waitFor();
       await page.getByRole('link', { name: 'orders', exact: true }).waitFor();

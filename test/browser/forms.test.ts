@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import * as z from 'zod';
 import { busyConsole } from './busy-console.ts';
 import { inBrowser } from './chromium.ts';
 import {
@@ -10,6 +11,8 @@ import {
   NO_VIOLATIONS,
   type OpenedPage,
 } from './console-page.ts';
+
+const patchSchema = z.object({ options: z.looseObject({ auth: z.unknown().exactOptional() }) });
 
 const click = (where: Page | Locator, name: string): Promise<void> =>
   where.getByRole('button', { name, exact: true }).click();
@@ -146,6 +149,51 @@ inBrowser('the forms of the console', () => {
       post_headers: { 'x-api-key': 'abc', 'x-team': 'ledger' },
       attempt_timeout: 9,
     });
+    await close();
+  });
+
+  it('set, change and remove credentials, of which the page keeps nothing secret', async () => {
+    const { page, close } = await openAt(`#/queues/orders/subscriptions/${there().warehouse}`);
+    const dialog = page.getByRole('dialog');
+    const choice = dialog.getByLabel('Credentials of each request');
+    const key = dialog.getByLabel('Private key');
+    const name = dialog.getByLabel('User name');
+    const password = dialog.getByLabel('Password');
+    const saved = async (): Promise<unknown> => {
+      const asked = page.waitForRequest((request) => request.method() === 'PATCH');
+      await click(dialog, 'Save');
+      return patchSchema.parse((await asked).postDataJSON()).options.auth;
+    };
+    const editAgain = async (): Promise<void> => {
+      await dialog.waitFor({ state: 'detached' });
+      await click(page, 'Edit');
+    };
+    await click(page, 'Edit');
+    await choice.selectOption('mtls');
+    await dialog.getByLabel('Certificate', { exact: true }).fill('not PEM');
+    await key.fill('my-secret');
+    expect(await saved()).toEqual({ type: 'mtls', certificate: 'not PEM', private_key: 'my-secret' });
+    await faultAt(key).getByText('must be a private key in PEM').waitFor();
+    expect(await axeViolationsInBothThemes(page, 'light')).toEqual(NO_VIOLATIONS);
+    await choice.selectOption('basic');
+    await name.fill('ada');
+    await password.fill('my-secret');
+    expect(await saved()).toEqual({ type: 'basic', username: 'ada', password: 'my-secret' });
+    await dialog.waitFor({ state: 'detached' });
+    const kept = `[document.documentElement.outerHTML, location.href, ...Object.values(sessionStorage)].join()`;
+    expect(await page.evaluate(kept)).not.toContain('my-secret');
+
+    await editAgain();
+    await dialog.getByText('Kept. Type a new one to change it.').waitFor();
+    expect(await password.inputValue()).toBe('');
+    await name.fill('eve');
+    expect(await saved()).toEqual({ type: 'basic', username: 'eve', password: '***' });
+
+    await editAgain();
+    await choice.selectOption('none');
+    await click(dialog, 'Save');
+    await dialog.getByLabel('Remove the credentials').check();
+    expect(await saved()).toBeUndefined();
     await close();
   });
 

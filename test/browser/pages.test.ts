@@ -5,6 +5,7 @@ import {
   type DeadLetterCounts,
   type DeadLetterLook,
 } from '../../shared/wire/views/console.ts';
+import { record } from './busy-deployment.ts';
 import { busyConsole, type BusyConsole } from './busy-console.ts';
 import { inBrowser } from './chromium.ts';
 import {
@@ -64,7 +65,7 @@ const pagesOf = ({ billing }: BusyConsole): [name: string, hash: string, loaded:
   ['deliveries', '#/queues/orders/deliveries', 'http 422'],
   ['designer', '#/designer?queue=orders', '1 h 42 min'],
   ['missing', '#/queues/orders/messages/order-1', 'was never accepted'],
-  ['replay', '#/queues/orders/replay', '1 failed again'],
+  ['recovery', '#/queues/orders/recovery', '1 failed again'],
   ['books', '#/queues/orders/books', 'Balanced:'],
   ['dead letters', '#/dead-letters', 'unknown_queue'],
   ['filtered dead letters', '#/dead-letters?which=delivery&reason=not_json', 'None matches'],
@@ -127,6 +128,47 @@ inBrowser('the pages of the console', () => {
     expect(await time.textContent()).toContain(local);
     expect(await time.getAttribute('title')).toBe(at.toISOString().replace('T', ' ').replace('Z', ' UTC'));
     await opened.close();
+  });
+
+  it('say why a subscription is slowed, and why its delivery waits', async () => {
+    const { api, warehouse } = there();
+    const now = Date.now();
+    const pressure = {
+      reason: 'circuit_open',
+      since: now - 60_000,
+      at: now,
+      opensAt: now + 3_600_000,
+    } as const;
+    await api.registry.changeSubscription({ queue: 'orders', subscriptionId: warehouse, now }, (current) => ({
+      ...current,
+      pressure,
+    }));
+    await record(api, {
+      queue: 'orders',
+      messageId: 'held',
+      acceptedAt: now,
+      deliveries: [
+        {
+          subscriptionId: warehouse,
+          status: 'pending',
+          next: { number: 1, phase: 'initial', dueAt: now + 3_600_000, by: 'scheduler' },
+          slot: { at: now + 3_600_000, epoch: '', reason: 'circuit_open' },
+        },
+      ],
+    });
+    const { page, close } = await there().open();
+    await goTo(page, `#/queues/orders/subscriptions/${warehouse}`);
+    await page.getByText('The circuit is open: the subscriber is down').waitFor();
+    const local = (at: number) => new Date(at).toLocaleTimeString('en-GB', { timeZone: 'Europe/Zurich' });
+    await page.getByText('No request before').getByText(local(pressure.opensAt)).waitFor();
+    expect(await axeViolationsInBothThemes(page, 'light')).toEqual(NO_VIOLATIONS);
+    await goTo(page, '#/queues/orders/deliveries?status=pending');
+    await page.getByText('waits, because the subscriber is or was down').waitFor();
+    await goTo(page, `#/queues/orders/messages/held/deliveries/${warehouse}`);
+    await page.getByText('waits, because the subscriber is or was down').waitFor();
+    await page.getByText('circuit open', { exact: true }).waitFor();
+    expect(await axeViolationsInBothThemes(page, 'light')).toEqual(NO_VIOLATIONS);
+    await close();
   });
 
   it('switch the theme, and remember it after a reload', async () => {

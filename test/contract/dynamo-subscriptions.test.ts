@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dynamoPullSubscriptions } from '../../shared/adapters/dynamodb/pull-subscriptions.ts';
+import { dynamoPullSubscriptions } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';

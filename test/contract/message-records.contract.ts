@@ -45,7 +45,15 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
     it('keep a record without a type or version, and one with its body', async () => {
       const records = make();
       const key = aKey();
-      const { type: _type, accepted: _accepted, ...untyped } = aRecord({ key, body: inline(key) });
+      const {
+        type: _type,
+        accepted: _accepted,
+        ...untyped
+      } = aRecord({
+        key,
+        body: inline(key),
+        retentionDays: 15,
+      });
       await records.accept(untyped);
       expect(await records.find(key)).toEqual(untyped);
     });

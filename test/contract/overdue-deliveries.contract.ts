@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
+import { postpone } from '../../shared/domain/delivery/transitions.ts';
+import { MINUTE_MS } from '../../shared/domain/duration.ts';
 import type { Deliveries } from '../../shared/ports/deliveries.ts';
 import { aDelivery, SOME_TIME } from '../support/delivery-builders.ts';
 
@@ -37,6 +39,24 @@ export const describeOverdueDeliveriesContract = (name: string, make: () => Prom
       }
       expect(await deliveries.overdue(8, 10)).toEqual([]);
       expect(await deliveries.overdue(9, 10)).toEqual([{ key: postponed.key, overdueAt: 9 }]);
+    });
+
+    it('expire as much later as they are postponed, with any retention', async () => {
+      const deliveries = await make();
+      const overdue = aDelivery({ status: 'retrying', overdueAt: SOME_TIME, retentionDays: 15 });
+      await create(deliveries, [overdue]);
+      const { key, expiresAt } = overdue;
+      const first = await deliveries.write(
+        postpone({ key, overdueAt: SOME_TIME }, { now: SOME_TIME + 1_500 }),
+      );
+      const overdueAt = SOME_TIME + 1_500 + 15 * MINUTE_MS;
+      const changed = {
+        overdueAt,
+        expiresAt: expiresAt + 1_500 + 15 * MINUTE_MS,
+        updatedAt: SOME_TIME + 1_500,
+      };
+      expect(first).toEqual({ kind: 'written', delivery: { ...overdue, ...changed } });
+      expect(await deliveries.find(key)).toEqual({ ...overdue, ...changed });
     });
 
     it('are found up to the limit, and all sixty if the limit allows', async () => {

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import { SLOT_LEAD_MS, type Slot } from '../../shared/domain/subscription/rate-limit.ts';
-import type { RateLimitedKey, RateLimits } from '../../shared/ports/subscriptions.ts';
+import type { SubscriptionKey } from '../../shared/domain/subscription/subscription.ts';
+import type { RateLimits } from '../../shared/ports/subscriptions.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 
 type UnderTest = { rateLimits: RateLimits; setTime: (now: number) => void };
 
-const aSubscriptionKey = (): RateLimitedKey => ({ queue: 'orders', subscriptionId: randomUUID() });
+const aSubscriptionKey = (): SubscriptionKey => ({ queue: 'orders', subscriptionId: randomUUID() });
 const limit = { intervalMs: 100, epoch: 'e' };
 
 /** Contract of rate limits: a slot is given to one caller only, and never before its time. */
@@ -19,7 +20,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       return underTest;
     };
 
-    const reserved = (rateLimits: RateLimits, limited: RateLimitedKey, count: number): Promise<Slot[]> =>
+    const reserved = (rateLimits: RateLimits, limited: SubscriptionKey, count: number): Promise<Slot[]> =>
       Promise.all(Array.from({ length: count }, () => rateLimits.reserve(limited, limit)));
 
     const after = (slots: readonly Slot[]): number[] =>
@@ -64,7 +65,10 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       const limited = aSubscriptionKey();
       const slow = { intervalMs: 7 * DAY_MS + 1, epoch: 'slow' };
       expect(await rateLimits.reserve(limited, slow)).toEqual({ at: SOME_TIME, epoch: 'slow' });
-      expect(await rateLimits.reserve(limited, slow)).toEqual({ at: SOME_TIME + DAY_MS });
+      expect(await rateLimits.reserve(limited, slow)).toEqual({
+        at: SOME_TIME + DAY_MS / 2,
+        spreadMs: DAY_MS / 2,
+      });
       setTime(SOME_TIME + 1);
       expect(await rateLimits.reserve(limited, slow)).toEqual({
         at: SOME_TIME + slow.intervalMs,

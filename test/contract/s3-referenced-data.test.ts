@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { beforeAll } from 'vitest';
 import { localAws } from '../../local/local-aws.ts';
-import { s3Client } from '../../shared/adapters/s3/client.ts';
+import { s3Client } from '../../shared/adapters/s3/payloads.ts';
 import { s3ReferencedData } from '../../shared/adapters/s3/referenced-data.ts';
 import { deployment } from '../support/deployment.ts';
 import { describeReferencedDataContract } from './referenced-data.contract.ts';

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { Auth } from '../../shared/domain/subscription/auth.ts';
 import { makeSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
 import {
   type SecretOpener,
@@ -48,16 +49,19 @@ export const describeSigningSecretsContract = (
       },
     );
 
-    it('are any text, such as the credentials of a subscription, for its owner only', async () => {
+    it('are also the credentials of a subscription, for it only', async () => {
       const secrets = await make();
-      const text = JSON.stringify({ password: 'pässwörd', certificate: 'x'.repeat(30_000) });
-      const sealed = await secrets.sealText(OWNER, text);
+      const auth: Auth = { type: 'basic', username: 'ada', password: 'pässwörd', ca: 'x'.repeat(30_000) };
+      const sealed = await secrets.sealAuth(OWNER, auth);
       expect(sealed).not.toContain('p\u00e4ssw');
-      expect(await secrets.openText(OWNER, sealed)).toBe(text);
-      await expect(secrets.open(OWNER, sealed)).rejects.toThrow(UnopenedSecretError);
-      await expect(secrets.openText({ ...OWNER, queue: 'invoices' }, sealed)).rejects.toThrow(
-        UnopenedSecretError,
-      );
+      expect(await secrets.openAuth(OWNER, sealed)).toEqual(auth);
+      const signing = await secrets.seal(OWNER, makeSecret('v1', randomBytes));
+      for (const opening of [
+        secrets.open(OWNER, sealed),
+        secrets.openAuth(OWNER, signing),
+        secrets.openAuth({ ...OWNER, queue: 'invoices' }, sealed),
+      ])
+        await expect(opening).rejects.toThrow(UnopenedSecretError);
     });
 
     it('that were never sealed cannot be opened', async () => {

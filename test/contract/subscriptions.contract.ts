@@ -64,6 +64,16 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       expect((await subscriptions.page(queue.name, 'fresh'))?.retainMessages).toBe(retainMessages);
     });
 
+    it.each([
+      [15, 15],
+      [14, undefined],
+      [undefined, undefined],
+    ])('list for how many days a queue keeps records: %j gives %j', async (given, retentionDays) => {
+      const { subscriptions, registry, queue } = await kept(1);
+      await registry.putQueue({ ...queue, metadata: given === undefined ? {} : { _retention_days: given } });
+      expect((await subscriptions.page(queue.name, 'fresh'))?.retentionDays).toBe(retentionDays);
+    });
+
     it.each(bothWays)('list expired and disabled subscriptions too (%s)', async (freshness) => {
       const { subscriptions, registry, queue, all } = await kept(1);
       const expired = aSubscription({

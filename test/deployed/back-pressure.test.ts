@@ -1,61 +1,177 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { putQueue, subscribe } from '../support/api-client.ts';
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import * as z from 'zod';
+import { openOperatorInbox, type OperatorInbox } from '../../local/operator-inbox.ts';
+import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import { eventBridgeClient } from '../../shared/adapters/eventbridge/operator-events.ts';
+import { metricNames } from '../../shared/config/metrics.ts';
+import type { OperatorEventMessage } from '../../shared/wire/events/operator-event.ts';
+import { subscriptionDeliverySchema } from '../../shared/wire/views/subscription-delivery.ts';
+import { subscriptionViewSchema, type SubscriptionView } from '../../shared/wire/views/subscription.ts';
+import { callApi, putQueue, subscribe } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
+import { metricsOf } from '../support/emitted-metrics.ts';
 import { eventually } from '../support/eventually.ts';
+import { logLines } from '../support/log-lines.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { sendTogether } from '../support/sqs-messages.ts';
-
-const ALLOWED = 5;
-const RETRY_AFTER_SECONDS = 2;
 
 /** Attempts that began before all function instances knew of the refusal. */
 const IN_FLIGHT_MS = 700;
 
-const FIRST = 10;
-const LATER = 10;
+const HOUR = 60 * 60 * 1_000;
 
 let receiver: Receiver;
+let inbox: OperatorInbox;
 
 beforeAll(async () => {
   receiver = await startReceiver();
+  inbox = await openOperatorInbox(
+    { eventBridge: eventBridgeClient(deployment.client), sqs: deployment.sqs },
+    deployment.endpoints.operatorEventBus,
+  );
 });
 
 afterAll(async () => {
+  await inbox.close();
   await receiver.close();
 });
 
-/** Takes five requests in any second and answers the others with 429. */
-const throttle = (path: string): { taken: number[]; refused: number[] } => {
-  const [taken, refused]: [number[], number[]] = [[], []];
-  receiver.script(path, ({ arrivedAt }) => {
-    const isTaken = taken.filter((at) => at > arrivedAt - 1_000).length < ALLOWED;
-    (isTaken ? taken : refused).push(arrivedAt);
-    return isTaken ? { status: 200 } : { status: 429, headers: { 'retry-after': `${RETRY_AFTER_SECONDS}` } };
-  });
-  return { taken, refused };
-};
+const publish = (queue: string, name: string, count: number): Promise<void> =>
+  sendTogether(
+    deployment.endpoints.ingressQueueUrl,
+    Array.from({ length: count }, (_, index) =>
+      JSON.stringify({ queue, id: `${name}-${index}`, data: index }),
+    ),
+  );
 
-it('a subscriber that throttles is left alone for as long as it asks, and gets every message', async () => {
-  const queue = `throttled-${randomUUID()}`;
-  const path = `/${queue}`;
-  await putQueue(queue, { retry_on_status: [429] });
-  await subscribe(queue, receiver.url(path));
-  const { taken, refused } = throttle(path);
-  const publish = (name: string, count: number) =>
-    sendTogether(
-      deployment.endpoints.ingressQueueUrl,
-      Array.from({ length: count }, (_, index) =>
-        JSON.stringify({ queue, id: `${name}-${index}`, data: index }),
-      ),
+// Concurrent, because these tests mostly wait.
+describe.concurrent('on the deployed system', () => {
+  const ALLOWED = 5;
+  const RETRY_AFTER_SECONDS = 2;
+
+  /** Takes five requests in any second and answers the others with 429. */
+  const throttle = (path: string): { taken: number[]; refused: number[] } => {
+    const [taken, refused]: [number[], number[]] = [[], []];
+    receiver.script(path, ({ arrivedAt }) => {
+      const isTaken = taken.filter((at) => at > arrivedAt - 1_000).length < ALLOWED;
+      (isTaken ? taken : refused).push(arrivedAt);
+      return isTaken
+        ? { status: 200 }
+        : { status: 429, headers: { 'retry-after': `${RETRY_AFTER_SECONDS}` } };
+    });
+    return { taken, refused };
+  };
+
+  it('a subscriber that throttles is left alone for as long as it asks, and gets every message', async ({
+    expect,
+  }) => {
+    const [FIRST, LATER] = [10, 10];
+    const queue = `throttled-${randomUUID()}`;
+    const path = `/${queue}`;
+    await putQueue(queue, { retry_on_status: [429] });
+    await subscribe(queue, receiver.url(path));
+    const { taken, refused } = throttle(path);
+    await publish(queue, 'first', FIRST);
+    const firstRefusal = await eventually('a refusal', () => Promise.resolve(refused[0]));
+    await publish(queue, 'later', LATER);
+
+    await eventually('all messages', () =>
+      Promise.resolve(taken.length === FIRST + LATER ? true : undefined),
     );
-  await publish('first', FIRST);
-  const firstRefusal = await eventually('a refusal', () => Promise.resolve(refused[0]));
-  await publish('later', LATER);
+    const closed = (at: number): boolean =>
+      at > firstRefusal + IN_FLIGHT_MS && at < firstRefusal + RETRY_AFTER_SECONDS * 1_000;
+    expect([...taken, ...refused].filter(closed)).toEqual([]);
+    expect(refused.length).toBeLessThan(FIRST);
+  });
 
-  await eventually('all messages', () => Promise.resolve(taken.length === FIRST + LATER ? true : undefined));
-  const closed = (at: number): boolean =>
-    at > firstRefusal + IN_FLIGHT_MS && at < firstRefusal + RETRY_AFTER_SECONDS * 1_000;
-  expect([...taken, ...refused].filter(closed)).toEqual([]);
-  expect(refused.length).toBeLessThan(FIRST);
-}, 30_000);
+  const PROBE_EVERY_SECONDS = 1;
+
+  const listing = z.object({ deliveries: z.array(subscriptionDeliverySchema) });
+
+  type Subscribed = { queue: string; id: string };
+
+  const pressureOn = async ({ queue, id }: Subscribed): Promise<SubscriptionView['backPressure']> => {
+    const answer = await callApi('GET', `/v2/queues/${queue}/subscriptions/${id}`);
+    return subscriptionViewSchema.parse(await answer.json()).backPressure;
+  };
+
+  const deliveriesTo = async ({ queue, id }: Subscribed) => {
+    const answer = await callApi('GET', `/v2/queues/${queue}/subscriptions/${id}/deliveries?limit=100`);
+    return listing.parse(await answer.json()).deliveries;
+  };
+
+  /** Lets the ramp be over, which in reality takes half a minute. */
+  const openedLongAgo = ({ queue, id }: Subscribed): Promise<unknown> =>
+    deployment.dynamo.send(
+      new UpdateCommand({
+        TableName: deployment.endpoints.subscriptionsTable,
+        Key: subscriptionItemKey(queue, id),
+        UpdateExpression: 'SET pressure.opensAt = :long_ago',
+        ExpressionAttributeValues: { ':long_ago': Date.now() - HOUR },
+      }),
+    );
+
+  const events: OperatorEventMessage[] = [];
+
+  const eventOf = (queue: string, type: OperatorEventMessage['detail-type']): Promise<OperatorEventMessage> =>
+    eventually(`${type} of ${queue}`, async () => {
+      events.push(...(await inbox.take()));
+      return events.find((event) => event['detail-type'] === type && event.detail.queue === queue);
+    });
+
+  it('a subscriber that is down gets probes only, one at a time, while its deliveries wait; then it gets them all', async ({
+    expect,
+  }) => {
+    const startedAt = Date.now();
+    const [FIRST, LATER] = [10, 3];
+    const queue = `down-${randomUUID()}`;
+    const path = `/${queue}`;
+    await putQueue(queue, {
+      retries_with_no_delay: 0,
+      minimum_delay: PROBE_EVERY_SECONDS,
+      minimum_delay_retries: 30,
+    });
+    const subscribed = { queue, id: await subscribe(queue, receiver.url(path)) };
+    receiver.script(path, [{ status: 503 }]);
+    await publish(queue, 'first', FIRST);
+    const { since, ...opened } = await eventually('an open circuit', () => pressureOn(subscribed));
+    expect(opened).toMatchObject({ reason: 'circuit_open' });
+    expect(opened).not.toHaveProperty('perSecond');
+    await publish(queue, 'later', LATER);
+
+    await eventually('waiting deliveries', async () => {
+      const waiting = (await deliveriesTo(subscribed)).filter(({ waiting: why }) => why === 'circuit_open');
+      const untried = waiting.filter(({ attemptCount }) => attemptCount === 0);
+      // All but the one that probes.
+      return waiting.length >= FIRST + LATER - 1 && untried.length >= LATER - 1 ? true : undefined;
+    });
+    const allWaitAt = Date.now();
+    const probes = await eventually('two probes', () => {
+      const times = receiver.received(path).map(({ arrivedAt }) => arrivedAt);
+      const later = times.filter((at) => at > allWaitAt);
+      return Promise.resolve(later.length >= 2 ? later : undefined);
+    });
+    const gaps = probes.slice(1).map((at, index) => at - (probes[index] ?? NaN));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(PROBE_EVERY_SECONDS * 1_000);
+
+    receiver.script(path, [{ status: 200 }]);
+    const ended = await eventually('all deliveries', async () => {
+      const all = await deliveriesTo(subscribed);
+      const delivered = all.filter(({ status }) => status === 'delivered');
+      return delivered.length === FIRST + LATER ? delivered : undefined;
+    });
+    const attempts = ended.reduce((sum, { attemptCount }) => sum + attemptCount, 0);
+    expect(attempts).toBe(receiver.received(path).length);
+
+    await openedLongAgo(subscribed);
+    await publish(queue, 'last', 1);
+    const episode = { subscriptionId: subscribed.id, reason: 'circuit_open', since };
+    for (const type of ['subscription.slowed', 'subscription.resumed'] as const)
+      expect((await eventOf(queue, type)).detail).toMatchObject(episode);
+    expect(await pressureOn(subscribed)).toBeUndefined();
+    const metrics = metricsOf(await logLines([deployment.endpoints.functions.deliver], startedAt));
+    expect(metrics.map(({ name }) => name)).toContain(metricNames.circuitsOpened);
+  });
+});

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { chunkOfItem } from '../../shared/adapters/dynamodb/chunk-item.ts';
+import { chunkOfItem } from '../../shared/adapters/dynamodb/chunks.ts';
 import { chunkPrefix } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import { primaryKey } from '../../shared/config/tables.ts';
 import { isSuccess, type Chunk } from '../../shared/domain/delivery/chunk.ts';

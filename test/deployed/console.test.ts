@@ -152,7 +152,7 @@ inBrowser('the console on the deployed system', () => {
   });
 
   it('applies a policy, recovers a delivery that ran out of retries, and shows balanced figures', async () => {
-    const queue = `console-replay-${randomUUID().slice(0, 8)}`;
+    const queue = `console-recovery-${randomUUID().slice(0, 8)}`;
     receiver.script(`/${queue}`, [{ status: 503 }, { status: 200 }]);
     await putQueue(queue);
     await subscribe(queue, receiver.url(`/${queue}`));
@@ -174,7 +174,7 @@ inBrowser('the console on the deployed system', () => {
     const message = (await page.locator('.notice a').textContent()) ?? '';
     expect(await finishedDelivery(queue, message)).toMatchObject({ status: 'exhausted' });
 
-    await goTo(page, `#/queues/${queue}/replay`);
+    await goTo(page, `#/queues/${queue}/recovery`);
     // The listing is eventually consistent: the delivery appears about a second after it failed.
     const start = page.getByRole('button', { name: 'Recover 1 delivery' });
     await eventually('a delivery to recover', async () => {

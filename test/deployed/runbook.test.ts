@@ -10,7 +10,7 @@ const runbook = readFileSync(new URL('../../docs/operations.md', import.meta.url
 
 /** The commands of the runbook, each once, as they are printed. */
 const commands = [
-  ...new Set([...runbook.matchAll(/npm run -s posthaste -- ([^`\n]+)/g)].map(([, command = '']) => command)),
+  ...new Set([...runbook.matchAll(/(?<=[`\n])posthaste ([^`\n]+)/g)].map(([, command = '']) => command)),
 ];
 
 /** What the runbook names: the queue, message and subscriptions of the demo of `npm start`. */

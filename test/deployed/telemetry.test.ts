@@ -190,12 +190,12 @@ describe('the log of the deployed system', () => {
       });
     }
     expect(attempts.map(({ statusCode }) => statusCode)).toEqual([500, 500, 500, 500, 500, 200]);
-    expect(ofStory.map(({ message }) => message)).toContain('retried_by_hand');
+    expect(ofStory.map(({ message }) => message)).toContain('retried_manually');
   });
 
   it('names the message in every line about a message', () => {
     const concerned =
-      /^(attempt_made|attempts_delivered|message_accepted|slot_awaited|delivery_cancelled|retried_by_hand|wake_up_dropped)$/;
+      /^(attempt_made|attempts_delivered|message_accepted|slot_awaited|delivery_cancelled|retried_manually|wake_up_dropped)$/;
     const named = ownLines().filter(({ message }) => concerned.test(message));
     expect(named.length).toBeGreaterThan(10);
     expect(named.filter(({ queue, messageId }) => queue === undefined || messageId === undefined)).toEqual(

@@ -93,7 +93,7 @@ const stored = async (
   secretSealer: SecretSealer,
 ): Promise<StoredAuth> => ({
   shown: redactedAuth(auth),
-  sealed: await secretSealer.sealText({ queue, subscriptionId: id }, JSON.stringify(auth)),
+  sealed: await secretSealer.sealAuth({ queue, subscriptionId: id }, auth),
   at: 0,
 });
 

@@ -13,33 +13,6 @@ const problemsWith = (given: Record<string, unknown>): readonly string[] => {
 };
 
 describe('settings', () => {
-  it('have defaults', () => {
-    expect(parseSettings({})).toMatchObject({
-      deployment: 'Posthaste',
-      local: false,
-      attemptTimeoutSeconds: 15,
-      schedulerThreshold: 90,
-      subscriptionCacheSeconds: 5,
-      retentionDays: 30,
-      retainMessages: 'failed',
-      defaultRetryPolicy: { retries_with_no_delay: 3, backoff_retries: 10, maximum_delay: 30 },
-      allowedAddresses: [],
-      apiRateLimit: 100,
-      apiAuthorization: { kind: 'iam' },
-      ingressRoutes: {},
-      payloadSources: [],
-      ingressSenders: [],
-      staticAddresses: 0,
-      logRetentionDays: 30,
-      logLevel: 'info',
-      logSuccessSampling: 1,
-      retryAfterCapSeconds: 3600,
-      disableFailingAfterDays: 5,
-      overdueAfterSeconds: 30,
-      subscriptionConfirmation: false,
-    });
-  });
-
   it('can be text on the command line or values in cdk.json', () => {
     const values = {
       local: true,
@@ -84,6 +57,11 @@ describe('settings', () => {
     ['schedulerThreshold', 901],
     ['schedulerThreshold', -1],
     ['retentionDays', '14'],
+    ['retentionDays', 3651],
+    ['firstAttemptsPerJob', '0'],
+    ['firstAttemptsPerJob', '26'],
+    ['messagesPerBatch', 0],
+    ['batchWindowSeconds', 61],
     ['dispatchConcurrency', 1],
     ['deliverConcurrency', 1001],
     ['retryConcurrency', true],
@@ -192,6 +170,17 @@ describe('settings', () => {
     const vpc = { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['subnet-0123456789abcdef0'] };
     expect(parseSettings({ vpc: JSON.stringify(vpc) }).vpc).toEqual(vpc);
     expect(problemsWith({ vpc, staticAddresses: 1 })).toEqual([expect.stringMatching(/^staticAddresses /)]);
+  });
+
+  it('are refused if an invocation would make more requests at once than it has connections', () => {
+    const settings = { batchWindowSeconds: 1, firstAttemptsPerJob: 10 };
+    expect(problemsWith({ ...settings, firstAttemptsPerJob: 1, messagesPerBatch: 101 })[0]).toMatch(
+      /^messagesPerBatch \(101\) must be a whole number/,
+    );
+    expect(parseSettings({ ...settings, messagesPerBatch: 50 })).toMatchObject({ messagesPerBatch: 50 });
+    expect(problemsWith({ ...settings, messagesPerBatch: 51 })[0]).toMatch(
+      /^firstAttemptsPerJob × messagesPerBatch is 510, but must be at most 500/,
+    );
   });
 
   it('report all mistakes at once', () => {

@@ -1,6 +1,5 @@
 import {
   disableManually,
-  type SubscriptionName,
   unsubscribe,
   updateSubscription,
 } from '../../functions/api/subscriptions/change.ts';
@@ -8,7 +7,11 @@ import { setConfirmed } from '../../functions/api/subscriptions/confirm.ts';
 import { rotateSecret } from '../../functions/api/subscriptions/rotate-secret.ts';
 import { deleteQueue } from '../../functions/api/queues/delete-queue.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
-import type { Queue, SubscriptionOptions } from '../../shared/domain/subscription/subscription.ts';
+import type {
+  Queue,
+  SubscriptionKey,
+  SubscriptionOptions,
+} from '../../shared/domain/subscription/subscription.ts';
 import { requestConfirmation } from './confirmations.ts';
 import { interestsOf } from './planned-subscription.ts';
 import { QUEUE, type PlannedChange } from './scenario.ts';
@@ -68,37 +71,37 @@ function queueOf(retryPolicy: PartialRetryPolicy | undefined, createdAt: number)
 
 function changeSubscription(world: SimulatedWorld, api: SimulatedApi, change: SubscriptionChange): void {
   const { kind, id } = change;
-  const name = { queue: QUEUE, subscriptionId: id };
-  const make = stepOf(world, change, name);
+  const key = { queue: QUEUE, subscriptionId: id };
+  const make = stepOf(world, change, key);
   if (world.subscriptions.find(id) !== undefined) api.retryUntilAnswered(`${kind} ${id}`, make);
 }
 
 /** The API request that makes a change. */
-function stepOf(world: SimulatedWorld, change: SubscriptionChange, name: SubscriptionName): ApiStep {
+function stepOf(world: SimulatedWorld, change: SubscriptionChange, key: SubscriptionKey): ApiStep {
   const options = (changed: (now: SubscriptionOptions) => SubscriptionOptions): ApiStep => {
     const given = changed(world.subscriptions.find(change.id)?.options ?? {});
-    return (context) => updateSubscription(context, name, { options: given });
+    return (context) => updateSubscription(context, key, { options: given });
   };
   switch (change.kind) {
     case 'subscription_deleted':
-      return (context) => unsubscribe(context, name);
+      return (context) => unsubscribe(context, key);
     case 'subscription_disabled':
-      return (context) => disableManually(context, name);
+      return (context) => disableManually(context, key);
     case 'subscription_enabled':
-      return (context) => updateSubscription(context, name, { disabled: null });
+      return (context) => updateSubscription(context, key, { disabled: null });
     case 'subscription_confirmed':
-      return (context) => setConfirmed(context, name, true);
+      return (context) => setConfirmed(context, key, true);
     case 'subscription_unconfirmed':
-      return (context) => setConfirmed(context, name, false);
+      return (context) => setConfirmed(context, key, false);
     case 'subscription_secret':
-      return (context) => rotateSecret(context, { ...name, secret: 'v1', graceMs: change.graceMs });
+      return (context) => rotateSecret(context, { ...key, secret: 'v1', graceMs: change.graceMs });
     case 'subscription_url': {
       const subscriber = world.receivers.newAddressOf(
         change.id,
         change.hasNewOrigin ? 'new server' : undefined,
       );
       return async (context) => {
-        await updateSubscription(context, name, { subscriber });
+        await updateSubscription(context, key, { subscriber });
         await requestConfirmation(context, change.id);
       };
     }

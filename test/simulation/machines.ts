@@ -1,5 +1,7 @@
 import type { DeliverPorts } from '../../functions/deliver/context.ts';
-import { recentResults, type RecentResults } from '../../functions/deliver/recent-results.ts';
+import { resultMemory } from '../../functions/deliver/pressure.ts';
+import type { ResultMemory } from '../../functions/deliver/context.ts';
+import { authSchema } from '../../shared/domain/subscription/auth.ts';
 import { parseSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeliveryQueue, Operations } from '../../shared/ports/queues.ts';
@@ -20,7 +22,7 @@ export type Machine = {
   clock: Pick<Clock, 'now'>;
   clockOffset: number;
   subscriptions: Subscriptions;
-  recentResults: RecentResults;
+  recentResults: ResultMemory;
 };
 
 export const machinesOf = (world: SimulatedWorld): ((name: string) => Machine) => {
@@ -31,7 +33,7 @@ export const machinesOf = (world: SimulatedWorld): ((name: string) => Machine) =
       clock,
       clockOffset,
       subscriptions: world.subscriptions.portFor(clock, world.scenario.settings.cacheSeconds),
-      recentResults: recentResults(clock),
+      recentResults: resultMemory(),
     };
   });
   return (name) => {
@@ -78,8 +80,8 @@ export const portsOf = (
 /** Secrets are stored as plain text; only failures of opening them are simulated. */
 const SECRETS: SecretOpener & SecretSealer = {
   seal: (_owner, secret) => Promise.resolve(secretText(secret)),
-  sealText: (_owner, text) => Promise.resolve(text),
-  openText: (_owner, sealed) => Promise.resolve(sealed),
+  sealAuth: (_owner, auth) => Promise.resolve(JSON.stringify(auth)),
+  openAuth: (_owner, sealed) => Promise.resolve(authSchema.parse(JSON.parse(sealed))),
   open: (owner, sealed) => {
     const secret = parseSecret(sealed);
     return secret === undefined

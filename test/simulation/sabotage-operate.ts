@@ -1,4 +1,4 @@
-import type { DeliveryListings } from '../../shared/ports/deliveries.ts';
+import type { DeliveryListings, Recoveries } from '../../shared/ports/deliveries.ts';
 import type { StepPorts } from './ports.ts';
 import type { Sabotage } from './simulated-world.ts';
 
@@ -25,40 +25,36 @@ export const lastOfPageForgotten: Sabotage = {
     }),
 };
 
+const withRecoveries = (
+  ports: StepPorts,
+  { save, keepPage }: Partial<Pick<Recoveries, 'save' | 'keepPage'>>,
+): StepPorts => {
+  const { recoveries } = ports;
+  return {
+    ...ports,
+    recoveries: {
+      create: (recovery) => recoveries.create(recovery),
+      find: (queue, id) => recoveries.find(queue, id),
+      list: (queue, page) => recoveries.list(queue, page),
+      save: save ?? ((recovery) => recoveries.save(recovery)),
+      keepPage: keepPage ?? ((recovery) => recoveries.keepPage(recovery)),
+      keptPages: (queue, id, page) => recoveries.keptPages(queue, id, page),
+    },
+  };
+};
+
 /** The record does not store the batch of a recovery. */
 export const pageNotOnRecord: Sabotage = {
-  ports: (ports) => {
-    const { recoveries } = ports;
-    return {
-      ...ports,
-      recoveries: {
-        create: (recovery) => recoveries.create(recovery),
-        find: (queue, id) => recoveries.find(queue, id),
-        list: (queue, page) => recoveries.list(queue, page),
-        save: (recovery) => recoveries.save({ ...recovery, batch: [] }),
-        keepPage: (recovery) => recoveries.keepPage(recovery),
-        keptPages: (queue, id, page) => recoveries.keptPages(queue, id, page),
-      },
-    };
-  },
+  ports: (ports) =>
+    withRecoveries(ports, { save: (recovery) => ports.recoveries.save({ ...recovery, batch: [] }) }),
 };
 
 /** A page is stored without its last delivery. */
 export const pageKeptInPart: Sabotage = {
-  ports: (ports) => {
-    const { recoveries } = ports;
-    return {
-      ...ports,
-      recoveries: {
-        create: (recovery) => recoveries.create(recovery),
-        find: (queue, id) => recoveries.find(queue, id),
-        list: (queue, page) => recoveries.list(queue, page),
-        save: (recovery) => recoveries.save(recovery),
-        keepPage: (recovery) => recoveries.keepPage({ ...recovery, batch: recovery.batch.slice(0, -1) }),
-        keptPages: (queue, id, page) => recoveries.keptPages(queue, id, page),
-      },
-    };
-  },
+  ports: (ports) =>
+    withRecoveries(ports, {
+      keepPage: (recovery) => ports.recoveries.keepPage({ ...recovery, batch: recovery.batch.slice(0, -1) }),
+    }),
 };
 
 /** The second pass of a cancellation is not sent. */

@@ -155,7 +155,7 @@ export const lateSuccessDoesNotWin: Sabotage = {
       const { appendLateResult, updatedAt, expiresAt } = transition.change;
       const change = {
         updatedAt,
-        expiresAt,
+        ...(expiresAt === undefined ? {} : { expiresAt }),
         ...(appendLateResult === undefined ? {} : { appendLateResult }),
       };
       return ports.deliveries.write({ ...transition, change });

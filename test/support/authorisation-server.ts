@@ -9,12 +9,14 @@ const LIFETIME_SECONDS = 600;
 /** Algorithms of signed client assertions. */
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'] as const;
 
-/** A client that may ask for tokens of the scope `webhooks`. */
+/** A client that may ask for tokens of the scope `webhooks`. `publicKeys`: by name. */
 type Client = { id: string } & (
-  { secret: string } | { publicKey: KeyObject; algorithm: (typeof ALGORITHMS)[number] }
+  | { secret: string }
+  | { publicKeys: Readonly<Record<string, KeyObject>>; algorithm: (typeof ALGORITHMS)[number] }
 );
 
 export type AuthorisationServer = {
+  issuer: string;
   tokenUrl: string;
   /** Number of requests so far. */
   requests: () => number;
@@ -43,6 +45,7 @@ export const startAuthorisationServer = async (
   });
   server.on('request', () => (requests += 1)).on('request', provider.callback());
   return {
+    issuer,
     tokenUrl: `${issuer}/token`,
     requests: () => requests,
     issued: (token) => provider.ClientCredentials.find(token),
@@ -60,7 +63,12 @@ const metadataOf = (client: Client) => ({
   ...('secret' in client
     ? { client_secret: client.secret, token_endpoint_auth_method: 'client_secret_basic' }
     : {
-        jwks: { keys: [client.publicKey.export({ format: 'jwk' })] },
+        jwks: {
+          keys: Object.entries(client.publicKeys).map(([kid, key]) => ({
+            ...key.export({ format: 'jwk' }),
+            kid,
+          })),
+        },
         token_endpoint_auth_method: 'private_key_jwt',
         token_endpoint_auth_signing_alg: client.algorithm,
       }),

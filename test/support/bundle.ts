@@ -36,13 +36,19 @@ export const bundle = async (
   return sizeOf(metafile, basename(outfile));
 };
 
-const sizeOf = ({ outputs }: Metafile, first: string): BundleSize => {
-  const code = Object.entries(outputs).filter(([file]) => file.endsWith('.mjs'));
-  const atStart = new Set(code.map(([file]) => file).filter((file) => basename(file) === first));
+/** The files of a build that are loaded with the entry `first`. */
+export const filesAtStart = (outputs: Metafile['outputs'], first: string): Set<string> => {
+  const atStart = new Set(Object.keys(outputs).filter((file) => basename(file) === first));
   // The loop also visits files added during iteration.
   for (const file of atStart)
     for (const { path, kind } of outputs[file]?.imports ?? [])
       if (kind === 'import-statement' && path in outputs) atStart.add(path);
+  return atStart;
+};
+
+const sizeOf = ({ outputs }: Metafile, first: string): BundleSize => {
+  const code = Object.entries(outputs).filter(([file]) => file.endsWith('.mjs'));
+  const atStart = filesAtStart(outputs, first);
   const bytes = (files: typeof code): number => files.reduce((total, [, output]) => total + output.bytes, 0);
   return { start: bytes(code.filter(([file]) => atStart.has(file))), whole: bytes(code) };
 };

@@ -6,6 +6,8 @@ import { isIP } from 'node:net';
 type Authority = {
   cert: string;
   issue: (request: CertificateRequest) => { cert: string; key: string };
+  /** A certificate of a key that exists. */
+  certify: (request: CertificateRequest & { publicKey: KeyObject }) => { cert: string };
 };
 
 type CertificateRequest = {
@@ -28,19 +30,23 @@ export const certificateAuthority = (commonName: string): Authority => {
     validity: validityOf({}),
     extensions: [extension(OID.basicConstraints, sequence(TRUE))],
   });
+  const certify: Authority['certify'] = ({ publicKey, ...request }) => ({
+    cert: certificate({
+      issuer,
+      subject: nameOf(request.names[0] ?? 'unnamed'),
+      publicKey,
+      signedBy: keys.privateKey,
+      validity: validityOf(request),
+      extensions: [extension(OID.subjectAltName, sequence(...request.names.map(altNameOf)))],
+    }),
+  });
   return {
     cert: root,
+    certify,
     issue: (request) => {
       const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-      const cert = certificate({
-        issuer,
-        subject: nameOf(request.names[0] ?? 'unnamed'),
-        publicKey,
-        signedBy: keys.privateKey,
-        validity: validityOf(request),
-        extensions: [extension(OID.subjectAltName, sequence(...request.names.map(altNameOf)))],
-      });
-      return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+      const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+      return { ...certify({ ...request, publicKey }), key };
     },
   };
 };

@@ -68,7 +68,16 @@ export const transitionOf = (step: ChunkStep, believed: Believed): ChunkTransiti
   const at = { now, retentionMs: RETENTION_MS };
   switch (step.kind) {
     case 'claim':
-      return claimChunk(key, { acceptedAt: step.acceptedAt, members: step.ids, lease: step.lease }, at);
+      return claimChunk(
+        key,
+        {
+          acceptedAt: step.acceptedAt,
+          members: step.ids,
+          lease: step.lease,
+          ...(step.ends && { retentionDays: 15 }),
+        },
+        at,
+      );
     case 'record':
       return recordOf(step, believed);
     case 'break_up':

@@ -113,6 +113,7 @@ export const arbitraryDelivery: fc.Arbitrary<Delivery> = fc.record(
     overdueAt: time,
     updatedAt: time,
     expiresAt: time,
+    retentionDays: fc.constantFrom(15, 22.5, 90),
   },
   {
     noNullPrototype: true,

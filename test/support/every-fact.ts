@@ -46,7 +46,7 @@ const samples: { [Name in Fact['fact']]: FactNamed<Name> } = {
     latenessMs: 40,
   },
   delivery_cancelled: { fact: 'delivery_cancelled', key: factKey, reason: 'disabled' },
-  retried_by_hand: { fact: 'retried_by_hand', key: factKey, attempt: 3, round: 2 },
+  retried_manually: { fact: 'retried_manually', key: factKey, attempt: 3, round: 2 },
   late_result: {
     fact: 'late_result',
     key: factKey,
@@ -67,7 +67,7 @@ const samples: { [Name in Fact['fact']]: FactNamed<Name> } = {
   wake_up_dropped: { fact: 'wake_up_dropped', key: factKey, attempt: 2, reason: 'stale' },
   schedule_refused: { fact: 'schedule_refused', key: factKey, attempt: 2 },
   dead_lettered: { fact: 'dead_lettered', id: 'sqs-1', reason: 'body_missing', key: factKey },
-  time_given_back: { fact: 'time_given_back', key: factKey, attempt: 1 },
+  sent_again: { fact: 'sent_again', key: factKey, attempt: 1 },
   reconciled: { fact: 'reconciled', key: factKey, overdueMs: 7 },
   reconcile_ran: { fact: 'reconcile_ran', overdue: 4, stuck: 1 },
   operation_continued: {
@@ -92,15 +92,15 @@ const samples: { [Name in Fact['fact']]: FactNamed<Name> } = {
     reopened: 4,
   },
   policy_adjusted: { fact: 'policy_adjusted', queue: 'orders', warning: 'maximum_delay' },
-  operator_told: {
-    fact: 'operator_told',
+  operator_event_sent: {
+    fact: 'operator_event_sent',
     event: { type: 'subscription.failing', ...ofSubscription, since: 1, failures: 20 },
   },
-  slot_unreserved: { fact: 'slot_unreserved', key: factKey, error: new TypeError('throttled') },
-  health_unnoted: { fact: 'health_unnoted', ...ofSubscription, error: new TypeError('throttled') },
-  statistics_unwritten: { fact: 'statistics_unwritten', minutes: 2, error: new TypeError('throttled') },
+  slot_not_reserved: { fact: 'slot_not_reserved', key: factKey, error: new TypeError('throttled') },
+  health_not_recorded: { fact: 'health_not_recorded', ...ofSubscription, error: new TypeError('throttled') },
+  statistics_not_written: { fact: 'statistics_not_written', minutes: 2, error: new TypeError('throttled') },
   attempt_events_lost: { fact: 'attempt_events_lost', events: 2, error: new TypeError('throttled') },
-  confirmation_owed: { fact: 'confirmation_owed', ...ofSubscription, error: new TypeError('away') },
+  confirmation_not_sent: { fact: 'confirmation_not_sent', ...ofSubscription, error: new TypeError('away') },
   polled: { fact: 'polled', sqsQueue: 'delivery', trace: 'empty: slept 4 s, next 8 s', interval: 8 },
   aws_call_failed: {
     fact: 'aws_call_failed',

@@ -1,5 +1,4 @@
-import { s3Client } from '../../shared/adapters/s3/client.ts';
-import { s3Payloads } from '../../shared/adapters/s3/payloads.ts';
+import { s3Client, s3Payloads } from '../../shared/adapters/s3/payloads.ts';
 import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
 import { aQueue, aSubscription } from './builders.ts';
 import { deliverOnLoopback } from './deliver-on-loopback.ts';

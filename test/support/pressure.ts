@@ -1,11 +1,12 @@
 import { expect } from 'vitest';
+import { pressureAt } from '../../shared/domain/subscription/back-pressure.ts';
 import { applyHealthChange, healthChangeHolds } from '../../shared/domain/subscription/health.ts';
 import {
-  pressureAfterAnswer,
-  pressureAfterOutage,
-  pressureAfterRefusal,
+  pressureAfter,
   type PressureChange,
+  type SeenRequest,
 } from '../../shared/domain/subscription/pressure-changes.ts';
+import type { PressureSignal, RecentResults } from '../../shared/domain/subscription/recent-results.ts';
 import type { Pressure, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { aBarePolicy, aSubscription } from './builders.ts';
 import { SOME_TIME } from './delivery-builders.ts';
@@ -23,25 +24,60 @@ export const under = (pressure: Partial<Pressure>, more: Partial<Subscription> =
     ...more,
   });
 
-export const refuse = (subscription: Subscription, now: number, retryAfterMs = 0): PressureChange =>
-  pressureAfterRefusal(subscription, { startedAt: now, now, retryAfterMs });
+/** What an instance knows after `failures` of ten deliveries, and `answered` a second lately. */
+const someResults = (
+  subscription: Subscription,
+  now: number,
+  { failures = 0, answered = 0 },
+): RecentResults => ({
+  version: pressureAt(subscription, now)?.at,
+  began: 0,
+  latest: Array.from({ length: 10 }, (_, index) => ({
+    messageId: `m-${index}`,
+    at: now,
+    isFailure: index < failures,
+  })),
+  answered: 10 * answered,
+  answeredAt: now,
+});
 
-type Down = Partial<Parameters<typeof pressureAfterOutage>[1]>;
+type More = Partial<Omit<SeenRequest, 'signal' | 'now'>> & { failures?: number; answered?: number };
 
 /** Its delivery is due again after 20 s; the last delay of its policy is 40 s. */
-export const findDown = (subscription: Subscription, now: number, more: Down = {}) =>
-  pressureAfterOutage(subscription, {
+const afterRequest = (
+  signal: PressureSignal,
+  subscription: Subscription,
+  now: number,
+  { failures, answered, ...more }: More = {},
+): PressureChange | undefined =>
+  pressureAfter(subscription, {
+    signal,
     startedAt: now,
     now,
-    isTripped: false,
+    results: someResults(subscription, now, { failures, answered }),
+    retryAfterMs: 0,
     nextAttempt: { dueAt: now + 20_000 },
     policy: aBarePolicy({ maximum_delay_retries: 2, maximum_delay: 40 }),
-    retryAfterCapMs: 3_600_000,
+    rules: {
+      circuitRequests: 10,
+      circuitFailurePercent: 70,
+      circuitWindowMs: 30_000,
+      retryAfterCapMs: 3_600_000,
+    },
     ...more,
   });
 
-export const answer = (subscription: Subscription, now: number) =>
-  pressureAfterAnswer(subscription, { startedAt: now, now });
+export const refuse = (subscription: Subscription, now: number, more: More = {}): PressureChange =>
+  afterRequest('throttled', subscription, now, more) ?? expect.fail();
+
+export const findDown = (subscription: Subscription, now: number, more: More = {}) =>
+  afterRequest('down', subscription, now, more);
+
+export const answer = (subscription: Subscription, now: number, more: More = {}) =>
+  afterRequest('up', subscription, now, more);
+
+/** Results that open a circuit. */
+export const TRIPPED = { failures: 10 };
 
 /** The subscription after the change, whose event has been sent. */
 export const made = (change: PressureChange | undefined, subscription: Subscription): Subscription => {

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
-import type { ServerResponse } from 'node:http';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ConsoleFailureCode } from '../../../shared/wire/views/console.ts';
 import { forward, relay } from '../../loopback/forward.ts';
 import { startLoopbackServer, type Exchange, type LoopbackServer } from '../../loopback/loopback-server.ts';
@@ -8,7 +9,6 @@ import { consoleInfo, type ConsoleTarget } from './console-info.ts';
 import { answerBy, DEAD_LETTERS, deadLetterRoutes } from './dead-letter-routes.ts';
 import { explainRefusal } from './gateway-answer.ts';
 import { servePage, STRICT_HEADERS, type PageFiles } from './page-files.ts';
-import { hasToken, newToken } from './page-token.ts';
 
 /** Requests under this path are signed and forwarded to the API of the deployment. */
 const API = '/api';
@@ -79,12 +79,22 @@ function pageRefusalOf({ request }: Exchange, port: number, token: string): Refu
       );
 }
 
+/** A random token of 256 bits, valid for one run of the command. */
+function newToken(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** Whether the request carries the token; compared in constant time. */
+function hasToken({ headers }: Pick<IncomingMessage, 'headers'>, token: string): boolean {
+  return timingSafeEqual(digest(headers.authorization ?? ''), digest(`Bearer ${token}`));
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
 function consoleRefusal(status: number, code: ConsoleFailureCode, message: string): Refusal {
-  return {
-    status,
-    code,
-    message,
-  };
+  return { status, code, message };
 }
 
 async function sendInfo(response: ServerResponse, target: ConsoleTarget): Promise<void> {

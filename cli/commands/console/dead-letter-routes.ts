@@ -98,8 +98,8 @@ async function look(
   { limit, ...filter }: z.infer<typeof lookSchema>,
   signal: AbortSignal,
 ): Promise<DeadLetterLook> {
-  const api = which === 'undeliverable' ? { api: await access.api() } : {};
-  const request = { which, filter, limit, signal, ...api };
+  const api = which === 'undeliverable' ? await access.api() : undefined;
+  const request = { which, filter, limit, signal, api };
   const { items, result, statesProblem } = await lookAtDeadLetters(access.portsOf(which), request);
   return {
     place: access.place,

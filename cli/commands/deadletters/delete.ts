@@ -28,10 +28,10 @@ export async function runDelete(
   options: DeleteOptions,
   terminal: Terminal,
 ): Promise<number> {
-  const { dryRun = false, yes, json } = options;
+  const { since, settled, dryRun = false, yes, json } = options;
   const access = await openDeadLetters(options, terminal);
   if (json !== true && !dryRun) terminal.printError(`→ ${printable(access.place)}`);
-  const chosen = chosenBy(options);
+  const chosen = { filter: filterOf(options), settled, since };
   const deletion = { which, access, startedAt: Date.now(), terminal };
   const outcome =
     dryRun || yes === true
@@ -49,14 +49,6 @@ export async function runDelete(
 type Deletion = { which: RedrivenQueue; access: DeadLetterAccess; startedAt: number; terminal: Terminal };
 
 type Chosen = Pick<DeleteRequest, 'settled' | 'since' | 'limit' | 'dryRun'> & { filter: DeadLetterFilter };
-
-function chosenBy({ settled, since, ...options }: DeleteOptions): Chosen {
-  return {
-    filter: filterOf(options),
-    settled: settled === true,
-    ...(since !== undefined && { since }),
-  };
-}
 
 /** Undefined if the answer is no. */
 async function deleteAfterQuestion(deletion: Deletion, chosen: Chosen): Promise<RunOutcome | undefined> {

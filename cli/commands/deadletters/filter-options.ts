@@ -20,12 +20,7 @@ export function addIdOption(command: Command): Command {
   );
 }
 
-/** The filter without options that were not given. */
+/** The filter among the options of a command. */
 export function filterOf({ queue, subscription, reason, id }: FilterOptions): DeadLetterFilter {
-  return {
-    ...(queue !== undefined && { queue }),
-    ...(subscription !== undefined && { subscription }),
-    ...(reason !== undefined && { reason }),
-    ...(id !== undefined && { id }),
-  };
+  return { queue, subscription, reason, id };
 }

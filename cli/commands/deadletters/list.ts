@@ -34,10 +34,9 @@ export async function runList(
     .untilInterrupted((signal) =>
       Promise.all(
         queues.map(async (queue) => {
-          const request = { which: queue, filter: filterOf(options), limit, signal };
-          const api = queue === 'undeliverable' ? { api: await access.api() } : {};
-          const all = { ...request, ...api, ...(since !== undefined && { since }) };
-          return [queue, await lookAtDeadLetters(access.portsOf(queue), all)] as const;
+          const api = queue === 'undeliverable' ? await access.api() : undefined;
+          const request = { which: queue, filter: filterOf(options), since, limit, signal, api };
+          return [queue, await lookAtDeadLetters(access.portsOf(queue), request)] as const;
         }),
       ),
     )

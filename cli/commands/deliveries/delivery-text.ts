@@ -1,4 +1,4 @@
-import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
+import { type DeliveryView, type Waiting, WAITS } from '../../../shared/wire/views/delivery.ts';
 import type { DeliveryDetail } from '../../api/deliveries.ts';
 import { clockTime } from '../../output/time-text.ts';
 import { colouredStatus } from '../../output/status-colour.ts';
@@ -23,27 +23,28 @@ export function describeDelivery(
       ['Subscription', printable(subscriptionId)],
       ['Subscriber', subscriber && printable(subscriber)],
       ['Status', colouredStatus(statusText(delivery), terminal)],
-      ['Next attempt', nextAttempt && nextText(nextAttempt)],
+      ['Next attempt', nextAttempt && attemptText(nextAttempt)],
     ]),
     ...(attempts.length === 0 ? [] : ['', ...tableLines(ATTEMPTS, attempts.map(attemptRow))]),
-    ...(planned.length === 0
-      ? []
-      : ['', 'Planned attempts, if each one fails immediately:', ...plannedLines(planned)]),
+    ...(planned.length === 0 ? [] : ['', plannedHead(nextAttempt?.waiting), ...plannedLines(planned)]),
   ].join('\n');
 }
 
-const WAITS: Record<NonNullable<NonNullable<Shown['nextAttempt']>['waiting']>, string> = {
-  rate_limited: 'delayed by max_per_second',
-  receiver_throttled: 'waits, because the subscriber throttles',
-  circuit_open: 'waits, because the subscriber is down',
-  pull: 'waits until it is received',
-};
-
-function nextText({ number, phase, dueAt, waiting }: NonNullable<Shown['nextAttempt']>): string {
-  return `#${number} ${phase}, ${clockTime(dueAt)}${waiting === undefined ? '' : `, ${WAITS[waiting]}`}`;
+function attemptText({ number, phase, dueAt, waiting }: NonNullable<Shown['nextAttempt']>): string {
+  return `#${number} ${phase}, ${whenText(dueAt, waiting)}`;
 }
 
-export function statusText({ status, reason }: Pick<Shown, 'status' | 'reason'>): string {
+/** When the next attempt starts. A delivery that waits asks again then, and may have to wait longer. */
+export function whenText(dueAt: string | undefined, waiting: Waiting | undefined): string {
+  return waiting === undefined ? clockTime(dueAt) : `not before ${clockTime(dueAt)}, ${WAITS[waiting]}`;
+}
+
+/** The same within a sentence that says why it waits. */
+export function nextText(dueAt: string, waiting: Waiting | undefined): string {
+  return `${waiting === undefined ? 'next' : 'not before'} ${clockTime(dueAt)}`;
+}
+
+export function statusText({ status, reason }: { status: string; reason?: string | undefined }): string {
   return reason === undefined ? status : `${status} (${printable(reason)})`;
 }
 
@@ -76,6 +77,11 @@ function answerOf({ statusCode, error, snippet, lost }: Attempt): string {
   ]
     .map(printable)
     .join(' ');
+}
+
+function plannedHead(waiting: Waiting | undefined): string {
+  const isSlowed = waiting === 'receiver_throttled' || waiting === 'circuit_open';
+  return `Planned attempts, if each one fails immediately:${isSlowed ? ' Back-pressure can move these later.' : ''}`;
 }
 
 function plannedLines(planned: DeliveryDetail['planned']): string[] {

@@ -9,10 +9,9 @@ import { INTERRUPTED } from '../../interruption.ts';
 import { VERBOSE } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
-import { clockTime } from '../../output/time-text.ts';
 import { pollUntilDone } from '../../polling.ts';
 import type { Terminal } from '../../terminal.ts';
-import { describeDelivery } from './delivery-text.ts';
+import { describeDelivery, nextText } from './delivery-text.ts';
 
 export type FollowOptions = { json?: true; wait?: true; verbose?: true };
 
@@ -81,7 +80,7 @@ async function ended(
   return last;
 }
 
-function progressText({ status, attempts, nextAttemptAt }: DeliveryView): string {
-  const next = nextAttemptAt === undefined ? '' : `, next ${clockTime(nextAttemptAt)}`;
+function progressText({ status, attempts, nextAttempt }: DeliveryView): string {
+  const next = nextAttempt === undefined ? '' : `, ${nextText(nextAttempt.dueAt, nextAttempt.waiting)}`;
   return `${status}, ${attempts.length} ${attempts.length === 1 ? 'attempt' : 'attempts'}${next}`;
 }

@@ -13,13 +13,12 @@ import { resolveSubscription, shortId } from '../../api/find-subscription.ts';
 import { subscriptionLabels, type SubscriptionLabels } from '../../api/subscription-labels.ts';
 import { idOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { clockTime } from '../../output/time-text.ts';
 import { printList } from '../../output/list.ts';
 import { colouredStatus } from '../../output/status-colour.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addDeliveryFilter } from './delivery-options.ts';
-import { statusText } from './delivery-text.ts';
+import { statusText, whenText } from './delivery-text.ts';
 
 type Options = DeploymentOptions & DeliveryFilter & { message?: string; all?: true; limit?: number };
 
@@ -47,8 +46,8 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
       wholeNumberOf(1),
     )
     .action(async (queue: string, { message, all, limit, json, ...options }: Options) => {
-      const { status, subscription, since, until, deleted } = options;
-      if (all === true && subscription === undefined) command.error('error: --all needs --subscription');
+      if (all === true && options.subscription === undefined)
+        command.error('error: --all needs --subscription');
       const api = await openApi(options, terminal);
       const labels = subscriptionLabels(api, queue);
       const form = {
@@ -57,18 +56,17 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
         prepare: async (items: readonly { subscriptionId: string }[]) => {
           if (options.deleted !== true) await labels.load(items.map(({ subscriptionId }) => subscriptionId));
         },
-        none: 'No matching deliveries.',
+        none: noneText({ message, all, status: options.status }),
       };
       if (message !== undefined) {
-        const most = limit === undefined ? {} : { most: limit };
-        const found = deliveriesOfMessage(api, { queue, messageId: message }, most);
+        const found = deliveriesOfMessage(api, { queue, messageId: message }, { most: limit });
         await printList(terminal, found, {
           ...form,
           rowOf: (view) => rowOf(summaryOf(view), labels, terminal),
         });
         return;
       }
-      const filter = await filterFrom(api, queue, { status, subscription, since, until, deleted });
+      const filter = await filterFrom(api, queue, options);
       const list = all === true ? listAll : listDeliveries;
       await printList(terminal, list(api, queue, filter, { most: limit ?? 100 }), {
         ...form,
@@ -85,6 +83,13 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
   });
 }
 
+/** `given`: the options that ask for other deliveries than the open and failed ones. */
+function noneText(given: Readonly<Record<'message' | 'all' | 'status', unknown>>): string {
+  return Object.values(given).every((value) => value === undefined)
+    ? 'No open or failed deliveries. Delivered ones: --message ID, or --subscription ID --all'
+    : 'No matching deliveries.';
+}
+
 function listAll(
   api: ApiClient,
   queue: string,
@@ -94,27 +99,14 @@ function listAll(
   return deliveriesOfSubscription(api, { queue, subscriptionId }, filter, most);
 }
 
-/** The filter without options that were not given, and with the id of the subscription. */
+/** The filter among the options of a command, with the id of the subscription. */
 export async function filterFrom(
   api: ApiClient,
   queue: string,
-  {
-    status,
-    subscription,
-    since,
-    until,
-    deleted,
-  }: { [Name in keyof DeliveryFilter]: DeliveryFilter[Name] | undefined },
+  { subscription: given, status, since, until, deleted }: DeliveryFilter,
 ): Promise<DeliveryFilter> {
-  return {
-    ...(status !== undefined && { status }),
-    ...(subscription !== undefined && {
-      subscription: await resolveSubscription(api, queue, subscription),
-    }),
-    ...(since !== undefined && { since }),
-    ...(until !== undefined && { until }),
-    ...(deleted !== undefined && { deleted }),
-  };
+  const subscription = given === undefined ? undefined : await resolveSubscription(api, queue, given);
+  return { status, subscription, since, until, deleted };
 }
 
 const COLUMNS = [
@@ -136,16 +128,17 @@ function rowOf(delivery: ListedDelivery, labels: SubscriptionLabels, terminal: T
     colouredStatus(statusText(delivery), terminal),
     String(attemptCount),
     printable(String(lastAttempt?.statusCode ?? lastAttempt?.error ?? '')),
-    [clockTime(nextAttemptAt), ...(waiting === undefined ? [] : [waiting])].join(' '),
+    whenText(nextAttemptAt, waiting),
   ];
 }
 
-function summaryOf({ attempts, ...view }: DeliveryView): ListedDelivery {
+function summaryOf({ attempts, nextAttempt, ...view }: DeliveryView): ListedDelivery {
   const lastAttempt = attempts.at(-1);
   return {
     ...view,
     acceptedAt: '',
     attemptCount: attempts.length,
     ...(lastAttempt && { lastAttempt }),
+    ...(nextAttempt?.waiting && { waiting: nextAttempt.waiting }),
   };
 }

@@ -22,15 +22,15 @@ export type Change = {
   messageId: string;
   subscriptionId: string;
   status: DeliveryView['status'];
-  reason?: string;
+  reason?: string | undefined;
   attemptCount: number;
-  last?: string;
-  nextAttemptAt?: string;
+  last?: string | undefined;
+  nextAttemptAt?: string | undefined;
 };
 
 export type WatchOptions = Pick<Polling, 'terminal' | 'verbose'> & {
   queue: string;
-  message?: string;
+  message?: string | undefined;
   filter: DeliveryFilter;
   /** Ends the watch without an error. */
   signal: AbortSignal;
@@ -160,16 +160,15 @@ async function refetch(api: ApiClient, seen: Snapshot, signal: AbortSignal): Pro
 function snapshotOfListed(delivery: ListedDelivery): Snapshot {
   const { queue, messageId, subscriptionId, status, reason, attemptCount, lastAttempt, nextAttemptAt } =
     delivery;
-  const last = lastAttempt?.statusCode?.toString() ?? lastAttempt?.error;
   return {
     queue,
     messageId,
     subscriptionId,
     status,
-    ...(reason !== undefined && { reason }),
+    reason,
     attemptCount,
-    ...(last !== undefined && { last }),
-    ...(nextAttemptAt !== undefined && { nextAttemptAt }),
+    last: lastAttempt?.statusCode?.toString() ?? lastAttempt?.error,
+    nextAttemptAt,
   };
 }
 

@@ -42,7 +42,7 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
       await terminal.untilInterrupted((interrupted) =>
         watchDeliveries(api, {
           queue,
-          ...(message !== undefined && { message }),
+          message,
           filter,
           signal: endOf(options, interrupted),
           terminal,

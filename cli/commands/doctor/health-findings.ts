@@ -141,6 +141,6 @@ export function overdueFinding({ overdue }: Health): Finding {
     ok: false,
     detail: overdue === undefined ? 'could not be counted' : `${overdue}${overdue >= 1000 ? ' or more' : ''}`,
     advice:
-      'reconcile starts them within two minutes. If they stay overdue, see docs/operations.md, "Late retries".',
+      'reconcile starts them within two minutes. If they stay overdue, see docs/operations.md, "Alarm retries late".',
   };
 }

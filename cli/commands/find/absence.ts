@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../api/api-request.ts';
 import { ApiRefusal } from '../../api/api-refusal.ts';
-import { readHealth, type Health } from '../../api/service.ts';
+import { readHealth } from '../../api/service.ts';
 import { commandText } from '../../command-name.ts';
 import { counted } from '../../output/counted.ts';
 import { printable } from '../../output/printable.ts';
@@ -14,10 +14,10 @@ export type Absence = {
   queues: number;
   moreQueues?: true;
   notSearched?: number;
-  retentionDays?: number;
-  ingress?: number;
-  delayed?: number;
-  deadLetters?: number;
+  retentionDays?: number | undefined;
+  ingress?: number | undefined;
+  delayed?: number | undefined;
+  deadLetters?: number | undefined;
 };
 
 type Known = Omit<Absence, 'queues' | 'moreQueues' | 'notSearched'>;
@@ -25,22 +25,13 @@ type Known = Omit<Absence, 'queues' | 'moreQueues' | 'notSearched'>;
 /** Reads how many messages SQS holds that have no record, and how long records are kept. */
 export async function knownOfAbsent(api: ApiClient): Promise<Known> {
   try {
-    return knownFrom(await readHealth(api));
+    const { queues = {}, delayed = {}, retentionDays } = await readHealth(api);
+    const { ingress, ingressDeadLetters: deadLetters } = queues;
+    return { retentionDays, ingress, delayed: delayed['ingress'], deadLetters };
   } catch (error) {
     if (error instanceof ApiRefusal) return {};
     throw error;
   }
-}
-
-function knownFrom({ queues = {}, delayed = {}, retentionDays }: Health): Known {
-  const { ingress, ingressDeadLetters: deadLetters } = queues;
-  const { ingress: later } = delayed;
-  return {
-    ...(retentionDays !== undefined && { retentionDays }),
-    ...(ingress !== undefined && { ingress }),
-    ...(later !== undefined && { delayed: later }),
-    ...(deadLetters !== undefined && { deadLetters }),
-  };
 }
 
 /** What it can mean that nothing was found. */
@@ -57,7 +48,7 @@ export function absenceText(
     ...(moreQueues === true || notSearched > 0 ? ['- or is in a queue that was not searched,'] : []),
     `- or still waits in the ingress queue, which holds ${countText(ingress)}${later},`,
     `- or is among the ingress dead letters, of which there are ${countText(deadLetters)}: ${commandText('deadletters list ingress')}`,
-    `- or is older than the retention of ${retentionDays === undefined ? 'the deployment' : `${retentionDays} days`} (retentionDays).`,
+    `- or is older than the retention of ${retentionDays === undefined ? 'the deployment' : `${retentionDays} days`} (retentionDays), or of its queue (_retention_days).`,
   ].join('\n');
 }
 

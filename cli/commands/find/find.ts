@@ -12,6 +12,7 @@ import { onDeployment, type DeploymentOptions } from '../../options/deployment-o
 import { ageOf, calendarTimeOf, timeText } from '../../options/time.ts';
 import { counted } from '../../output/counted.ts';
 import { printable } from '../../output/printable.ts';
+import { clockTime } from '../../output/time-text.ts';
 import type { Terminal } from '../../terminal.ts';
 import { absenceText, knownOfAbsent, queuesText, type Absence } from './absence.ts';
 import { search, type Finding, type Searched, type Window } from './search.ts';
@@ -93,7 +94,7 @@ async function printAbsence(
   else if (window === undefined) terminal.print(absenceText(what, known));
   else
     terminal.print(
-      `No message was accepted from ${window.since} to ${window.until}, and none has the id ${printable(what)}.`,
+      `No message was accepted from ${clockTime(window.since)} to ${clockTime(window.until)}, and none has the id ${printable(what)}.`,
     );
 }
 

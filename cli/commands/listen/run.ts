@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { openApiToWrite } from '../../api/api-client.ts';
 import type { ApiClient } from '../../api/api-request.ts';
-import { announceNewQueue } from '../../api/missing-queue.ts';
+import { newQueueNotice } from '../../api/missing-queue.ts';
 import { createSubscription, deleteSubscription } from '../../api/subscriptions.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { readInput } from '../../options/input.ts';
@@ -93,8 +93,9 @@ async function subscribe(
     ['subscriber', textOf(url)],
     ['options', policy === undefined ? undefined : objectText([['_retry_policy', policy]])],
   ]);
-  await announceNewQueue(api, queue, terminal);
+  const sayIfNew = await newQueueNotice(api, queue, terminal);
   const created = await createSubscription(api, queue, body);
+  sayIfNew();
   return {
     queue,
     ...(created.secret !== undefined && { verifier: verifierFor(created.secret) }),

@@ -15,6 +15,8 @@ import { colouredStatus } from '../../output/status-colour.ts';
 import { clockTime } from '../../output/time-text.ts';
 import type { Terminal } from '../../terminal.ts';
 import { findAddress } from '../deliveries/delivery-options.ts';
+import { WAITS } from '../../../shared/wire/views/delivery.ts';
+import { nextText } from '../deliveries/delivery-text.ts';
 
 const MORE = `
 Says for each subscription of the queue what became of the message, and why no
@@ -84,9 +86,9 @@ const MEANINGS: Record<ExplainVerdict, string> = {
   rejected: 'the subscriber refused it',
   exhausted: 'all attempts failed',
   cancelled: 'it was cancelled',
-  rate_limited: 'it waits for its turn: max_per_second',
-  receiver_throttled: 'it waits for its turn: the subscriber throttles',
-  circuit_open: 'it waits, because the subscriber is down',
+  rate_limited: `it ${WAITS.rate_limited}`,
+  receiver_throttled: `it ${WAITS.receiver_throttled}`,
+  circuit_open: `it ${WAITS.circuit_open}`,
   filtered: 'the subscription does not want it',
   unconfirmed: 'the subscription was not confirmed',
   disabled: 'the subscription was disabled',
@@ -96,14 +98,44 @@ const MEANINGS: Record<ExplainVerdict, string> = {
   deleted: 'the subscription was deleted',
 };
 
-function reasonOf({ verdict, rule, delivery, detail }: Explained): string {
+function reasonOf(explained: Explained): string {
+  const { verdict, delivery, detail } = explained;
   const attempts = attemptsText(verdict, delivery);
-  const said = verdict === 'deleted' && delivery !== undefined ? undefined : detail?.replace(/\.$/, '');
+  const said =
+    verdict === 'deleted' && delivery !== undefined
+      ? undefined
+      : detail && inLocalTime(detail.replace(/\.$/, ''));
   // The detail of these says the same with its time.
   if (said?.startsWith('It ') === true && DATED.has(verdict))
     return [`the subscription ${said.slice('It '.length)}`, ...attempts].join(', ');
-  const meaning = [MEANINGS[verdict] + ruleText(rule), ...attempts].join(', ');
-  return said === undefined ? meaning : `${meaning}. ${said}`;
+  const meaning = [meaningOf(explained), ...attempts].join(', ');
+  return [meaning, ...(said === undefined ? adviceOn(explained) : [said])].join('. ');
+}
+
+/** The API writes times in UTC. */
+function inLocalTime(text: string): string {
+  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => clockTime(time));
+}
+
+function meaningOf({ verdict, rule, delivery }: Explained): string {
+  const status = delivery?.lastAttempt?.statusCode;
+  if (delivery?.reason === 'http_429') return 'the subscriber answered 429, which is not retried here';
+  if (delivery?.reason === 'abort_requested')
+    return `the subscriber asked not to get it again (webhook-delivery: abort-message), with ${status}`;
+  return MEANINGS[verdict] + ruleText(rule);
+}
+
+/** What ends a wait or a refusal that the operator can end. */
+function adviceOn({ verdict, delivery, subscriptionId }: Explained): string[] {
+  if (delivery === undefined) return [];
+  const { queue, reason, acceptedAt } = delivery;
+  const id = shortId(subscriptionId);
+  if (verdict === 'circuit_open')
+    return [`If it works again: ${commandText(`subscription enable ${queue} ${id}`)}`];
+  if (reason !== 'http_429') return [];
+  const update = commandText(`subscription update ${queue} ${id} --retry-throttled`);
+  const recover = commandText(`recover start ${queue} --subscription ${id} --since ${acceptedAt}`);
+  return [`To retry: ${update}, then ${recover}`];
 }
 
 const DATED: ReadonlySet<ExplainVerdict> = new Set(['added_later', 'deleted', 'expired', 'unconfirmed']);
@@ -118,11 +150,11 @@ type Delivery = NonNullable<Explained['delivery']>;
 
 function attemptsText(verdict: ExplainVerdict, delivery: Delivery | undefined): string[] {
   if (delivery === undefined) return [];
-  const { attemptCount: count, nextAttemptAt } = delivery;
+  const { attemptCount: count, nextAttemptAt, waiting, reason } = delivery;
   return [
-    ...(verdict === 'delivered' ? [] : endText(delivery)),
+    ...(verdict === 'delivered' || SAID_WITH_STATUS.has(reason) ? [] : endText(delivery)),
     ...(count === 0 ? [] : [counted(count, 'attempt', 'attempts')]),
-    ...(nextAttemptAt === undefined ? [] : [`next ${clockTime(nextAttemptAt)}`]),
+    ...(nextAttemptAt === undefined ? [] : [nextText(nextAttemptAt, waiting)]),
   ];
 }
 
@@ -131,6 +163,9 @@ function endText({ lastAttempt, reason }: Delivery): string[] {
   const isSaid = reason === undefined || REPEATED.has(reason) || reason === `http_${last}`;
   return [...(last === undefined ? [] : [`last ${last}`]), ...(isSaid ? [] : [reason])];
 }
+
+/** Reasons that `meaningOf` says in words, with the status. */
+const SAID_WITH_STATUS: ReadonlySet<string | undefined> = new Set(['http_429', 'abort_requested']);
 
 /** Reasons that the verdicts say in words. */
 const REPEATED: ReadonlySet<string> = new Set([

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
+import { RETENTION_DAYS } from '../../../shared/domain/message/retention.ts';
 import {
   completeRetryPolicy,
   DEFAULT_RETRY_POLICY,
@@ -8,24 +9,11 @@ import { durationOf } from '../../options/time.ts';
 import { wholeNumberOf } from '../../options/arguments.ts';
 import type { Plan } from './work.ts';
 
-export type PlanOptions = {
-  messagesPerDay: number;
-  fanOut: number;
-  failureRate: number;
+export type PlanOptions = Omit<Plan, 'failingSeconds' | 'policy' | 'thresholdSeconds' | 'failedAttemptMs'> & {
   failingFor: number;
   policy?: string;
   schedulerThreshold: number;
-  payloadBytes: number;
-  firstAttemptsPerJob: number;
-  recordsPerChunk: number;
-  statisticsPerInvocation: number;
-  messagesPerBatch: number;
-  batchWindowSeconds: number;
-  attemptMs: number;
   failedAttemptMs?: number;
-  answerBytes: number;
-  peakFactor: number;
-  retentionDays: number;
   outageHours?: number;
   outageShare?: number;
   region: string;
@@ -81,7 +69,12 @@ export function addPlanOptions(command: Command): Command {
     )
     .option('--answer-bytes <B>', 'size of a response in bytes', wholeNumberOf(0, MEBIBYTE), 0)
     .option('--peak-factor <X>', 'ratio of the busiest second to the average', factorOf, 4)
-    .option('--retention-days <D>', 'the setting retentionDays', wholeNumberOf(15, 3650), 30)
+    .option(
+      '--retention-days <D>',
+      'the setting retentionDays',
+      wholeNumberOf(RETENTION_DAYS.least, RETENTION_DAYS.most),
+      30,
+    )
     .option(
       '--outage-hours <H>',
       'also show the effect of an outage of one subscriber for this long',

@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 import { once } from 'node:events';
-import { findApi } from '../../api/api-access.ts';
+import { type ApiAccess, findApi } from '../../api/api-access.ts';
+import { forward, relay } from '../../loopback/forward.ts';
+import { type LoopbackServer, startLoopbackServer } from '../../loopback/loopback-server.ts';
+import { refusalOf } from '../../loopback/refusal.ts';
 import { wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
-import { startSigningProxy } from './signing-proxy.ts';
 
 type Options = DeploymentOptions & { port?: number };
 
@@ -37,4 +39,15 @@ export function addProxy(command: Command, terminal: Terminal): void {
     more: MORE,
     examples: ['proxy --port 8888    # then: curl http://127.0.0.1:8888/v2/queues'],
   });
+}
+
+/**
+ * Starts a server on 127.0.0.1 that signs each request and forwards it to the API.
+ * @throws Problem when the port is in use.
+ */
+export function startSigningProxy(access: ApiAccess, wanted?: number): Promise<LoopbackServer> {
+  return startLoopbackServer(async ({ request, response, port }) => {
+    const answer = refusalOf(request, port) ?? (await forward(access, request, request.url ?? '/'));
+    await relay(answer, response);
+  }, wanted);
 }

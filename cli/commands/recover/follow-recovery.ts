@@ -2,14 +2,13 @@ import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { readOutcomes, showRecovery } from '../../api/recoveries.ts';
-import { lostText, OUTCOMES_UNKNOWN, totalOf } from '../../api/recovery-progress.ts';
+import { lostText, OUTCOMES_UNKNOWN, timeLeft, totalOf } from '../../api/recovery-progress.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import { sumOf } from '../../output/counted.ts';
 import { printable } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
-import { isOver, progressText, type Look } from './progress.ts';
-import { printReport, type RecoveryReport } from './recovery-text.ts';
+import { countsOf, printReport, type RecoveryReport } from './recovery-text.ts';
 
 /** Seconds. */
 const POLLING = { floor: 0.5, ceiling: 10 };
@@ -84,4 +83,32 @@ export function exitStatusOf({ recovery, outcomes }: RecoveryReport): number {
 function endedIn({ recovery, outcomes }: RecoveryReport): number {
   const { delivered, failed } = totalOf(outcomes ?? []);
   return recovery.found + delivered + failed;
+}
+
+/** What a look at a recovery showed. `at`: milliseconds since the epoch. */
+export type Look = RecoveryReport & { at: number };
+
+/** Whether nothing that a recovery reopened is open any more; where that is not known, whether the recovery has ended. */
+export function isOver({ recovery, outcomes }: RecoveryReport): boolean {
+  return recovery.state !== 'running' && totalOf(outcomes ?? []).open === 0;
+}
+
+/** A line such as `480 of 1,200 delivered, 20 failed again, about 3 min left`. */
+export function progressText(first: Look, last: Look): string {
+  const { recovery, outcomes } = last;
+  if (outcomes === undefined) return countsOf(recovery);
+  const { total, delivered, failed } = totalOf(outcomes);
+  const left =
+    recovery.state === 'running'
+      ? 'looking for more'
+      : timeLeft({ at: first.at, outcomes: first.outcomes ?? [] }, { at: last.at, outcomes });
+  return [
+    `${grouped(delivered)} of ${grouped(total)} delivered`,
+    ...(failed === 0 ? [] : [`${grouped(failed)} failed again`]),
+    ...(left === undefined ? [] : [left]),
+  ].join(', ');
+}
+
+function grouped(count: number): string {
+  return count.toLocaleString('en');
 }

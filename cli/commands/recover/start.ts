@@ -47,16 +47,14 @@ export function addRecoverStart(recover: Command, terminal: Terminal): void {
     )
     .option('--wait', 'wait until the recovery and its deliveries have ended, and show the progress')
     .action(async (queue: string, options: Options) => {
-      const { since, until = Date.now(), subscription, status, wait, json } = options;
+      const { since, until = Date.now(), subscription: given, status, wait, json } = options;
       if (until <= since) command.error('error: --until must be after --since');
       const api = await openApiToWrite(options, terminal);
       const started = await startRecovery(api, queue, {
         since: timeText(since),
         until: timeText(until),
-        ...(subscription !== undefined && {
-          subscription: await resolveSubscription(api, queue, subscription),
-        }),
-        ...(status !== undefined && { status }),
+        subscription: given === undefined ? undefined : await resolveSubscription(api, queue, given),
+        status,
       });
       if (wait === true) {
         const exitStatus = await followRecovery(api, started, json === true, terminal);

@@ -44,10 +44,10 @@ export async function runRedrive(
         filter,
         dryRun,
         signal,
-        ...(since !== undefined && { since }),
-        ...(limit !== undefined && { limit }),
-        ...(toQueue !== undefined && { toQueue }),
-        ...(evenUnmatched && { evenUnmatched }),
+        since,
+        limit,
+        toQueue,
+        evenUnmatched,
         onProgress: (tally) => {
           progress.show(progressText(which, tally, 'redriven'));
         },

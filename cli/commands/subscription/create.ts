@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { openApiToWrite } from '../../api/api-client.ts';
-import { announceNewQueue } from '../../api/missing-queue.ts';
+import { newQueueNotice } from '../../api/missing-queue.ts';
 import { createSubscription } from '../../api/subscriptions.ts';
 import { commandText } from '../../command-name.ts';
 import { queueOf } from '../../options/arguments.ts';
@@ -33,8 +33,9 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
         ['options', optionsText(await withAuth(options, terminal))],
       ]);
       const api = await openApiToWrite(options, terminal);
-      await announceNewQueue(api, queue, terminal);
+      const sayIfNew = await newQueueNotice(api, queue, terminal);
       const created = await createSubscription(api, queue, body);
+      sayIfNew();
       if (options.json === true) {
         terminal.printJson(created);
         return;

@@ -2,7 +2,7 @@ import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { openApiToWrite } from '../../api/api-client.ts';
 import type { ApiClient } from '../../api/api-request.ts';
-import { announceNewQueue } from '../../api/missing-queue.ts';
+import { newQueueNotice } from '../../api/missing-queue.ts';
 import { importSubscriptions, type Imported } from '../../api/subscriptions.ts';
 import { failureText } from '../../failure-text.ts';
 import { INTERRUPTED } from '../../interruption.ts';
@@ -52,8 +52,8 @@ export function addSubscriptionImport(subscription: Command, terminal: Terminal)
       const api = await openApiToWrite(options, terminal);
       const results = options.output === undefined ? undefined : newResultsFile(options.output);
       try {
-        await announceNewQueue(api, queue, terminal);
-        await importText(api, { queue, text, ...options }, results, terminal);
+        const sayIfNew = await newQueueNotice(api, queue, terminal);
+        await importText(api, { queue, text, sayIfNew, ...options }, results, terminal);
       } finally {
         results?.close();
       }
@@ -68,7 +68,7 @@ export function addSubscriptionImport(subscription: Command, terminal: Terminal)
 /** Subscriptions that were imported before are left unchanged. */
 const REPEAT = 'Repeat the command for the rest.';
 
-type Import = { queue: string; text: string; replace?: boolean; json?: boolean };
+type Import = { queue: string; text: string; sayIfNew: () => void; replace?: boolean; json?: boolean };
 
 /**
  * Imports request by request. Results are written before the next request, because their secrets are returned only
@@ -76,13 +76,14 @@ type Import = { queue: string; text: string; replace?: boolean; json?: boolean }
  */
 async function importText(
   api: ApiClient,
-  { queue, text, replace = false, json = false }: Import,
+  { queue, text, sayIfNew, replace = false, json = false }: Import,
   results: ResultsFile | undefined,
   terminal: Terminal,
 ): Promise<void> {
   const counts = { imported: 0, replaced: 0, unchanged: 0, failed: 0 };
   const write = (result: LineResult): void => {
     progress.clear();
+    if ('result' in result) sayIfNew();
     counts['error' in result ? 'failed' : result.result] += 1;
     if (results !== undefined) results.write(result);
     else if (json) terminal.printJson(result);

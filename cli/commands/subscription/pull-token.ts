@@ -5,6 +5,7 @@ import { newPullToken } from '../../api/subscriptions.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
+import { clockTime } from '../../output/time-text.ts';
 import type { Terminal } from '../../terminal.ts';
 
 type Options = DeploymentOptions & { grace?: number };
@@ -31,7 +32,7 @@ export function addPullToken(subscription: Command, terminal: Terminal): void {
       }
       terminal.print(`Token (save it now, it is not shown again): ${printable(made.token)}`);
       if (typeof made.previousExpiresAt === 'string')
-        terminal.print(`The previous token stays valid until ${printable(made.previousExpiresAt)}.`);
+        terminal.print(`The previous token stays valid until ${clockTime(made.previousExpiresAt)}.`);
     });
   onDeployment(command, {
     json: 'token, previousExpiresAt',

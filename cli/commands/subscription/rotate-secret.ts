@@ -7,6 +7,7 @@ import { queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../opti
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { readInput } from '../../options/input.ts';
 import { printable } from '../../output/printable.ts';
+import { clockTime } from '../../output/time-text.ts';
 import type { Terminal } from '../../terminal.ts';
 
 type Options = DeploymentOptions & { type?: string; secretFile?: string; grace?: number };
@@ -54,7 +55,7 @@ export function addRotateSecret(subscription: Command, terminal: Terminal): void
       if (publicKey !== undefined)
         terminal.print(`New public key (save it now, it is not shown again): ${printable(publicKey)}`);
       if (typeof previousExpiresAt === 'string')
-        terminal.print(`The old secret stays valid until ${printable(previousExpiresAt)}.`);
+        terminal.print(`The old secret stays valid until ${clockTime(previousExpiresAt)}.`);
     });
   onDeployment(command, {
     json: 'secret or publicKey, previousExpiresAt',

@@ -24,6 +24,7 @@ export function addSubscriptionShow(subscription: Command, terminal: Terminal): 
         const enable = commandText(`subscription enable ${queue} ${printable(shortId(view.id))}`);
         terminal.print(describeSubscription(view));
         if (view.disabled !== undefined) terminal.print(`To enable it: ${enable}`);
+        else if (view.backPressure !== undefined) terminal.print(`If it works again: ${enable}`);
       }
     });
   onDeployment(command, {

@@ -1,10 +1,10 @@
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { counted } from '../../output/counted.ts';
-import { inWords } from '../../output/time-text.ts';
+import { clockTime, inWords } from '../../output/time-text.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import { fieldLines } from '../../output/table.ts';
 
-/** The state of a subscription as a short text. */
+/** The state of a subscription in few words. */
 export function stateOf({
   disabled,
   failing,
@@ -18,41 +18,49 @@ export function stateOf({
   return failing === undefined ? 'enabled' : 'failing';
 }
 
-const PRESSURES: Record<NonNullable<SubscriptionView['backPressure']>['reason'], string> = {
+type BackPressure = NonNullable<SubscriptionView['backPressure']>;
+
+const PRESSURES: Record<BackPressure['reason'], string> = {
   receiver_throttled: 'throttled by the subscriber',
   circuit_open: 'slowed, the subscriber is or was down',
 };
 
-function pressureText({ since, until, perSecond }: NonNullable<SubscriptionView['backPressure']>): string {
-  return [
-    `since ${printable(since)}`,
-    ...(until === undefined ? [] : [`no request before ${printable(until)}`]),
-    perSecond === undefined ? 'one request at a time' : `${perSecond} requests a second`,
-  ].join(', ');
+/** The same, and under back-pressure what it means. */
+function stateText(view: SubscriptionView): string {
+  const { disabled, confirmed, backPressure } = view;
+  return disabled !== undefined || !confirmed || backPressure === undefined
+    ? stateOf(view)
+    : pressureText(backPressure);
+}
+
+function pressureText({ reason, since, until, perSecond }: BackPressure): string {
+  const pace = perSecond === undefined ? 'one request at a time' : `at most ${perSecond} requests a second`;
+  const cause =
+    reason === 'receiver_throttled' ? ' since a refusal at' : ', the subscriber is or was down since';
+  const text = `enabled, ${pace}${cause} ${clockTime(since)}`;
+  return until === undefined ? text : `${text}, no request before ${clockTime(until)}`;
 }
 
 /** A subscription as text, one field per line. */
 export function describeSubscription(view: SubscriptionView): string {
-  const { id, source, name, subscriber, ttl, age, disabled, failing, backPressure, certificateExpiresAt } =
-    view;
+  const { id, source, name, subscriber, ttl, age, disabled, failing, certificateExpiresAt } = view;
   const { auth, ...options } = view.options;
   return fieldLines([
     ['Subscription', printable(id)],
     ['Queue', printable(source)],
     ['Name', name && printable(name)],
     ['Subscriber', printable(subscriber)],
-    ['State', stateOf(view)],
-    ['Disabled at', disabled && printable(disabled.at)],
+    ['State', stateText(view)],
+    ['Disabled at', disabled && clockTime(disabled.at)],
     [
       'Failing since',
       failing &&
-        `${printable(failing.since)}, ${counted(failing.failures, 'counted failure', 'counted failures')}`,
+        `${clockTime(failing.since)}, ${counted(failing.failures, 'counted failure', 'counted failures')}`,
     ],
-    ['Back-pressure', backPressure && pressureText(backPressure)],
     ['Age', inWords(age)],
     ['Expires', ttl === null ? 'never' : `${inWords(ttl)} after creation, or after its ttl was last changed`],
     ['Authentication', auth && authText(auth)],
-    ['Certificate expires', certificateExpiresAt && printable(certificateExpiresAt)],
+    ['Certificate expires', certificateExpiresAt && clockTime(certificateExpiresAt)],
     ['Options', printableJson(JSON.stringify(options))],
   ]).join('\n');
 }

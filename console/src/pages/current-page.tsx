@@ -11,7 +11,7 @@ import { MessagesPage } from './messages/messages-page.tsx';
 import { OverviewPage } from './overview/overview-page.tsx';
 import { QueuePage } from './queue/queue-page.tsx';
 import { QueueChoice } from './queue-choice.tsx';
-import { ReplayPage } from './replay/replay-page.tsx';
+import { RecoveryPage } from './recovery/recovery-page.tsx';
 import { SubscriptionPage } from './subscription/subscription-page.tsx';
 
 /** The page of the route. The key remounts a page when its subject changes. */
@@ -36,11 +36,11 @@ export function CurrentPage({ route }: { route: Route }): JSX.Element {
           address={{ queue: route.queue, messageId: route.message, subscriptionId: route.subscription }}
         />
       );
-    case 'replay':
+    case 'recovery':
       return route.queue === undefined ? (
-        <QueueChoice title="Recovery" page="replay" />
+        <QueueChoice title="Recovery" page="recovery" />
       ) : (
-        <ReplayPage key={hrefTo(route)} queue={route.queue} query={route.query} />
+        <RecoveryPage key={hrefTo(route)} queue={route.queue} query={route.query} />
       );
     case 'books':
       return route.queue === undefined ? (

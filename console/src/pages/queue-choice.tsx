@@ -11,7 +11,7 @@ import { hrefTo } from '../route.ts';
 const MOST = 100;
 
 /** Chooses the queue for a page that shows one queue. */
-export function QueueChoice({ title, page }: { title: string; page: 'replay' | 'books' }): JSX.Element {
+export function QueueChoice({ title, page }: { title: string; page: 'recovery' | 'books' }): JSX.Element {
   const { api } = useConsole();
   const queues = useLive(`choice/${page}`, () => firstOf(listQueues(api, MOST + 1), MOST));
   return (

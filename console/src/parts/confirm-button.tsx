@@ -2,9 +2,9 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAction } from '../live/use-action.ts';
 import { DialogButton } from './dialog.tsx';
-import { Field } from './field.tsx';
-import { Failure } from './notice.tsx';
 import { FormActions } from './form-actions.tsx';
+import { InputField } from './input-field.tsx';
+import { ActionFailure } from './notice.tsx';
 
 type Question = {
   /** What the work does to what the reader sees now. */
@@ -53,22 +53,17 @@ function ConfirmForm({
     >
       {children}
       {typed === undefined ? null : (
-        <Field label={`Type ${typed} to confirm`} fault={fault}>
-          {(parts) => (
-            <input
-              {...parts}
-              value={name}
-              autocomplete="off"
-              spellcheck={false}
-              onInput={({ currentTarget }) => {
-                setName(currentTarget.value);
-                setFault(undefined);
-              }}
-            />
-          )}
-        </Field>
+        <InputField
+          label={`Type ${typed} to confirm`}
+          fault={fault}
+          value={name}
+          onValue={(text) => {
+            setName(text);
+            setFault(undefined);
+          }}
+        />
       )}
-      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      <ActionFailure of={action} />
       <FormActions action={action} verb={verb} kind="danger" onClose={onClose} />
     </form>
   );

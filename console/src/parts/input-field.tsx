@@ -8,6 +8,7 @@ export function InputField({
   fault,
   rows,
   code = false,
+  secret = false,
   value,
   onValue,
   ...input
@@ -18,9 +19,12 @@ export function InputField({
   rows?: number;
   /** Shown in a monospaced font. */
   code?: boolean;
+  /** A line is not shown while it is typed, and browsers do not fill it in. */
+  secret?: boolean | undefined;
   value: string;
   onValue: (value: string) => void;
   placeholder?: string;
+  maxLength?: number;
   required?: boolean;
   inputMode?: 'decimal' | 'url';
 }): JSX.Element {
@@ -38,7 +42,12 @@ export function InputField({
             onValue(currentTarget.value);
           },
         };
-        return rows === undefined ? <input {...shared} /> : <textarea {...shared} rows={rows} />;
+        if (rows !== undefined) return <textarea {...shared} rows={rows} />;
+        return secret ? (
+          <input {...shared} type="password" autocomplete="new-password" />
+        ) : (
+          <input {...shared} />
+        );
       }}
     </Field>
   );

@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
 import { failureWords } from '../api/failure-words.ts';
 import { useConsole } from '../live/console-context.tsx';
+import type { Action } from '../live/use-action.ts';
 
 type Tone = 'plain' | 'warning' | 'danger' | 'success';
 
@@ -36,6 +37,11 @@ export function Failure({ of }: { of: unknown }): JSX.Element | null {
       {advice === undefined ? null : <p>{advice}</p>}
     </Notice>
   );
+}
+
+/** Shows the failure of what the user started, if it failed. */
+export function ActionFailure({ of }: { of: Action<unknown> }): JSX.Element | null {
+  return of.state === 'failed' ? <Failure of={of.failure} /> : null;
 }
 
 /** Shown in place of an empty list: what is missing, and what to do. */

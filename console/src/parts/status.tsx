@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 
-type ShownStatus = DeliveryView['status'] | DeliveryView['attempts'][number]['outcome'] | 'planned';
+/** A status of a delivery or an attempt. */
+export type ShownStatus = DeliveryView['status'] | DeliveryView['attempts'][number]['outcome'] | 'planned';
 
 /** A shape for each status, so that colour is not the only difference. */
 const SHAPES: Record<ShownStatus, string> = {

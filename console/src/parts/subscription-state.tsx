@@ -1,64 +1,49 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
+import { pressureWords } from './back-pressure.ts';
 import { Moment } from './moment.tsx';
-import { Glyph } from './status.tsx';
+import { Glyph, type ShownStatus } from './status.tsx';
+
+type State = { tone: string; glyph: ShownStatus; text: string; detail?: ComponentChildren };
 
 /** Whether a subscription is enabled, unconfirmed, slowed, failing or disabled, and since when. */
 export function SubscriptionState({ of }: { of: SubscriptionView }): JSX.Element {
-  const { disabled, failing, confirmed, backPressure } = of;
-  if (disabled !== undefined) {
-    return (
-      <span class="status tone-cancelled">
-        <Glyph of="cancelled" />
-        <span>disabled</span>
-        <span class="status-reason">
-          {WORDS[disabled.reason]}, <Moment at={disabled.at} />
-        </span>
-      </span>
-    );
-  }
-  if (!confirmed) {
-    return (
-      <span class="status tone-pending">
-        <Glyph of="pending" />
-        <span>unconfirmed</span>
-      </span>
-    );
-  }
-  if (backPressure !== undefined) {
-    return (
-      <span class="status tone-retrying">
-        <Glyph of="retrying" />
-        <span>{PRESSURES[backPressure.reason]}</span>
-        <span class="status-reason">
-          since <Moment at={backPressure.since} />
-        </span>
-      </span>
-    );
-  }
-  if (failing !== undefined) {
-    return (
-      <span class="status tone-rejected">
-        <Glyph of="failed" />
-        <span>failing</span>
-        <span class="status-reason">
-          since <Moment at={failing.since} />
-        </span>
-      </span>
-    );
-  }
+  const { tone, glyph, text, detail } = stateOf(of);
   return (
-    <span class="status tone-delivered">
-      <Glyph of="delivered" />
-      <span>enabled</span>
+    <span class={`status tone-${tone}`}>
+      <Glyph of={glyph} />
+      <span>{text}</span>
+      {detail === undefined ? null : <span class="status-reason">{detail}</span>}
     </span>
   );
 }
 
-const PRESSURES: Record<NonNullable<SubscriptionView['backPressure']>['reason'], string> = {
-  receiver_throttled: 'throttled',
-  circuit_open: 'circuit open',
-};
+function stateOf({ disabled, confirmed, backPressure, failing }: SubscriptionView): State {
+  if (disabled !== undefined) {
+    const detail = (
+      <>
+        {WORDS[disabled.reason]}, <Moment at={disabled.at} />
+      </>
+    );
+    return { tone: 'cancelled', glyph: 'cancelled', text: 'disabled', detail };
+  }
+  if (!confirmed) return { tone: 'pending', glyph: 'pending', text: 'unconfirmed' };
+  if (backPressure !== undefined) {
+    const { state } = pressureWords(backPressure);
+    return { tone: 'retrying', glyph: 'retrying', text: state, detail: <Since at={backPressure.since} /> };
+  }
+  if (failing !== undefined)
+    return { tone: 'rejected', glyph: 'failed', text: 'failing', detail: <Since at={failing.since} /> };
+  return { tone: 'delivered', glyph: 'delivered', text: 'enabled' };
+}
+
+function Since({ at }: { at: string }): JSX.Element {
+  return (
+    <>
+      since <Moment at={at} />
+    </>
+  );
+}
 
 const WORDS = {
   manual: 'manually',

@@ -18,7 +18,10 @@ export function WhyMissing(): JSX.Element {
           or is still in the ingress queue, where {waitingText(value)}; or in its dead letters, where{' '}
           {deadText(value)} (<a href={hrefTo({ page: 'dead-letters', query: {} })}>show dead letters</a>);
         </li>
-        <li>or is older than the retention of {value?.retentionDays ?? '…'} days (setting retentionDays).</li>
+        <li>
+          or is older than the retention of {value?.retentionDays ?? '…'} days (setting retentionDays), or of
+          its queue (_retention_days).
+        </li>
       </ul>
     </div>
   );

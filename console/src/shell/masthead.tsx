@@ -6,7 +6,7 @@ import { SearchBox } from './search/search-box.tsx';
 
 const PAGES = [
   ['overview', 'Overview', hrefTo({ page: 'overview' })],
-  ['replay', 'Recovery', hrefTo({ page: 'replay', query: {} })],
+  ['recovery', 'Recovery', hrefTo({ page: 'recovery', query: {} })],
   ['books', 'Reconciliation', hrefTo({ page: 'books', query: {} })],
   ['dead-letters', 'Dead letters', hrefTo({ page: 'dead-letters', query: {} })],
   ['designer', 'Policy designer', hrefTo({ page: 'designer', query: {} })],

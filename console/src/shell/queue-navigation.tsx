@@ -9,7 +9,7 @@ export function QueueNavigation({ route }: { route: Route }): JSX.Element | null
     ['queue', 'Queue', hrefTo({ page: 'queue', queue })],
     ['messages', 'Messages', hrefTo({ page: 'messages', queue, query: {} })],
     ['deliveries', 'Deliveries', hrefTo({ page: 'deliveries', queue, query: {} })],
-    ['replay', 'Recovery', hrefTo({ page: 'replay', queue, query: {} })],
+    ['recovery', 'Recovery', hrefTo({ page: 'recovery', queue, query: {} })],
     ['books', 'Reconciliation', hrefTo({ page: 'books', queue, query: {} })],
   ] as const;
   return (

@@ -60,11 +60,12 @@ export async function deliveryKeyFor(
   return record && deliveryKeyIn(record, subscriptionId);
 }
 
-type DetailContext = MessageRecordsContext & {
-  deliveries: Pick<Deliveries, 'find'>;
+type PolicyContext = {
   registry: Pick<Registry, 'findQueue' | 'findSubscription'>;
   settings: { defaultRetryPolicy: RetryPolicy };
 };
+
+type DetailContext = MessageRecordsContext & PolicyContext & { deliveries: Pick<Deliveries, 'find'> };
 
 /** A delivery with its policy and its planned attempts. Undefined: there is no such delivery. */
 export async function deliveryDetail(
@@ -79,8 +80,9 @@ export async function deliveryDetail(
   return { delivery, policy, policySource, planned: plannedAttempts(delivery, policy) };
 }
 
-async function policyOf(
-  { registry, settings }: DetailContext,
+/** The policy by which the next attempt is planned. */
+export async function policyOf(
+  { registry, settings }: PolicyContext,
   { key, policy }: Delivery,
 ): Promise<Pick<DeliveryDetail, 'policy' | 'policySource'>> {
   if (policy !== undefined) return { policy, policySource: 'delivery' };

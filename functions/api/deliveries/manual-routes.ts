@@ -2,14 +2,14 @@ import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import { deliveryKeyFor } from './deliveries.ts';
 import type { AbsenceReason, CancelRefusal, SendRefusal } from '../../../shared/domain/vocabulary.ts';
-import { absenceOf } from '../../../shared/domain/subscription/subscription.ts';
+import { absenceOf, type SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { type SendContext, sendDelivery } from './send-delivery.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json } from '../route.ts';
 import { noSuchMessage, notFound, RefusedRequest } from '../errors.ts';
-import { messageKey, subscriptionName } from '../paths.ts';
+import { messageKey, subscriptionKey } from '../paths.ts';
 
 const DELIVERY = '/v2/queues/:queue/messages/:message/deliveries/:subscription';
 
@@ -56,7 +56,7 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
     },
     async (context) => {
       const path = context.req.param();
-      const { subscriptionId } = subscriptionName(path);
+      const { subscriptionId } = subscriptionKey(path);
       const message = messageKey(path);
       const result = await sendDelivery(byHand, message, subscriptionId);
       if (result.kind === 'refused')
@@ -88,35 +88,20 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
 }
 
 function interventionContextOf(dependencies: ApiDependencies): SendContext {
-  const { deliveries, deliveryListings, messageRecords, registry } = dependencies;
-  const { clock, payloads, rateLimits, wakeUps, journal, settings } = dependencies;
-  return {
-    ports: {
-      clock,
-      deliveries,
-      deliveryListings,
-      payloads,
-      rateLimits,
-      wakeUps,
-      journal,
-      messageRecords,
-      subscriptions: {
-        find: async (queue, subscriptionId) => {
-          const [found, subscription] = await Promise.all([
-            registry.findQueue(queue),
-            registry.findSubscription(queue, subscriptionId),
-          ]);
-          return { queue: found, subscription };
-        },
-      },
-    },
-    settings,
+  const { registry, settings } = dependencies;
+  const find: SendContext['ports']['subscriptions']['find'] = async (queue, subscriptionId) => {
+    const [found, subscription] = await Promise.all([
+      registry.findQueue(queue),
+      registry.findSubscription(queue, subscriptionId),
+    ]);
+    return { queue: found, subscription };
   };
+  return { ports: { ...dependencies, subscriptions: { find } }, settings };
 }
 
 /** @throws RefusedRequest `invalid_request`; `not_found` for a missing message or a malformed subscription id */
 async function deliveryKey(dependencies: ApiDependencies, path: DeliveryPath): Promise<DeliveryKey> {
-  const { subscriptionId } = subscriptionName(path);
+  const { subscriptionId } = subscriptionKey(path);
   const key = await deliveryKeyFor(dependencies, messageKey(path), subscriptionId);
   if (key === undefined) throw noSuchMessage(dependencies.settings);
   return key;
@@ -126,11 +111,9 @@ function idsOf({ queue, messageId, subscriptionId }: DeliveryKey) {
   return { queue, messageId, subscriptionId };
 }
 
-type SubscriptionOf = { queue: string; subscriptionId: string };
-
 async function sendRefused(
   dependencies: ApiDependencies,
-  of: SubscriptionOf,
+  of: SubscriptionKey,
   why: SendRefusal,
 ): Promise<RefusedRequest> {
   return why === 'no_such_message'
@@ -140,7 +123,7 @@ async function sendRefused(
 
 async function retryRefused(
   { registry, clock }: ApiDependencies,
-  { queue, subscriptionId }: SubscriptionOf,
+  { queue, subscriptionId }: SubscriptionKey,
   why: Exclude<SendRefusal, 'no_such_message'>,
 ): Promise<RefusedRequest> {
   if (why === 'no_such_delivery') return notFound('such delivery');

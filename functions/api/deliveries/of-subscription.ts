@@ -14,7 +14,7 @@ import {
 import type { ApiDependencies } from '../dependencies.ts';
 import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields, windowOf } from '../fields.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
-import { queuePath, subscriptionName } from '../paths.ts';
+import { queuePath, subscriptionKey } from '../paths.ts';
 import { deletedSubscriptionField, existingQueue, existingSubscription } from '../queues/existing-queue.ts';
 import { parseWith } from '../request-json.ts';
 import { type AddRoute, json, withLinks } from '../route.ts';
@@ -47,7 +47,7 @@ export function addSubscriptionDeliveriesRoute(addRoute: AddRoute, dependencies:
         subscriptionDeliveriesQuery,
         context.req.query(),
       );
-      const { subscriptionId } = subscriptionName(context.req.param());
+      const { subscriptionId } = subscriptionKey(context.req.param());
       const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted });
       await existingSubscription(dependencies, { queue, subscriptionId }, { deleted });
       const window = { queue, ...windowOf(asked, dependencies.clock.now()) };

@@ -4,6 +4,7 @@ import { deliveryKeyIn, partWith } from '../../../shared/domain/delivery/fan-out
 import { deliveryByHand } from '../../../shared/domain/delivery/interventions.ts';
 import { isOfLife } from '../../../shared/domain/message/life.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
+import { retentionOf } from '../../../shared/domain/message/retention.ts';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
 import { absenceOf, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { SendRefusal } from '../../../shared/domain/vocabulary.ts';
@@ -11,7 +12,7 @@ import type { NamedDeliveries } from '../../../shared/ports/deliveries.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { hasUnrecordedDeliveries } from '../../../shared/steps/cancel-delivery.ts';
 import { keepForNextRound } from '../../../shared/steps/keep-message.ts';
-import { keptUntil, writeTime } from '../../../shared/steps/retention.ts';
+import { writeTime } from '../../../shared/steps/retention.ts';
 import { AT_ONCE, type InterventionContext, openRound, wake } from '../../../shared/steps/retry-delivery.ts';
 
 export type SendContext = {
@@ -52,15 +53,15 @@ async function sendFirst(
   record: MessageRecord,
   key: DeliveryKey,
 ): Promise<SendResult | 'again'> {
-  const { ports, settings } = context;
+  const { ports } = context;
   const why = await firstRefusal(context, record, key);
   if (why !== undefined) return refused(why);
-  const now = ports.clock.now();
-  const of = { key, acceptedAt: record.acceptedAt };
-  const message = await keepForNextRound(ports, of, keptUntil(now, settings));
+  const of = { ...record, key };
+  const message = await keepForNextRound(context, of);
   if (message === undefined) return refused('body_gone');
-  if (message.expiresAt !== undefined && message.expiresAt <= now) return refused('message_expired');
-  const added = await ports.deliveries.add(deliveryByHand(of, writeTime(context)));
+  const at = writeTime(context, record);
+  if (message.expiresAt !== undefined && message.expiresAt <= at.now) return refused('message_expired');
+  const added = await ports.deliveries.add(deliveryByHand(of, at));
   return added.kind === 'refused' ? 'again' : wake(context, added.delivery, AT_ONCE);
 }
 
@@ -91,7 +92,7 @@ async function mayStillBeSent(
 ): Promise<boolean> {
   if (record.until !== undefined) return true;
   const isNewer = createdAt > partWith(record, id).listedAt;
-  const isOld = context.ports.clock.now() >= record.acceptedAt + context.settings.retentionMs;
+  const isOld = context.ports.clock.now() >= record.acceptedAt + retentionOf(record, context.settings);
   return !isNewer && !isOld && (await hasUnrecordedDeliveries(context, record));
 }
 

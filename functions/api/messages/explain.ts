@@ -2,6 +2,7 @@ import type { StatusCounts } from '../../../shared/domain/message/books.ts';
 import { type ExplainedPair, explain, type Evidence } from '../../../shared/domain/message/explain.ts';
 import { filterBudget, matchContentOf } from '../../../shared/domain/message/matching.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
+import { retentionOf } from '../../../shared/domain/message/retention.ts';
 import type { MessageListItem } from '../../../shared/domain/message/message-detail.ts';
 import type { Payloads } from '../../../shared/ports/bodies.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
@@ -58,9 +59,10 @@ type Pair = ExplainedPair & { subscriptionId: string };
 /** Reads the body only where a subscription without a delivery needs it, because it may have 1 MiB. */
 async function evidenceFor(
   { payloads, clock, settings }: ExplainContext,
-  { type, body, until, matched }: MessageRecord,
+  record: MessageRecord,
   { item, pairs }: { item: MessageListItem; pairs: readonly Pair[] },
 ): Promise<Evidence> {
+  const { type, body, until, matched } = record;
   const isNeeded = body !== undefined && pairs.some(({ delivery }) => delivery === undefined);
   const message = isNeeded ? await readMessage(payloads, body) : undefined;
   return {
@@ -68,7 +70,7 @@ async function evidenceFor(
     areAllRecorded: until === undefined ? isTotal(item.deliveries, matched) : false,
     budget: filterBudget(),
     now: clock.now(),
-    retentionMs: settings.retentionMs,
+    retentionMs: retentionOf(record, settings),
   };
 }
 

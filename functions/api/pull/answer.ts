@@ -1,8 +1,13 @@
 import { contendedDelivery, withRetriedWrites } from '../../../shared/domain/contention.ts';
 import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import { attemptOf, type PullResult, type ReceivedDelivery } from '../../../shared/domain/delivery/pull.ts';
+import {
+  attemptOf,
+  type PullResult,
+  type ReceivedDelivery,
+  retainedForPull,
+} from '../../../shared/domain/delivery/pull.ts';
 import { recordLateResult } from '../../../shared/domain/delivery/transitions.ts';
-import { policyOfRound, type RetryPolicy } from '../../../shared/domain/retry/policy.ts';
+import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import type { PullFault } from '../../../shared/domain/vocabulary.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Deliveries } from '../../../shared/ports/deliveries.ts';
@@ -11,6 +16,7 @@ import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../../shared/ports/wake-ups.ts';
 import { recordResult } from '../../../shared/steps/record-received.ts';
 import { writeTime } from '../../../shared/steps/retention.ts';
+import { policyOf } from '../deliveries/deliveries.ts';
 import type { Receipt } from './receipt.ts';
 
 export type AnswerContext = {
@@ -76,7 +82,7 @@ async function record(
 ): Promise<AnswerResult | 'again'> {
   const { clock, settings } = context;
   const policy = await policyAfter(context, received, answer);
-  const at = writeTime({ ports: { clock }, settings });
+  const at = writeTime({ ports: { clock }, settings }, retainedForPull(received, settings));
   const recorded = await recordResult(context, received, { result: answer, policy }, at);
   if (recorded === undefined) return 'again';
   await wakeForPendingSteps(context, recorded);
@@ -85,18 +91,12 @@ async function record(
 
 /** The policy by which the attempt is retried. A success needs none. */
 async function policyAfter(
-  { registry, settings }: AnswerContext,
+  context: AnswerContext,
   delivery: ReceivedDelivery,
   answer: PullAnswer,
 ): Promise<RetryPolicy> {
-  const { defaultRetryPolicy: defaults } = settings;
-  if (answer.kind === 'acked' || delivery.policy !== undefined) return delivery.policy ?? defaults;
-  const { queue, subscriptionId } = delivery.key;
-  const [ofQueue, subscription] = await Promise.all([
-    registry.findQueue(queue),
-    registry.findSubscription(queue, subscriptionId),
-  ]);
-  return policyOfRound(delivery, { queue: ofQueue, subscription }, defaults).policy;
+  if (answer.kind === 'acked') return delivery.policy ?? context.settings.defaultRetryPolicy;
+  return (await policyOf(context, delivery)).policy;
 }
 
 /** deliver does the pending steps of a delivery that has ended. reconcile wakes it if this fails. */
@@ -115,7 +115,7 @@ async function recordLate(
   answer: PullAnswer,
 ): Promise<AnswerResult | 'again'> {
   const { key, acceptedAt, status, lateResults } = received;
-  const at = writeTime({ ports: { clock }, settings });
+  const at = writeTime({ ports: { clock }, settings }, received);
   const attempt = attemptOf(received, answer, at.now);
   if (lateResults.some(({ startedAt }) => startedAt === attempt.startedAt)) return 'recorded';
   const written = await deliveries.write(recordLateResult(received, attempt, at));

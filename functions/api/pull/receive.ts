@@ -1,5 +1,10 @@
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import { cancelWaiting, receive, type ReceivableDelivery } from '../../../shared/domain/delivery/pull.ts';
+import {
+  cancelWaiting,
+  receive,
+  retainedForPull,
+  type ReceivableDelivery,
+} from '../../../shared/domain/delivery/pull.ts';
 import { cancelLeased } from '../../../shared/domain/delivery/transitions.ts';
 import type { WebhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
@@ -11,8 +16,8 @@ import type { Deliveries } from '../../../shared/ports/deliveries.ts';
 import type { Journal } from '../../../shared/ports/journal.ts';
 import type { MessageRecord, MessageRecords } from '../../../shared/ports/messages.ts';
 import type { SecretOpener } from '../../../shared/ports/subscriptions.ts';
-import { readMessage } from '../../../shared/steps/keep-message.ts';
-import { writeTime } from '../../../shared/steps/retention.ts';
+import { readKept } from '../../../shared/steps/keep-message.ts';
+import { type BodyRetention, writeTime } from '../../../shared/steps/retention.ts';
 import { openedSecrets, signedRequest, type OpenedSecret } from '../../../shared/steps/sign-request.ts';
 import { answerBytesOf, MAX_ANSWER_BYTES } from '../paging.ts';
 import { receiptText } from './receipt.ts';
@@ -20,13 +25,13 @@ import { receiptText } from './receipt.ts';
 export type ReceiveContext = {
   clock: Pick<Clock, 'now'>;
   deliveries: Pick<Deliveries, 'waiting' | 'write'>;
-  messageRecords: Pick<MessageRecords, 'find'>;
-  payloads: Pick<Payloads, 'get'>;
+  messageRecords: Pick<MessageRecords, 'find' | 'keepBody'>;
+  payloads: Payloads;
   secretOpener: SecretOpener;
   journal: Journal;
   /** Cryptographically secure. */
   randomBytes: (bytes: number) => Uint8Array;
-  settings: { retentionMs: number; userAgent: string };
+  settings: BodyRetention & { userAgent: string };
 };
 
 /** A received delivery. `headers`, `body`: of the request that a push would have made now. */
@@ -107,9 +112,10 @@ async function read(
   subscription: Subscription,
   secrets: readonly OpenedSecret[],
 ): Promise<ReadDelivery> {
-  const { clock, messageRecords, payloads, settings } = context;
+  const { clock, messageRecords, settings } = context;
   const record = await messageRecords.find(found.key);
-  const message = record?.body && (await readMessage(payloads, record.body));
+  const retained = retainedForPull(record ?? {}, settings);
+  const { message } = (await readKept({ ports: context, settings }, record, retained)) ?? {};
   const startedAt = clock.now();
   const reason = absenceReason(record, message, startedAt);
   if (record === undefined || message === undefined || reason !== undefined)
@@ -137,7 +143,7 @@ async function claim(
   leaseMs: number,
 ): Promise<Received | undefined> {
   const { clock, deliveries, randomBytes } = context;
-  const at = writeTime({ ...context, ports: { clock } });
+  const at = { now: clock.now() };
   if (typeof content === 'string') {
     const result = await deliveries.write(cancelWaiting(found, content, at));
     if (result.kind === 'written') noteCancelled(context, result.delivery, content);
@@ -150,7 +156,8 @@ async function claim(
   const { delivery } = result;
   if (delivery.acceptedAt !== content.acceptedAt) {
     // The record is of a message with the same id, in a later life of the queue.
-    await deliveries.write(cancelLeased(delivery, owner, 'body_missing', at));
+    const ending = writeTime({ ...context, ports: { clock } }, delivery);
+    await deliveries.write(cancelLeased(delivery, owner, 'body_missing', ending));
     noteCancelled(context, delivery, 'body_missing');
     return undefined;
   }

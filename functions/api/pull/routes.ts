@@ -7,7 +7,7 @@ import { timeText, timeView } from '../../../shared/wire/fields.ts';
 import type { ApiDependencies, ApiEnvironment } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
 import { printable, seconds } from '../fields.ts';
-import { subscriptionName } from '../paths.ts';
+import { subscriptionKey } from '../paths.ts';
 import { parseWith, readJson, readOptionalJson } from '../request-json.ts';
 import { type AddRoute, json, jsonBody, noBody, optionalJsonBody } from '../route.ts';
 import { answerReceived, type PullAnswer } from './answer.ts';
@@ -76,7 +76,7 @@ export function addPullRoutes(addRoute: AddRoute, dependencies: ApiDependencies)
     id: 'operatePull',
     authorisation: {},
     subscriptionOf: async (context) => {
-      const { queue, subscriptionId } = subscriptionName(context.req.param());
+      const { queue, subscriptionId } = subscriptionKey(context.req.param());
       const found = await registry.findSubscription(queue, subscriptionId);
       if (!isPresent(found, clock.now())) throw notFound('such subscription');
       if (!isPull(found)) throw new RefusedRequest('conflict', 'the subscription does not receive by pull');

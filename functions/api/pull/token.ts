@@ -12,12 +12,16 @@ import {
   rotateSecrets,
 } from '../../../shared/domain/subscription/secret-rotation.ts';
 import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
-import { isPresent, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import {
+  isPresent,
+  type Subscription,
+  type SubscriptionKey,
+} from '../../../shared/domain/subscription/subscription.ts';
 import { timeText, timeView } from '../../../shared/wire/fields.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
 import { seconds } from '../fields.ts';
-import { isSubscriptionId, subscriptionName } from '../paths.ts';
+import { isSubscriptionId, subscriptionKey } from '../paths.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
 import { type AddRoute, json, optionalJsonBody } from '../route.ts';
 
@@ -51,10 +55,10 @@ export function addPullTokenRoute(addRoute: AddRoute, dependencies: ApiDependenc
     },
     async (context) => {
       const { graceSeconds } = parseWith(rotationRequest, (await readOptionalJson(context.req)).value);
-      const name = subscriptionName(context.req.param());
-      const { token, previousExpiresAt } = await rotateToken(dependencies, name, graceSeconds * 1000);
+      const key = subscriptionKey(context.req.param());
+      const { token, previousExpiresAt } = await rotateToken(dependencies, key, graceSeconds * 1000);
       const end = previousExpiresAt === undefined ? {} : { previousExpiresAt: timeText(previousExpiresAt) };
-      dependencies.audit(context.env.caller, { change: 'pull_token_rotated', ...name, ...end });
+      dependencies.audit(context.env.caller, { change: 'pull_token_rotated', ...key, ...end });
       return context.json({ token, ...end } satisfies z.input<typeof tokenSchema>);
     },
   );
@@ -63,12 +67,12 @@ export function addPullTokenRoute(addRoute: AddRoute, dependencies: ApiDependenc
 /** Gives a subscription a new token. @throws RefusedRequest */
 async function rotateToken(
   { registry, clock, randomBytes }: Pick<ApiDependencies, 'registry' | 'clock' | 'randomBytes'>,
-  name: { queue: string; subscriptionId: string },
+  key: SubscriptionKey,
   graceMs: number,
 ): Promise<{ token: string; previousExpiresAt?: number }> {
   const now = clock.now();
   const { token, stored } = makePullToken(randomBytes);
-  const found = await registry.findSubscription(name.queue, name.subscriptionId);
+  const found = await registry.findSubscription(key.queue, key.subscriptionId);
   if (!isPresent(found, now)) throw notFound('such subscription');
   if (!isPull(found)) throw new RefusedRequest('conflict', 'the subscription does not receive by pull');
   const rotation = rotateSecrets(found.pullTokens ?? [], stored, { now, graceMs });
@@ -77,7 +81,7 @@ async function rotateToken(
       'conflict',
       `${MAX_SECRETS} tokens are valid; the next one expires at ${timeText(rotation.until)}. With graceSeconds 0 the previous tokens expire at once`,
     );
-  const changed = await registry.changeSubscription({ ...name, now }, (current) =>
+  const changed = await registry.changeSubscription({ ...key, now }, (current) =>
     isPresent(current, now) && currentHash(current) === currentHash(found)
       ? { ...current, pullTokens: rotation.secrets }
       : undefined,

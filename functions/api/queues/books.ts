@@ -1,8 +1,19 @@
 import * as z from 'zod';
-import { type Books, booksOfMessage, EMPTY_BOOKS, sumOfBooks } from '../../../shared/domain/message/books.ts';
+import { deliveryKeyIn, partWith } from '../../../shared/domain/delivery/fan-out.ts';
+import {
+  type Books,
+  booksOfMatch,
+  booksOfMessage,
+  EMPTY_BOOKS,
+  isBalanced,
+  type SubscriptionMatch,
+  sumOfBooks,
+} from '../../../shared/domain/message/books.ts';
+import { wasActiveAt } from '../../../shared/domain/message/matching.ts';
+import { retentionOf } from '../../../shared/domain/message/retention.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
-import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
+import type { Deliveries, DeliveryListings } from '../../../shared/ports/deliveries.ts';
 import type {
   MessageListings,
   MessageRecord,
@@ -16,8 +27,12 @@ import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { queuePath, subscriptionIdField } from '../paths.ts';
 import { parseWith } from '../request-json.ts';
 import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields, windowOf } from '../fields.ts';
-import { countFor } from './books-of-subscription.ts';
-import { deletedSubscriptionField, existingQueue, existingSubscription } from './existing-queue.ts';
+import {
+  deletedSubscriptionField,
+  existingQueue,
+  existingSubscription,
+  type NamedSubscription,
+} from './existing-queue.ts';
 
 export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(
@@ -113,13 +128,12 @@ export async function countBooks(
 ): Promise<{ books: Books; next?: { marker: string; countedUntil: number | undefined } }> {
   const { clock, messageListings, messageRecords, settings } = context;
   const startedAt = clock.now();
-  // Some of the delivery records of older messages may have expired.
-  const incompleteBefore = startedAt - settings.retentionMs;
   const countOne = async (key: MessageKey): Promise<Books> => {
     const record = await messageRecords.find(key);
     // The listing is eventually consistent, so a record may be missing.
-    if (record === undefined || record.acceptedAt <= incompleteBefore) return EMPTY_BOOKS;
-    return count(record);
+    if (record === undefined) return EMPTY_BOOKS;
+    // Some of the delivery records of an older message may have expired.
+    return record.acceptedAt <= startedAt - retentionOf(record, settings) ? EMPTY_BOOKS : count(record);
   };
   let books = EMPTY_BOOKS;
   let marker = from;
@@ -136,4 +150,33 @@ export async function countBooks(
   } while (marker !== undefined && clock.now() - startedAt < COUNTING_MS);
   if (marker === undefined) return { books };
   return { books, next: { marker, countedUntil } };
+}
+
+type MatchContext = {
+  deliveries: Pick<Deliveries, 'find'>;
+  deliveryListings: Pick<DeliveryListings, 'tally'>;
+};
+
+/** Returns the reconciliation report of a message for one subscription. */
+function countFor(context: MatchContext, subscription: NamedSubscription) {
+  return async (message: MessageRecord): Promise<Books> =>
+    booksOfMatch(message, await matchOf(context, message, subscription));
+}
+
+/**
+ * Reads the other deliveries of a message only if the subscription has none of it: if all that matched are on record,
+ * the subscription did not match.
+ */
+async function matchOf(
+  { deliveries, deliveryListings }: MatchContext,
+  message: MessageRecord,
+  { id, record: subscription }: NamedSubscription,
+): Promise<SubscriptionMatch> {
+  const delivery = await deliveries.find(deliveryKeyIn(message, id));
+  if (delivery !== undefined) return delivery.status;
+  const { listedAt } = partWith(message, id);
+  if (subscription !== undefined && subscription.createdAt > listedAt) return 'unmatched';
+  if (!isBalanced(booksOfMessage(message, await deliveryListings.tally(message)))) return 'unfinished';
+  const wasSubscribed = subscription !== undefined && wasActiveAt(subscription, { ...message, listedAt });
+  return wasSubscribed ? 'filtered' : 'unmatched';
 }

@@ -1,4 +1,4 @@
-import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import type { Subscription, SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { notFound } from '../errors.ts';
 import { flag } from '../fields.ts';
@@ -40,7 +40,7 @@ export type NamedSubscription = { id: string; record: Subscription | undefined }
  */
 export async function existingSubscription(
   { registry }: { registry: Pick<Registry, 'findSubscription'> },
-  { queue, subscriptionId: id }: { queue: string; subscriptionId: string },
+  { queue, subscriptionId: id }: SubscriptionKey,
   { deleted }: { deleted: boolean },
 ): Promise<NamedSubscription> {
   const record = await registry.findSubscription(queue, id);

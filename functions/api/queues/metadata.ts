@@ -2,11 +2,12 @@ import * as z from 'zod';
 import type { FieldError } from '../../../shared/domain/errors.ts';
 import { RETAIN_MESSAGES } from '../../../shared/domain/message/body.ts';
 import { policyOrPresetSchema, retryPolicySchema } from '../../../shared/domain/retry/policy-schema.ts';
-import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
+import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { CONFIRM_SUBSCRIPTIONS } from '../../../shared/domain/subscription/confirmation.ts';
 import { queueLimitFields } from '../../../shared/domain/subscription/queue-limits.ts';
 import { RETAINED_MESSAGES } from '../../../shared/domain/vocabulary.ts';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
+import type { ApiSettings } from '../dependencies.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
 import { MAX_DELAY_SECONDS } from '../../../shared/domain/retry/wake-up-plan.ts';
 import { MAX_TTL_SECONDS, retryPolicyAt, seconds } from '../fields.ts';
@@ -72,14 +73,18 @@ export const describedMetadata = queueMetadataSchema.extend({
  */
 export function parseQueueFields(
   value: unknown,
-  defaults: RetryPolicy,
+  { defaultRetryPolicy: defaults, retentionMs }: Pick<ApiSettings, 'defaultRetryPolicy' | 'retentionMs'>,
 ): Pick<Queue, 'metadata' | 'retryPolicy'> {
   const metadata = checkMetadata(value);
   const { _retry_policy: given, [CONFIRM_SUBSCRIPTIONS]: confirms = false } = metadata;
   if (typeof confirms !== 'boolean') {
     throw invalidFields([{ field: CONFIRM_SUBSCRIPTIONS, message: 'must be true or false' }]);
   }
-  parseWith(ruledMembersSchema, metadata);
+  const { _retention_days: days = 0 } = parseWith(ruledMembersSchema, metadata);
+  if (days * DAY_MS > retentionMs) {
+    const message = `must not exceed the ${retentionMs / DAY_MS} days of the setting retentionDays`;
+    throw invalidFields([{ field: '_retention_days', message }]);
+  }
   if (given === undefined) return { metadata };
   const retryPolicy = retryPolicyAt('_retry_policy', given, defaults);
   const isPreset = typeof given === 'string';

@@ -22,7 +22,7 @@ const PATCH_TYPES = [
 
 export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { registry, clock, audit } = dependencies;
-  const { defaultRetryPolicy } = dependencies.settings;
+  const { settings } = dependencies;
 
   addRoute(
     {
@@ -76,7 +76,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
     },
     async (context) => {
       const name = queueName(context.req.param('queue'));
-      const fields = parseQueueFields((await readOptionalJson(context.req)).value, defaultRetryPolicy);
+      const fields = parseQueueFields((await readOptionalJson(context.req)).value, settings);
       const queue: Queue = { name, createdAt: clock.now(), ...fields };
       const result = await registry.putQueue(queue);
       audit(context.env.caller, {
@@ -106,7 +106,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       const result = await registry.changeQueue(name, ({ name: same, createdAt, metadata }) => ({
         name: same,
         createdAt,
-        ...parseQueueFields(applyPatch(metadata, patch, checkMetadata), defaultRetryPolicy),
+        ...parseQueueFields(applyPatch(metadata, patch, checkMetadata), settings),
       }));
       if (result.kind === 'missing') throw notFound('such queue');
       if (result.kind === 'left') return context.json(result.current.metadata);

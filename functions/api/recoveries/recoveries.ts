@@ -1,5 +1,5 @@
 import { ContendedError, withRetriedWrites } from '../../../shared/domain/contention.ts';
-import { longestScheduleMs } from '../../../shared/domain/retry/policy-limits.ts';
+import { queueLimitOf } from '../../../shared/domain/subscription/queue-limits.ts';
 import {
   newRecovery,
   recoveryIdOf,
@@ -11,6 +11,7 @@ import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Operations } from '../../../shared/ports/queues.ts';
 import type { Recoveries } from '../../../shared/ports/deliveries.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
+import { type BodyRetention, bodyRetentionMs } from '../../../shared/steps/retention.ts';
 
 export type RecoveriesContext = {
   registry: Pick<Registry, 'findQueue'>;
@@ -18,7 +19,7 @@ export type RecoveriesContext = {
   operations: Operations;
   clock: Pick<Clock, 'now'>;
   newId: () => string;
-  settings: { retentionMs: number; retryAfterCapMs: number };
+  settings: BodyRetention;
 };
 
 /** When operate begins, the eventually consistent listings have the latest failures, and the record is written. */
@@ -46,10 +47,12 @@ export async function startRecovery(
   const now = clock.now();
   const selection = { ...asked, until: Math.min(asked.until, now) };
   if (selection.since >= selection.until) return { kind: 'window_empty' };
-  const olderThan = now - longestScheduleMs(settings.retryAfterCapMs) - settings.retentionMs;
-  if (selection.since < olderThan) return { kind: 'window_too_old', olderThan };
   const { queue } = selection;
-  if ((await registry.findQueue(queue)) === undefined) return { kind: 'no_such_queue' };
+  const found = await registry.findQueue(queue);
+  if (found === undefined) return { kind: 'no_such_queue' };
+  const retained = { retentionDays: queueLimitOf('_retention_days', found.metadata) };
+  const olderThan = now - bodyRetentionMs(settings, retained);
+  if (selection.since < olderThan) return { kind: 'window_too_old', olderThan };
   const at = { now, retentionMs: settings.retentionMs };
   const recovery = newRecovery(recoveryIdOf(now, newId()), selection, at);
   const operation = { kind: 'recovery', queue, recoveryId: recovery.id, orderedAt: now } as const;

@@ -18,7 +18,7 @@ export const healthSchema = z.object({
   queues: z.record(z.string(), z.int()).describe('Waiting messages by queue, approximate.').exactOptional(),
   delayed: z.record(z.string(), z.int()).describe('Delayed messages by queue, approximate.').exactOptional(),
   overdue: z.int().describe('Overdue retries, counted up to 1,000.').exactOptional(),
-  retentionDays: z.number().describe('How long messages stay on record.'),
+  retentionDays: z.number().describe('How long messages stay on record at most.'),
 });
 
 /** All resources in the form of Zaqar's JSON home: a template for each path, and its methods. */

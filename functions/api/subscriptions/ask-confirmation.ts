@@ -26,7 +26,7 @@ export type ConfirmationContext = NewConfirmationContext & {
 
 export type SendConfirmationContext = NewConfirmationContext &
   PublishToOneContext & {
-    registry: Pick<Registry, 'changeSubscription'>;
+    registry: Pick<Registry, 'changeSubscription' | 'findQueue'>;
     journal: Journal;
   };
 
@@ -65,7 +65,7 @@ export async function sendOwedConfirmation(
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown));
     const { queue, id: subscriptionId } = subscription;
-    context.journal.note({ fact: 'confirmation_owed', queue, subscriptionId, error });
+    context.journal.note({ fact: 'confirmation_not_sent', queue, subscriptionId, error });
     return subscription;
   }
 }

@@ -47,6 +47,12 @@ const privateKey = pem(MAX_KEY, (given) =>
   given === REDACTED ? { kind: 'valid', pem: given, content: undefined } : parsePrivateKey(given),
 ).describe('In PEM, not encrypted.');
 
+const ca = certificates(MAX_CA)
+  .describe(
+    'In PEM: authorities that are trusted in place of the public ones, for the subscriber and `token_url`.',
+  )
+  .exactOptional();
+
 const header = z.strictObject({
   type: z.literal('header'),
   name: z
@@ -57,6 +63,7 @@ const header = z.strictObject({
       if (fault !== undefined) refinement.addIssue(fault);
     }),
   value: text(MAX_VALUE, HEADER_VALUE, 'printable ASCII'),
+  ca,
 });
 
 const basic = z.strictObject({
@@ -69,6 +76,7 @@ const basic = z.strictObject({
     .string()
     .max(MAX_PASSWORD, `must be at most ${MAX_PASSWORD} characters`)
     .regex(WELL_FORMED, 'must not contain control characters'),
+  ca,
 });
 
 const mtls = z.strictObject({
@@ -77,9 +85,7 @@ const mtls = z.strictObject({
     'In PEM: the certificate of the client, then its intermediates, if any.',
   ),
   private_key: privateKey,
-  ca: certificates(MAX_CA)
-    .describe('In PEM: authorities that are trusted for this subscriber in place of the public ones.')
-    .exactOptional(),
+  ca,
 });
 
 const oauth2 = z
@@ -92,12 +98,25 @@ const oauth2 = z
     client_id: printableAscii(MAX_NAME),
     client_secret: printableAscii(MAX_OAUTH).exactOptional(),
     private_key: privateKey.describe('In PEM, for `private_key_jwt`.').exactOptional(),
+    key_id: printableAscii(MAX_NAME).describe('The `kid` of `private_key` at the server.').exactOptional(),
+    certificate: certificates(MAX_CERTIFICATE)
+      .describe('In PEM, of `private_key`: the server knows it by its thumbprint (`x5t`, `x5t#S256`).')
+      .exactOptional(),
+    issuer: printableAscii(MAX_OAUTH)
+      .describe('The audience of what `private_key` signs. By default `token_url`.')
+      .exactOptional(),
     scope: printableAscii(MAX_OAUTH).describe('Separated by blanks.').exactOptional(),
     audience: printableAscii(MAX_OAUTH).exactOptional(),
+    ca,
   })
   .refine(
     ({ client_secret, private_key }) => (client_secret === undefined) !== (private_key === undefined),
     'must have either client_secret or private_key',
+  )
+  .refine(
+    ({ private_key, key_id, certificate, issuer }) =>
+      private_key !== undefined || (key_id ?? certificate ?? issuer) === undefined,
+    'must have a private_key for key_id, certificate or issuer',
   );
 
 /** `options.auth`. The rest of the checks needs the subscription: seal-auth.ts. */

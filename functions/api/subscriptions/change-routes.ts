@@ -9,7 +9,7 @@ import {
 import { type Caller, type Change, subscriptionDifference, subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound, subscriberTaken } from '../errors.ts';
-import { queueName, isSubscriptionId, subscriptionName } from '../paths.ts';
+import { queueName, isSubscriptionId, subscriptionKey } from '../paths.ts';
 import { readJson } from '../request-json.ts';
 import { type AddRoute, json, jsonBody, noBody } from '../route.ts';
 import { sendOwedConfirmation } from './ask-confirmation.ts';
@@ -47,11 +47,11 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
     async (context) => {
       const { caller, publicUrl } = context.env;
       const patch = subscriptionPatch((await readJson(context.req)).value, dependencies);
-      const name = subscriptionName(context.req.param());
-      const result = await updateSubscription(dependencies, name, patch);
+      const key = subscriptionKey(context.req.param());
+      const result = await updateSubscription(dependencies, key, patch);
       const { after } = auditChange(caller, 'subscription_changed', result);
       const { secret } = result;
-      if (secret !== undefined) audit(caller, { change: 'secret_rotated', ...name, scheme: secret.scheme });
+      if (secret !== undefined) audit(caller, { change: 'secret_rotated', ...key, scheme: secret.scheme });
       const asked = await sendOwedConfirmation(dependencies, after, publicUrl);
       const view = subscriptionView(asked, clock.now());
       return context.json({ ...view, ...(secret && { secret: secretText(secret) }) });
@@ -69,7 +69,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       refuses: [400, 404, 409],
     },
     async (context) => {
-      const result = await updateSubscription(dependencies, subscriptionName(context.req.param()), {
+      const result = await updateSubscription(dependencies, subscriptionKey(context.req.param()), {
         disabled: null,
       });
       const { after } = auditChange(context.env.caller, 'subscription_enabled', result);
@@ -88,7 +88,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       refuses: [400, 404, 409],
     },
     async (context) => {
-      const result = await disableManually(dependencies, subscriptionName(context.req.param()));
+      const result = await disableManually(dependencies, subscriptionKey(context.req.param()));
       const { after } = auditChange(context.env.caller, 'subscription_disabled', result);
       await notifyManuallyDisabled(dependencies, after);
       return context.json(subscriptionView(after, clock.now()));

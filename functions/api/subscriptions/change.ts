@@ -14,6 +14,7 @@ import { makeSecret, type SigningSecret } from '../../../shared/domain/subscript
 import {
   type Disabled,
   type Subscription,
+  type SubscriptionKey,
   type SubscriptionOptions,
   isPresent,
 } from '../../../shared/domain/subscription/subscription.ts';
@@ -36,8 +37,6 @@ export type ChangeContext = {
   registry: Pick<Registry, 'changeSubscription'>;
   clock: Pick<Clock, 'now'>;
 };
-
-export type SubscriptionName = { queue: string; subscriptionId: string };
 
 /**
  * Absent members stay unchanged. `name: null` removes it. `ttl`: seconds from now, or `null` for no expiry.
@@ -77,28 +76,28 @@ export type ChangeResult = RegistryChange<Subscription> | { kind: 'conflict'; su
  */
 export async function updateSubscription(
   context: UpdateContext,
-  name: SubscriptionName,
+  key: SubscriptionKey,
   change: SubscriptionChange,
 ): Promise<UpdateResult> {
   const { subscriber } = change;
-  const prepared = await prepareUpdate(context, name, change);
+  const prepared = await prepareUpdate(context, key, change);
   return subscriber === undefined
-    ? changePresent(context, name, editOf(prepared, context.clock.now()))
-    : changeSubscriber(context, name, { ...prepared, subscriber });
+    ? changePresent(context, key, editOf(prepared, context.clock.now()))
+    : changeSubscriber(context, key, { ...prepared, subscriber });
 }
 
 async function changeSubscriber(
   context: UpdateContext,
-  name: SubscriptionName,
+  key: SubscriptionKey,
   change: PreparedChange & { subscriber: string },
 ): Promise<UpdateResult> {
   const { subscriber } = change;
   const { unconfirmed } = newConfirmation(context);
-  const mustConfirmNew = await requiresConfirmation(context, name.queue);
+  const mustConfirmNew = await requiresConfirmation(context, key.queue);
   const secret = makeSecret('v1', context.randomBytes);
-  const sealed = await context.secretSealer.seal(name, secret);
+  const sealed = await context.secretSealer.seal(key, secret);
   const edit = editOf(change, context.clock.now());
-  const result = await changePresent(context, name, (current) => {
+  const result = await changePresent(context, key, (current) => {
     if (isPull(current) !== isPull({ subscriber })) throw pullForGood();
     const isRotated = change.secret !== 'keep' && hasNewOrigin(current, subscriber);
     const after = { ...edit(current), ...(isRotated && { secrets: [{ sealed }] }) };
@@ -128,7 +127,7 @@ type PreparedChange = Omit<SubscriptionChange, 'auth'> & { auth: AuthChange | un
  */
 async function prepareUpdate(
   context: UpdateContext,
-  { queue, subscriptionId }: SubscriptionName,
+  { queue, subscriptionId }: SubscriptionKey,
   change: SubscriptionChange,
 ): Promise<PreparedChange> {
   const current = await context.registry.findSubscription(queue, subscriptionId);
@@ -148,9 +147,9 @@ function mustConfirm(before: Subscription, after: Subscription, mustConfirmNew: 
 }
 
 /** Disables a subscription. One that is already disabled keeps its reason. */
-export function disableManually(context: ChangeContext, name: SubscriptionName): Promise<ChangeResult> {
+export function disableManually(context: ChangeContext, key: SubscriptionKey): Promise<ChangeResult> {
   const disabled: Disabled = { reason: 'manual', at: context.clock.now() };
-  return changePresent(context, name, (current) =>
+  return changePresent(context, key, (current) =>
     current.disabled === undefined ? { ...current, disabled } : current,
   );
 }
@@ -169,22 +168,22 @@ export async function unsubscribe(
     clock: Pick<Clock, 'now'>;
     operations: Operations;
   },
-  name: SubscriptionName,
+  key: SubscriptionKey,
 ): Promise<Subscription | undefined> {
-  const marked = await registry.markDeleted({ ...name, now: clock.now() });
+  const marked = await registry.markDeleted({ ...key, now: clock.now() });
   if (marked?.deletedAt !== undefined)
-    await operations.send({ kind: 'cancellation', ...name, deletedAt: marked.deletedAt });
+    await operations.send({ kind: 'cancellation', ...key, deletedAt: marked.deletedAt });
   return marked;
 }
 
 /** Treats a deleted or expired subscription as missing. */
 export async function changePresent(
   { registry, clock }: ChangeContext,
-  name: SubscriptionName,
+  key: SubscriptionKey,
   change: (current: Subscription) => Subscription | undefined,
 ): Promise<ChangeResult> {
   const now = clock.now();
-  const result = await registry.changeSubscription({ ...name, now }, (current) =>
+  const result = await registry.changeSubscription({ ...key, now }, (current) =>
     isPresent(current, now) ? change(current) : undefined,
   );
   return result.kind === 'left' && !isPresent(result.current, now) ? { kind: 'missing' } : result;

@@ -1,15 +1,12 @@
 import { isTokenOf } from '../../../shared/domain/subscription/confirmation.ts';
+import type { SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
 import { type ConfirmationContext, newConfirmation } from './ask-confirmation.ts';
-import { type ChangeContext, changePresent, type ChangeResult, type SubscriptionName } from './change.ts';
+import { type ChangeContext, changePresent, type ChangeResult } from './change.ts';
 
 /** Confirms a subscription if the token is the one from its link. Each token works once. */
-export async function confirm(
-  context: ChangeContext,
-  name: SubscriptionName,
-  token: string,
-): Promise<boolean> {
+export async function confirm(context: ChangeContext, key: SubscriptionKey, token: string): Promise<boolean> {
   const confirmedAt = context.clock.now();
-  const result = await changePresent(context, name, ({ unconfirmed, ...subscription }) =>
+  const result = await changePresent(context, key, ({ unconfirmed, ...subscription }) =>
     unconfirmed !== undefined && isTokenOf(unconfirmed, token) ? { ...subscription, confirmedAt } : undefined,
   );
   return result.kind === 'changed';
@@ -20,12 +17,12 @@ export async function confirm(
  */
 export function setConfirmed(
   context: ChangeContext & ConfirmationContext,
-  name: SubscriptionName,
+  key: SubscriptionKey,
   confirmed: boolean,
 ): Promise<ChangeResult> {
   const now = context.clock.now();
   const { tokenHash, at } = newConfirmation(context).unconfirmed;
-  return changePresent(context, name, ({ unconfirmed, ...subscription }) => {
+  return changePresent(context, key, ({ unconfirmed, ...subscription }) => {
     if (confirmed) return unconfirmed && { ...subscription, confirmedAt: now };
     return unconfirmed === undefined ? { ...subscription, unconfirmed: { tokenHash, at } } : undefined;
   });

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { isQueueName } from '../../../shared/domain/message/message.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound } from '../errors.ts';
-import { isSubscriptionId, subscriptionName } from '../paths.ts';
+import { isSubscriptionId, subscriptionKey } from '../paths.ts';
 import { parseWith, readJson } from '../request-json.ts';
 import { type AddRoute, json, jsonBody, noBody } from '../route.ts';
 import { confirm, setConfirmed } from './confirm.ts';
@@ -47,14 +47,14 @@ export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDepen
       refuses: [400, 404, 409, 413],
     },
     async (context) => {
-      const name = subscriptionName(context.req.param());
+      const key = subscriptionKey(context.req.param());
       const { confirmed } = parseWith(confirmationSchema, (await readJson(context.req)).value);
-      const result = await setConfirmed(dependencies, name, confirmed);
+      const result = await setConfirmed(dependencies, key, confirmed);
       if (result.kind === 'missing') throw notFound('such subscription');
       if (result.kind === 'changed')
         dependencies.audit(context.env.caller, {
           change: confirmed ? 'subscription_confirmed' : 'subscription_unconfirmed',
-          ...name,
+          ...key,
         });
       return context.body(null, 204);
     },

@@ -1,12 +1,12 @@
 import { canonicalJson } from '../audit.ts';
 import { refusalOf, type RefusedRequest, subscriberTaken } from '../errors.ts';
 import { errorOf } from '../../../shared/domain/errors.ts';
-import { unredacted } from '../../../shared/domain/subscription/credential-headers.ts';
+import { type Auth, redactedAuth } from '../../../shared/domain/subscription/auth.ts';
+import { redacted } from '../../../shared/domain/subscription/credential-headers.ts';
 import { type Subscription, isPresent } from '../../../shared/domain/subscription/subscription.ts';
 import type { SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
 import { requiresConfirmation } from './ask-confirmation.ts';
 import { addToQueue, newSubscription, type SubscribeContext, type SubscriptionRequest } from './subscribe.ts';
-import { sealAuth } from './seal-auth.ts';
 import { updateSubscription, type SubscriptionChange, type UpdateContext } from './change.ts';
 
 export type ImportResult =
@@ -80,7 +80,11 @@ async function addImported(
   });
 }
 
-/** @throws RefusedRequest, UnknownCredentialsError, ContendedError */
+/**
+ * Compares what every caller sees. A result that told whether given credentials are the stored ones would let callers
+ * guess them.
+ * @throws RefusedRequest, UnknownCredentialsError, ContendedError
+ */
 async function importExisting(
   context: UpdateContext,
   current: Subscription,
@@ -88,10 +92,10 @@ async function importExisting(
   replace: boolean,
 ): Promise<ImportResult> {
   const { queue, id: subscriptionId } = current;
-  const wanted = contentKey({ ...request, options: unredacted(request.options, current.options) });
-  const auth = await sealAuth(context, { ...current, options: request.options }, request.auth, current.auth);
-  if (contentKey(current) === wanted && auth === current.auth)
-    return { kind: 'unchanged', subscription: current };
+  const shown = shownKey(request, request.auth && redactedAuth(request.auth));
+  const isEqual = shown === shownKey(current, current.auth?.shown);
+  const hasCredentials = shown !== contentKey(request, request.auth);
+  if (isEqual && !(replace && hasCredentials)) return { kind: 'unchanged', subscription: current };
   if (!replace) throw subscriberTaken(subscriptionId);
   const result = await updateSubscription(context, { queue, subscriptionId }, contentChange(request));
   switch (result.kind) {
@@ -105,9 +109,22 @@ async function importExisting(
   }
 }
 
-/** Equal for equal content, apart from `auth`. Ignores the time of disabling and the spelling of the URL. */
-function contentKey({ name, options, ttl, disabled }: Omit<SubscriptionRequest, 'auth'>): string {
-  return canonicalJson({ name: name ?? null, options, ttl: ttl ?? null, disabled: disabled?.reason ?? null });
+type Content = Pick<SubscriptionRequest, 'name' | 'options' | 'ttl' | 'disabled'>;
+
+/** `auth`: as shown. */
+function shownKey(content: Content, auth: Auth | undefined): string {
+  return contentKey({ ...content, options: redacted(content.options) }, auth);
+}
+
+/** Equal for equal content. Ignores the time of disabling and the spelling of the URL. */
+function contentKey({ name, options, ttl, disabled }: Content, auth: Auth | undefined): string {
+  return canonicalJson({
+    name: name ?? null,
+    options,
+    auth: auth ?? null,
+    ttl: ttl ?? null,
+    disabled: disabled?.reason ?? null,
+  });
 }
 
 /** Replaces the whole content, including absent members. The subscriber stays, so it need not confirm again. */

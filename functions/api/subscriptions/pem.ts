@@ -52,14 +52,17 @@ function isUsable({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject): 
   return asymmetricKeyType === 'ed25519';
 }
 
-/** A client certificate, with its key and perhaps authorities, all in PEM. */
-type ClientCertificate = { certificate: string; private_key: string; ca?: string };
+/** A certificate, perhaps with its intermediates, and its key, in PEM. */
+type CertifiedKey = { certificate: string; private_key: string };
 
-/** What prevents a TLS connection with a client certificate at `now`. `field`: the one to correct. */
-export function clientCertificateFault(
-  { certificate, private_key, ca }: ClientCertificate,
+/** `field`: the one to correct. */
+type CertificateFault = { field: keyof CertifiedKey; message: string };
+
+/** Why a certificate cannot be used with its key at `now`. */
+export function certificateFault(
+  { certificate, private_key }: CertifiedKey,
   now: number,
-): { field: keyof ClientCertificate; message: string } | undefined {
+): CertificateFault | undefined {
   const chain = certificatesIn(certificate);
   const key = privateKeyOf(private_key);
   if (key === undefined || chain[0]?.checkPrivateKey(key) !== true)
@@ -73,8 +76,13 @@ export function clientCertificateFault(
   const late = chain.find(({ validToDate }) => validToDate.getTime() <= now);
   if (late !== undefined)
     return { field: 'certificate', message: `expired at ${late.validToDate.toISOString()}` };
+  return undefined;
+}
+
+/** Why a certificate cannot be used for TLS connections. */
+export function tlsFault({ certificate, private_key }: CertifiedKey): CertificateFault | undefined {
   try {
-    createSecureContext({ cert: certificate, key: private_key, ...(ca !== undefined && { ca }) });
+    createSecureContext({ cert: certificate, key: private_key });
     return undefined;
   } catch {
     return { field: 'certificate', message: 'cannot be used for TLS: its key or signature is too weak' };

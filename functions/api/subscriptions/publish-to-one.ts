@@ -2,20 +2,24 @@ import { MAX_BODY_IN_JOB } from '../../../shared/domain/message/body.ts';
 import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
 import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
+import { retainedFor, retentionOf } from '../../../shared/domain/message/retention.ts';
+import { queueLimitOf } from '../../../shared/domain/subscription/queue-limits.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeliveryQueue } from '../../../shared/ports/queues.ts';
 import type { MessageRecords } from '../../../shared/ports/messages.ts';
 import type { Payloads } from '../../../shared/ports/bodies.ts';
+import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { storeBody } from '../../../shared/steps/keep-message.ts';
-import { keptUntil } from '../../../shared/steps/retention.ts';
+import { type BodyRetention, bodyRetentionMs } from '../../../shared/steps/retention.ts';
 
 export type PublishToOneContext = {
+  registry: Pick<Registry, 'findQueue'>;
   clock: Pick<Clock, 'now'>;
   messageRecords: MessageRecords;
   payloads: Payloads;
   deliveryQueue: DeliveryQueue<DeliveryJob>;
   /** Milliseconds. */
-  settings: { retentionMs: number; retryAfterCapMs: number };
+  settings: BodyRetention;
 };
 
 /**
@@ -28,10 +32,14 @@ export async function publishToOne(
   message: Message,
   subscriptionId: string,
 ): Promise<DeliveryKey> {
-  const { clock, messageRecords, payloads, deliveryQueue, settings } = context;
+  const { clock, registry, messageRecords, payloads, deliveryQueue, settings } = context;
   const { queue, id: messageId } = message;
   const now = clock.now();
-  const body = await storeBody(payloads, message, MAX_BODY_IN_JOB);
+  const [found, body] = await Promise.all([
+    registry.findQueue(queue),
+    storeBody(payloads, message, MAX_BODY_IN_JOB),
+  ]);
+  const retention = retainedFor(queueLimitOf('_retention_days', found?.metadata), settings);
   const { record } = await messageRecords.accept({
     key: { queue, messageId },
     acceptedAt: now,
@@ -42,9 +50,13 @@ export async function publishToOne(
     duplicates: 0,
     buckets: 1,
     ...(body.kind === 'stored' && { body }),
-    expiresAt: body.kind === 'stored' ? keptUntil(now, settings) : now + settings.retentionMs,
+    ...retention,
+    expiresAt:
+      now +
+      (body.kind === 'stored' ? bodyRetentionMs(settings, retention) : retentionOf(retention, settings)),
   });
   const key: DeliveryKey = { queue, messageId, subscriptionId, bucket: 0 };
-  await deliveryQueue.send([{ kind: 'job', key, attempt: 1, acceptedAt: record.acceptedAt, body }]);
+  const { acceptedAt } = record;
+  await deliveryQueue.send([{ kind: 'job', key, attempt: 1, acceptedAt, ...retention, body }]);
   return key;
 }

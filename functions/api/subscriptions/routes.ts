@@ -13,7 +13,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json, withLocation, withLinks, jsonBody } from '../route.ts';
 import { notFound, subscriberTaken } from '../errors.ts';
 import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
-import { queueName, queuePath, subscriptionName } from '../paths.ts';
+import { queueName, queuePath, subscriptionKey } from '../paths.ts';
 import { parseWith, readJson } from '../request-json.ts';
 import { sendOwedConfirmation } from './ask-confirmation.ts';
 import { describedSubscription, subscriptionFields } from './request.ts';
@@ -163,7 +163,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       refuses: [400, 404],
     },
     async (context) => {
-      const { queue, subscriptionId } = subscriptionName(context.req.param());
+      const { queue, subscriptionId } = subscriptionKey(context.req.param());
       const found = await registry.findSubscription(queue, subscriptionId);
       const now = clock.now();
       if (!isPresent(found, now)) throw notFound('such subscription');

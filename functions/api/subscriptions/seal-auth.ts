@@ -14,19 +14,19 @@ import type { SecretOpener, SecretSealer } from '../../../shared/ports/subscript
 import { openedAuth } from '../../../shared/steps/authorise.ts';
 import { canonicalJson } from '../audit.ts';
 import { invalidFields, type RefusedRequest } from '../errors.ts';
-import { clientCertificateFault, endOf } from './pem.ts';
+import { certificateFault, endOf, tlsFault } from './pem.ts';
 
 export type SealAuthContext = {
   clock: Pick<Clock, 'now'>;
-  secretSealer: Pick<SecretSealer, 'sealText'>;
+  secretSealer: Pick<SecretSealer, 'sealAuth'>;
   secretOpener: SecretOpener;
 };
 
 type Target = Pick<Subscription, 'id' | 'queue' | 'subscriber' | 'options'>;
 
 /**
- * The form of a given `options.auth` in the record. Redacted values are those of `stored`, which is returned itself
- * if nothing differs.
+ * The form of a given `options.auth` in the record. Redacted values are those of `stored`, which is returned itself if
+ * nothing differs from what is shown of it.
  * @throws RefusedRequest, UnknownCredentialsError, UnopenedSecretError
  */
 export async function sealAuth(
@@ -37,13 +37,16 @@ export async function sealAuth(
 ): Promise<StoredAuth | undefined> {
   if (given === undefined) return undefined;
   requireFitting(target, given);
-  const before = await openedIfPossible(context, target, given, stored);
+  if (stored !== undefined && canonicalJson(given) === canonicalJson(stored.shown)) return stored;
+  const before =
+    stored !== undefined && isRedacted(given)
+      ? await openedAuth(context.secretOpener, { ...target, auth: stored })
+      : undefined;
   const auth = unredactedAuth(given, before);
-  if (before !== undefined && canonicalJson(auth) === canonicalJson(before)) return stored;
   const now = context.clock.now();
   const end = requireValid(auth, now);
   const { queue, id: subscriptionId } = target;
-  const sealed = await context.secretSealer.sealText({ queue, subscriptionId }, JSON.stringify(auth));
+  const sealed = await context.secretSealer.sealAuth({ queue, subscriptionId }, auth);
   return { shown: redactedAuth(auth), sealed, at: Math.max(now, (stored?.at ?? 0) + 1), ...end };
 }
 
@@ -91,29 +94,22 @@ export function withoutAuth(subscription: Subscription): Subscription {
   return rest;
 }
 
-/** What cannot be opened can still be replaced. */
-async function openedIfPossible(
-  { secretOpener }: SealAuthContext,
-  { id, queue }: Target,
-  given: Auth,
-  stored: StoredAuth | undefined,
-): Promise<Auth | undefined> {
-  if (stored === undefined) return undefined;
-  const opening = openedAuth(secretOpener, { id, queue, auth: stored });
-  return isRedacted(given) ? opening : opening.catch(() => undefined);
-}
-
 /** @throws RefusedRequest if these credentials cannot be sent to this subscriber */
 function requireFitting({ subscriber, options }: Target, auth: Auth): void {
   if (isPull({ subscriber })) throw refused('', 'cannot be set: no requests are sent to pull: subscribers');
-  if (auth.type === 'mtls' && URL.parse(subscriber)?.protocol !== 'https:')
-    throw refused('', 'must have another type: a certificate needs an https subscriber');
+  if (needsTls(auth) && URL.parse(subscriber)?.protocol !== 'https:')
+    throw refused('', 'has certificates, which need an https subscriber');
   const own = headerOf(auth);
   const name = Object.keys(options.post_headers ?? {}).find((header) => header.toLowerCase() === own);
   if (name !== undefined)
     throw invalidFields([
       { field: `options.post_headers.${name}`, message: 'is also the header of options.auth' },
     ]);
+}
+
+/** With a token the `ca` may be for the token URL, which has TLS. */
+function needsTls({ type, ca }: Auth): boolean {
+  return type === 'mtls' || (ca !== undefined && type !== 'oauth2_client_credentials');
 }
 
 /** The name of the header that carries the credentials, in lower case. */
@@ -131,10 +127,14 @@ function headerOf(auth: Auth): string | undefined {
 
 /** @throws RefusedRequest */
 function requireValid(auth: Auth, now: number): Pick<StoredAuth, 'notAfter'> {
-  if (auth.type !== 'mtls') return {};
-  const fault = clientCertificateFault(auth, now);
+  if (auth.type !== 'mtls' && auth.type !== 'oauth2_client_credentials') return {};
+  const { certificate, private_key } = auth;
+  if (certificate === undefined || private_key === undefined) return {};
+  const fault =
+    certificateFault({ certificate, private_key }, now) ??
+    (auth.type === 'mtls' ? tlsFault({ certificate, private_key }) : undefined);
   if (fault !== undefined) throw refused(`.${fault.field}`, fault.message);
-  return { notAfter: endOf(auth.certificate) };
+  return { notAfter: endOf(certificate) };
 }
 
 function refused(field: string, message: string): RefusedRequest {

@@ -14,7 +14,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json, optionalJsonBody } from '../route.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import { bodyFault, publishedType } from '../fields.ts';
-import { queueName, subscriptionName } from '../paths.ts';
+import { queueName, subscriptionKey } from '../paths.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
 import { publishToOne, type PublishToOneContext } from './publish-to-one.ts';
 
@@ -40,11 +40,11 @@ export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDe
     async (context) => {
       queueName(context.req.param('queue'));
       const fields = testFields(await readOptionalJson(context.req));
-      const name = subscriptionName(context.req.param());
-      const { kind, delivery } = requireTested(await testSubscription(dependencies, { ...name, ...fields }));
+      const key = subscriptionKey(context.req.param());
+      const { kind, delivery } = requireTested(await testSubscription(dependencies, { ...key, ...fields }));
       audit(context.env.caller, {
         change: 'subscription_tested',
-        ...name,
+        ...key,
         messageId: delivery.key.messageId,
       });
       const answer: z.input<typeof testAnswerSchema> = { delivery: deliveryView(delivery) };
@@ -92,7 +92,7 @@ function testFields(json: Json): { type?: string; data?: string } {
 }
 
 type TestContext = PublishToOneContext & {
-  registry: Pick<Registry, 'findSubscription'>;
+  registry: Pick<Registry, 'findSubscription' | 'findQueue'>;
   deliveries: Pick<Deliveries, 'find'>;
   clock: Clock;
   newId: () => string;

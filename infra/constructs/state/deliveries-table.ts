@@ -1,6 +1,5 @@
 import {
   AttributeType,
-  Billing,
   type GlobalSecondaryIndexPropsV2,
   type ITableV2,
   ProjectionType,
@@ -8,8 +7,8 @@ import {
 } from 'aws-cdk-lib/aws-dynamodb';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import { deliveryIndexes, listedAttribute, primaryKey, ttlAttribute } from '../../../shared/config/tables.ts';
-import { tableProtection } from './protection.ts';
+import { deliveryIndexes, listedAttribute } from '../../../shared/config/tables.ts';
+import { tableProps } from './protection.ts';
 
 export interface DeliveriesTableProps {
   /** Whether the table may be deleted together with its data. */
@@ -45,17 +44,13 @@ export class DeliveriesTable extends Construct {
   constructor(scope: Construct, id: string, props: DeliveriesTableProps) {
     super(scope, id);
     this.table = new TableV2(this, 'Table', {
-      partitionKey: { name: primaryKey.partition, type: AttributeType.STRING },
-      sortKey: { name: primaryKey.sort, type: AttributeType.STRING },
-      billing: Billing.onDemand(),
-      timeToLiveAttribute: ttlAttribute,
+      ...tableProps(props.disposable),
       globalSecondaryIndexes: [
         index(deliveryIndexes.byHour, keysOnly),
         index(deliveryIndexes.bySubscription, keysAndStatus),
         index(deliveryIndexes.byQueue, keysAndStatus),
         index(deliveryIndexes.overdue, keysOnly, AttributeType.NUMBER),
       ],
-      ...tableProtection(props.disposable),
     });
     this.name = this.table.tableName;
   }

@@ -1,8 +1,8 @@
-import { AttributeType, Billing, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { AttributeType, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import { primaryKey, subscriptionIndexes, ttlAttribute } from '../../../shared/config/tables.ts';
-import { tableProtection } from './protection.ts';
+import { subscriptionIndexes } from '../../../shared/config/tables.ts';
+import { tableProps } from './protection.ts';
 
 export interface SubscriptionsTableProps {
   /** Whether the table may be deleted together with its data. */
@@ -18,10 +18,7 @@ export class SubscriptionsTable extends Construct {
     super(scope, id);
     const { queues } = subscriptionIndexes;
     this.table = new TableV2(this, 'Table', {
-      partitionKey: { name: primaryKey.partition, type: AttributeType.STRING },
-      sortKey: { name: primaryKey.sort, type: AttributeType.STRING },
-      billing: Billing.onDemand(),
-      timeToLiveAttribute: ttlAttribute,
+      ...tableProps(props.disposable),
       globalSecondaryIndexes: [
         {
           indexName: queues.name,
@@ -31,7 +28,6 @@ export class SubscriptionsTable extends Construct {
           projectionType: ProjectionType.ALL,
         },
       ],
-      ...tableProtection(props.disposable),
     });
     this.name = this.table.tableName;
   }

@@ -1,14 +1,13 @@
 import * as z from 'zod';
 import { deliveryIndexes, primaryKey, ttlAttribute } from '../../config/tables.ts';
-import type { ChunkTransition } from '../../domain/delivery/chunk.ts';
-import { type Delivery, holds, type Transition } from '../../domain/delivery/delivery.ts';
-import type { Chunks, Deliveries, OverdueDelivery, WriteResult } from '../../ports/deliveries.ts';
-import { chunkOfItem, chunkUpdateOf } from './chunk-item.ts';
+import { type Delivery, type DeliveryKey, holds, type Transition } from '../../domain/delivery/delivery.ts';
+import type { Deliveries, DeliveryRecords, OverdueDelivery, WriteResult } from '../../ports/deliveries.ts';
 import { deliveryItemKeySchema, deliveryItemOf, deliveryOf } from './delivery-item.ts';
-import { chunkItemKeyOf, itemKeyOf, overduePartition, pullPartition, shards } from './delivery-keys.ts';
+import { itemKeyOf, overduePartition, pullPartition, shards } from './delivery-keys.ts';
 import { conditionOf, updateOf } from './delivery-write.ts';
 import { conditional, expression } from './writes.ts';
-import { decode, ttlOf } from './record.ts';
+import { type BatchReading, itemsByKey } from './queries.ts';
+import { decode, ttlOf, UnreadableRecordError } from './record.ts';
 import type { DynamoDBDocument, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 import { randomBytes } from 'node:crypto';
 
@@ -97,7 +96,8 @@ async function updateRecord(
 type Renewal = 'renews_expiry' | 'keeps_expiry';
 
 function expiresLater(current: Delivery | undefined, { expect, change }: Revision): boolean {
-  return current !== undefined && holds(expect, current) && current.expiresAt > change.expiresAt;
+  const { expiresAt = Infinity } = change;
+  return current !== undefined && holds(expect, current) && current.expiresAt > expiresAt;
 }
 
 function updateRequest(
@@ -108,20 +108,20 @@ function updateRequest(
 ) {
   const expr = expression();
   const condition = conditionOf(expect, expr);
-  const { expiresAt } = change;
-  const renews = renewal === 'renews_expiry';
+  const expiresAt = renewal === 'renews_expiry' ? change.expiresAt : undefined;
   return {
     TableName: tableName,
     Key: itemKeyOf(key),
     UpdateExpression: updateOf(
       key,
       change,
-      { [TOKEN]: token, ...(renews ? { expiresAt, [ttlAttribute]: ttlOf(expiresAt) } : {}) },
+      { [TOKEN]: token, ...(expiresAt === undefined ? {} : { expiresAt, [ttlAttribute]: ttlOf(expiresAt) }) },
       expr,
     ),
-    ConditionExpression: renews
-      ? `${condition} AND ${expr.name('expiresAt')} <= ${expr.value(expiresAt)}`
-      : condition,
+    ConditionExpression:
+      expiresAt === undefined
+        ? condition
+        : `${condition} AND ${expr.name('expiresAt')} <= ${expr.value(expiresAt)}`,
     ReturnValues: 'ALL_NEW',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     ...expr.attributes(),
@@ -200,24 +200,31 @@ function overdueOf(item: unknown): OverdueDelivery {
   };
 }
 
-/** The CHUNK items of the deliveries table. */
-export function dynamoChunks(client: DynamoDBDocument, tableName: string): Pick<Chunks, 'write' | 'find'> {
+/**
+ * Up to 100 records; strongly consistent.
+ * @throws ItemsNotReadError
+ */
+export async function recordsOf(
+  client: DynamoDBDocument,
+  tableName: string,
+  keys: readonly DeliveryKey[],
+  reading: BatchReading,
+): Promise<DeliveryRecords> {
+  const found = (await itemsByKey(client, tableName, keys.map(itemKeyOf), reading)).map(readingOf);
   return {
-    write: async (transition: ChunkTransition) => {
-      const result = await conditional(
-        client.update({ TableName: tableName, ...chunkUpdateOf(transition), ReturnValues: 'ALL_NEW' }),
-      );
-      if (result.kind === 'written') return { kind: 'written', chunk: chunkOfItem(result.output.Attributes) };
-      const { item } = result;
-      return { kind: 'refused', current: item === undefined ? undefined : chunkOfItem(item) };
-    },
-    find: async (key) => {
-      const { Item } = await client.get({
-        TableName: tableName,
-        Key: chunkItemKeyOf(key),
-        ConsistentRead: true,
-      });
-      return Item === undefined ? undefined : chunkOfItem(Item);
-    },
+    deliveries: found.flatMap((read) => ('delivery' in read ? [read.delivery] : [])),
+    unreadable: found.filter((read) => 'error' in read),
   };
+}
+
+type RecordReading = { delivery: Delivery } | { key: DeliveryKey; error: UnreadableRecordError };
+
+/** An unreadable record must not fail the whole batch. */
+function readingOf(item: unknown): RecordReading {
+  try {
+    return { delivery: deliveryOf(item) };
+  } catch (error) {
+    if (!(error instanceof UnreadableRecordError)) throw error;
+    return { key: decode(deliveryItemKeySchema, item), error };
+  }
 }

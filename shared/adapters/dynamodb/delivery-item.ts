@@ -97,10 +97,7 @@ export function attemptItemOf({ round, ...attempt }: Attempt): Record<string, un
   });
 }
 
-const attemptItemSchema = z
-  .record(z.string(), z.unknown())
-  .transform((item) => withLongNames(names, item))
-  .pipe(z.object(attemptFields));
+const attemptItemSchema = withLongNames(names).pipe(z.object(attemptFields));
 
 const policyNames = {
   retries_with_no_delay: 'i',
@@ -121,10 +118,7 @@ export function policyItemOf(policy: RetryPolicy): Record<string, unknown> {
   return withShortNames(policyNames, policy);
 }
 
-const policyItemSchema = z
-  .record(z.string(), z.unknown())
-  .transform((item) => withLongNames(policyNames, item))
-  .pipe(completePolicySchema);
+const policyItemSchema = withLongNames(policyNames).pipe(completePolicySchema);
 
 /** A next attempt in stored form. Versions before pull read it as one that SQS delays. */
 export function nextItemOf({ by, ...next }: NextAttempt): Record<string, unknown> {
@@ -156,7 +150,7 @@ const fields = {
       at: z.number(),
       epoch: z.string().exactOptional(),
       from: z.number().exactOptional(),
-      reason: z.enum(PRESSURE_REASONS).exactOptional(),
+      reason: z.enum(PRESSURE_REASONS).optional().catch(undefined), // that of a later version counts as none
     })
     .exactOptional(),
   policy: policyItemSchema.exactOptional(),
@@ -172,6 +166,7 @@ const fields = {
   overdueAt: z.number().exactOptional(),
   updatedAt: z.number(),
   expiresAt: z.number(),
+  retentionDays: z.number().exactOptional(),
 } satisfies Record<Exclude<keyof Delivery, 'key'>, z.ZodType>;
 
 /** The key attributes of an item, which every index projects. */
@@ -221,6 +216,7 @@ export function deliveryItemOf(delivery: Delivery): Record<string, unknown> {
       overdueAt: delivery.overdueAt,
       updatedAt: delivery.updatedAt,
       expiresAt: delivery.expiresAt,
+      retentionDays: delivery.retentionDays,
     }),
     [ttlAttribute]: ttlOf(delivery.expiresAt),
   };
@@ -235,16 +231,6 @@ function withoutDefaults(values: Fields): Record<string, unknown> {
 /** Whether a field is omitted from the item because reading it yields this default. */
 export function isDefault(name: string, value: unknown): boolean {
   if (value === undefined) return true;
-  switch (name) {
-    case 'round':
-      return value === 1;
-    case 'lost':
-      return value === 0;
-    case 'lateResults':
-    case 'owed':
-    case 'recoveries':
-      return Array.isArray(value) && value.length === 0;
-    default:
-      return false;
-  }
+  if (Array.isArray(value)) return value.length === 0 && name !== 'attempts';
+  return (name === 'round' && value === 1) || (name === 'lost' && value === 0);
 }

@@ -1,8 +1,9 @@
-import { deliveryIndexes, primaryKey } from '../../config/tables.ts';
+import { deliveryIndexes, primaryKey, ttlAttribute } from '../../config/tables.ts';
 import type { DeliveryChange, DeliveryKey, Expectation, Lease } from '../../domain/delivery/delivery.ts';
 import { OPEN_STATUSES } from '../../domain/vocabulary.ts';
 import { attemptItemOf, isDefault, nextItemOf, policyItemOf } from './delivery-item.ts';
 import { isListed, listingPartitionsOf, overduePartitionOf } from './delivery-keys.ts';
+import { ttlOf } from './record.ts';
 import type { Expression } from './writes.ts';
 
 /** Conditions on an existing record; `absent` is a condition of PutItem. */
@@ -80,7 +81,7 @@ function equal(path: readonly string[], value: unknown, expr: Expression): strin
 type Assignments = Record<string, unknown>;
 
 /**
- * Domain `apply`, except `expiresAt`, as an update expression. `more` are attributes that only the adapter uses.
+ * Domain `apply`, except for a new `expiresAt`, as an update expression. `more` are attributes that only the adapter uses.
  */
 export function updateOf(
   key: DeliveryKey,
@@ -95,7 +96,7 @@ export function updateOf(
     .map(([name, value]) => `${expr.name(name)} = ${expr.value(value)}`);
   const removals = kept.filter(([name, value]) => isRemoval(name, value)).map(([name]) => expr.name(name));
   return [
-    `SET ${[...sets, ...appendsOf(change, expr)].join(', ')}`,
+    `SET ${[...sets, ...appendsOf(change, expr), ...laterExpiryOf(change, expr)].join(', ')}`,
     ...(removals.length === 0 ? [] : [`REMOVE ${removals.join(', ')}`]),
   ].join(' ');
 }
@@ -119,7 +120,7 @@ function fieldsOf(change: DeliveryChange): Assignments {
     overdueAt: change.overdueAt,
     updatedAt: change.updatedAt,
   } satisfies Record<
-    Exclude<keyof DeliveryChange, 'appendAttempt' | 'appendLateResult' | 'expiresAt'>,
+    Exclude<keyof DeliveryChange, 'appendAttempt' | 'appendLateResult' | 'expiresAt' | 'expiresLaterBy'>,
     unknown
   >;
 }
@@ -138,6 +139,12 @@ const UNLISTED: Assignments = {
   [deliveryIndexes.byQueue.partition]: null,
   [deliveryIndexes.bySubscription.partition]: null,
 };
+
+function laterExpiryOf({ expiresLaterBy = 0 }: DeliveryChange, expr: Expression): string[] {
+  if (expiresLaterBy === 0) return [];
+  const moved = (name: string, by: number) => `${expr.name(name)} = ${expr.name(name)} + ${expr.value(by)}`;
+  return [moved('expiresAt', expiresLaterBy), moved(ttlAttribute, ttlOf(expiresLaterBy))];
+}
 
 function appendsOf({ appendAttempt, appendLateResult }: DeliveryChange, expr: Expression): string[] {
   return [

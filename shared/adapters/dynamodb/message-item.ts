@@ -53,6 +53,7 @@ const recordSchema = z.object({
     .object({ digest: z.string(), timestamp: z.string(), expiresAt: z.number().exactOptional() })
     .exactOptional(),
   body: bodySchema.exactOptional(),
+  retentionDays: z.number().exactOptional(),
   expiresAt: z.number(),
 } satisfies Record<Exclude<keyof MessageRecord, 'key' | 'erasedAt'>, z.ZodType>);
 

@@ -17,9 +17,6 @@ import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { DynamoDBServiceException } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 
-/** In milliseconds. An invocation waits for it, and a chart must not delay deliveries. */
-const ADDING_MS = 500;
-
 /**
  * An item of the deliveries table for each queue and minute. An update costs one write unit while the item is under
  * 1 KB, so its attributes have short names.
@@ -42,7 +39,7 @@ export function dynamoQueueStatistics(client: DynamoDBDocument, tableName: strin
         ExpressionAttributeValues: Object.fromEntries(all.map(([name, value]) => [`:${name}`, value])),
       };
       try {
-        await client.update(update, { abortSignal: AbortSignal.timeout(ADDING_MS) });
+        await client.update(update);
         return { kind: 'added' };
       } catch (error) {
         if (isRefusal(error)) return { kind: 'refused', error };

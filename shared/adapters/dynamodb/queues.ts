@@ -15,11 +15,12 @@ import {
   expression,
   ifConditionHolds,
   ifNoConflict,
+  type RegistryTable,
+  retryOptions,
   transactWrite,
   updateOf,
 } from './writes.ts';
 import { queryItems } from './queries.ts';
-import { NOT_DELETED, retryOptions, type RegistryTable } from './subscription-writes.ts';
 import {
   isDeletedQueue,
   itemOf,
@@ -31,6 +32,9 @@ import {
   subscriberItemKey,
   subscriptionPrefix,
 } from './subscription-item.ts';
+
+/** The queue exists, or never existed. */
+export const NOT_DELETED = 'attribute_not_exists(deletedAt)';
 
 /**
  * Creates or replaces a queue. Uses an update, because the count of subscriptions and `createdAt` of an existing
@@ -124,7 +128,11 @@ export async function removeDeletedQueue(
   do {
     const { Item } = await client.get({ TableName: tableName, Key, ConsistentRead: true });
     if (!isDeletedQueue(Item)) return true;
-    const items = await subscriptionItems(table, name);
+    const items = await queryItems(
+      client,
+      queryOfSubscriptions(tableName, name),
+      MAX_SUBSCRIPTIONS_PER_TRANSACTION,
+    );
     const isDeleted = { TableName: tableName, Key, ConditionExpression: 'attribute_exists(deletedAt)' };
     if (items.length === 0) await ifConditionHolds(client.delete(isDeleted));
     else
@@ -133,17 +141,14 @@ export async function removeDeletedQueue(
   return false;
 }
 
-function subscriptionItems({ client, tableName }: RegistryTable, queue: string): Promise<readonly unknown[]> {
-  return queryItems(
-    client,
-    {
-      TableName: tableName,
-      ConsistentRead: true,
-      KeyConditionExpression: `${primaryKey.partition} = :queue AND begins_with(${primaryKey.sort}, :prefix)`,
-      ExpressionAttributeValues: { ':queue': queuePartition(queue), ':prefix': subscriptionPrefix },
-    },
-    MAX_SUBSCRIPTIONS_PER_TRANSACTION,
-  );
+/** All subscriptions of a queue, in the order of their ids; strongly consistent. */
+export function queryOfSubscriptions(tableName: string, queue: string) {
+  return {
+    TableName: tableName,
+    ConsistentRead: true,
+    KeyConditionExpression: `${primaryKey.partition} = :queue AND begins_with(${primaryKey.sort}, :prefix)`,
+    ExpressionAttributeValues: { ':queue': queuePartition(queue), ':prefix': subscriptionPrefix },
+  };
 }
 
 /** The fields that a deletion needs, so that items that are otherwise unreadable are removed too. */

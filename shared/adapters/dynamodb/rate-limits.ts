@@ -15,8 +15,9 @@ import {
   slotBeyond,
   slotsFrom,
 } from '../../domain/subscription/slot-line.ts';
+import type { SubscriptionKey } from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { RateLimitedKey, RateLimits } from '../../ports/subscriptions.ts';
+import type { RateLimits } from '../../ports/subscriptions.ts';
 import { slotsItemKey } from './delivery-keys.ts';
 import { combineCalls } from '../combine-calls.ts';
 import { conditional, expression, type Expression, ifConditionHolds } from './writes.ts';
@@ -42,7 +43,7 @@ const EXPIRING_TOGETHER_MS = 10_000;
 const STARTING_TOGETHER_MS = 1_000;
 
 type SlotRequest = {
-  limited: RateLimitedKey;
+  limited: SubscriptionKey;
   limit: RateLimit;
   from: number | undefined;
   until: number | undefined;
@@ -206,7 +207,7 @@ function fill(
 /** Returns a slot to the free slots of its line while the line is active. */
 function returnSlotUpdate(
   tableName: string,
-  limited: RateLimitedKey,
+  limited: SubscriptionKey,
   { at, epoch }: Slot,
   now: number,
 ): UpdateCommandInput {

@@ -63,12 +63,13 @@ export function withShortNames(
   );
 }
 
-/** Inverse of `withShortNames`. Names that are not in the table are dropped. */
-export function withLongNames(
-  names: Readonly<Record<string, string>>,
-  item: Readonly<Record<string, unknown>>,
-): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(names).flatMap(([name, short]) => (short in item ? [[name, item[short]]] : [])),
-  );
+/** Reads what `withShortNames` stored. Names that are not in the table are dropped. */
+export function withLongNames(names: Readonly<Record<string, string>>) {
+  return z
+    .record(z.string(), z.unknown())
+    .transform((item) =>
+      Object.fromEntries(
+        Object.entries(names).flatMap(([name, short]) => (short in item ? [[name, item[short]]] : [])),
+      ),
+    );
 }

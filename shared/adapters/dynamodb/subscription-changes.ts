@@ -1,16 +1,19 @@
 import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
-import type { Subscription } from '../../domain/subscription/subscription.ts';
+import type { Subscription, SubscriptionKey } from '../../domain/subscription/subscription.ts';
 import type { SubscriptionAt, Registry } from '../../ports/subscriptions.ts';
 import {
   editsOf,
+  ifConditionHolds,
   ifNoConflict,
   type ItemEdit,
   type RefusedWrite,
+  type RegistryTable,
+  retryOptions,
   transactWrite,
   updateOf,
 } from './writes.ts';
-import { releaseSubscriber, retryOptions, type RegistryTable } from './subscription-writes.ts';
+import { releaseSubscriber } from './subscription-writes.ts';
 import {
   holderOf,
   isDeletedQueue,
@@ -35,7 +38,7 @@ export async function changeSubscription(
   change: (current: Subscription) => Subscription | undefined,
 ): Promise<ChangeResult> {
   const changed = await withRetriedWrites<ChangeResult>(async () => {
-    const found = await find(table, target);
+    const found = await findStored(table, target);
     if (found === undefined || isMarked(found)) return { kind: 'missing' };
     const before = found.subscription;
     const after = change(before) ?? before;
@@ -56,7 +59,7 @@ export async function markDeleted(
   target: SubscriptionAt,
 ): Promise<Subscription | undefined> {
   const marked = await withRetriedWrites(async () => {
-    const found = await find(table, target);
+    const found = await findStored(table, target);
     if (found === undefined || isMarked(found)) return found?.subscription;
     return mark(table, found, target.now);
   }, retryOptions(table));
@@ -64,7 +67,21 @@ export async function markDeleted(
   return marked;
 }
 
-function contended({ queue, subscriptionId }: SubscriptionAt): ContendedError {
+/** Removes a marked subscription. Its claim was released when it was marked. */
+export async function removeMarked(
+  { client, tableName }: RegistryTable,
+  queue: string,
+  subscriptionId: string,
+): Promise<void> {
+  const deletion = client.delete({
+    TableName: tableName,
+    Key: subscriptionItemKey(queue, subscriptionId),
+    ConditionExpression: 'attribute_exists(deletedAt)',
+  });
+  await ifConditionHolds(deletion);
+}
+
+function contended({ queue, subscriptionId }: SubscriptionKey): ContendedError {
   return new ContendedError(`subscription ${queue}/${subscriptionId}`);
 }
 
@@ -90,9 +107,10 @@ function isMarked({ subscription }: StoredSubscription): boolean {
   return subscription.deletedAt !== undefined;
 }
 
-async function find(
+/** Undefined also if its queue is deleted. */
+export async function findStored(
   { client, tableName }: RegistryTable,
-  { queue, subscriptionId }: SubscriptionAt,
+  { queue, subscriptionId }: SubscriptionKey,
 ): Promise<StoredSubscription | undefined> {
   const read = (Key: Record<string, string>) =>
     client.get({ TableName: tableName, Key, ConsistentRead: true });

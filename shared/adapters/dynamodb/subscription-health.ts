@@ -2,7 +2,7 @@ import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { conditional, expression, type Expression } from './writes.ts';
 import { primaryKey } from '../../config/tables.ts';
 import { type HealthChange, FAILURES_TO_DISABLE } from '../../domain/subscription/health.ts';
-import type { Disabled } from '../../domain/subscription/subscription.ts';
+import type { Disabled, SubscriptionKey } from '../../domain/subscription/subscription.ts';
 import type { HealthResult } from '../../ports/subscriptions.ts';
 import {
   disabledItemOf,
@@ -12,7 +12,7 @@ import {
 } from './subscription-health-item.ts';
 import { subscriptionItemKey, subscriptionOf } from './subscription-item.ts';
 
-export type SubscriptionPlace = { tableName: string; queue: string; subscriptionId: string };
+export type SubscriptionPlace = SubscriptionKey & { tableName: string };
 
 /** Writes a change of a subscription's health by one conditional request, which returns the item either way. */
 export function changeHealth(

@@ -4,6 +4,7 @@ import { subscriptionIndexes, ttlAttribute } from '../../config/tables.ts';
 import type {
   Queue,
   Subscription,
+  SubscriptionKey,
   SubscriptionOptions,
   PreviousSelection,
 } from '../../domain/subscription/subscription.ts';
@@ -201,7 +202,7 @@ export function subscriptionItemOf({
 }
 
 /** Neither queue names nor ids of subscriptions contain `#`. */
-export function pullSortOf({ queue, subscriptionId }: { queue: string; subscriptionId: string }): string {
+export function pullSortOf({ queue, subscriptionId }: SubscriptionKey): string {
   return `${queue}#${subscriptionId}`;
 }
 

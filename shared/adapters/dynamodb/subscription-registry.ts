@@ -1,24 +1,33 @@
 import type { DynamoDBDocument, QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
+import { subscriptionIndexes } from '../../config/tables.ts';
 import type { Subscription } from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Page } from '../../ports/page.ts';
-import type { Registry } from '../../ports/subscriptions.ts';
-import { changeQueue, deleteQueue, ensureQueue, putQueue, removeDeletedQueue } from './queues.ts';
+import type { PullSubscriptions, Registry } from '../../ports/subscriptions.ts';
+import {
+  changeQueue,
+  deleteQueue,
+  ensureQueue,
+  putQueue,
+  queryOfSubscriptions,
+  removeDeletedQueue,
+} from './queues.ts';
 import { responsesOf, itemsByKey, queryItems } from './queries.ts';
-import { takeRoom } from './queue-room.ts';
-import { changeSubscription, markDeleted } from './subscription-changes.ts';
-import { addSubscriptions, type RegistryTable, removeMarked } from './subscription-writes.ts';
+import { changeSubscription, findStored, markDeleted, removeMarked } from './subscription-changes.ts';
+import { addSubscriptions, takeRoom } from './subscription-writes.ts';
+import type { RegistryTable } from './writes.ts';
 import type { Pacing } from '../lambda/invocation-deadline.ts';
 import { lastOf, pageOf, pageUpTo, QUEUE_LISTING } from './pages.ts';
+import { decode } from './record.ts';
 import {
   holderOf,
   isDeletedQueue,
   type ItemKey,
+  PULLS,
+  pullSortOf,
   queueItemKey,
   queueOf,
-  queuePartition,
   QUEUES,
   subscriberItemKey,
   subscriptionItemKey,
@@ -33,26 +42,14 @@ import {
 export function dynamoRegistry(client: DynamoDBDocument, tableName: string, clock: Clock & Pacing): Registry {
   const table: RegistryTable = { client, tableName, clock };
 
-  const item = async (key: Record<string, string>): Promise<unknown> => {
-    const { Item } = await client.get({ TableName: tableName, Key: key, ConsistentRead: true });
-    return Item;
-  };
-
-  const findSubscription: Registry['findSubscription'] = async (queue, subscriptionId) => {
-    const [queueItem, found] = await Promise.all([
-      item(queueItemKey(queue)),
-      item(subscriptionItemKey(queue, subscriptionId)),
-    ]);
-    return found === undefined || isDeletedQueue(queueItem) ? undefined : subscriptionOf(found);
-  };
-
   return {
     putQueue: (queue) => putQueue(table, queue),
     changeQueue: (name, change) => changeQueue(table, name, change),
     ensureQueue: (queue) => ensureQueue(table, queue),
     findQueue: async (name) => {
-      const found = await item(queueItemKey(name));
-      return found === undefined || isDeletedQueue(found) ? undefined : queueOf(found);
+      const query = { TableName: tableName, Key: queueItemKey(name), ConsistentRead: true };
+      const { Item } = await client.get(query);
+      return Item === undefined || isDeletedQueue(Item) ? undefined : queueOf(Item);
     },
     listQueues: async (page, part) => {
       const last = lastOf(QUEUE_LISTING, page);
@@ -85,15 +82,13 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
     },
     addSubscriptions: (subscriptions) => addSubscriptions(table, subscriptions),
     takeRoom: (queue, more, most) => takeRoom(table, { queue, more, most }),
-    findSubscription,
+    findSubscription: async (queue, subscriptionId) =>
+      (await findStored(table, { queue, subscriptionId }))?.subscription,
     findBySubscribers: (queue, subscribers) => findBySubscribers(table, queue, subscribers),
     listSubscriptions: async (queue, page, match) => {
       const last = lastOf(queue, page);
       const query = {
-        TableName: tableName,
-        ConsistentRead: true,
-        KeyConditionExpression: `${primaryKey.partition} = :queue AND begins_with(${primaryKey.sort}, :prefix)`,
-        ExpressionAttributeValues: { ':queue': queuePartition(queue), ':prefix': subscriptionPrefix },
+        ...queryOfSubscriptions(tableName, queue),
         ExclusiveStartKey: last === undefined ? undefined : subscriptionItemKey(queue, last),
       };
       if (match !== undefined)
@@ -182,5 +177,30 @@ function queryOfQueues(tableName: string, part: string | undefined): QueryComman
     FilterExpression: 'contains(#name, :part)',
     ExpressionAttributeNames: { '#name': 'name' },
     ExpressionAttributeValues: { ...all.ExpressionAttributeValues, ':part': part },
+  };
+}
+
+const PULLS_ON_A_PAGE = 1000;
+
+/** The pull subscriptions in the index of the queues. AWS errors pass through. */
+export function dynamoPullSubscriptions(client: DynamoDBDocument, tableName: string): PullSubscriptions {
+  const { name, partition, sort } = subscriptionIndexes.queues;
+  const listedSchema = z
+    .object({ queue: z.string(), id: z.string(), expiresAt: z.number().exactOptional() })
+    .transform(({ id, ...listed }) => ({ ...listed, subscriptionId: id }));
+  return {
+    after: async (last) => {
+      const { Items = [] } = await client.query({
+        TableName: tableName,
+        IndexName: name,
+        KeyConditionExpression: `${partition} = :pulls AND ${sort} > :last`,
+        ProjectionExpression: '#queue, id, expiresAt',
+        ExpressionAttributeNames: { '#queue': 'queue' },
+        // The lowest sort key sorts after a blank.
+        ExpressionAttributeValues: { ':pulls': PULLS, ':last': last === undefined ? ' ' : pullSortOf(last) },
+        Limit: PULLS_ON_A_PAGE,
+      });
+      return Items.map((item) => decode(listedSchema, item));
+    },
   };
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { primaryKey } from '../../config/tables.ts';
 import { retainedMessagesOf } from '../../domain/message/body.ts';
+import { queueLimitOf } from '../../domain/subscription/queue-limits.ts';
 import type { ListedSubscription, Queue, Subscription } from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SubscriptionPage, Subscriptions } from '../../ports/subscriptions.ts';
@@ -140,10 +141,15 @@ function listedSubscriptionOf(item: unknown): ListedSubscription {
 
 const listedQueueSchema = queueSchema.pick({ createdAt: true, metadata: true });
 
-function listedQueueOf(item: unknown): Pick<SubscriptionPage, 'life' | 'retainMessages'> {
+function listedQueueOf(item: unknown): Pick<SubscriptionPage, 'life' | 'retainMessages' | 'retentionDays'> {
   const { createdAt, metadata } = decodeRecord(listedQueueSchema, item);
   const retainMessages = retainedMessagesOf(metadata);
-  return { life: createdAt, ...(retainMessages === undefined ? {} : { retainMessages }) };
+  const retentionDays = queueLimitOf('_retention_days', metadata);
+  return {
+    life: createdAt,
+    ...(retainMessages === undefined ? {} : { retainMessages }),
+    ...(retentionDays === undefined ? {} : { retentionDays }),
+  };
 }
 
 const subscriptionKeySchema = z.object({ sk: z.templateLiteral([subscriptionPrefix, z.string()]) });

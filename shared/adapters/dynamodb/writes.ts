@@ -1,3 +1,4 @@
+import type { Clock } from '../../ports/clock.ts';
 import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
 import {
   ConditionalCheckFailedException,
@@ -178,5 +179,25 @@ function cancellationOf({ CancellationReasons: reasons = [] }: TransactionCancel
       item: Item === undefined ? undefined : unmarshall(Item),
     })),
     isTransient: reasons.some(({ Code = '' }) => TRANSIENT.has(Code)),
+  };
+}
+
+/**
+ * What a write to the subscriptions table needs; the clock paces retries after a conflict with another
+ * transaction.
+ */
+export type RegistryTable = {
+  client: DynamoDBDocument;
+  tableName: string;
+  clock: Clock & Pacing;
+};
+
+const CONTENTION_PAUSE_MS = 5;
+
+/** Number of tries, and the jittered pause between them, for changes that lose against concurrent ones. */
+export function retryOptions({ clock }: RegistryTable) {
+  return {
+    tries: 8,
+    pause: (tried: number) => clock.sleep(Math.random() * CONTENTION_PAUSE_MS * 2 ** tried),
   };
 }

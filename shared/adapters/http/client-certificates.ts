@@ -3,7 +3,7 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 import type { ClientTls } from '../../ports/subscriber.ts';
 import { UnusableCertificate } from './connection-fault.ts';
 
-/** The client's side of TLS. `name`: different for each certificate, key and authority; empty without a certificate. */
+/** The client's side of TLS. `name`: different for each certificate, key and authority; empty without any of them. */
 export type TlsIdentity = { name: string; secureContext: SecureContext };
 
 /** Each takes about 40 KB and a millisecond. */
@@ -40,15 +40,11 @@ export function clientCertificates(
 const MIN_VERSION = 'TLSv1.2';
 
 /** `ca` takes the place of the public authorities: none of them can vouch for a private receiver. */
-function secureContextOf(
-  { certificate, privateKey, ca }: ClientTls,
-  trusted: { ca?: string[] },
-): SecureContext {
+function secureContextOf({ identity, ca }: ClientTls, trusted: { ca?: string[] }): SecureContext {
   try {
     return createSecureContext({
       minVersion: MIN_VERSION,
-      cert: certificate,
-      key: privateKey,
+      ...(identity && { cert: identity.certificate, key: identity.privateKey }),
       ...(ca === undefined ? trusted : { ca }),
     });
   } catch {
@@ -57,8 +53,8 @@ function secureContextOf(
   }
 }
 
-function nameOf({ certificate, privateKey, ca }: ClientTls): string {
+function nameOf({ identity, ca }: ClientTls): string {
   return createHash('sha256')
-    .update(JSON.stringify([certificate, privateKey, ca]))
+    .update(JSON.stringify([identity?.certificate, identity?.privateKey, ca]))
     .digest('base64');
 }

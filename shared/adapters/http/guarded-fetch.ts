@@ -1,5 +1,18 @@
+import type { ClientTls } from '../../ports/subscriber.ts';
+import { type AllowedPlaces, subscriberUrlFault } from './address-guard.ts';
 import { readWhole } from './reply-reading.ts';
 import type { Send } from './sender.ts';
+
+/**
+ * The fault of a token endpoint's URL that can be found without DNS, in the words of `subscriberUrlFault`. Always https,
+ * because a secret is sent to it.
+ * @throws InvalidAddressRange, InvalidPortRange
+ */
+export function tokenUrlFault(text: string, places: AllowedPlaces): string | undefined {
+  if (!/^https:/i.test(text)) return 'must be an https URL';
+  const fault = subscriberUrlFault(text, places);
+  return fault === undefined && text.includes('#') ? 'must not contain a fragment' : fault;
+}
 
 type Init = { headers: Record<string, string>; body: URLSearchParams };
 
@@ -8,7 +21,11 @@ type Init = { headers: Record<string, string>; body: URLSearchParams };
  * complete response of at most 64 KB, of whose headers only `content-type` is kept. Redirects are not followed.
  * @throws NoResponse, RequestNotSentError
  */
-export type GuardedFetch = (url: string, init: Init, timeoutMs: number) => Promise<Response>;
+export type GuardedFetch = (
+  url: string,
+  init: Init,
+  options: { timeoutMs: number; tls?: ClientTls },
+) => Promise<Response>;
 
 /** No complete response came. The message is fit for records: it has no address and nothing that the server sent. */
 export class NoResponse extends Error {
@@ -16,14 +33,14 @@ export class NoResponse extends Error {
 }
 
 export function guardedFetch(send: Send): GuardedFetch {
-  return async (url, { headers, body }, timeoutMs) => {
+  return async (url, { headers, body }, { timeoutMs, tls }) => {
     const reading = readWhole();
     const request = {
       url,
       headers: { ...headers, 'accept-encoding': 'identity' },
       body: Buffer.from(body.toString()),
     };
-    const { reply, isWhole } = await send(request, { timeoutMs, reading });
+    const { reply, isWhole } = await send(request, { timeoutMs, tls, reading });
     switch (reply.kind) {
       case 'forbidden':
         throw new NoResponse('address_forbidden');

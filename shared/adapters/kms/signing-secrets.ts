@@ -1,13 +1,10 @@
 import { DecryptCommand, GenerateDataKeyCommand, KMSClient, type KMSClientConfig } from '@aws-sdk/client-kms';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { parseAuth } from '../../domain/subscription/auth.ts';
 import { parseSecret, secretText } from '../../domain/subscription/signing-secret.ts';
+import type { SubscriptionKey } from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
-import {
-  type SecretOpener,
-  type SecretOwner,
-  type SecretSealer,
-  UnopenedSecretError,
-} from '../../ports/subscriptions.ts';
+import { type SecretOpener, type SecretSealer, UnopenedSecretError } from '../../ports/subscriptions.ts';
 import { clientOptions, type ClientOptions, slim } from '../aws/client-options.ts';
 import { readCache } from '../read-cache.ts';
 
@@ -17,8 +14,8 @@ const OPENED_AGE_MS = 60 * 60 * 1000;
 /** Number of cached secrets. Each has 32 bytes, and a few hundred in sealed form: a few megabytes at most. */
 const MAX_OPENED = 10_000;
 
-/** Cached texts, in characters. With their sealed forms they take about three times as many bytes. */
-const MAX_OPENED_TEXT = 4 * 1024 * 1024;
+/** Cached credentials, in characters of JSON. With their sealed forms they take about three times as many bytes. */
+const MAX_OPENED_AUTH = 4 * 1024 * 1024;
 
 /** Version of the sealed text: `1.<data key, encrypted by KMS>.<secret, encrypted under it>`, both base64url. */
 const VERSION = '1';
@@ -45,7 +42,7 @@ class NoKeyError extends Error {
  * kms:GenerateDataKey: it can encrypt, but not decrypt. AWS errors pass through.
  */
 export function kmsSecretSealer(kms: KMSClient, keyArn: string): SecretSealer {
-  const sealText = async (owner: SecretOwner, text: string): Promise<string> => {
+  const sealText = async (owner: SubscriptionKey, text: string): Promise<string> => {
     const { Plaintext, CiphertextBlob } = await kms.send(
       new GenerateDataKeyCommand({
         KeyId: keyArn,
@@ -57,7 +54,10 @@ export function kmsSecretSealer(kms: KMSClient, keyArn: string): SecretSealer {
     const box = sealBox(Plaintext, text, ownerText(owner));
     return [VERSION, base64url(CiphertextBlob), base64url(box)].join('.');
   };
-  return { seal: (owner, secret) => sealText(owner, secretText(secret)), sealText };
+  return {
+    seal: (owner, secret) => sealText(owner, secretText(secret)),
+    sealAuth: (owner, auth) => sealText(owner, JSON.stringify(auth)),
+  };
 }
 
 /**
@@ -68,7 +68,7 @@ export function kmsSecretOpener(
   kms: KMSClient,
   options: { keyArn: string; clock: Pick<Clock, 'now'> },
 ): SecretOpener {
-  const decryptDataKey = async (owner: SecretOwner, dataKey: string): Promise<Uint8Array> => {
+  const decryptDataKey = async (owner: SubscriptionKey, dataKey: string): Promise<Uint8Array> => {
     const { Plaintext } = await kms.send(
       new DecryptCommand({
         KeyId: options.keyArn,
@@ -80,7 +80,7 @@ export function kmsSecretOpener(
     return Plaintext;
   };
 
-  const decrypted = async (owner: SecretOwner, sealed: string): Promise<string> => {
+  const decrypted = async (owner: SubscriptionKey, sealed: string): Promise<string> => {
     const { dataKey, box } = partsOf(sealed);
     return openBox(await decryptDataKey(owner, dataKey), box, ownerText(owner));
   };
@@ -92,12 +92,11 @@ export function kmsSecretOpener(
     weightOf: (opened: Opened) => number,
   ) => {
     const cache = readCache<Opened>({ clock: options.clock, maxAgeMs: OPENED_AGE_MS, maxWeight, weightOf });
-    return async (owner: SecretOwner, sealed: string): Promise<Opened> => {
+    return async (owner: SubscriptionKey, sealed: string): Promise<Opened> => {
       try {
         const name = `${ownerText(owner)} ${sealed}`;
         const opened = await cache.cached(name, async () => parse(await decrypted(owner, sealed)));
-        if (opened === undefined)
-          throw new UnreadableSecretError('The decrypted text is not a signing secret');
+        if (opened === undefined) throw new UnreadableSecretError('The decrypted text has another form');
         return opened;
       } catch (cause) {
         throw new UnopenedSecretError(owner, { cause });
@@ -107,16 +106,12 @@ export function kmsSecretOpener(
 
   return {
     open: cachedOpener(parseSecret, MAX_OPENED, () => 1),
-    openText: cachedOpener(
-      (text) => text,
-      MAX_OPENED_TEXT,
-      (text) => text.length,
-    ),
+    openAuth: cachedOpener(parseAuth, MAX_OPENED_AUTH, (auth) => JSON.stringify(auth).length),
   };
 }
 
 /** Visible in CloudTrail, and usable as a condition in a key policy. */
-function contextOf({ queue, subscriptionId }: SecretOwner) {
+function contextOf({ queue, subscriptionId }: SubscriptionKey) {
   return { queue, subscription: subscriptionId };
 }
 
@@ -124,7 +119,7 @@ function contextOf({ queue, subscriptionId }: SecretOwner) {
  * Additional data for AES-GCM, besides the KMS context: a box stays bound to its owner even if its data key
  * leaks.
  */
-function ownerText({ queue, subscriptionId }: SecretOwner): string {
+function ownerText({ queue, subscriptionId }: SubscriptionKey): string {
   return JSON.stringify([queue, subscriptionId]);
 }
 

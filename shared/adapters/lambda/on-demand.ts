@@ -19,10 +19,7 @@ function once<Adapter>(load: () => Promise<Adapter>): () => Promise<Adapter> {
 
 export function lazyPayloads(aws: Aws, bucket: string): Payloads {
   const payloads = once(async () => {
-    const [{ s3Client }, { s3Payloads }] = await Promise.all([
-      import('../s3/client.ts'),
-      import('../s3/payloads.ts'),
-    ]);
+    const { s3Client, s3Payloads } = await import('../s3/payloads.ts');
     return s3Payloads(s3Client(aws), bucket);
   });
   return {
@@ -36,7 +33,7 @@ export function lazyPayloads(aws: Aws, bucket: string): Payloads {
 export function lazyReferencedData(aws: Aws): ReferencedData {
   const referencedData = once(async () => {
     const [{ s3Client }, { s3ReferencedData }] = await Promise.all([
-      import('../s3/client.ts'),
+      import('../s3/payloads.ts'),
       import('../s3/referenced-data.ts'),
     ]);
     return s3ReferencedData(s3Client(aws));

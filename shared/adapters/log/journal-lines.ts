@@ -23,13 +23,13 @@ const LEVELS: Record<Fact['fact'], Level> = {
   slot_awaited: 'info',
   moved_up: 'info',
   delivery_cancelled: 'info',
-  retried_by_hand: 'info',
+  retried_manually: 'info',
   lease_lost: 'warn',
   // The attempt's line shows when the next attempt is due, and by which mechanism.
   wake_up_set: 'debug',
   wake_up_dropped: 'info',
   schedule_refused: 'warn',
-  time_given_back: 'info',
+  sent_again: 'info',
   dead_lettered: 'warn',
   reconciled: 'warn',
   // Runs every minute. Its findings have separate lines.
@@ -40,11 +40,11 @@ const LEVELS: Record<Fact['fact'], Level> = {
   cancellation_given_up: 'warn',
   recovery_completed: 'info',
   policy_adjusted: 'warn',
-  operator_told: 'info',
-  health_unnoted: 'error',
-  slot_unreserved: 'error',
-  confirmation_owed: 'error',
-  statistics_unwritten: 'warn',
+  operator_event_sent: 'info',
+  health_not_recorded: 'error',
+  slot_not_reserved: 'error',
+  confirmation_not_sent: 'error',
+  statistics_not_written: 'warn',
   attempt_events_lost: 'warn',
   aws_call_failed: 'info',
   polled: 'debug',
@@ -109,28 +109,28 @@ export function lineOf(fact: Fact): Record<string, unknown> {
     case 'aws_call_failed':
     case 'polled':
       return fact;
-    case 'health_unnoted':
-    case 'confirmation_owed':
-    case 'statistics_unwritten':
+    case 'health_not_recorded':
+    case 'confirmation_not_sent':
+    case 'statistics_not_written':
     case 'attempt_events_lost':
       return { ...fact, error: errorLineOf(fact.error) };
-    case 'slot_unreserved':
+    case 'slot_not_reserved':
     case 'operation_failed_for': {
       const { key, error, ...rest } = fact;
       return { ...rest, ...idsOf(key), error: errorLineOf(error) };
     }
-    case 'operator_told':
+    case 'operator_event_sent':
       return { fact: fact.fact, ...eventFieldsOf(fact.event) };
     case 'dead_lettered':
     case 'delivery_cancelled':
-    case 'retried_by_hand':
+    case 'retried_manually':
     case 'slot_awaited':
     case 'moved_up':
     case 'lease_lost':
     case 'wake_up_set':
     case 'schedule_refused':
     case 'wake_up_dropped':
-    case 'time_given_back':
+    case 'sent_again':
     case 'reconciled': {
       const { key, ...rest } = fact;
       return key === undefined ? rest : { ...rest, ...idsOf(key) };

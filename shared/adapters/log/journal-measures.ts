@@ -35,9 +35,9 @@ export function measuresOf(fact: Fact): readonly Measure[] {
       ];
     case 'dead_lettered':
       return [one(metricNames.deadLettered)];
-    case 'health_unnoted':
-    case 'slot_unreserved':
-    case 'confirmation_owed':
+    case 'health_not_recorded':
+    case 'slot_not_reserved':
+    case 'confirmation_not_sent':
     case 'operation_failed_for':
       return [one(metricNames.faults)];
     case 'aws_call_failed':
@@ -51,21 +51,21 @@ export function measuresOf(fact: Fact): readonly Measure[] {
       return subscriptionMeasures(fact);
     case 'message_unfinished':
     case 'filter_too_costly':
-    case 'retried_by_hand':
+    case 'retried_manually':
     case 'moved_up':
     case 'lease_lost':
     case 'schedule_refused':
     case 'wake_up_dropped':
-    case 'time_given_back':
+    case 'sent_again':
     case 'operation_continued':
     case 'operation_dropped':
     case 'cancellation_given_up':
     case 'recovery_completed':
     case 'policy_adjusted':
-    case 'statistics_unwritten':
+    case 'statistics_not_written':
     case 'attempt_events_lost':
       return [];
-    case 'operator_told':
+    case 'operator_event_sent':
       return eventMeasures(fact.event);
   }
 }

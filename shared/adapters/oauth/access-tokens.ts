@@ -18,16 +18,19 @@ const RENEWED_BEFORE_MS = 60_000;
 /** Assumed lifetime of a token without `expires_in`. A 401 renews it sooner. */
 const UNKNOWN_LIFETIME_MS = 5 * 60 * 1000;
 
-/** Milliseconds for which a failure counts for all attempts of a subscription, so that they do not hammer the server. */
-const FAILED_FOR_MS = 5_000;
+/**
+ * Milliseconds after an answer before the server is asked again: a failure counts for all attempts of the subscription,
+ * and a subscriber that refuses a new token would refuse every token.
+ */
+const ASKED_AGAIN_AFTER_MS = 5_000;
 
-/** Milliseconds in which a token is not renewed, although the subscriber refuses it: it would refuse every token. */
-const FRESH_FOR_MS = 10_000;
+/** Milliseconds that a renewal needs. With less it would fail, and its failure would count for other attempts. */
+const LEAST_RENEWAL_MS = 1_000;
 
 /** Each takes 8 KB at most. The oldest is forgotten first. */
 const MAX_RESULTS = 1_000;
 
-type Kept = { result: TokenResult; since: number; until: number };
+type Kept = { result: TokenResult; answeredAt: number; until: number };
 
 /** Access tokens by OAuth 2 client credentials (RFC 6749 §4.4), with a cache per subscription and credentials. */
 export function oauthAccessTokens({ clock, ...sender }: AccessTokenOptions): AccessTokens {
@@ -44,19 +47,15 @@ export function oauthAccessTokens({ clock, ...sender }: AccessTokenOptions): Acc
   const exchange = async (name: string, auth: OAuth2Auth, timeoutMs: number): Promise<TokenResult> => {
     const startedAt = clock.now();
     const { lifetimeMs, ...result } = await requestToken(sender, auth, timeoutMs);
-    const kept =
-      result.kind === 'token'
-        ? { since: startedAt, until: startedAt + usableMs(lifetimeMs) }
-        : { since: startedAt, until: clock.now() + FAILED_FOR_MS };
-    keep(name, { result, ...kept });
+    const answeredAt = clock.now();
+    const until =
+      result.kind === 'token' ? startedAt + usableMs(lifetimeMs) : answeredAt + ASKED_AGAIN_AFTER_MS;
+    keep(name, { result, answeredAt, until });
     return result;
   };
 
-  const sharedExchange = (name: string, auth: OAuth2Auth, timeoutMs: number): Promise<TokenResult> => {
-    const running = exchanges.get(name);
-    if (running !== undefined) return running;
-    const limitMs = Math.min(MOST_EXCHANGE_MS, timeoutMs * MOST_OF_ATTEMPT);
-    const started = exchange(name, auth, limitMs).finally(() => exchanges.delete(name));
+  const newExchange = (name: string, auth: OAuth2Auth, timeoutMs: number): Promise<TokenResult> => {
+    const started = exchange(name, auth, timeoutMs).finally(() => exchanges.delete(name));
     exchanges.set(name, started);
     return started;
   };
@@ -66,7 +65,13 @@ export function oauthAccessTokens({ clock, ...sender }: AccessTokenOptions): Acc
       const name = nameOf(subscription, auth);
       const kept = results.get(name);
       if (kept !== undefined && isUsable(kept, clock.now(), refused)) return kept.result;
-      return within(timeoutMs, sharedExchange(name, auth, timeoutMs));
+      results.delete(name);
+      const limitMs = Math.min(MOST_EXCHANGE_MS, timeoutMs * MOST_OF_ATTEMPT);
+      const running = exchanges.get(name);
+      if (running !== undefined) return within(limitMs, running);
+      return refused !== undefined && limitMs < LEAST_RENEWAL_MS
+        ? { kind: 'failed', detail: 'no time left to renew the token' }
+        : newExchange(name, auth, limitMs);
     },
   };
 }
@@ -79,9 +84,9 @@ function nameOf(subscription: { queue: string; subscriptionId: string }, auth: O
     .digest('base64');
 }
 
-function isUsable({ result, since, until }: Kept, now: number, refused: string | undefined): boolean {
-  if (now < since || now >= until) return false;
-  return result.kind === 'failed' || result.token !== refused || now - since < FRESH_FOR_MS;
+function isUsable({ result, answeredAt, until }: Kept, now: number, refused: string | undefined): boolean {
+  if (now < answeredAt || now >= until) return false;
+  return result.kind === 'failed' || result.token !== refused || now - answeredAt < ASKED_AGAIN_AFTER_MS;
 }
 
 /** Milliseconds for which a token is used. One that lives for less than two minutes is used for half of its life. */

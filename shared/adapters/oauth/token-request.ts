@@ -1,5 +1,13 @@
-import { createPrivateKey, type KeyObject, subtle, type webcrypto } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  type KeyObject,
+  subtle,
+  type webcrypto,
+  X509Certificate,
+} from 'node:crypto';
 import * as oauth from 'oauth4webapi';
+import * as z from 'zod';
 import type { OAuth2Auth } from '../../domain/subscription/auth.ts';
 import { RequestNotSentError, type TokenResult } from '../../ports/subscriber.ts';
 import { type GuardedFetch, NoResponse } from '../http/guarded-fetch.ts';
@@ -23,8 +31,11 @@ export async function requestToken(
   auth: OAuth2Auth,
   timeoutMs: number,
 ): Promise<IssuedToken> {
-  const server = { issuer: auth.token_url, token_endpoint: auth.token_url };
-  const client = { client_id: auth.client_id };
+  const { token_url, client_id, ca } = auth;
+  // The issuer becomes the audience of an assertion.
+  const server = { issuer: auth.issuer ?? token_url, token_endpoint: token_url };
+  const client = { client_id };
+  const sending = { timeoutMs, ...(ca !== undefined && { tls: { ca } }) };
   let response: Response;
   try {
     response = await oauth.clientCredentialsGrantRequest(
@@ -34,7 +45,7 @@ export async function requestToken(
       parametersOf(auth),
       {
         headers: { 'user-agent': userAgent },
-        [oauth.customFetch]: (url, init) => fetch(url, init, timeoutMs),
+        [oauth.customFetch]: async (url, init) => usedPartOf(await fetch(url, init, sending)),
       },
     );
   } catch (error) {
@@ -48,20 +59,47 @@ export async function requestToken(
   }
 }
 
+const usedFields = z
+  .object({ access_token: z.unknown(), token_type: z.unknown(), expires_in: z.unknown(), error: z.unknown() })
+  .partial();
+
+/** Without the other fields, such as an unwanted ID token: the library would refuse the token for a fault in them. */
+async function usedPartOf(response: Response): Promise<Response> {
+  const answer: unknown = await response
+    .clone()
+    .json()
+    .catch(() => undefined);
+  const used = usedFields.safeParse(answer);
+  return used.success ? Response.json(used.data, response) : response;
+}
+
 /**
- * `client_secret_basic`, which every server supports (RFC 6749 §2.3.1), or `private_key_jwt` (RFC 7523 §2.2). The
- * audience of the assertion is the token endpoint, because the issuer is not known.
+ * `client_secret_basic`, which every server supports (RFC 6749 §2.3.1), or `private_key_jwt` (RFC 7523 §2.2).
  * @throws UnusableKey
  */
-async function authenticationOf({ client_secret, private_key }: OAuth2Auth): Promise<oauth.ClientAuth> {
+async function authenticationOf({
+  client_secret,
+  private_key,
+  key_id,
+  certificate,
+}: OAuth2Auth): Promise<oauth.ClientAuth> {
   if (private_key === undefined) return oauth.ClientSecretBasic(client_secret ?? '');
   const key = await signingKey(private_key);
+  const known = { typ: 'JWT', kid: key_id, ...(certificate !== undefined && thumbprintsOf(certificate)) };
   return oauth.PrivateKeyJwt(key, {
     [oauth.modifyAssertion]: (header) => {
+      Object.assign(header, known);
       // The usual name. The one of RFC 9864, which the library uses, is too new for many servers.
       if (header['alg'] === 'Ed25519') header['alg'] = 'EdDSA';
     },
   });
+}
+
+/** RFC 7515 §4.1.7 and §4.1.8. Microsoft Entra ID documents the second; AD FS and older servers know the first only. */
+function thumbprintsOf(certificate: string): { x5t: string; 'x5t#S256': string } {
+  const { raw } = new X509Certificate(certificate);
+  const digest = (algorithm: string): string => createHash(algorithm).update(raw).digest('base64url');
+  return { x5t: digest('sha1'), 'x5t#S256': digest('sha256') };
 }
 
 function parametersOf({ scope, audience }: OAuth2Auth): Record<string, string> {

@@ -4,11 +4,17 @@ import {
   NoSuchKey,
   paginateListObjectsV2,
   PutObjectCommand,
-  type S3Client,
+  S3Client,
+  type S3ClientConfig,
 } from '@aws-sdk/client-s3';
 import { payloadPrefixOf } from '../../domain/message/body.ts';
 import { decodeMessage, encodeMessage } from '../../wire/jobs/message-body.ts';
 import type { Payloads } from '../../ports/bodies.ts';
+import { clientOptions, type ClientOptions } from '../aws/client-options.ts';
+
+export function s3Client({ deadline, journal, ...config }: ClientOptions<S3ClientConfig> = {}): S3Client {
+  return new S3Client({ ...clientOptions('s3', { deadline, journal }), ...config });
+}
 
 /**
  * The payload bucket. Needs s3:ListBucket besides s3:GetObject: without it S3 answers 403 for a missing key

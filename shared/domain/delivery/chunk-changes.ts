@@ -1,17 +1,9 @@
-import type { ChunkTransition, FirstSuccess } from './chunk.ts';
+import type { ChunkClaim, ChunkTransition, FirstSuccess } from './chunk.ts';
 import type { ChunkKey, Delivery, Lease, WriteTime } from './delivery.ts';
 
 /** Claims the first attempts of all members, and fixes which deliveries are members. */
-export function claimChunk(
-  key: ChunkKey,
-  { acceptedAt, members, lease }: { acceptedAt: number; members: readonly string[]; lease: Lease },
-  at: WriteTime,
-): ChunkTransition {
-  return {
-    key,
-    expect: { kind: 'unclaimed' },
-    change: { claim: { acceptedAt, members, lease }, ...retained(at) },
-  };
+export function claimChunk(key: ChunkKey, claim: ChunkClaim, at: WriteTime): ChunkTransition {
+  return { key, expect: { kind: 'unclaimed' }, change: { claim, ...retained(at) } };
 }
 
 /** Records first successes and which members have separate records by now. */

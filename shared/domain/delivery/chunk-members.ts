@@ -7,7 +7,7 @@ import { memberKeyOf, type Delivery, type Transition } from './delivery.ts';
  * a pending member counts one lost request, because its request may have been made.
  */
 export function deliveryIn(chunk: Chunk, subscriptionId: string): Delivery | undefined {
-  const { key, acceptedAt, members, excluded, updatedAt, expiresAt } = chunk;
+  const { key, acceptedAt, members, excluded, updatedAt, expiresAt, retentionDays } = chunk;
   const state = excluded.has(subscriptionId) ? 'separate' : members?.get(subscriptionId);
   if (state === undefined || state === 'separate') return undefined;
   return {
@@ -19,6 +19,7 @@ export function deliveryIn(chunk: Chunk, subscriptionId: string): Delivery | und
     recoveries: [],
     updatedAt,
     expiresAt,
+    retentionDays,
     ...(state === 'pending' ? pendingFields(chunk) : successFields(state)),
   };
 }

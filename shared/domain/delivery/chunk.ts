@@ -1,4 +1,5 @@
 import type { Attempt } from './attempt.ts';
+import type { Retained } from '../message/retention.ts';
 import type { ChunkKey, Lease } from './delivery.ts';
 
 /** The record of a delivery that succeeded on the first attempt. Times in milliseconds. */
@@ -12,7 +13,7 @@ export type MemberState = 'pending' | 'separate' | FirstSuccess;
  * After any other result a delivery gets a separate record, which is then authoritative. Times are milliseconds
  * since the epoch.
  */
-export type Chunk = {
+export type Chunk = Retained & {
   key: ChunkKey;
   acceptedAt: number;
   /**
@@ -38,8 +39,10 @@ export type ChunkExpectation =
   /** The member is unchanged since it was read: pending, or the same success. */
   | { kind: 'member'; subscriptionId: string; state: 'pending' | FirstSuccess };
 
+export type ChunkClaim = Retained & { acceptedAt: number; members: readonly string[]; lease: Lease };
+
 export type ChunkChange = {
-  claim?: { acceptedAt: number; members: readonly string[]; lease: Lease };
+  claim?: ChunkClaim;
   states?: ReadonlyMap<string, 'separate' | FirstSuccess>;
   /** A subscription that must not become a member. */
   exclude?: string;
@@ -90,6 +93,7 @@ export function applyToChunk(
     lease: change.lease === null ? undefined : (claim ?? before).lease,
     updatedAt,
     expiresAt: Math.max(before.expiresAt, expiresAt),
+    retentionDays: (claim ?? before).retentionDays,
   };
 }
 

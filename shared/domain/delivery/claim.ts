@@ -37,7 +37,12 @@ function createFor(job: DeliveryJob, claim: Claim, at: WriteTime): Transition {
 
 /** The first record of a delivery. */
 export function newDelivery(
-  { key, acceptedAt, lost = 0 }: Pick<DeliveryJob, 'key' | 'acceptedAt' | 'lost'>,
+  {
+    key,
+    acceptedAt,
+    lost = 0,
+    retentionDays,
+  }: Pick<DeliveryJob, 'key' | 'acceptedAt' | 'lost' | 'retentionDays'>,
   at: WriteTime,
 ): Delivery {
   return {
@@ -52,16 +57,29 @@ export function newDelivery(
     recoveries: [],
     updatedAt: at.now,
     expiresAt: at.now + at.retentionMs,
+    retentionDays,
   };
 }
 
-/** Claims a recorded delivery that is open, due and not leased. */
-export function claimExisting(work: DeliveryJob | WakeUp, claim: Claim, at: WriteTime): Transition {
+/**
+ * Claims a recorded delivery that is open, due and not leased, without a read of its expiry, which counts at least from
+ * its due time: the attempt renews it, and a cancellation moves it.
+ */
+export function claimExisting(
+  work: DeliveryJob | WakeUp,
+  claim: Claim,
+  { now }: Pick<WriteTime, 'now'>,
+): Transition {
+  const since = work.kind === 'wake_up' ? work.dueAt : work.acceptedAt;
   return {
     name: claim.kind === 'attempt' ? 'claim' : 'cancel',
     key: work.key,
-    expect: { kind: 'claimable', recorded: work.attempt - 1, now: at.now },
-    change: { ...changeFor(claim), updatedAt: at.now, expiresAt: at.now + at.retentionMs },
+    expect: { kind: 'claimable', recorded: work.attempt - 1, now },
+    change: {
+      ...changeFor(claim),
+      updatedAt: now,
+      ...(claim.kind === 'cancel' && { expiresLaterBy: Math.max(0, now - since) }),
+    },
   };
 }
 
@@ -80,7 +98,7 @@ export function takeOver(delivery: Delivery, expired: Lease, claim: Claim, at: W
       ...(claim.kind === 'attempt' && isUnindexed ? { overdueAt: claim.lease.until } : {}),
       lost: delivery.lost + 1,
       updatedAt: at.now,
-      expiresAt: at.now + at.retentionMs,
+      expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
     },
   };
 }

@@ -10,6 +10,7 @@ import {
   type TransitionName,
 } from '../vocabulary.ts';
 import type { Slot } from '../subscription/rate-limit.ts';
+import type { Retained } from '../message/retention.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 
 /**
@@ -53,7 +54,7 @@ export function startOf({ slot }: Pick<Delivery, 'slot'>, { dueAt }: NextAttempt
 }
 
 /** Record of a delivery. Times are milliseconds since the epoch. */
-export type Delivery = {
+export type Delivery = Retained & {
   key: DeliveryKey;
   acceptedAt: number;
   status: Status;
@@ -131,10 +132,12 @@ export type DeliveryChange = {
   appendLateResult?: Attempt;
   updatedAt: number;
   /** Only ever increases. */
-  expiresAt: number;
+  expiresAt?: number;
+  /** Moves the expiry by so many milliseconds, because the writer has not read the record. */
+  expiresLaterBy?: number;
 };
 
-/** Time of a write and retention of the record from then on. Milliseconds. */
+/** Time of a write and retention of the record from then on (`retentionOf`). Milliseconds. */
 export type WriteTime = { now: number; retentionMs: number };
 
 /** A named conditional write. `create`: the record to write where none exists. */
@@ -229,7 +232,8 @@ export function apply(change: DeliveryChange, current: Delivery): Delivery {
     owed: change.owed ?? current.owed,
     overdueAt: changed(change.overdueAt, current.overdueAt),
     updatedAt: change.updatedAt,
-    expiresAt: Math.max(current.expiresAt, change.expiresAt),
+    expiresAt: Math.max(current.expiresAt, change.expiresAt ?? 0) + (change.expiresLaterBy ?? 0),
+    retentionDays: current.retentionDays,
   } satisfies Record<keyof Delivery, unknown>;
 }
 

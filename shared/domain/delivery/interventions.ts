@@ -1,3 +1,4 @@
+import type { Retained } from '../message/retention.ts';
 import type { CancelReason, TerminalStatus } from '../vocabulary.ts';
 import { newDelivery } from './claim.ts';
 import { asLastRead, type Delivery, type DeliveryKey, type Transition, type WriteTime } from './delivery.ts';
@@ -27,7 +28,10 @@ export function retryNow(delivery: Delivery, at: WriteTime): Transition {
  * The delivery of a message that did not match at its acceptance. Its first attempt is due now; it is in the overdue
  * index, because only its wake-up starts it.
  */
-export function deliveryByHand(of: { key: DeliveryKey; acceptedAt: number }, at: WriteTime): Delivery {
+export function deliveryByHand(
+  of: Retained & { key: DeliveryKey; acceptedAt: number },
+  at: WriteTime,
+): Delivery {
   return {
     ...newDelivery(of, at),
     next: { number: 1, phase: 'manual', dueAt: at.now, by: 'sqs_delay' },
@@ -105,14 +109,14 @@ export function cancelOpen(delivery: Delivery, reason: CancelReason, at: WriteTi
 
 /** Cancels a delivery before its job is received: the record is created cancelled, so the job does nothing. */
 export function cancelBeforeFirstAttempt(
-  { key, acceptedAt }: { key: DeliveryKey; acceptedAt: number },
+  of: Retained & { key: DeliveryKey; acceptedAt: number },
   reason: CancelReason,
   at: WriteTime,
 ): Transition {
   return {
     name: 'cancel',
-    key,
+    key: of.key,
     expect: { kind: 'absent' },
-    create: { ...newDelivery({ key, acceptedAt }, at), status: 'cancelled', reason },
+    create: { ...newDelivery(of, at), status: 'cancelled', reason },
   };
 }

@@ -1,9 +1,10 @@
 import type { AttemptTrigger } from '../vocabulary.ts';
 import { memberKeyOf, type ChunkKey, type DeliveryKey } from './delivery.ts';
 import type { BodyLocation } from '../message/body.ts';
+import type { Retained } from '../message/retention.ts';
 
 /** Common fields of first-attempt jobs. Times are milliseconds since the epoch. */
-type FirstAttemptFields = {
+type FirstAttemptFields = Retained & {
   acceptedAt: number;
   /** When its message was sent to the ingress queue. */
   sentAt?: number;
@@ -27,7 +28,7 @@ export type FirstJob = ChunkJob | DeliveryJob;
 
 /** Job for the first attempt of one chunk member. */
 export function jobOfMember(
-  { key, acceptedAt, sentAt, dueAt, body }: ChunkJob,
+  { key, acceptedAt, sentAt, dueAt, body, retentionDays }: ChunkJob,
   subscriptionId: string,
 ): DeliveryJob {
   return {
@@ -37,6 +38,7 @@ export function jobOfMember(
     acceptedAt,
     ...(sentAt === undefined ? {} : { sentAt }),
     ...(dueAt === undefined ? {} : { dueAt }),
+    retentionDays,
     body,
   };
 }

@@ -15,7 +15,7 @@ export const ADDRESS_FORBIDDEN = 'address_forbidden' satisfies RejectReason;
 const GONE = 410;
 export const TOO_MANY_REQUESTS = 429;
 
-/** Classifies a reply (README.md#what-counts-as-delivered). `retryOnStatus`: 3xx and 4xx to retry. */
+/** Classifies a reply (docs/retry-policy.md#what-is-retried). `retryOnStatus`: 3xx and 4xx to retry. */
 export function outcomeOf(reply: Reply, retryOnStatus: readonly number[]): Outcome {
   switch (reply.kind) {
     case 'forbidden':

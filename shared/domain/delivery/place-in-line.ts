@@ -69,8 +69,6 @@ function changeTo(
     slot,
     overdueAt: next.dueAt,
     updatedAt: at.now,
-    // The claim's value for the same time. A later one would make the claim lower `expiresAt`, which takes a second
-    // write.
     expiresAt: Math.max(expiresAt, next.dueAt + at.retentionMs),
   };
 }

@@ -1,3 +1,5 @@
+import { DAY_MS } from '../duration.ts';
+import { type Retained, retentionOf } from '../message/retention.ts';
 import { nextAfterFailure } from '../retry/next-attempt.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import type { CancelReason, DroppedReason, PullFault } from '../vocabulary.ts';
@@ -71,8 +73,12 @@ export type ReceivableDelivery = { key: DeliveryKey; overdueAt: number };
  * Gives a waiting delivery to its subscriber. Refused if it changed since the index was read. From then on reconcile
  * finds it at the end of the lease.
  */
-export function receive(found: ReceivableDelivery, lease: Required<Lease>, at: WriteTime): Revision {
-  return changeWaiting('claim', found, { lease, overdueAt: lease.until }, at);
+export function receive(
+  found: ReceivableDelivery,
+  lease: Required<Lease>,
+  { now }: Pick<WriteTime, 'now'>,
+): Revision {
+  return changeWaiting('claim', found, { lease, overdueAt: lease.until, updatedAt: now }, lease.until);
 }
 
 /**
@@ -83,22 +89,38 @@ export function longestWaitMs(retentionMs: number): number {
   return retentionMs / 2;
 }
 
-/** Cancels a waiting delivery that cannot be received any more. */
-export function cancelWaiting(found: ReceivableDelivery, reason: CancelReason, at: WriteTime): Revision {
-  return changeWaiting('cancel', found, { status: 'cancelled', reason, next: null, overdueAt: null }, at);
+/**
+ * The retention of a delivery while it waits for its subscriber. The longest wait is the same in all queues, because
+ * reconcile ends it by the index alone; only the half after it is that of the queue.
+ */
+export function retainedForPull(of: Retained, deployment: Pick<WriteTime, 'retentionMs'>): Retained {
+  if (of.retentionDays === undefined) return of;
+  const ms = longestWaitMs(deployment.retentionMs) + longestWaitMs(retentionOf(of, deployment));
+  return { retentionDays: ms / DAY_MS };
 }
 
+/** Cancels a waiting delivery that cannot be received any more. */
+export function cancelWaiting(
+  found: ReceivableDelivery,
+  reason: CancelReason,
+  { now }: Pick<WriteTime, 'now'>,
+): Revision {
+  const end = { status: 'cancelled', reason, next: null, overdueAt: null, updatedAt: now } as const;
+  return changeWaiting('cancel', found, end, now);
+}
+
+/** The expiry counts from `until` in place of the time for which the index has the delivery. */
 function changeWaiting(
   name: 'claim' | 'cancel',
   { key, overdueAt }: ReceivableDelivery,
-  change: Omit<DeliveryChange, 'updatedAt' | 'expiresAt'>,
-  at: WriteTime,
+  change: DeliveryChange,
+  until: number,
 ): Revision {
   return {
     name,
     key,
     expect: { kind: 'overdue_at', overdueAt },
-    change: { ...change, updatedAt: at.now, expiresAt: at.now + at.retentionMs },
+    change: { ...change, expiresLaterBy: Math.max(0, until - overdueAt) },
   };
 }
 

@@ -59,7 +59,7 @@ export function recordExhausted(completed: CompletedAttempt, policy: RetryPolicy
   return recordAttempt(completed, { ...ended('exhausted', 'retries_exhausted', owed, at), policy }, at);
 }
 
-type StatusChange = Omit<DeliveryChange, 'updatedAt' | 'expiresAt'>;
+type StatusChange = Omit<DeliveryChange, 'updatedAt' | 'expiresAt' | 'expiresLaterBy'>;
 
 function recordAttempt(
   { delivery, owner, attempt }: CompletedAttempt,
@@ -78,7 +78,7 @@ function recordAttempt(
       ...(delivery.slot === undefined ? {} : { slot: null }),
       appendAttempt: attempt,
       updatedAt: now,
-      expiresAt: Math.max(now, dueAt) + retentionMs,
+      expiresAt: Math.max(delivery.expiresAt, Math.max(now, dueAt) + retentionMs),
     },
   };
 }
@@ -139,7 +139,7 @@ export function cancelLeased(
       lease: null,
       overdueAt: null,
       updatedAt: at.now,
-      expiresAt: at.now + at.retentionMs,
+      expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
     },
   };
 }
@@ -205,12 +205,19 @@ function dueOf(delivery: Delivery): number {
   );
 }
 
-/** reconcile's claim on an overdue delivery: the run that moves the index key sends the wake-up. */
-export function postpone(found: { key: Delivery['key']; overdueAt: number }, at: WriteTime): Revision {
+/**
+ * reconcile's claim on an overdue delivery: the run that moves the index key sends the wake-up. The expiry moves with
+ * the key.
+ */
+export function postpone(
+  found: { key: Delivery['key']; overdueAt: number },
+  { now }: Pick<WriteTime, 'now'>,
+): Revision {
+  const overdueAt = now + POSTPONED_MS;
   return {
     name: 'postpone',
     key: found.key,
     expect: { kind: 'overdue_at', overdueAt: found.overdueAt },
-    change: { overdueAt: at.now + POSTPONED_MS, updatedAt: at.now, expiresAt: at.now + at.retentionMs },
+    change: { overdueAt, updatedAt: now, expiresLaterBy: overdueAt - found.overdueAt },
   };
 }

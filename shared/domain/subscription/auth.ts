@@ -2,19 +2,14 @@ import * as z from 'zod';
 import type { AuthType } from '../vocabulary.ts';
 import { REDACTED, UnknownCredentialsError } from './credential-headers.ts';
 
-/**
- * How requests authenticate at the subscriber (`options.auth`), as given by the user. Certificates and keys are PEM;
- * `ca`: authorities that are trusted for this subscriber in place of the public ones.
- */
+/** Authorities that are trusted in place of the public ones, for all connections of the subscription. */
+const ca = z.string().exactOptional();
+
+/** How requests authenticate at the subscriber (`options.auth`), as given by the user. Certificates and keys are PEM. */
 export const authSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('header'), name: z.string(), value: z.string() }),
-  z.object({ type: z.literal('basic'), username: z.string(), password: z.string() }),
-  z.object({
-    type: z.literal('mtls'),
-    certificate: z.string(),
-    private_key: z.string(),
-    ca: z.string().exactOptional(),
-  }),
+  z.object({ type: z.literal('header'), name: z.string(), value: z.string(), ca }),
+  z.object({ type: z.literal('basic'), username: z.string(), password: z.string(), ca }),
+  z.object({ type: z.literal('mtls'), certificate: z.string(), private_key: z.string(), ca }),
   z.object({
     type: z.literal('oauth2_client_credentials'),
     token_url: z.string(),
@@ -22,8 +17,13 @@ export const authSchema = z.discriminatedUnion('type', [
     /** Exactly one of the two. */
     client_secret: z.string().exactOptional(),
     private_key: z.string().exactOptional(),
+    /** What is said with a private key: its name, its certificate, and the audience if that is not `token_url`. */
+    key_id: z.string().exactOptional(),
+    certificate: z.string().exactOptional(),
+    issuer: z.string().exactOptional(),
     scope: z.string().exactOptional(),
     audience: z.string().exactOptional(),
+    ca,
   }),
 ]);
 
@@ -45,6 +45,15 @@ export const storedAuthSchema = z.object({
 
 export type StoredAuth = z.infer<typeof storedAuthSchema>;
 
+/** The stored text; undefined if it is none. */
+export function parseAuth(text: string): Auth | undefined {
+  try {
+    return authSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
 const SECRET_FIELDS: Record<AuthType, readonly string[]> = {
   header: ['value'],
   basic: ['password'],
@@ -59,7 +68,7 @@ export function redactedAuth(auth: Auth): Auth {
 
 /**
  * With the stored value of each redacted field, so that what was displayed can be sent back.
- * @throws UnknownCredentialsError for a field without a stored value, or whose value would go to another origin
+ * @throws UnknownCredentialsError for a field without a stored value, or whose value could go to another server
  */
 export function unredactedAuth(given: Auth, stored: Auth | undefined): Auth {
   const kept = new Map<string, unknown>(
@@ -75,15 +84,16 @@ export function unredactedAuth(given: Auth, stored: Auth | undefined): Auth {
   return auth;
 }
 
-/** Whether a value is the placeholder of a stored one. */
+/** Whether a secret value is the placeholder of a stored one. */
 export function isRedacted(auth: Auth): boolean {
-  return Object.values(auth).includes(REDACTED);
+  const secret = SECRET_FIELDS[auth.type];
+  return Object.entries(auth).some(([field, value]) => value === REDACTED && secret.includes(field));
 }
 
-/** A client secret is for the authorisation server that it was given for. */
+/** A secret is for the server that it was given for. Another authority could vouch for another server. */
 function hasSameReceiver(given: Auth, stored: Auth): boolean {
-  if (given.type !== 'oauth2_client_credentials' || stored.type !== 'oauth2_client_credentials')
-    return given.type === stored.type;
+  if (given.type !== stored.type || given.ca !== stored.ca) return false;
+  if (given.type !== 'oauth2_client_credentials' || stored.type !== 'oauth2_client_credentials') return true;
   return URL.parse(given.token_url)?.origin === URL.parse(stored.token_url)?.origin;
 }
 

@@ -5,42 +5,43 @@ import type { Pressure, Subscription } from './subscription.ts';
 const SECOND = 1_000;
 const MINUTE = 60_000;
 
-/** Rate at which a ramp ends, unless `max_per_second` is lower. */
-const RAMP_TOP_PER_SECOND = 200;
-
-/** Without a refusal, an episode ends after this time. */
-const LONGEST_QUIET_MS = 10 * MINUTE;
-
 /** One probe at a time: the next one may start after this time if the last one had no result. */
 const PROBE_INTERVAL_MS = 30 * SECOND;
 
 const SHORTEST_ASK_AGAIN_MS = 10 * SECOND;
 const LONGEST_ASK_AGAIN_MS = 15 * MINUTE;
 
-/** At a learned rate the line of a minute must not run empty for long, however old the episode is. */
-const LONGEST_ASK_AGAIN_LEARNED_MS = 3 * MINUTE;
-
 /** For the wake-up of a delivery that asks again, and its probe. */
 const PROBE_DELAY_MS = 2 * MINUTE;
 
 /**
- * Doubling time of the rate, and length of the line: slots have the rate of their reservation, so a line that is
- * longer than the doubling time would fall behind. Tuned by `npm run bench:back-pressure`. Milliseconds.
+ * How a rate grows: its doubling time. Slots have the rate of their reservation, so the line is no longer than
+ * `longestMs`; then deliveries ask again. Tuned by `npm run bench:back-pressure`. Milliseconds.
  */
-type Growth = { doublingMs: number; longestMs: number };
+type Growth = { doublingMs: number; longestMs: number; askAgainMs: number };
 
-const SLOW_START: Growth = { doublingMs: 4 * SECOND, longestMs: 2 * SECOND };
-const RAMP: Growth = { doublingMs: 10 * SECOND, longestMs: 10 * SECOND };
-const LEARNED: Growth = { doublingMs: 3 * MINUTE, longestMs: MINUTE };
+/** Until a refusal shows what rate the subscriber takes. */
+const RAMP: Growth = {
+  doublingMs: 4 * SECOND,
+  longestMs: 2 * SECOND,
+  askAgainMs: SHORTEST_ASK_AGAIN_MS,
+};
 
-export function growthOf({ reason, learned }: Pressure): Growth {
-  if (learned) return LEARNED;
-  return reason === 'circuit_open' ? RAMP : SLOW_START;
+/** The line lasts until enough deliveries have asked again, and each asks at most some five times an hour. */
+const LEARNED: Growth = {
+  doublingMs: 3 * MINUTE,
+  longestMs: 10 * MINUTE,
+  askAgainMs: LONGEST_ASK_AGAIN_MS,
+};
+
+export function growthOf({ learned }: Pressure): Growth {
+  return learned ? LEARNED : RAMP;
 }
 
 /** Requests a second that a pressure allows at `at`; 0 while the circuit is open. */
 export function rateAt(pressure: Pressure, at: number): number {
-  const { perSecond = 0, opensAt } = pressure;
+  const { perSecond, opensAt } = pressure;
+  if (perSecond === undefined) return 0;
   const openMs = Math.max(0, at - opensAt);
   return Math.min(MAX_PER_SECOND, perSecond * 2 ** (openMs / growthOf(pressure).doublingMs));
 }
@@ -55,20 +56,11 @@ type Paced = Pick<
   'subscriber' | 'options' | 'createdAt' | 'changedAt' | 'limitedAt' | 'pressure'
 >;
 
-/** The pressure in force; undefined: none, or over. An open circuit closes only by a successful probe. */
+/** The pressure in force; undefined: none, or its rate has grown to the highest. */
 export function pressureAt(subscription: Paced, now: number): Pressure | undefined {
   const { pressure } = subscription;
   if (pressure === undefined || pressure.ended || isPull(subscription)) return undefined;
-  if (isCircuitOpen(pressure) || now < pressure.opensAt) return pressure;
-  const isOver =
-    now - pressure.opensAt >= LONGEST_QUIET_MS ||
-    rateAt(pressure, now) >= rateAtEnd(pressure, subscription.options.max_per_second);
-  return isOver ? undefined : pressure;
-}
-
-/** A subscriber that throttles at its `max_per_second` needs the pressure there too. */
-function rateAtEnd({ reason }: Pressure, maxPerSecond = MAX_PER_SECOND): number {
-  return reason === 'circuit_open' ? Math.min(maxPerSecond, RAMP_TOP_PER_SECOND) : MAX_PER_SECOND;
+  return rateAt(pressure, now) < MAX_PER_SECOND ? pressure : undefined;
 }
 
 /**
@@ -85,20 +77,21 @@ export function startOfEpisode(pressure: Pressure, at: number): number {
 export function paceOf(subscription: Paced, now: number): RateLimit | undefined {
   const pressure = pressureAt(subscription, now);
   if (pressure === undefined) return rateLimitOf(subscription);
-  const { reason, opensAt, perSecond, learned } = pressure;
-  const line = { epoch: `${epochTime(subscription)}/${perSecond ?? 0}`, opensAt, reason };
-  const askAgainMs = Math.min(
-    learned ? LONGEST_ASK_AGAIN_LEARNED_MS : LONGEST_ASK_AGAIN_MS,
-    askAgainMsAt(Math.max(now, opensAt) - startOfEpisode(pressure, now)),
-  );
-  if (isCircuitOpen(pressure)) return { ...line, intervalMs: PROBE_INTERVAL_MS, longestMs: 0, askAgainMs };
-  const { longestMs } = growthOf(pressure);
-  const intervalMs = slotIntervalMs(rateAt(pressure, now));
+  const { reason, opensAt, perSecond } = pressure;
+  // The epoch of an open circuit ignores a new limit, which would start another probe beside the one in flight.
+  const time = isCircuitOpen(pressure) ? pressure.at : epochTime(subscription);
+  const line = { epoch: `${time}/${perSecond ?? 0}`, opensAt, reason };
+  if (isCircuitOpen(pressure)) {
+    const askAgainMs = askAgainMsAt(Math.max(now, opensAt) - startOfEpisode(pressure, now));
+    return { ...line, intervalMs: PROBE_INTERVAL_MS, longestMs: 0, askAgainMs };
+  }
+  const { longestMs, askAgainMs } = growthOf(pressure);
   const limitMs = rateLimitOf(subscription)?.intervalMs ?? 0;
-  return { ...line, intervalMs: Math.max(intervalMs, limitMs), longestMs, askAgainMs };
+  const intervalMs = Math.max(slotIntervalMs(rateAt(pressure, now)), limitMs);
+  return { ...line, intervalMs, longestMs, askAgainMs };
 }
 
-/** The longer the episode, the less often, so that a delivery asks few times in all. */
+/** The longer the outage, the less often, so that a delivery asks few times in all. */
 function askAgainMsAt(ageMs: number): number {
   return Math.min(LONGEST_ASK_AGAIN_MS, Math.max(SHORTEST_ASK_AGAIN_MS, Math.round(ageMs / 2)));
 }

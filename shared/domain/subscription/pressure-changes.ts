@@ -1,9 +1,15 @@
 import type { NextAttempt } from '../delivery/delivery.ts';
-import { type Reply, TOO_MANY_REQUESTS } from '../delivery/outcome.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import { retrySchedule } from '../retry/schedule.ts';
 import { growthOf, isCircuitOpen, pressureAt, rateAt, startOfEpisode } from './back-pressure.ts';
 import { MAX_PER_SECOND, rateLimitOf, timeOfNewEpoch } from './rate-limit.ts';
+import {
+  answeredPerSecond,
+  type CircuitRules,
+  isCircuitTripped,
+  type PressureSignal,
+  type RecentResults,
+} from './recent-results.ts';
 import type { PendingEvent, Pressure, Subscription } from './subscription.ts';
 
 /** A conditional write of the pressure. `from`: version that the request was sent under; undefined: none. */
@@ -15,39 +21,22 @@ export type PressureChange = {
   changedAt?: number;
 };
 
-/** What a reply says about the subscriber. `up`: it answers requests, even if it refuses this one. */
-export type PressureSignal = 'throttled' | 'down' | 'up';
-
-const DOWN_STATUSES: readonly number[] = [502, 503, 504];
-
-/** Undefined: the reply says nothing, such as a DNS or TLS fault. */
-export function pressureSignalOf(reply: Reply): PressureSignal | undefined {
-  switch (reply.kind) {
-    case 'forbidden':
-      return undefined;
-    case 'unanswered':
-      return reply.error === 'timeout' || reply.error === 'connection_refused' ? 'down' : undefined;
-    case 'answered': {
-      const asksToWait = reply.statusCode === 503 && reply.retryAfter !== undefined;
-      if (reply.statusCode === TOO_MANY_REQUESTS || asksToWait) return 'throttled';
-      return DOWN_STATUSES.includes(reply.statusCode) ? 'down' : 'up';
-    }
-  }
-}
-
 const SECOND = 1_000;
 
 /** Wait after a refusal without a usable `Retry-After`; also the shortest wait for a probe. */
 const SHORTEST_CLOSED_MS = SECOND;
 
-/** Rate after the first refusal. */
-const SLOW_START_PER_SECOND = 2;
+/** Least rate after the first refusal, and after a successful probe. */
+const FIRST_PER_SECOND = 2;
 
-/** Rate after a successful probe. */
-const RAMP_PER_SECOND = 1;
+/** Factor from the rate that the subscriber lately answered to the first one. */
+const FIRST_SHARE = 0.5;
 
 /** Factor from the rate of the refused request to the next one. */
-const LEARNED_SHARE = 0.9;
+const LEARNED_SHARE = 0.85;
+
+/** How much of a learned rate's growth a refused request is taken to have had. */
+const MOST_GROWN = 2;
 
 /** The least rate that refusals lead to: one request in ten seconds tests the subscriber often enough. */
 const LEAST_PER_SECOND = 0.1;
@@ -55,69 +44,96 @@ const LEAST_PER_SECOND = 0.1;
 /** Time between two probes of an open circuit, as a share of the outage's age. */
 const PROBE_SHARE = 1 / 10;
 
-/** A refused request: a 429, or a 503 with `Retry-After`. `retryAfterMs`: capped; 0: not given. */
-type Refused = { startedAt: number; now: number; retryAfterMs: number };
+/** Longest wait for a probe early in an outage. A policy of hours would hold up new messages as long. */
+const LONGEST_FIRST_CLOSED_MS = 60 * SECOND;
+
+/** A request and what its instance knows. Times are milliseconds since the epoch. */
+export type SeenRequest = {
+  signal: PressureSignal;
+  startedAt: number;
+  now: number;
+  /** With that of this request. */
+  results: RecentResults;
+  /** What `Retry-After` asks for, capped; 0: nothing. Milliseconds. */
+  retryAfterMs: number;
+  /** The delivery's, if its policy makes one. */
+  nextAttempt: Pick<NextAttempt, 'dueAt'> | undefined;
+  policy: RetryPolicy;
+  rules: CircuitRules & { retryAfterCapMs: number };
+};
+
+/** How a request changes the pressure. Undefined: not at all. */
+export function pressureAfter(subscription: Subscription, seen: SeenRequest): PressureChange | undefined {
+  switch (seen.signal) {
+    case 'throttled':
+      return afterRefusal(subscription, seen);
+    case 'down':
+      return afterOutage(subscription, seen);
+    case 'up':
+      return afterAnswer(subscription, seen);
+  }
+}
 
 /** Closes the line until the time that the subscriber asks for. */
-export function pressureAfterRefusal(subscription: Subscription, refused: Refused): PressureChange {
-  const { startedAt, now, retryAfterMs } = refused;
+function afterRefusal(subscription: Subscription, seen: SeenRequest): PressureChange {
+  const { startedAt, now, retryAfterMs } = seen;
   const current = pressureAt(subscription, startedAt);
-  const rate = rateAfterRefusal(subscription, current, startedAt);
+  const rate = rateAfterRefusal(subscription, current, seen);
   const opensAt = now + Math.max(SHORTEST_CLOSED_MS, retryAfterMs, Math.ceil(SECOND / rate.perSecond));
-  return slow(subscription, current, refused, { reason: 'receiver_throttled', opensAt, ...rate });
+  return slow(subscription, current, seen, { reason: 'receiver_throttled', opensAt, ...rate });
 }
 
 function rateAfterRefusal(
   { options: { max_per_second = MAX_PER_SECOND } }: Subscription,
   current: Pressure | undefined,
-  startedAt: number,
+  { startedAt, now, results }: SeenRequest,
 ): { perSecond: number; learned?: true } {
-  if (current?.perSecond === undefined) return { perSecond: SLOW_START_PER_SECOND };
+  if (current?.perSecond === undefined) return { perSecond: firstRate(results, now) };
   const { perSecond, learned } = current;
   // Refused soon after it opened: that says little about the rate.
   if (!learned && rateAt(current, startedAt) < 2 * perSecond) return { perSecond: atLeast(perSecond / 2) };
-  // In a full line, the slot of the request was reserved as long ago as the line is long.
-  const laidAt = startedAt - (learned ? 0 : growthOf(current).longestMs);
-  const rateOfSlot = Math.min(max_per_second, rateAt(current, laidAt));
-  return { perSecond: atLeast(LEARNED_SHARE * rateOfSlot), learned: true };
+  // Slots have the rate of their reservation. In a full line that was as long ago as the line is long; at a learned
+  // rate that time is unknown, and a rate that is too low grows.
+  const rateOfSlot = learned
+    ? Math.min(rateAt(current, startedAt), MOST_GROWN * perSecond)
+    : rateAt(current, startedAt - growthOf(current).longestMs);
+  return { perSecond: atLeast(LEARNED_SHARE * Math.min(max_per_second, rateOfSlot)), learned: true };
+}
+
+/** A busy subscriber need not begin anew. Other instances had their share, so it takes this rate. */
+function firstRate(results: RecentResults, now: number): number {
+  const answered = FIRST_SHARE * Math.min(MAX_PER_SECOND, answeredPerSecond(results, now));
+  return Math.max(FIRST_PER_SECOND, hundredths(answered));
 }
 
 function atLeast(perSecond: number): number {
-  return Math.max(LEAST_PER_SECOND, Math.round(100 * perSecond) / 100);
+  return Math.max(LEAST_PER_SECOND, hundredths(perSecond));
 }
 
-/**
- * A request that found the subscriber down. `isTripped`: by the latest results, its circuit is to be open.
- * `nextAttempt`: that of the failed delivery; undefined: it is exhausted.
- */
-type FoundDown = {
-  startedAt: number;
-  now: number;
-  isTripped: boolean;
-  nextAttempt: Pick<NextAttempt, 'dueAt'> | undefined;
-  policy: RetryPolicy;
-  retryAfterCapMs: number;
-};
+function hundredths(value: number): number {
+  return Math.round(100 * value) / 100;
+}
 
 /** Opens the circuit, or keeps it open after a failed probe. Undefined: no change. */
-export function pressureAfterOutage(subscription: Subscription, down: FoundDown): PressureChange | undefined {
-  const { startedAt, now, isTripped } = down;
+function afterOutage(subscription: Subscription, seen: SeenRequest): PressureChange | undefined {
+  const { startedAt, now, results, rules } = seen;
   const current = pressureAt(subscription, startedAt);
   const isProbe = current !== undefined && isCircuitOpen(current);
-  if (!isProbe && !isTripped) return undefined;
-  const opensAt =
-    now + Math.ceil(probeDelayMs(now - (isProbe ? startOfEpisode(current, startedAt) : now), down));
-  return slow(subscription, current, down, { reason: 'circuit_open', opensAt });
+  if (!isProbe && !isCircuitTripped(results, current, rules)) return undefined;
+  const ageMs = isProbe ? now - startOfEpisode(current, startedAt) : 0;
+  const opensAt = now + Math.ceil(probeDelayMs(ageMs, seen));
+  return slow(subscription, current, seen, { reason: 'circuit_open', opensAt });
 }
 
 /**
- * When the next probe may start: at the failed delivery's next attempt, but not at once, and after a long outage not
- * as often as a new message's first retries.
+ * When the next probe may start: at the failed delivery's next attempt, but not at once, early in an outage not later
+ * than in a minute, and after a long outage not as often as a new message's first retries.
  */
-function probeDelayMs(ageMs: number, { now, nextAttempt, policy, retryAfterCapMs }: FoundDown): number {
+function probeDelayMs(ageMs: number, { now, nextAttempt, policy, rules }: SeenRequest): number {
   const lastDelayMs = (retrySchedule(policy).at(-1)?.delaySeconds ?? 0) * SECOND;
   const wantedMs = nextAttempt === undefined ? lastDelayMs : nextAttempt.dueAt - now;
-  return Math.max(SHORTEST_CLOSED_MS, Math.min(retryAfterCapMs, Math.max(wantedMs, ageMs * PROBE_SHARE)));
+  const delayMs = Math.max(Math.min(wantedMs, LONGEST_FIRST_CLOSED_MS), ageMs * PROBE_SHARE);
+  return Math.max(SHORTEST_CLOSED_MS, Math.min(rules.retryAfterCapMs, delayMs));
 }
 
 /** The new line does not know the last request, so it opens no sooner than `max_per_second` allows another. */
@@ -130,7 +146,7 @@ function slow(
   const { reason } = next;
   const limitMs = rateLimitOf(subscription)?.intervalMs ?? 0;
   const opensAt = Math.max(next.opensAt, Math.ceil(startedAt + limitMs));
-  const since = current === undefined ? now : startOfEpisode(current, startedAt);
+  const since = current?.reason === reason ? startOfEpisode(current, startedAt) : now;
   const event = { type: 'subscription.slowed', reason, since, until: opensAt } as const;
   return {
     ...changeTo({ ...next, opensAt, since }, subscription, now),
@@ -139,19 +155,13 @@ function slow(
 }
 
 /** A subscriber that answers closes its circuit, and ends an episode that is over. Undefined: no change. */
-export function pressureAfterAnswer(
-  subscription: Subscription,
-  answered: { startedAt: number; now: number },
-): PressureChange | undefined {
-  const { startedAt, now } = answered;
+function afterAnswer(subscription: Subscription, seen: SeenRequest): PressureChange | undefined {
+  const { startedAt, now, results } = seen;
   const current = pressureAt(subscription, startedAt);
   if (current === undefined) return endOfPressure(subscription, now);
   if (!isCircuitOpen(current)) return undefined;
-  return slow(subscription, current, answered, {
-    reason: current.reason,
-    opensAt: now,
-    perSecond: RAMP_PER_SECOND,
-  });
+  const next = { reason: current.reason, opensAt: now, perSecond: firstRate(results, now) };
+  return slow(subscription, current, seen, next);
 }
 
 /** Ends the episode. Undefined: there is none. */

@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS } from '../delivery/lease.ts';
+import { RETENTION_DAYS } from '../message/retention.ts';
 
 const SECONDS_RULE = `must be an integer number of seconds from ${ATTEMPT_TIMEOUT_SECONDS.least} to ${ATTEMPT_TIMEOUT_SECONDS.most}`;
+const DAYS_RULE = `must be an integer number of days from ${RETENTION_DAYS.least} to ${RETENTION_DAYS.most}`;
 const COUNT_RULE = 'must be an integer number of subscriptions from 1 to 1000000';
 
 /** Metadata of a queue by which it narrows what the deployment allows. A value above that of the deployment is inert. */
@@ -17,6 +19,12 @@ export const queueLimitFields = {
     .min(1, COUNT_RULE)
     .max(1_000_000, COUNT_RULE)
     .describe('The most subscriptions, if less than the setting `maxSubscriptionsPerQueue`.')
+    .exactOptional(),
+  _retention_days: z
+    .int(DAYS_RULE)
+    .min(RETENTION_DAYS.least, DAYS_RULE)
+    .max(RETENTION_DAYS.most, DAYS_RULE)
+    .describe('How long messages and deliveries stay on record, at most the setting `retentionDays`.')
     .exactOptional(),
 };
 

@@ -8,7 +8,7 @@ import { type RateLimit, type Slot, SLOT_LEAD_MS } from './rate-limit.ts';
  */
 export type Line = { reservedUpTo: number; epoch: string; left?: readonly number[] };
 
-/** Slots are reserved at most a week ahead; beyond that, deliveries ask again a day later. */
+/** Slots are reserved at most a week ahead; beyond that, deliveries ask again within a day. */
 export const MAX_LINE_MS = 7 * DAY_MS;
 const ASK_AGAIN_MS = DAY_MS;
 
@@ -65,9 +65,8 @@ function askAgainAt(at: number, { reason }: RateLimit): Slot {
 
 /** What a delivery gets if the line is full. */
 export function slotBeyond(limit: RateLimit, now: number, until = Infinity): Slot {
-  const { askAgainMs } = limit;
+  const { askAgainMs = ASK_AGAIN_MS } = limit;
   const latest = until + SLOT_LEAD_MS;
-  if (askAgainMs === undefined) return askAgainAt(Math.min(now + ASK_AGAIN_MS, latest), limit);
   const at = Math.min(lineStart(limit, now) + askAgainMs / 2, latest);
   return { ...askAgainAt(at, limit), spreadMs: Math.min(askAgainMs / 2, latest - at) };
 }

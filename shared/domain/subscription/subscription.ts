@@ -17,6 +17,9 @@ export type Queue = {
   createdAt: number;
 };
 
+/** Identifies a subscription. */
+export type SubscriptionKey = { queue: string; subscriptionId: string };
+
 /** Delivery options of a subscription (Zaqar's `options`). */
 export type SubscriptionOptions = {
   _retry_policy?: PartialRetryPolicy;
@@ -125,7 +128,7 @@ export type Pressure = {
   opensAt: number;
   /** Rate at `opensAt`, which then grows. Undefined: the circuit is open, with one probe at a time. */
   perSecond?: number;
-  /** The rate is from a refusal at a known rate: it grows slowly. Otherwise it doubles in seconds. */
+  /** The rate is from a refusal in a ramp: it grows slowly. In a ramp it doubles in seconds. */
   learned?: true;
   /** The episode is over. It stays on the record, because the epochs of later lines follow its version. */
   ended?: true;

@@ -27,8 +27,8 @@ export function encodeWakeUp({ kind, key, attempt, dueAt, by, atOnce }: WakeUp):
   return JSON.stringify({ v: WIRE_VERSION, kind, ...key, attempt, dueAt, by, atOnce });
 }
 
-function timesOf({ acceptedAt, sentAt, dueAt }: FirstJob) {
-  return { acceptedAt, sentAt, dueAt };
+function timesOf({ acceptedAt, sentAt, dueAt, retentionDays }: FirstJob) {
+  return { acceptedAt, sentAt, dueAt, retentionDays };
 }
 
 const milliseconds = z.number().nonnegative();
@@ -45,6 +45,7 @@ const firstFields = {
   acceptedAt: milliseconds,
   sentAt: milliseconds.exactOptional(),
   dueAt: milliseconds.exactOptional(),
+  retentionDays: z.number().positive().exactOptional(),
   payloadKey: z.string().min(1).exactOptional(),
 };
 

@@ -63,6 +63,16 @@ export const deliveryViewSchema = z.object({
 
 export type DeliveryView = z.infer<typeof deliveryViewSchema>;
 
+export type Waiting = WaitingReason | 'pull';
+
+/** Why a due delivery waits, in the words of the command and the console. */
+export const WAITS: Readonly<Record<Waiting, string>> = {
+  rate_limited: 'waits for the rate limit of the subscription',
+  receiver_throttled: 'waits, because the subscriber throttles',
+  circuit_open: 'waits, because the subscriber is or was down',
+  pull: 'waits until it is received',
+};
+
 export function deliveryView(delivery: Delivery): DeliveryView {
   const { key, status, reason, next, policy, attempts, lateResults } = delivery;
   return {
@@ -90,7 +100,7 @@ function nextFieldsOf(
 }
 
 /** Why a delivery waits besides its due time. */
-export function waitOf(delivery: Delivery): { waiting?: WaitingReason | 'pull' } {
+export function waitOf(delivery: Delivery): { waiting?: Waiting } {
   if (waitsForPull(delivery)) return { waiting: 'pull' };
   return delivery.slot === undefined ? {} : { waiting: waitingReasonOf(delivery.slot) };
 }

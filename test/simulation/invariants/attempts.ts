@@ -91,7 +91,7 @@ const statusOf = (reply: Reply): number | undefined =>
   reply.kind === 'answered' ? reply.statusCode : undefined;
 
 /**
- * The outcome by the table in README.md#what-counts-as-delivered. `listed`: `retry_on_status` of the recorded policy.
+ * The outcome by the table in docs/retry-policy.md#what-is-retried. `listed`: `retry_on_status` of the recorded policy.
  */
 const expectedOutcome = (reply: Reply, listed: readonly number[] | undefined): Attempt['outcome'] => {
   switch (reply.kind) {

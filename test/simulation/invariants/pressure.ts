@@ -1,4 +1,4 @@
-import { pressureSignalOf } from '../../../shared/domain/subscription/pressure-changes.ts';
+import { pressureSignalOf } from '../../../shared/domain/subscription/recent-results.ts';
 import type { Pressure, Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { SeenRequest } from '../history.ts';
 import { MINUTE, SECOND } from '../scenario.ts';

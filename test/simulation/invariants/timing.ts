@@ -136,10 +136,16 @@ const isDisturbed = ({ world, messageId, subscriptionId }: DeliveryCase, from: n
       at >= from && at <= to && (partition === undefined || isNeededBy(partition, messageId, subscriptionId)),
   ) || world.scenario.standstills.some((one) => START + one.from <= to && START + one.to >= from);
 
-/** A record outlives the schedule that needs it (docs/architecture.md#deliveries-table, `expiresAt`). */
+/**
+ * A record outlives the schedule that needs it (docs/architecture.md#deliveries-table, `expiresAt`). A claim leaves its
+ * expiry to the attempt, which renews it within the lease.
+ */
 export const recordsOutliveSchedules: Invariant = (one) =>
   one.writes
-    .filter(({ at, after }) => after.expiresAt < Math.max(at, after.next?.dueAt ?? 0) + LEAST_RETENTION_MS)
+    .filter(({ at, after, transition: { name } }) => {
+      const event = name === 'claim' ? 0 : at;
+      return after.expiresAt < Math.max(event, after.next?.dueAt ?? 0) + LEAST_RETENTION_MS;
+    })
     .map(({ transition }) => violation('records_outlive_schedules', one, `after ${transition.name}`));
 
 /**

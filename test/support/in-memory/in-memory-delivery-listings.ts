@@ -8,7 +8,7 @@ import {
   orderIn,
 } from '../../../shared/adapters/dynamodb/pages.ts';
 import { notDeliveredSortOf, isListed } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
-import { placeInMessage } from '../../../shared/adapters/dynamodb/message-deliveries.ts';
+import { placeInMessage } from '../../../shared/adapters/dynamodb/delivery-listings.ts';
 import { NO_DELIVERIES } from '../../../shared/domain/message/books.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { FanOut } from '../../../shared/domain/delivery/fan-out.ts';

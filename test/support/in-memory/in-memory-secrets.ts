@@ -1,7 +1,8 @@
+import { parseAuth } from '../../../shared/domain/subscription/auth.ts';
 import { parseSecret, secretText } from '../../../shared/domain/subscription/signing-secret.ts';
+import type { SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
 import {
   type SecretOpener,
-  type SecretOwner,
   type SecretSealer,
   UnopenedSecretError,
 } from '../../../shared/ports/subscriptions.ts';
@@ -16,35 +17,37 @@ export type InMemorySecrets = SecretSealer &
 export const inMemorySecrets = (): InMemorySecrets => {
   const kept = new Map<string, { owner: string; text: string }>();
 
-  const openNow = (owner: SecretOwner, sealed: string): string => {
+  const seal = (owner: SubscriptionKey, text: string): Promise<string> => {
+    const sealed = `sealed-${kept.size + 1}`;
+    kept.set(sealed, { owner: nameOf(owner), text });
+    return Promise.resolve(sealed);
+  };
+
+  const open = async <Opened>(
+    owner: SubscriptionKey,
+    sealed: string,
+    parse: (text: string) => Opened | undefined,
+  ): Promise<Opened> => {
+    await Promise.resolve();
     if (secrets.outage !== undefined) throw new UnopenedSecretError(owner, { cause: secrets.outage });
     const found = kept.get(sealed);
     if (found?.owner !== nameOf(owner)) {
       throw new UnopenedSecretError(owner, { cause: new Error('There is no such secret of this owner.') });
     }
-    return found.text;
+    const opened = parse(found.text);
+    if (opened === undefined)
+      throw new UnopenedSecretError(owner, { cause: new Error('The text has another form.') });
+    return opened;
   };
 
   const secrets: InMemorySecrets = {
     outage: undefined,
-    seal: (owner, secret) => secrets.sealText(owner, secretText(secret)),
-    sealText: (owner, text) => {
-      const sealed = `sealed-${kept.size + 1}`;
-      kept.set(sealed, { owner: nameOf(owner), text });
-      return Promise.resolve(sealed);
-    },
-    open: async (owner, sealed) => {
-      const secret = parseSecret(await secrets.openText(owner, sealed));
-      if (secret === undefined)
-        throw new UnopenedSecretError(owner, { cause: new Error('Not a signing secret.') });
-      return secret;
-    },
-    openText: async (owner, sealed) => {
-      await Promise.resolve();
-      return openNow(owner, sealed);
-    },
+    seal: (owner, secret) => seal(owner, secretText(secret)),
+    sealAuth: (owner, auth) => seal(owner, JSON.stringify(auth)),
+    open: async (owner, sealed) => open(owner, sealed, parseSecret),
+    openAuth: async (owner, sealed) => open(owner, sealed, parseAuth),
   };
   return secrets;
 };
 
-const nameOf = ({ queue, subscriptionId }: SecretOwner): string => `${queue}/${subscriptionId}`;
+const nameOf = ({ queue, subscriptionId }: SubscriptionKey): string => `${queue}/${subscriptionId}`;

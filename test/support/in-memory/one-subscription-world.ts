@@ -41,7 +41,7 @@ export const oneSubscriptionWorld = () => {
       world.operatorEvents.published
         .map(({ type }) => type)
         .filter((type) => type.startsWith('subscription.')),
-    unrecordedHealth: () => world.journal.facts.filter(({ fact }) => fact === 'health_unnoted'),
+    unrecordedHealth: () => world.journal.facts.filter(({ fact }) => fact === 'health_not_recorded'),
     /** Rejects events of this type until the returned function is called. */
     refuseEvents: (type: OperatorEvent['type']): (() => void) => {
       const publish = world.operatorEvents.publish.bind(world.operatorEvents);

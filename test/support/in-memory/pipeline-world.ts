@@ -8,7 +8,7 @@ import { deliver } from '../../../functions/deliver/deliver.ts';
 import { ownerFor, type DeliverContext } from '../../../functions/deliver/context.ts';
 import { healthWrites } from '../../../functions/deliver/health.ts';
 import { memoryBudget } from '../../../functions/deliver/memory-budget.ts';
-import { recentResults } from '../../../functions/deliver/recent-results.ts';
+import { resultMemory } from '../../../functions/deliver/pressure.ts';
 import { dispatch, type DispatchContext, type IngressResult } from '../../../functions/dispatch/dispatch.ts';
 import { versionOf } from '../../../shared/domain/message/version.ts';
 import { reconcile, type Reconciliation } from '../../../functions/reconcile/reconcile.ts';
@@ -116,7 +116,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     ports: { ...ports, deliveryQueue, wakeUps },
     settings,
     healthWrites: healthWrites(clock),
-    recentResults: recentResults(clock),
+    recentResults: resultMemory(),
     memory: memoryBudget(clock),
   };
   const dispatchContext: DispatchContext = {

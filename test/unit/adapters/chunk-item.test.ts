@@ -3,7 +3,7 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chunkOfItem, chunkUpdateOf, stateItemOf } from '../../../shared/adapters/dynamodb/chunk-item.ts';
+import { chunkOfItem, chunkUpdateOf, stateItemOf } from '../../../shared/adapters/dynamodb/chunks.ts';
 import { chunkItemKeyOf } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
 import { RECORD_VERSION, ttlOf, UnreadableRecordError } from '../../../shared/adapters/dynamodb/record.ts';
 import { ttlAttribute } from '../../../shared/config/tables.ts';

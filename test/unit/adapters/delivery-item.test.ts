@@ -34,6 +34,13 @@ describe('the item of a delivery', () => {
     expect(deliveryOf(stored(item))).toEqual(delivery);
   });
 
+  it('is readable with a slot whose reason a later version added', () => {
+    const slot = { at: SOME_TIME, epoch: '7/2' };
+    const item = deliveryItemOf(aDelivery({ slot: { ...slot, reason: 'circuit_open' } }));
+    const later = { ...item, slot: { ...slot, reason: 'of_a_later_version' } };
+    expect(deliveryOf(stored(later)).slot).toEqual(slot);
+  });
+
   it('reads to versions before pull as an attempt that SQS delays, and is found by its subscription only', () => {
     const next = { number: 1, phase: 'initial', dueAt: 7, by: 'pull' } as const;
     const item = deliveryItemOf(

@@ -1,20 +1,15 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
-import { recordsOf } from '../../../shared/adapters/dynamodb/delivery-listings.ts';
+import { recordsOf } from '../../../shared/adapters/dynamodb/deliveries.ts';
 import type { BatchReading } from '../../../shared/adapters/dynamodb/queries.ts';
 import { deliveryItemOf } from '../../../shared/adapters/dynamodb/delivery-item.ts';
 import { itemKeyOf } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { aDelivery } from '../../support/delivery-builders.ts';
 import { inAnyOrder } from '../../support/in-any-order.ts';
-import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
-
-const stubs: AwsStub[] = [];
-afterEach(async () => {
-  await Promise.all(stubs.splice(0).map((stub) => stub.close()));
-});
+import { awsStub } from '../../support/aws-stub.ts';
 
 const attribute = z.object({ S: z.string() });
 const request = z.object({
@@ -56,7 +51,7 @@ const tableOf = async (
       }),
     };
   });
-  stubs.push(stub);
+  onTestFinished(stub.close);
   const { endpoint, region, credentials } = stub.config;
   const waits: number[] = [];
   const reading = {

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 /** An address at which connections are never accepted, as behind a firewall that drops packets. */
 type BlackHole = { port: number; close: () => Promise<void> };
@@ -47,17 +47,14 @@ const OK: Reply = { kind: 'answered', statusCode: 200 };
 const BLACK_HOLE = '127.0.0.3';
 
 describe('connecting to a subscriber', () => {
-  const closing: (() => Promise<void>)[] = [];
-  afterEach(() => Promise.all(closing.splice(0).map((close) => close())));
-
   const blackHole = async (): Promise<number> => {
     const hole = await startBlackHole(BLACK_HOLE);
-    closing.push(hole.close);
+    onTestFinished(hole.close);
     return hole.port;
   };
   const receiverAt = async (options: ReceiverOptions): Promise<Receiver> => {
     const receiver = await startReceiver(options);
-    closing.push(receiver.close);
+    onTestFinished(receiver.close);
     return receiver;
   };
 

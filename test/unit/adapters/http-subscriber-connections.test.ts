@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import type { HttpSenderOptions } from '../../../shared/adapters/http/sender.ts';
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
@@ -28,15 +28,13 @@ const endWith = async (how: 'destroy' | 'resetAndDestroy', socket: Socket | unde
 };
 
 describe('connections to subscribers', () => {
-  const closing: (() => Promise<void>)[] = [];
   const receiverOf = async (options?: ReceiverOptions): Promise<Receiver> => {
     const receiver = await startReceiver(options);
-    closing.push(receiver.close);
+    onTestFinished(receiver.close);
     return receiver;
   };
-  afterEach(async () => {
+  afterEach(() => {
     vi.useRealTimers();
-    await Promise.all(closing.splice(0).map((close) => close()));
   });
 
   it('are reused by the next request', async () => {

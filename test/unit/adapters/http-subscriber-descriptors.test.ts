@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
 
 import { requestNotSentError } from '../../../shared/adapters/http/connection-fault.ts';
@@ -12,9 +12,6 @@ import { startReceiver } from '../../support/receiver.ts';
 const run = promisify(execFile);
 const ADAPTERS = new URL('../../../shared/adapters/http/', import.meta.url);
 
-const closing: (() => Promise<void>)[] = [];
-afterEach(() => Promise.all(closing.splice(0).map((close) => close())));
-
 /** A receiver that responds after a delay, and a name server that returns its address for every name. */
 const startBoth = async () => {
   const receiver = await startReceiver();
@@ -22,7 +19,8 @@ const startBoth = async () => {
   const dns = await startDnsServer(({ name, type }) =>
     type === 'A' ? [{ name, type, value: '127.0.0.1' }] : [],
   );
-  closing.push(receiver.close, dns.close);
+  onTestFinished(receiver.close);
+  onTestFinished(dns.close);
   return { port: new URL(receiver.url()).port, servers: [dns.address] };
 };
 

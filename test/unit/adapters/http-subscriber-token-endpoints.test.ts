@@ -28,6 +28,13 @@ const aToken = (overrides: object): Answer =>
   json({ access_token: 'token', token_type: 'Bearer', expires_in: 3600, ...overrides });
 const HTML = '<!doctype html><title>Please log in</title>';
 
+type Endpoint = {
+  tls: typeof trustedTls;
+  fetch: typeof onLoopback;
+  timeoutMs: number;
+  ca: string;
+};
+
 /** Concurrent, because some of the tests wait for a deadline. */
 describe.concurrent('a token endpoint', () => {
   const endpoints: Receiver[] = [];
@@ -35,13 +42,18 @@ describe.concurrent('a token endpoint', () => {
 
   const tokenFrom = async (
     answer: Answer,
-    { tls = trustedTls, fetch = onLoopback, timeoutMs = AMPLE_MS } = {},
+    { tls = trustedTls, fetch = onLoopback, timeoutMs = AMPLE_MS, ca }: Partial<Endpoint> = {},
   ): Promise<{ result: TokenResult; endpoint: Receiver }> => {
     const endpoint = await startReceiver({ tls });
     endpoints.push(endpoint);
     endpoint.script('/token', [answer]);
     const tokens = oauthAccessTokens({ fetch, clock: { now: Date.now }, userAgent: 'Posthaste' });
-    const auth = { token_url: endpoint.url('/token'), client_id: 'posthaste', client_secret: SECRET };
+    const auth = {
+      token_url: endpoint.url('/token'),
+      client_id: 'posthaste',
+      client_secret: SECRET,
+      ...(ca !== undefined && { ca }),
+    };
     const result = await tokens.tokenFor(
       { queue: 'orders', subscriptionId: 'subscription-1' },
       { type: 'oauth2_client_credentials', ...auth },
@@ -65,6 +77,9 @@ describe.concurrent('a token endpoint', () => {
     ['without expires_in', aToken({ expires_in: undefined })],
     ['with expires_in of 10^12', aToken({ expires_in: 1e12 })],
     ['with expires_in as text', aToken({ expires_in: '3600' })],
+    ['with an ID token', aToken({ id_token: 'e30.e30.e30' })],
+    ['with an ID token that is none', aToken({ id_token: { sub: 'ada' } })],
+    ['with other fields that are empty', aToken({ refresh_token: null, scope: null })],
   ])('may answer with a token %s', async (_what, answer) => {
     expect(await tokenFrom(answer)).toMatchObject({ result: { kind: 'token' } });
   });
@@ -142,6 +157,15 @@ describe.concurrent('a token endpoint', () => {
     const { result, endpoint } = await tokenFrom(aToken({}), { tls });
     expect(result).toEqual({ kind: 'failed', detail: `tls_failed: ${detail}` });
     expect(endpoint.received()).toEqual([]);
+  });
+
+  it('may have a private authority, if the subscription names it, and no other then', async () => {
+    const tls = unknown.issue({ names });
+    const { result } = await tokenFrom(aToken({}), { tls, ca: unknown.cert });
+    expect(result).toMatchObject({ kind: 'token' });
+    expect(await tokenFrom(aToken({}), { ca: unknown.cert })).toMatchObject({
+      result: { detail: 'tls_failed: certificate issuer unknown' },
+    });
   });
 
   it('at a private address gets no connection', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import {
   hasTimeAfter,
@@ -7,12 +7,10 @@ import {
   requestMs,
   type CallDeadline,
 } from '../../../shared/adapters/lambda/invocation-deadline.ts';
-import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
+import { awsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
-const stubs: AwsStub[] = [];
-afterEach(async () => {
+afterEach(() => {
   vi.restoreAllMocks();
-  await Promise.all(stubs.splice(0).map((stub) => stub.close()));
 });
 
 const left = (milliseconds: number): CallDeadline => ({ remainingMs: () => milliseconds });
@@ -31,7 +29,7 @@ const throttled = (headers: Record<string, string> = {}): StubAnswer => ({
 /** The result of a call to a service with this answer, and how long it takes. */
 const called = async (answer: StubAnswer, deadline: CallDeadline) => {
   const stub = await awsStub(() => answer);
-  stubs.push(stub);
+  onTestFinished(stub.close);
   const sqs = sqsClient({ ...stub.config, deadline });
   const started = performance.now();
   const outcome: unknown = await sqs

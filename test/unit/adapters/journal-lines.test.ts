@@ -50,16 +50,16 @@ describe('the line of a fact', () => {
   });
 
   it.each(everyOperatorEvent)('of an operator event contains its type and ids: $type', (event) => {
-    const line = lineOf(aFact('operator_told', { event }));
+    const line = lineOf(aFact('operator_event_sent', { event }));
     expect(line).toMatchObject({ event: event.type, queue: 'orders', subscriptionId: 's-1' });
     expect(line).not.toHaveProperty('bucket');
   });
 
   it.each([
-    'health_unnoted',
-    'statistics_unwritten',
+    'health_not_recorded',
+    'statistics_not_written',
     'attempt_events_lost',
-    'confirmation_owed',
+    'confirmation_not_sent',
     'operation_failed_for',
   ] as const)('of %s contains the error', (name) => {
     expect(lineOf(aFact(name))).toMatchObject({ error: { name: 'TypeError' } });
@@ -80,15 +80,15 @@ describe('the level of a fact', () => {
       'operation_dropped',
       'cancellation_given_up',
       'policy_adjusted',
-      'statistics_unwritten',
+      'statistics_not_written',
       'attempt_events_lost',
       'aws_call_failed',
     ]);
     expect(at('error')).toEqual([
       'operation_failed_for',
-      'slot_unreserved',
-      'health_unnoted',
-      'confirmation_owed',
+      'slot_not_reserved',
+      'health_not_recorded',
+      'confirmation_not_sent',
     ]);
     expect(at('debug')).toEqual(['wake_up_set', 'reconcile_ran', 'polled']);
   });

@@ -89,13 +89,13 @@ describe('the metrics', () => {
   it.each([
     attemptWith({}, 'retrying'),
     aFact('late_result', { attempt: anAttempt({ outcome: 'delivered' }), decisive: false }),
-    ...everyOperatorEvent.map((event) => aFact('operator_told', { event })),
+    ...everyOperatorEvent.map((event) => aFact('operator_event_sent', { event })),
   ])('of a delivery without a final status count none: $fact', (fact) => {
     expect(Object.keys(sumsOf(fact)).filter((name) => name.startsWith('Deliveries'))).toEqual([]);
   });
 
   it('of operator events count what befalls subscriptions, by reason, and no recovery', () => {
-    expect(sumsOf(...everyOperatorEvent.map((event) => aFact('operator_told', { event })))).toEqual({
+    expect(sumsOf(...everyOperatorEvent.map((event) => aFact('operator_event_sent', { event })))).toEqual({
       SubscriptionsFailing: 1,
       SubscriptionsThrottled: 1,
       CircuitsOpened: 1,
@@ -135,8 +135,8 @@ describe('the metrics', () => {
     ['dead_lettered', { DeadLettered: 1 }],
     ['reconciled', { Reconciled: 1 }],
     ['slot_awaited', { AttemptsRateLimited: 1 }],
-    ['health_unnoted', { Faults: 1 }],
-    ['confirmation_owed', { Faults: 1 }],
+    ['health_not_recorded', { Faults: 1 }],
+    ['confirmation_not_sent', { Faults: 1 }],
     ['operation_failed_for', { Faults: 1 }],
   ] as const)('of %s are %j', (name, expected) => {
     expect(sumsOf(aFact(name))).toEqual(expected);
@@ -153,7 +153,7 @@ describe('the list of metrics', () => {
       attemptWith({}, 'exhausted'),
       aFact('wake_up_set', { by: 'sqs_delay' }),
       aFact('message_accepted', { matched: 0 }),
-      ...everyOperatorEvent.map((event) => aFact('operator_told', { event })),
+      ...everyOperatorEvent.map((event) => aFact('operator_event_sent', { event })),
     );
     expect([...Object.keys(made), metricNames.coldStarts].toSorted()).toEqual(
       Object.values(metricNames).toSorted(),

@@ -1,5 +1,5 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { s3Payloads } from '../../../shared/adapters/s3/payloads.ts';
@@ -11,16 +11,11 @@ import { encodeUndeliverableNotice } from '../../../shared/wire/jobs/undeliverab
 import type { Payloads } from '../../../shared/ports/bodies.ts';
 import { aMessage } from '../../support/builders.ts';
 import { aDelivery } from '../../support/delivery-builders.ts';
-import { awsStub, type AwsStub, type StubRequest, type StubAnswer } from '../../support/aws-stub.ts';
-
-const stubs: AwsStub[] = [];
-afterEach(async () => {
-  await Promise.all(stubs.splice(0).map((stub) => stub.close()));
-});
+import { awsStub, type StubRequest, type StubAnswer } from '../../support/aws-stub.ts';
 
 const stubThat = async (answer: (request: StubRequest) => StubAnswer) => {
   const stub = await awsStub(answer);
-  stubs.push(stub);
+  onTestFinished(stub.close);
   return stub;
 };
 

@@ -8,7 +8,8 @@ import {
   secretText,
   type SigningSecret,
 } from '../../../shared/domain/subscription/signing-secret.ts';
-import { UnopenedSecretError, type SecretOwner } from '../../../shared/ports/subscriptions.ts';
+import type { SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
+import { UnopenedSecretError } from '../../../shared/ports/subscriptions.ts';
 import { awsStub, type AwsStub, type StubAnswer, type StubRequest } from '../../support/aws-stub.ts';
 
 const KEY_ARN = 'arn:aws:kms:us-east-1:000000000000:key/secrets';
@@ -87,8 +88,8 @@ const secrets = () => {
   const sealer = kmsSecretSealer(kms, KEY_ARN);
   const opener = kmsSecretOpener(kms, { keyArn: KEY_ARN, clock });
   return {
-    seal: (owner: SecretOwner, sealing: SigningSecret) => sealer.seal(owner, sealing),
-    open: (owner: SecretOwner, sealed: string) => opener.open(owner, sealed),
+    seal: (owner: SubscriptionKey, sealing: SigningSecret) => sealer.seal(owner, sealing),
+    open: (owner: SubscriptionKey, sealed: string) => opener.open(owner, sealed),
   };
 };
 

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 
 import { nameResolver } from '../../../shared/adapters/http/resolver.ts';
 import { type DnsAnswer, type DnsRecord, startDnsServer } from '../../support/dns-server.ts';
@@ -10,10 +10,9 @@ const FOUR = '192.0.2.1';
 const SIX = '2001:db8::1';
 
 const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  vi.restoreAllMocks();
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
+afterEach(() => vi.restoreAllMocks());
+// At the end, because some tests run concurrently.
+afterAll(() => Promise.all(closing.map((close) => close())));
 
 /** A look-up by a name server with these answers. */
 const lookUpBy = async (answer: DnsAnswer, options?: { takesTcp: boolean }) => {
@@ -34,7 +33,8 @@ const oneOf = (name: string, type: 'A' | 'AAAA'): DnsRecord[] => [
 const manyOf = (name: string, type: 'A' | 'AAAA'): DnsRecord[] =>
   Array.from({ length: 100 }, () => oneOf(name, type)).flat();
 
-describe('a look-up with an answer for one family only', () => {
+// Concurrent, because these tests wait.
+describe.concurrent('a look-up with an answer for one family only', () => {
   it.each([
     ['A', FOUR, 1_000],
     ['AAAA', SIX, 4_000],

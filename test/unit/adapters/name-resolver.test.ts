@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 
 import { nameResolver, type Resolve } from '../../../shared/adapters/http/resolver.ts';
 import {
@@ -21,7 +21,8 @@ const a = (name: string, value: string): DnsRecord => ({ name, type: 'A', value 
 const aaaa = (name: string, value: string): DnsRecord => ({ name, type: 'AAAA', value });
 
 const closing: (() => Promise<unknown>)[] = [];
-afterEach(() => Promise.all(closing.splice(0).map((close) => close())));
+// At the end, because some tests run concurrently.
+afterAll(() => Promise.all(closing.map((close) => close())));
 
 const serverThat = async (answer: DnsAnswer): Promise<DnsServer> => {
   const dns = await startDnsServer(answer);
@@ -51,7 +52,8 @@ const ofType =
   ({ name, type }) =>
     type === 'A' ? four.map((value) => a(name, value)) : six.map((value) => aaaa(name, value));
 
-describe('a look-up', () => {
+// Concurrent, because two of these tests wait for a repeated question.
+describe.concurrent('a look-up', () => {
   it('returns the addresses of both families, alternating', async () => {
     const { resolve } = await resolverOn(ofType(['192.0.2.1', '192.0.2.2', '192.0.2.3'], ['2001:db8::1']));
     expect(await resolve(NAME, PATIENT)).toEqual([

@@ -1,12 +1,20 @@
-import { describe, expect, it } from 'vitest';
+import { createHash, generateKeyPairSync, verify, X509Certificate } from 'node:crypto';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type AccessTokenOptions, oauthAccessTokens } from '../../../shared/adapters/oauth/access-tokens.ts';
 import { RequestNotSentError } from '../../../shared/ports/subscriber.ts';
 import { anOAuth2Auth } from '../../support/builders.ts';
+import { certificateAuthority } from '../../support/certificates.ts';
 
 const TIMEOUT_MS = 10_000;
 const OWNER = { queue: 'orders', subscriptionId: 'subscription-1' };
 
+const partOf = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString());
+
 describe('access tokens', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
   type Fetched = Parameters<AccessTokenOptions['fetch']>;
   /** Tokens of a stubbed endpoint, which issues `token-1`, `token-2` … or what `answer` returns. */
   const tokensOf = (answer: (count: number) => object | Promise<Response> = () => ({ expires_in: 3600 })) => {
@@ -78,18 +86,30 @@ describe('access tokens', () => {
   it('are renewed by one request if several attempts were refused', async () => {
     const { clock, fetched, tokenFor } = tokensOf();
     await tokenFor();
-    clock.at += 10_000;
+    clock.at += 5_000;
     const refused = 'token-1';
     const renewed = await Promise.all([tokenFor({ refused }), tokenFor({ refused })]);
     expect([...renewed, await tokenFor({ refused })]).toEqual(['token-2', 'token-2', 'token-2']);
     expect(fetched).toHaveLength(2);
   });
 
-  it('are not renewed within 10 s, even if the subscriber refuses them', async () => {
+  it('are not renewed within 5 s, even if the subscriber refuses them', async () => {
     const { clock, tokenFor } = tokensOf();
     await tokenFor();
-    clock.at += 9_999;
+    clock.at += 4_999;
     expect(await tokenFor({ refused: 'token-1' })).toBe('token-1');
+  });
+
+  it('are renewed by the next attempt if a refusal leaves a request less than a second', async () => {
+    const { clock, fetched, tokenFor } = tokensOf();
+    await tokenFor();
+    clock.at += 5_000;
+    const refused = { refused: 'token-1', timeoutMs: 1_999 };
+    expect(await tokenFor(refused)).toBe('no time left to renew the token');
+    expect(fetched).toHaveLength(1);
+    expect(await tokenFor()).toBe('token-2');
+    clock.at += 5_000;
+    expect(await tokenFor({ refused: 'token-2', timeoutMs: 2_000 })).toBe('token-3');
   });
 
   it('are not asked for again within 5 s of a failure', async () => {
@@ -108,14 +128,17 @@ describe('access tokens', () => {
     const { fetched, tokenFor } = tokensOf(() => ({ expires_in: 0 }));
     await tokenFor({ timeoutMs: 30_000 });
     await tokenFor({ timeoutMs: 4_000 }, { owner: { ...OWNER, queue: 'invoices' } });
-    expect(fetched.map(([, , timeoutMs]) => timeoutMs)).toEqual([5_000, 2_000]);
+    expect(fetched.map(([, , { timeoutMs }]) => timeoutMs)).toEqual([5_000, 2_000]);
   });
 
-  it('are not awaited beyond the end of an attempt, if another attempt with more time has asked', async () => {
+  it('are not awaited beyond half of an attempt, if another attempt with more time has asked', async () => {
+    vi.useFakeTimers();
     let answer: (response: Response) => void = () => undefined;
     const { tokenFor } = tokensOf(() => new Promise((resolve) => (answer = resolve)));
     const first = tokenFor();
-    expect(await tokenFor({ timeoutMs: 20 })).toBe('timeout: before an answer');
+    const second = tokenFor({ timeoutMs: 4_000 });
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(await second).toBe('timeout: before an answer');
     answer(Response.json({ access_token: 'late', token_type: 'bearer' }));
     expect(await first).toBe('late');
   });
@@ -134,6 +157,46 @@ describe('access tokens', () => {
     for (let index = 1; index <= 1_001; index += 1) await ask(index);
     expect(await ask(2)).toBe('token-2');
     expect(await ask(1)).toBe('token-1002');
+  });
+
+  it('are asked for by an assertion that the public key verifies, with names of the key and an audience', async () => {
+    const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const { cert } = certificateAuthority('Us').certify({ names: ['posthaste'], publicKey });
+    const { client_secret: _, ...auth } = anOAuth2Auth({
+      private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      certificate: cert,
+      key_id: 'key-1',
+      issuer: 'https://login.example/',
+    });
+    const { fetched, tokenFor } = tokensOf();
+    await tokenFor({}, { auth });
+    const assertion = fetched[0]?.[1].body.get('client_assertion') ?? '';
+    const [header = '', claims = '', signature = ''] = assertion.split('.');
+    const { raw } = new X509Certificate(cert);
+    const thumbprint = (algorithm: string) => createHash(algorithm).update(raw).digest('base64url');
+    expect(partOf(header)).toEqual({
+      alg: 'RS256',
+      typ: 'JWT',
+      kid: 'key-1',
+      x5t: thumbprint('sha1'),
+      'x5t#S256': thumbprint('sha256'),
+    });
+    const client = { iss: 'posthaste', sub: 'posthaste' };
+    expect(partOf(claims)).toMatchObject({ ...client, aud: 'https://login.example/' });
+    const signed = Buffer.from(`${header}.${claims}`);
+    expect(verify('sha256', signed, publicKey, Buffer.from(signature, 'base64url'))).toBe(true);
+  });
+
+  it('are asked for by an assertion for the token URL, unless there is an issuer', async () => {
+    const { privateKey } = generateKeyPairSync('ed25519');
+    const private_key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const { client_secret: _, ...auth } = anOAuth2Auth({ private_key });
+    const { fetched, tokenFor } = tokensOf();
+    await tokenFor({}, { auth });
+    const assertion = fetched[0]?.[1].body.get('client_assertion') ?? '';
+    const [header = '', claims = ''] = assertion.split('.');
+    expect(partOf(header)).toEqual({ alg: 'EdDSA', typ: 'JWT' });
+    expect(partOf(claims)).toMatchObject({ aud: auth.token_url });
   });
 
   it('are never asked for without TLS', async () => {

@@ -28,6 +28,7 @@ describe('tokens of an authorisation server', () => {
     ES256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
     EdDSA: generateKeyPairSync('ed25519'),
   } as const;
+  const next = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const secret = 'blank, colon: plus+ percent% slash/ "quoted"';
   const { fetch } = httpSubscriber({
     allowedAddresses: ['127.0.0.0/8'],
@@ -39,7 +40,7 @@ describe('tokens of an authorisation server', () => {
     const signers = (['RS256', 'ES256', 'EdDSA'] as const).map((algorithm) => ({
       id: algorithm,
       algorithm,
-      publicKey: keys[algorithm].publicKey,
+      publicKeys: { next: next.publicKey, current: keys[algorithm].publicKey },
     }));
     server = await startAuthorisationServer(authority.issue({ names: ['127.0.0.1'] }), [
       { id: 'by:secret', secret },
@@ -70,6 +71,14 @@ describe('tokens of an authorisation server', () => {
     },
   );
 
+  it('are issued to a client that names its key, and the server by its issuer', async () => {
+    const private_key = next.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const { issuer } = server;
+    const named = (key_id: string) => ask({ client_id: 'ES256', private_key, key_id, issuer });
+    expect(await issuedBy(await named('next'))).toMatchObject({ clientId: 'ES256' });
+    expect(await named('current')).toEqual({ kind: 'failed', detail: 'invalid_client' });
+  });
+
   it('are issued to the code of a bundle that is made as in a deployment', async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'oauth-'));
     const file = join(folder.path, 'index.mjs');
@@ -85,6 +94,7 @@ describe('tokens of an authorisation server', () => {
   const foreign = keys.ES256.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const pss = generateKeyPairSync('rsa-pss', { modulusLength: 2048 });
   const otherCurve = generateKeyPairSync('ec', { namedCurve: 'secp256k1' });
+  const named = { client_id: 'ES256', private_key: foreign };
   it.each<[string, Partial<OAuth2Auth>, string]>([
     ['another secret', { client_id: 'by:secret', client_secret: 'wrong' }, 'invalid_client'],
     ['an unknown client', { client_id: 'unknown', client_secret: secret }, 'invalid_client'],
@@ -94,6 +104,7 @@ describe('tokens of an authorisation server', () => {
       { client_id: 'by:secret', client_secret: secret, scope: 'administration' },
       'invalid_scope',
     ],
+    ['an assertion for another server', { ...named, issuer: 'https://login.example/' }, 'invalid_client'],
     ['a key that is not PEM', { client_id: 'RS256', private_key: 'key' }, 'private key unusable'],
     [
       'an RSA key for PSS only',

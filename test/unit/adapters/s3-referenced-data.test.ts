@@ -1,19 +1,22 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { s3Client } from '../../../shared/adapters/s3/client.ts';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { s3Client } from '../../../shared/adapters/s3/payloads.ts';
 import { s3ReferencedData } from '../../../shared/adapters/s3/referenced-data.ts';
-import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
+import { awsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
 const OWNER = '111122223333';
 const reference = { bucket: 'producer', key: 'webhooks/17.json' };
 
-let stub: AwsStub | undefined;
-
-afterEach(async () => {
-  await stub?.close();
+beforeEach(() => {
+  // No waits between retries.
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
 });
 
 const readAnswered = async (answer: StubAnswer, asked: { versionId?: string } = {}) => {
-  stub = await awsStub(() => answer);
+  const stub = await awsStub(() => answer);
+  onTestFinished(stub.close);
   const s3 = s3Client({ ...stub.config, forcePathStyle: true });
   const reading = s3ReferencedData(s3).read({ ...reference, ...asked }, OWNER);
   return { reading, requests: stub.requests };

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { MessagesNotSentError } from '../../../shared/adapters/sqs/batches.ts';
@@ -6,7 +6,7 @@ import { sqsDeliveryQueue, sqsIngress } from '../../../shared/adapters/sqs/queue
 import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
 import { parseWork } from '../../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../../support/builders.ts';
-import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
+import { awsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
 const batchSchema = z.object({
   QueueUrl: z.string(),
@@ -23,11 +23,6 @@ const batchSchema = z.object({
 
 type Batch = z.infer<typeof batchSchema>;
 type Verdict = { fails: string; senderFault: boolean } | undefined;
-
-const stubs: AwsStub[] = [];
-afterEach(async () => {
-  await Promise.all(stubs.splice(0).map((stub) => stub.close()));
-});
 
 /** A queue that decides on every entry of every batch. `waits` are the pauses between rounds. */
 const queueThat = async (judge: (body: string, batch: number) => Verdict, broken?: StubAnswer) => {
@@ -47,7 +42,7 @@ const queueThat = async (judge: (body: string, batch: number) => Verdict, broken
     );
     return broken ?? { body: JSON.stringify({ Failed, Successful }) };
   });
-  stubs.push(stub);
+  onTestFinished(stub.close);
   const target = {
     sqs: sqsClient(stub.config),
     queueUrl: `${stub.config.endpoint}/000000000000/delivery`,

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { SQS } from '@aws-sdk/client-sqs';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs/dead-letter-queue.ts';
 import { sqsWorkQueues } from '../../../shared/adapters/sqs/queues.ts';
 import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-letter.ts';
-import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
+import { awsStub } from '../../support/aws-stub.ts';
 
 const requestSchema = z.looseObject({
   QueueUrl: z.string(),
@@ -13,11 +13,6 @@ const requestSchema = z.looseObject({
 });
 type SqsRequest = z.infer<typeof requestSchema> & { action: string };
 type Answer = Record<string, unknown>;
-
-const stubs: AwsStub[] = [];
-afterEach(async () => {
-  await Promise.all(stubs.splice(0).map((stub) => stub.close()));
-});
 
 /** An SQS with scripted answers. `waits` are the pauses between requests. */
 const sqsThat = async (answer: (request: SqsRequest, index: number) => Answer) => {
@@ -29,7 +24,7 @@ const sqsThat = async (answer: (request: SqsRequest, index: number) => Answer) =
     const index = requests.push(request) - 1;
     return { body: JSON.stringify(answer(request, index)) };
   });
-  stubs.push(stub);
+  onTestFinished(stub.close);
   const source = {
     sqs: new SQS({ ...stub.config, md5: false }),
     queueUrl: `${stub.config.endpoint}/000000000000/dead`,

@@ -1,20 +1,15 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { sqsOperations } from '../../../shared/adapters/sqs/queues.ts';
 import type { Operation } from '../../../shared/domain/recovery/operation.ts';
 import { encodeOperation } from '../../../shared/wire/jobs/operation.ts';
-import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
+import { awsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
 const operation: Operation = { kind: 'recovery', queue: 'orders', recoveryId: 'r-1', orderedAt: 1 };
 
-const stubs: AwsStub[] = [];
-afterEach(async () => {
-  await Promise.all(stubs.splice(0).map((stub) => stub.close()));
-});
-
 const operationsAnswered = async (answer: StubAnswer) => {
   const stub = await awsStub(() => answer);
-  stubs.push(stub);
+  onTestFinished(stub.close);
   const queueUrl = `${stub.config.endpoint}/000000000000/operation`;
   const sqs = sqsClient(stub.config);
   return { stub, queueUrl, operations: sqsOperations(sqs, queueUrl) };

@@ -1,6 +1,6 @@
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { schedulerWakeUps } from '../../../shared/adapters/scheduler/wake-ups.ts';
 import { sqsWakeUps } from '../../../shared/adapters/sqs/queues.ts';
@@ -22,14 +22,9 @@ const settings = {
   deadLetterArn: 'arn:aws:sqs:us-east-1:000000000000:scheduler-dead-letters',
 };
 
-const stubs: AwsStub[] = [];
-afterEach(async () => {
-  await Promise.all(stubs.splice(0).map((stub) => stub.close()));
-});
-
 const stubThat = async (answer: StubAnswer) => {
   const stub = await awsStub(() => answer);
-  stubs.push(stub);
+  onTestFinished(stub.close);
   return stub;
 };
 

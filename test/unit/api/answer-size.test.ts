@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { aQueue, aSubscription } from '../../support/builders.ts';
 import { anAttempt } from '../../support/delivery-builders.ts';
 import { httpApiAnswer } from '../../../functions/api/http-api-event.ts';
 import { apiUnderTest, CALLER, PUBLIC_URL } from './api-under-test.ts';
@@ -9,20 +11,9 @@ import { apiWithOrders, recordAll, recordMessage } from './recorded.ts';
 /** Lambda quotas, "Invocation payload (synchronous)". */
 const LAMBDA_BYTES = 6_291_556;
 
-const HOOK = 'https://hooks.example';
 const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
 
 const listSchema = z.looseObject({ links: z.array(z.object({ href: z.string() })) });
-
-/** The size of a response in Lambda's payload. */
-const payloadBytes = async (api: ReturnType<typeof apiUnderTest>, path: string): Promise<number> => {
-  const response = await createApi(api.dependencies).request(
-    path,
-    {},
-    { caller: CALLER, publicUrl: PUBLIC_URL },
-  );
-  return Buffer.byteLength(JSON.stringify(await httpApiAnswer(response)));
-};
 
 /** The ids on each page. Checks that no page is too large for Lambda. */
 const walk = async (
@@ -30,10 +21,14 @@ const walk = async (
   first: string,
   [list, id]: readonly [string, string],
 ): Promise<string[][]> => {
+  const app = createApi(api.dependencies);
   const pages: string[][] = [];
   for (let path: string | undefined = first; path !== undefined;) {
-    expect(await payloadBytes(api, path)).toBeLessThan(LAMBDA_BYTES);
-    const { links, [list]: items } = listSchema.parse((await api.call('GET', path)).body);
+    const answer = await httpApiAnswer(
+      await app.request(path, {}, { caller: CALLER, publicUrl: PUBLIC_URL }),
+    );
+    expect(Buffer.byteLength(JSON.stringify(answer))).toBeLessThan(LAMBDA_BYTES);
+    const { links, [list]: items } = listSchema.parse(JSON.parse(answer.body));
     const named = z.array(z.looseObject({ [id]: z.string() })).parse(items);
     pages.push(named.map(({ [id]: name }) => String(name)));
     path = links[0]?.href;
@@ -43,45 +38,48 @@ const walk = async (
 
 const sizesOf = (pages: readonly string[][]): number[] => pages.map(({ length }) => length);
 
+/** The API with subscriptions in the queue `orders`, each with these options. */
+const withSubscriptions = async (all: readonly Pick<Subscription, 'options' | 'expiresAt'>[]) => {
+  const api = await apiWithOrders();
+  for (const [index, one] of all.entries())
+    await api.registry.addSubscription(
+      aSubscription({ id: `s-${index}`, subscriber: `https://hooks.example/${index}`, ...one }),
+    );
+  return api;
+};
+
+const LARGE = { post_data: 'x'.repeat(65_000) };
+
 describe('a page ends at the size limit of a response', () => {
   it('of subscriptions with options of 64 KiB', async () => {
-    const api = await apiWithOrders();
-    for (let index = 0; index < 100; index += 1) {
-      const options = { post_data: 'x'.repeat(65_000) };
-      await api.call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/${index}`, options });
-    }
+    const api = await withSubscriptions(Array.from({ length: 100 }, () => ({ options: LARGE })));
     const pages = await walk(api, `${SUBSCRIPTIONS}?limit=100`, ['subscriptions', 'id']);
     expect(sizesOf(pages)).toEqual([76, 24]);
     expect(new Set(pages.flat()).size).toBe(100);
   });
 
   it('of subscriptions with many quotes, which take four times their size', async () => {
-    const api = await apiWithOrders();
-    for (let index = 0; index < 60; index += 1) {
-      const options = { post_data: '"'.repeat(32_000) };
-      await api.call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/${index}`, options });
-    }
+    const options = { post_data: '"'.repeat(32_000) };
+    const api = await withSubscriptions(Array.from({ length: 60 }, () => ({ options })));
     const pages = await walk(api, `${SUBSCRIPTIONS}?limit=100`, ['subscriptions', 'id']);
     expect(sizesOf(pages)).toEqual([39, 21]);
   });
 
   it('and does not count expired subscriptions', async () => {
-    const api = await apiWithOrders();
-    for (let index = 0; index < 100; index += 1) {
-      const options = { post_data: 'x'.repeat(65_000) };
-      const ttl = index % 2 === 0 ? { ttl: 1 } : {};
-      await api.call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/${index}`, options, ...ttl });
-    }
-    api.time.now += 2000;
+    const expired = { options: LARGE, expiresAt: 1 };
+    const api = await withSubscriptions(
+      Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? expired : { options: LARGE })),
+    );
     const pages = await walk(api, `${SUBSCRIPTIONS}?limit=100`, ['subscriptions', 'id']);
     expect(sizesOf(pages)).toEqual([50]);
   });
 
   it('of queues with metadata, but not of queue names alone', async () => {
     const api = apiUnderTest();
-    for (let index = 0; index < 100; index += 1) {
-      await api.call('PUT', `/v2/queues/q${String(index).padStart(3, '0')}`, { note: 'x'.repeat(65_000) });
-    }
+    for (let index = 0; index < 100; index += 1)
+      await api.registry.putQueue(
+        aQueue({ name: `q${String(index).padStart(3, '0')}`, metadata: { note: 'x'.repeat(65_000) } }),
+      );
     const pages = await walk(api, '/v2/queues?limit=100&detailed=true', ['queues', 'name']);
     expect(sizesOf(pages)).toEqual([76, 24]);
     expect(pages.flat()).toEqual(pages.flat().toSorted());
@@ -91,9 +89,7 @@ describe('a page ends at the size limit of a response', () => {
   it('of the deliveries of a message', async () => {
     const api = await apiWithOrders();
     await recordMessage(api, { messageId: 'm-1' });
-    const attempts = Array.from({ length: 200 }, (_, index) =>
-      anAttempt({ number: index + 1, snippet: 'x'.repeat(1000) }),
-    );
+    const attempts = [anAttempt({ snippet: 'x'.repeat(200_000) })];
     await recordAll(
       api,
       Array.from({ length: 50 }, (_, index) => ({

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import { subscriberUrlFault } from '../../../shared/adapters/http/address-guard.ts';
-import { tokenUrlFault } from '../../../shared/adapters/http/token-url.ts';
+import { tokenUrlFault } from '../../../shared/adapters/http/guarded-fetch.ts';
 import type { DeliveryJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
 import { parseJson } from '../../../shared/wire/json-slice.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';

@@ -1,7 +1,6 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { tokenUrlFault } from '../../../shared/adapters/http/token-url.ts';
-import type { Auth } from '../../../shared/domain/subscription/auth.ts';
+import { tokenUrlFault } from '../../../shared/adapters/http/guarded-fetch.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
 
@@ -34,6 +33,7 @@ const oauth2 = {
   client_secret: 's-1',
 };
 const { client_secret: _, ...oauth2WithoutSecret } = oauth2;
+const certified = { ...oauth2WithoutSecret, ...client };
 
 const subscribe = (auth: unknown, more: object = {}, subscriber = SUBSCRIBER) =>
   apiUnderTest().call('POST', SUBSCRIPTIONS, { subscriber, options: { auth, ...more } });
@@ -41,12 +41,19 @@ const subscribe = (auth: unknown, more: object = {}, subscriber = SUBSCRIBER) =>
 describe('options.auth', () => {
   it.each([
     ['a header', header],
+    ['a header with authorities', { ...header, ca: authority.cert }],
     ['basic', basic],
+    ['basic with authorities', { ...basic, ca: authority.cert }],
     ['basic with an empty password, beyond ASCII', { ...basic, username: 'zoë', password: '' }],
     ['mtls', mtls],
     ['mtls with authorities', { ...mtls, ca: authority.cert.repeat(2) }],
     ['OAuth 2 with a secret', { ...oauth2, scope: 'a b', audience: 'https://hooks.example' }],
+    ['OAuth 2 with authorities', { ...oauth2, ca: authority.cert }],
     ['OAuth 2 with a key', { ...oauth2WithoutSecret, private_key: keyIn({}) }],
+    [
+      'OAuth 2 with a key, its name, certificate and audience',
+      { ...certified, key_id: 'k-1', issuer: 'https://login.example/' },
+    ],
   ])('can be %s', async (_name, auth) => {
     expect(await subscribe(auth)).toMatchObject({ status: 201 });
   });
@@ -146,6 +153,26 @@ describe('options.auth', () => {
     ],
     ['secret and key', { ...oauth2, private_key: client.private_key }, 'options.auth', /either/],
     ['neither secret nor key', oauth2WithoutSecret, 'options.auth', /either/],
+    ['a key id without key', { ...oauth2, key_id: 'k-1' }, 'options.auth', /private_key for key_id/],
+    [
+      'a certificate without key',
+      { ...oauth2, certificate: client.certificate },
+      'options.auth',
+      /private_key for key_id, certificate/,
+    ],
+    ['an issuer without key', { ...oauth2, issuer: 'a' }, 'options.auth', /certificate or issuer/],
+    [
+      'the certificate of another key, for a token',
+      { ...certified, private_key: keyIn({}) },
+      'options.auth.private_key',
+      /does not belong/,
+    ],
+    [
+      'an expired certificate for a token',
+      { ...oauth2WithoutSecret, ...issue(-2, -1) },
+      'options.auth.certificate',
+      /expired at 2026-11-20/,
+    ],
     ['a scope with a line break', { ...oauth2, scope: 'a\nb' }, 'options.auth.scope', /printable ASCII/],
     ['an audience beyond ASCII', { ...oauth2, audience: 'é' }, 'options.auth.audience', /printable ASCII/],
   ])('is refused with %s, by name', async (_fault, auth, field, message) => {
@@ -179,27 +206,42 @@ describe('options.auth', () => {
     });
   });
 
-  it('is refused for a pull subscription, and a certificate without TLS', async () => {
+  it('is refused for a pull subscription, and with certificates that no connection uses', async () => {
     const refused = { status: 400, body: faultOf('invalid_request', 'options.auth') };
     expect(await subscribe(header, {}, 'pull:')).toMatchObject(refused);
-    expect(await subscribe(mtls, {}, 'http://hooks.example/')).toMatchObject(refused);
+    const [ca, withoutTls] = [authority.cert, 'http://hooks.example/'];
+    for (const auth of [mtls, { ...header, ca }, { ...basic, ca }])
+      expect(await subscribe(auth, {}, withoutTls)).toMatchObject(refused);
+    expect(await subscribe({ ...oauth2, ca }, {}, withoutTls)).toMatchObject({ status: 201 });
   });
 
-  it('stores private keys in one form, and shows until when the certificate is valid', async () => {
-    const { call, registry, secrets } = apiUnderTest();
-    await call('POST', SUBSCRIPTIONS, { subscriber: SUBSCRIBER, options: { auth: mtls } });
+  it.each([
+    ['mtls', { ...mtls, ca: authority.cert }],
+    ['OAuth 2', { ...certified, ca: authority.cert }],
+  ])('shows certificates and authorities, and until when that of %s is valid', async (_type, auth) => {
+    const { call } = apiUnderTest();
+    await call('POST', SUBSCRIPTIONS, { subscriber: SUBSCRIBER, options: { auth } });
     expect(await call('GET', `${SUBSCRIPTIONS}/id-1`)).toMatchObject({
       body: {
-        options: { auth: { ...mtls, private_key: '***' } },
+        options: { auth: { ...auth, private_key: '***' } },
         certificateExpiresAt: new Date(NOON + 90 * DAY_MS).toISOString(),
       },
     });
+  });
+
+  it('stores private keys in one form', async () => {
+    const { call, registry, secrets } = apiUnderTest();
+    const key = createPrivateKey(client.private_key).export({ type: 'sec1', format: 'pem' });
+    await call('POST', SUBSCRIPTIONS, {
+      subscriber: SUBSCRIBER,
+      options: { auth: { ...mtls, private_key: key } },
+    });
     const stored = await registry.findSubscription('orders', 'id-1');
-    const opened = await secrets.openText(
+    const opened = await secrets.openAuth(
       { queue: 'orders', subscriptionId: 'id-1' },
       stored?.auth?.sealed ?? '',
     );
-    expect((JSON.parse(opened) as Auth).type).toBe('mtls');
+    expect(opened).toEqual(mtls);
     expect(stored?.auth).toMatchObject({ at: NOON, notAfter: NOON + 90 * DAY_MS });
   });
 });

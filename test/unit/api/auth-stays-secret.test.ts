@@ -38,7 +38,9 @@ const credentials = fc.oneof(
         type: 'oauth2_client_credentials',
         token_url: 'https://login.example/token',
         client_id: 'posthaste',
-        [field]: field === 'private_key' ? client.key : value,
+        ...(field === 'private_key'
+          ? { private_key: client.key, certificate: client.cert, key_id: 'k-1' }
+          : { client_secret: value }),
       },
     })),
   ),

@@ -50,6 +50,9 @@ describe('GET /v2/queues/{queue}/books', () => {
     const api = await apiWithOrders();
     await recordMessage(api, { messageId: 'old', acceptedAt: NOON - 720 * HOUR, matched: 1 });
     await recordMessage(api, { messageId: 'young', acceptedAt: NOON - 720 * HOUR + 1, matched: 0 });
+    // Of a queue that kept 15 days when it was accepted.
+    const retained = { acceptedAt: NOON - 360 * HOUR, retentionDays: 15 };
+    await recordMessage(api, { messageId: 'less-retained', ...retained, matched: 1 });
     expect(await booksAt(api, `${PATH}?since=2026-10-01T00:00:00Z`)).toMatchObject({
       balances: true,
       books: { accepted: 1, matched: 0 },

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Auth, unredactedAuth } from '../../../shared/domain/subscription/auth.ts';
 import { UnknownCredentialsError } from '../../../shared/domain/subscription/credential-headers.ts';
 import { openedAuth } from '../../../shared/steps/authorise.ts';
+import { certificateAuthority } from '../../support/certificates.ts';
 import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
 
 const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
@@ -28,11 +29,10 @@ const subscribed = async (auth: Auth, overrides = {}) => {
 };
 
 describe('changing the credentials of a subscription', () => {
-  it('leaves them as they are if they are sent back as they were shown, or as they were given', async () => {
+  it('leaves them as they are if they are sent back as they were shown', async () => {
     const { call, stored, changes } = await subscribed(basic);
     const before = await stored();
-    for (const password of ['***', 'first'])
-      await call('PATCH', ONE, { options: { raw_delivery: true, auth: { ...basic, password } } });
+    await call('PATCH', ONE, { options: { raw_delivery: true, auth: { ...basic, password: '***' } } });
     await call('PATCH', ONE, { name: 'ACME', ttl: 60 });
     expect(await stored()).toEqual(before);
     expect(changes.filter(({ change }) => change === 'subscription_changed')).toMatchObject([
@@ -78,11 +78,12 @@ describe('changing the credentials of a subscription', () => {
     expect(() => unredactedAuth(withKey, mtls)).toThrow(UnknownCredentialsError);
   });
 
-  it('does not send a client secret to a token endpoint at another origin, nor a value as another type', async () => {
+  it('does not send a secret to a server at another origin or of another authority, nor as another type', async () => {
     const { call, stored } = await subscribed(oauth2);
     const patch = (auth: object) => call('PATCH', ONE, { options: { auth } });
     for (const auth of [
       { ...oauth2, token_url: 'https://evil.example/a', client_secret: '***' },
+      { ...oauth2, ca: certificateAuthority('Evil').cert, client_secret: '***' },
       { type: 'header', name: 'x-key', value: '***' },
     ])
       expect(await patch(auth)).toMatchObject({ status: 400 });
@@ -96,11 +97,11 @@ describe('changing the credentials of a subscription', () => {
 
   it('is refused if they changed in the meantime, so that the stored values are not mixed', async () => {
     const api = await subscribed(basic);
-    const sealText = api.secrets.sealText.bind(api.secrets);
-    api.secrets.sealText = async (...given) => {
-      api.secrets.sealText = sealText;
+    const sealAuth = api.secrets.sealAuth.bind(api.secrets);
+    api.secrets.sealAuth = async (...given) => {
+      api.secrets.sealAuth = sealAuth;
       await api.call('PATCH', ONE, { options: { auth: { ...basic, password: 'second' } } });
-      return sealText(...given);
+      return sealAuth(...given);
     };
     const patch = { options: { auth: { ...basic, username: 'bob', password: '***' } } };
     expect(await api.call('PATCH', ONE, patch)).toMatchObject({ status: 409, body: faultOf('conflict') });
@@ -110,7 +111,7 @@ describe('changing the credentials of a subscription', () => {
   it('replaces what cannot be opened', async () => {
     const { call, stored, secrets } = await subscribed(basic);
     secrets.outage = new Error('sealed for another subscription');
-    const second = { ...basic, password: 'second' };
+    const second = { ...basic, username: 'bob', password: 'second' };
     expect(await call('PATCH', ONE, { options: { auth: { ...second, password: '***' } } })).toMatchObject({
       status: 500,
     });
@@ -119,7 +120,32 @@ describe('changing the credentials of a subscription', () => {
     expect(await stored()).toMatchObject({ opened: second });
   });
 
-  it('happens by an import with replace; equal credentials are unchanged', async () => {
+  it('does not tell callers whether given credentials are the stored ones', async () => {
+    const results = async (password: string, key: string) => {
+      const api = apiUnderTest();
+      const options = (one: string, other: string) => ({
+        auth: { ...basic, password: one },
+        post_headers: { 'x-api-key': other },
+      });
+      await api.call('POST', SUBSCRIPTIONS, { subscriber: SUBSCRIBER, options: options('first', 'k-1') });
+      const guess = { subscriber: SUBSCRIBER, options: options(password, key) };
+      const path = '/v2/queues/orders/import';
+      return [
+        await api.call('POST', SUBSCRIPTIONS, guess),
+        await api.call('POST', path, JSON.stringify(guess)),
+        await api.call('POST', `${path}?replace=true`, JSON.stringify(guess)),
+        await api.call('PATCH', ONE, { options: guess.options }),
+      ];
+    };
+    const right = await results('first', 'k-1');
+    for (const [password, key] of [
+      ['wrong', 'k-1'],
+      ['first', 'wrong'],
+    ] as const)
+      expect(await results(password, key)).toEqual(right);
+  });
+
+  it('happens by an import with replace; credentials that it does not replace are unchanged', async () => {
     const { call, stored, text } = await subscribed(basic);
     const before = await stored();
     const line = (password: string) =>
@@ -129,9 +155,9 @@ describe('changing the credentials of a subscription', () => {
       });
     const run = async (password: string, query = '') =>
       (await call('POST', `/v2/queues/orders/import${query}`, line(password))).body;
-    expect(await run('first')).toMatchObject({ unchanged: 1 });
-    expect(await run('***')).toMatchObject({ unchanged: 1 });
-    expect(await run('second')).toMatchObject({ failed: [{ error: { code: 'conflict' } }] });
+    for (const password of ['first', '***', 'second'])
+      expect(await run(password)).toMatchObject({ unchanged: 1 });
+    expect(await run('***', '?replace=true')).toMatchObject({ unchanged: 1 });
     expect(await stored()).toEqual(before);
     expect(await run('second', '?replace=true')).toMatchObject({ replaced: 1 });
     expect(await stored()).toMatchObject({ opened: { password: 'second' } });

@@ -90,11 +90,9 @@ describe('PATCH /v2/queues/{queue}/subscriptions/{id}', () => {
     ['a body that is not an object', [], 'body'],
     ['an unknown key', { ttl: 5, confirmed: true }, 'confirmed'],
     ['an empty name', { name: '' }, 'name'],
-    ['a name with a blank at its end', { name: 'Billing\u00a0' }, 'name'],
     ['a subscriber of null', { subscriber: null }, 'subscriber'],
     ['a loopback subscriber', { subscriber: 'http://127.0.0.1/' }, 'subscriber'],
     ['a ttl of 0', { ttl: 0 }, 'ttl'],
-    ['a ttl as text', { ttl: '5' }, 'ttl'],
     ['options of null', { options: null }, 'options'],
     ['an unknown option', { options: { speed: 1 } }, 'options.speed'],
     [
@@ -195,19 +193,11 @@ describe('DELETE /v2/queues/{queue}/subscriptions/{id}', () => {
     expect(queued[1]).toEqual(queued[0]);
   });
 
-  it('sends no operation for a subscription that does not exist', async () => {
+  it('answers 204 for a subscription that does not exist, and sends no operation', async () => {
     const { call, queued } = await withSubscription();
-    for (const id of ['id-2', 'not%20an%20id']) await call('DELETE', `${PATH}/${id}`);
+    for (const id of ['id-2', 'not%20an%20id', 'x'.repeat(2000)])
+      expect(await call('DELETE', `${PATH}/${id}`)).toMatchObject({ status: 204 });
     expect(queued).toEqual([]);
-  });
-});
-
-describe('DELETE /v2/queues/{queue}', () => {
-  it('sends an operation that cancels its pending deliveries', async () => {
-    const { call, queued } = await withSubscription();
-    await call('DELETE', '/v2/queues/orders');
-    expect(queued.map(({ operation }) => operation)).toEqual([
-      { kind: 'cancellation', queue: 'orders', deletedAt: NOON },
-    ]);
+    expect(await call('GET', ONE)).toMatchObject({ status: 200 });
   });
 });

@@ -54,7 +54,7 @@ describe('a confirmation request that could not be sent', () => {
     expect(changes.map(({ change }) => change)).toEqual(['queue_created', 'subscription_created']);
     expect(faults).toEqual([]);
     expect(journal.facts).toEqual([
-      expect.objectContaining({ fact: 'confirmation_owed', queue: 'orders', subscriptionId: 'id-1' }),
+      expect.objectContaining({ fact: 'confirmation_not_sent', queue: 'orders', subscriptionId: 'id-1' }),
     ]);
   });
 

@@ -123,16 +123,8 @@ describe('PUT /v2/queues/{queue} refuses', () => {
 
   it.each([
     ['a preset that does not exist', 'often', '_retry_policy'],
-    ['null', null, '_retry_policy'],
-    ['a list', [], '_retry_policy'],
     ['an unknown key', { retries: 3 }, '_retry_policy.retries'],
-    ['a delay of 0', { minimum_delay: 0 }, '_retry_policy.minimum_delay'],
-    ['a boolean for an integer', { backoff_retries: true }, '_retry_policy.backoff_retries'],
-    ['a maximum below the minimum', { minimum_delay: 9, maximum_delay: 8 }, '_retry_policy.maximum_delay'],
     ['a minimum above the default maximum', { minimum_delay: 31 }, '_retry_policy.maximum_delay'],
-    ['an unknown function', { retry_backoff_function: 'quadratic' }, '_retry_policy.retry_backoff_function'],
-    ['410 among the retried statuses', { retry_on_status: [410] }, '_retry_policy.retry_on_status'],
-    ['more than 100 retries', { backoff_retries: 101 }, '_retry_policy'],
   ])('as a retry policy: %s', async (_name, policy, field) => {
     const { call, world } = apiUnderTest();
     await call('PUT', '/v2/queues/orders', { team: 'red' });
@@ -142,14 +134,6 @@ describe('PUT /v2/queues/{queue} refuses', () => {
       body: faultOf('invalid_retry_policy', field),
     });
     expect(await world()).toEqual(before);
-  });
-
-  it('a policy with several invalid fields, and names all of them', async () => {
-    const { call } = apiUnderTest();
-    const _retry_policy = { minimum_delay: 'soon', jitter: 'wild' };
-    expect((await call('PUT', '/v2/queues/orders', { _retry_policy })).body).toEqual(
-      faultOf('invalid_retry_policy', '_retry_policy.minimum_delay', '_retry_policy.jitter'),
-    );
   });
 
   it('metadata over 64 KiB, but accepts exactly 64 KiB', async () => {

@@ -38,11 +38,11 @@ describe('the size of a refusal', () => {
   it('is limited to twenty fields; the others are counted', async () => {
     const { status, fields, message, bytes } = await refusal(`POST ${SUBSCRIPTIONS}`, {
       subscriber: `${HOOK}/`,
-      ...unknownKeys(90_000),
+      ...unknownKeys(10_000),
     });
     expect(status).toBe(400);
     expect(fields).toHaveLength(20);
-    expect(message).toMatch(/; and 89980 more$/);
+    expect(message).toMatch(/; and 9980 more$/);
     expect(bytes).toBeLessThan(3000);
   });
 
@@ -78,10 +78,10 @@ describe('the size of a refusal', () => {
   });
 
   it.each<[string, string, unknown, number]>([
-    ['options of 90,000 keys', `POST ${SUBSCRIPTIONS}`, withOptions(unknownKeys(90_000)), 413],
+    ['options of 10,000 keys', `POST ${SUBSCRIPTIONS}`, withOptions(unknownKeys(10_000)), 413],
     ['an option with a long name', `POST ${SUBSCRIPTIONS}`, withOptions({ [longName]: 0 }), 413],
-    ['90,000 headers', `POST ${SUBSCRIPTIONS}`, withOptions({ post_headers: unknownKeys(90_000) }), 413],
-    ['a retry policy of 90,000 keys', `POST ${SUBSCRIPTIONS}`, withPolicy(unknownKeys(90_000)), 413],
+    ['10,000 headers', `POST ${SUBSCRIPTIONS}`, withOptions({ post_headers: unknownKeys(10_000) }), 413],
+    ['a retry policy of 10,000 keys', `POST ${SUBSCRIPTIONS}`, withPolicy(unknownKeys(10_000)), 413],
     ['a filter with a long name', `POST ${SUBSCRIPTIONS}`, withFilter(longName), 413],
     [
       'a filter that is too long in options that are not',
@@ -92,9 +92,9 @@ describe('the size of a refusal', () => {
     ['metadata with a long name', `PUT ${QUEUE}`, `{"${longName}": 1e999}`, 400],
     ['a policy in metadata', `PUT ${QUEUE}`, { _retry_policy: unknownKeys(5000) }, 400],
     ['a patch with a long path', `PATCH ${QUEUE}`, [{ op: 'add', path: longName }], 400],
-    ['a message of 90,000 keys', `POST ${QUEUE}/messages`, { messages: [unknownKeys(90_000)] }, 400],
-    ['200,000 invalid messages', `POST ${QUEUE}/messages`, { messages: Array(200_000).fill(0) }, 400],
-    ['a recovery of 90,000 keys', `POST ${QUEUE}/recoveries`, unknownKeys(90_000), 400],
+    ['a message of 10,000 keys', `POST ${QUEUE}/messages`, { messages: [unknownKeys(10_000)] }, 400],
+    ['20,000 invalid messages', `POST ${QUEUE}/messages`, { messages: Array(20_000).fill(0) }, 400],
+    ['a recovery of 10,000 keys', `POST ${QUEUE}/recoveries`, unknownKeys(10_000), 400],
   ])('is limited for %s', async (_what, route, body, status) => {
     const answer = await refusal(route, body);
     expect(answer.status).toBe(status);
@@ -105,10 +105,10 @@ describe('the size of a refusal', () => {
   it('is small for too large options, whose content is not checked', async () => {
     const { code, fields } = await refusal(`POST ${SUBSCRIPTIONS}`, {
       subscriber: 7,
-      options: unknownKeys(90_000),
+      options: unknownKeys(10_000),
     });
     expect({ code, fields }).toEqual({ code: 'too_large', fields: [] });
-    const changed = await refusal(`PATCH ${SUBSCRIPTIONS}/id-1`, { options: unknownKeys(90_000) });
+    const changed = await refusal(`PATCH ${SUBSCRIPTIONS}/id-1`, { options: unknownKeys(10_000) });
     expect(changed.code).toBe('too_large');
   });
 

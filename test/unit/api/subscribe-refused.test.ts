@@ -17,22 +17,14 @@ describe('POST /v2/queues/{queue}/subscriptions refuses', () => {
     ['a subscriber that is not text', { subscriber: 7 }, 'subscriber'],
     ['a subscriber of null', { subscriber: null }, 'subscriber'],
     ['an empty subscriber', { subscriber: '' }, 'subscriber'],
-    ['a subscriber without scheme', { subscriber: 'hooks.example' }, 'subscriber'],
-    ['a mail address', { subscriber: 'mailto:ada@example.org' }, 'subscriber'],
     ['a trust URL of Zaqar', { subscriber: 'trust+https://hooks.example/' }, 'subscriber'],
-    ['a file', { subscriber: 'file:///etc/passwd' }, 'subscriber'],
-    ['credentials in the URL', { subscriber: 'https://ada:s3cret@hooks.example/' }, 'subscriber'],
-    ['a blank in the URL', { subscriber: 'https://hooks.example/a b' }, 'subscriber'],
-    ['a URL too long', { subscriber: `https://hooks.example/${'x'.repeat(2048)}` }, 'subscriber'],
-    ['a loopback address', { subscriber: 'http://127.0.0.1/' }, 'subscriber'],
-    ['the metadata address of a cloud', { subscriber: 'http://169.254.169.254/latest' }, 'subscriber'],
     ['an unknown key', { ...valid, confirmed: true }, 'confirmed'],
     ['an empty name', { ...valid, name: '' }, 'name'],
     ['a name of null', { ...valid, name: null }, 'name'],
     ['a name of 129 characters', { ...valid, name: 'x'.repeat(129) }, 'name'],
     ['a name with a line break', { ...valid, name: 'Billing\nEU' }, 'name'],
     ['a name that begins with a blank', { ...valid, name: ' Billing' }, 'name'],
-    ['a name that ends with a blank', { ...valid, name: 'Billing ' }, 'name'],
+    ['a name that ends with a blank', { ...valid, name: 'Billing\u00a0' }, 'name'],
     ['a ttl of 0', { ...valid, ttl: 0 }, 'ttl'],
     ['a negative ttl', { ...valid, ttl: -1 }, 'ttl'],
     ['half a second of ttl', { ...valid, ttl: 1.5 }, 'ttl'],
@@ -92,32 +84,17 @@ describe('POST /v2/queues/{queue}/subscriptions refuses', () => {
     expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
   });
 
-  it.each([
-    ['text', 'often', 'options._retry_policy'],
-    ['null', null, 'options._retry_policy'],
-    ['an unknown key', { retries: 3 }, 'options._retry_policy.retries'],
-    ['a delay of 0', { minimum_delay: 0 }, 'options._retry_policy.minimum_delay'],
-    [
-      'a maximum below the minimum',
-      { minimum_delay: 9, maximum_delay: 8 },
-      'options._retry_policy.maximum_delay',
-    ],
-    ['a schedule over 15 days', { maximum_delay: 604_800 }, 'options._retry_policy'],
-  ])('as a retry policy: %s', async (_name, policy, field) => {
-    const { call, world } = apiUnderTest();
-    expect(await call('POST', PATH, withOptions({ _retry_policy: policy }))).toMatchObject({
+  it('a partial policy that contradicts the defaults of the deployment', async () => {
+    const { settings } = apiUnderTest().dependencies;
+    const defaultRetryPolicy = { ...settings.defaultRetryPolicy, maximum_delay: 60 };
+    const { call, world } = apiUnderTest({ settings: { ...settings, defaultRetryPolicy } });
+    const policy = (minimum_delay: number) => withOptions({ _retry_policy: { minimum_delay } });
+    expect(await call('POST', PATH, policy(61))).toMatchObject({
       status: 400,
-      body: faultOf('invalid_retry_policy', field),
+      body: faultOf('invalid_retry_policy', 'options._retry_policy.maximum_delay'),
     });
     expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
-  });
-
-  it('a partial policy that contradicts the defaults of the deployment', async () => {
-    const { call } = apiUnderTest();
-    const policy = withOptions({ _retry_policy: { minimum_delay: 31 } });
-    expect((await call('POST', PATH, policy)).body).toEqual(
-      faultOf('invalid_retry_policy', 'options._retry_policy.maximum_delay'),
-    );
+    expect(await call('POST', PATH, policy(60))).toMatchObject({ status: 201 });
   });
 
   it('several invalid fields, and names all of them', async () => {

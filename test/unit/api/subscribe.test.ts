@@ -72,14 +72,6 @@ describe('POST /v2/queues/{queue}/subscriptions', () => {
     });
   });
 
-  it('accepts an empty policy, which means all defaults', async () => {
-    const { call, registry } = apiUnderTest();
-    await call('POST', PATH, { subscriber: HOOK, options: { _retry_policy: {} } });
-    expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({
-      options: { _retry_policy: {} },
-    });
-  });
-
   it('answers 409 for an existing subscriber, and writes nothing', async () => {
     const { call, world } = apiUnderTest();
     await call('POST', PATH, { subscriber: HOOK });

@@ -82,6 +82,10 @@ describe('the rules for posts in the metadata of a queue', () => {
     ['_attempt_timeout', '5'],
     ['_max_subscriptions', 0],
     ['_max_subscriptions', 1.5],
+    ['_retention_days', 14],
+    ['_retention_days', 15.5],
+    ['_retention_days', '20'],
+    ['_retention_days', 31],
     ['_retain_messages', 'some'],
     ['_retain_messages', true],
   ])('are refused with %s = %j', async (name, value) => {

@@ -3,6 +3,7 @@ import { deadLetterDetailSchema, deadLetterViewSchema } from '../../../shared/wi
 import { jsonLines, posthaste, type RunOptions } from './run-command.ts';
 import { json, refusal } from './stub-api.ts';
 import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';
+import { subscription } from './undeliverable-deployment.ts';
 
 const AN_HOUR = 3_600_000;
 
@@ -32,16 +33,6 @@ const deployed = async (options: Partial<Parameters<typeof stubbedDeployment>[0]
   const run = (args: string[], more: RunOptions = {}) =>
     posthaste(['deadletters', ...args, '--deployment', 'Posthaste'], { env: stub.environment, ...more });
   return { ...stub, run };
-};
-
-const subscription = {
-  id: 's1',
-  source: 'orders',
-  subscriber: 'https://acme.example/hook',
-  ttl: null,
-  age: 1,
-  options: {},
-  confirmed: true,
 };
 
 /** Types an answer on a terminal once the question is there. */

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { clockTime } from '../../../cli/output/time-text.ts';
 import {
   ID,
   AT,
@@ -113,24 +114,36 @@ describe('posthaste deliveries', () => {
   });
 
   it.each([
-    ['rate_limited', 'delayed by max_per_second'],
-    ['receiver_throttled', 'waits, because the subscriber throttles'],
-    ['circuit_open', 'waits, because the subscriber is down'],
-  ])('shows why a delivery waits: %s', async (waiting, why) => {
+    ['rate_limited', 'waits for the rate limit of the subscription', false],
+    ['receiver_throttled', 'waits, because the subscriber throttles', true],
+    ['circuit_open', 'waits, because the subscriber is or was down', true],
+  ])('shows why a delivery waits, at least until when: %s', async (waiting, why, isSlowed) => {
     const nextAttempt = { number: 1, phase: 'initial', dueAt: AT, by: 'sqs_delay', waiting };
     const view = { ...retrying, status: 'pending', nextAttempt };
     const api = await stubApi({
-      [`GET ${ONE}`]: () => json({ ...view, policySource: 'queue', planned: [] }),
+      [`GET ${ONE}`]: () =>
+        json({ ...view, policySource: 'queue', planned: [{ number: 2, phase: 'initial', dueAt: AT }] }),
     });
     const { stdout } = await api.run(['deliveries', 'show', 'orders', 'm1', ID]);
-    expect(stdout).toMatch(new RegExp(`Next attempt +#1 initial, .*, ${why}\\n`));
+    expect(stdout).toMatch(new RegExp(`Next attempt +#1 initial, not before ${clockTime(AT)}, ${why}\\n`));
+    expect(stdout.includes('immediately: Back-pressure can move these later.\n')).toBe(isSlowed);
     const listing = await stubApi({
       [OF_QUEUE]: () => page({ ...listed, nextAttemptAt: AT, waiting }),
+      [OF_MESSAGE]: () => page(view),
       ...SUBSCRIPTIONS,
     });
-    expect((await listing.run(['deliveries', 'list', 'orders'])).stdout).toMatch(
-      new RegExp(` ${waiting}\\n`),
-    );
+    for (const args of [[], ['--message', 'm1']])
+      expect((await listing.run(['deliveries', 'list', 'orders', ...args])).stdout).toMatch(
+        new RegExp(` not before ${clockTime(AT)}, ${why}\\n`),
+      );
+  });
+
+  it.each([
+    [[], 'No open or failed deliveries. Delivered ones: --message ID, or --subscription ID --all\n'],
+    [['--status', 'exhausted'], 'No matching deliveries.\n'],
+  ])('says of a queue without open and failed deliveries where the others are: %j', async (args, text) => {
+    const api = await stubApi({ [OF_QUEUE]: () => page() });
+    expect((await api.run(['deliveries', 'list', 'orders', ...args])).stdout).toBe(text);
   });
 
   it('says that there are more deliveries than it shows', async () => {

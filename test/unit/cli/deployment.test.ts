@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { findDeployment, type DeploymentChoice } from '../../../cli/deployment.ts';
-import { removeEndpoints, writeEndpoints, type Endpoints } from '../../../local/endpoints.ts';
+import { removeEndpoints, writeEndpoints } from '../../../local/endpoints.ts';
+import { localEndpoints as endpoints } from '../../support/local-endpoints.ts';
 import { replaceSdkVariables, withSdkVariables } from './run-command.ts';
 import { OUTPUTS, outputsOfConstruct, stubbedDeployment } from './stubbed-deployment.ts';
 
@@ -11,33 +12,6 @@ const folder = mkdtempSync(path.join(tmpdir(), 'deployment-'));
 afterAll(() => {
   rmSync(folder, { recursive: true });
 });
-
-const endpoints: Endpoints = {
-  endpoint: 'http://127.0.0.1:4566',
-  region: 'us-east-1',
-  accessKeyId: 'key-of-this-start',
-  secretAccessKey: 'secret-of-this-start',
-  apiUrl: 'api',
-  ingressQueueUrl: 'ingress',
-  deliveryQueueUrl: 'delivery',
-  retryQueueUrl: 'retry',
-  undeliverableQueueUrl: 'undeliverable',
-  operatorEventBus: 'events',
-  ingressDeadLetterUrl: 'ingress-dead',
-  deliveryDeadLetterUrl: 'delivery-dead',
-  operationQueueUrl: 'operation',
-  operationDeadLetterUrl: 'operation-dead',
-  subscriptionsTable: 'subscriptions',
-  deliveriesTable: 'deliveries',
-  scheduleGroup: 'group',
-  functions: {
-    dispatch: 'dispatch',
-    deliver: 'deliver',
-    reconcile: 'reconcile',
-    operate: 'operate',
-    api: 'api',
-  },
-};
 
 describe('finding the deployment for a command', () => {
   it.each([{}, { local: true as const }])(

@@ -1,10 +1,13 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { COMMAND } from '../../../cli/command-name.ts';
+import { clockTime } from '../../../cli/output/time-text.ts';
 import { jsonLines } from './run-command.ts';
 import { closeStubs, json, refusal, stubApi } from './stub-api.ts';
 
 afterAll(closeStubs);
 
 const AT = '2026-01-01T00:00:00.000Z';
+const LOCAL = clockTime(AT);
 const ID = '5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11';
 const message = {
   queue: 'orders',
@@ -133,6 +136,42 @@ describe('posthaste explain', () => {
     const api = await stubApi({ [EXPLAIN]: () => json({ message, subscriptions: [one], links: [] }) });
     const { stdout } = await api.run(['explain', 'orders', 'm1']);
     expect(stdout).toContain(`${explained.verdict}  ${why}\n`);
+  });
+
+  it.each([
+    [
+      {
+        verdict: 'circuit_open',
+        delivery: { ...delivery, subscriptionId: ID, nextAttemptAt: AT, waiting: 'circuit_open' },
+      },
+      `it waits, because the subscriber is or was down, last 503, 2 attempts, not before ${LOCAL}. If it works again: POSTHASTE subscription enable orders 5b0c0f1e`,
+    ],
+    [
+      {
+        verdict: 'rejected',
+        delivery: {
+          ...delivery,
+          status: 'rejected',
+          reason: 'http_429',
+          attemptCount: 1,
+          lastAttempt: { ...delivery.lastAttempt, statusCode: 429 },
+        },
+      },
+      `the subscriber answered 429, which is not retried here, 1 attempt. To retry: POSTHASTE subscription update orders 5b0c0f1e --retry-throttled, then POSTHASTE recover start orders --subscription 5b0c0f1e --since ${AT}`,
+    ],
+    [
+      { verdict: 'rejected', delivery: { ...delivery, status: 'rejected', reason: 'abort_requested' } },
+      'the subscriber asked not to get it again (webhook-delivery: abort-message), with 503, 2 attempts',
+    ],
+    [
+      { verdict: 'added_later', detail: `It was created at ${AT}, after the message was accepted.` },
+      `the subscription was created at ${LOCAL}, after the message was accepted`,
+    ],
+  ])('says what a person can do, with times in local time: %j', async (explained, why) => {
+    const one = { subscriptionId: ID, subscriber: 'https://acme.example/hook', certain: true, ...explained };
+    const api = await stubApi({ [EXPLAIN]: () => json({ message, subscriptions: [one], links: [] }) });
+    const { stdout } = await api.run(['explain', 'orders', 'm1']);
+    expect(stdout).toContain(`${explained.verdict}  ${why.replaceAll('POSTHASTE', COMMAND)}\n`);
   });
 
   it('explains one subscription', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { clockTime } from '../../../cli/output/time-text.ts';
 import { jsonLines } from './run-command.ts';
 import { closeStubs, json, refusal, stubApi, type StubRoutes } from './stub-api.ts';
 
@@ -82,7 +83,9 @@ describe('posthaste find', () => {
     expect(stdout).toContain('Nothing was found for nothing in 2 queues.');
     expect(stdout).toContain('the ingress queue, which holds about 12,');
     expect(stdout).toContain('dead letters, of which there are about 3: ');
-    expect(stdout).toContain('older than the retention of 30 days (retentionDays).\n');
+    expect(stdout).toContain(
+      'older than the retention of 30 days (retentionDays), or of its queue (_retention_days).\n',
+    );
     const { stdout: lines } = await api.run(['find', 'nothing', '--queue', 'orders', '--json']);
     expect(jsonLines(lines)).toEqual([
       { found: 0, queues: 1, retentionDays: 30, ingress: 12, deadLetters: 3 },
@@ -192,8 +195,7 @@ describe('posthaste find', () => {
     const { status, stdout } = await api.run(['find', '2026-01-01T12:00Z', '--queue', 'orders']);
     expect({ status, stdout }).toEqual({
       status: 1,
-      stdout:
-        'No message was accepted from 2026-01-01T11:55:00.000Z to 2026-01-01T12:05:00.000Z, and none has the id 2026-01-01T12:00Z.\n',
+      stdout: `No message was accepted from ${clockTime('2026-01-01T11:55:00Z')} to ${clockTime('2026-01-01T12:05:00Z')}, and none has the id 2026-01-01T12:00Z.\n`,
     });
   });
 });

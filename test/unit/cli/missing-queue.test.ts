@@ -1,7 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { closeStubs, json, stubApi, type StubApi } from './stub-api.ts';
+import { closeStubs, json, refusal, stubApi, type StubApi } from './stub-api.ts';
 
 afterAll(closeStubs);
+
+const REFUSED = { code: 'validation', message: 'not an object' };
 
 describe('a queue', () => {
   it.each([
@@ -38,7 +40,19 @@ describe('a queue', () => {
     const api = await stubApi({ 'POST /v2/queues/oder/subscriptions': () => json(created, 201) });
     const { status, stderr } = await api.run(['subscription', 'create', 'oder', 'https://example.com']);
     expect(status).toBe(0);
-    expect(stderr).toContain('There was no queue oder: it is created.');
+    expect(stderr).toContain('There was no queue oder: it was created.');
+  });
+
+  it.each([
+    ['create', 'https://example.com/hook', () => refusal(400, 'validation', 'no https')],
+    ['import', '-', () => json({ subscriptions: [], failed: [{ line: 1, error: REFUSED }] })],
+  ])('is not said to be created if nothing was: subscription %s', async (command, from, answer) => {
+    const path = command === 'create' ? 'queues/oder/subscriptions' : 'queues/oder/import';
+    const api = await stubApi({ [`POST /v2/${path}`]: answer });
+    const { status, stderr } = await api.run(['subscription', command, 'oder', from], { input: '{}\n' });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/refused/);
+    expect(stderr).not.toContain('There was no queue');
   });
 
   it('leaves an error as it is if the queue exists', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, expect, it, vi } from 'vitest';
-import { startSigningProxy } from '../../../cli/commands/proxy/signing-proxy.ts';
+import { startSigningProxy } from '../../../cli/commands/proxy/proxy.ts';
 import { loopbackPort } from '../../../local/loopback-port.ts';
 import { requestLoopback } from './loopback-request.ts';
 

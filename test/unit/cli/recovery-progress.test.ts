@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
-import { isOver, progressText, type Look } from '../../../cli/commands/recover/progress.ts';
+import { isOver, progressText, type Look } from '../../../cli/commands/recover/follow-recovery.ts';
 
 const START = Date.UTC(2026, 0, 2);
 const MINUTE = 60_000;

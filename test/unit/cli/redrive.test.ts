@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { posthaste, type RunningCommand } from './run-command.ts';
 import { json, refusal } from './stub-api.ts';
 import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';
+import { subscription } from './undeliverable-deployment.ts';
 
 const AN_HOUR = 3_600_000;
 
@@ -166,15 +167,6 @@ describe('posthaste redrive', () => {
 
   describe('of a mistyped queue', () => {
     const body = '{"queue":"ordrs","id":"m1","data":1}';
-    const subscription = {
-      id: 's1',
-      source: 'orders',
-      subscriber: 'https://acme.example/hook',
-      ttl: null,
-      age: 1,
-      options: {},
-      confirmed: true,
-    };
     /** `subscribed`: the queues that exist, and whether they have a subscription. */
     const mistyped = (subscribed: Record<string, boolean>) =>
       deployed({

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { clockTime } from '../../../cli/output/time-text.ts';
 import { closeStubs, json, stubApi } from './stub-api.ts';
 
 afterAll(closeStubs);
@@ -14,7 +15,7 @@ describe('posthaste subscription', () => {
     });
     const args = ['subscription', 'pull-token', 'orders', ID, '--grace', '60'];
     expect((await api.run(args)).stdout).toBe(
-      `Token (save it now, it is not shown again): phpull_new\nThe previous token stays valid until ${previousExpiresAt}.\n`,
+      `Token (save it now, it is not shown again): phpull_new\nThe previous token stays valid until ${clockTime(previousExpiresAt)}.\n`,
     );
     expect(api.requests[0]?.body).toBe('{"graceSeconds":60}');
   });

@@ -1,4 +1,5 @@
 import type { StubAnswer } from '../../support/aws-stub.ts';
+import { attempt, policy } from './delivery-views.ts';
 import { posthaste } from './run-command.ts';
 import { json, refusal } from './stub-api.ts';
 import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';
@@ -9,34 +10,12 @@ export const closeDeployments = async (): Promise<void> => {
   await Promise.all(stubs.splice(0).map((stub) => stub.close()));
 };
 
-const attempt = (number: number) => ({
-  number,
-  round: 1,
-  phase: 'initial',
-  startedAt: '2026-01-01T00:00:00.000Z',
-  durationMs: 5,
-  outcome: 'failed',
-  statusCode: 503,
-});
-const policy = {
-  retries_with_no_delay: 1,
-  minimum_delay_retries: 0,
-  minimum_delay: 5,
-  maximum_delay: 30,
-  maximum_delay_retries: 0,
-  retry_backoff_function: 'linear',
-  ignore_subscription_override: false,
-  backoff_retries: 0,
-  backoff_exponent: 2,
-  jitter: 'none',
-  retry_on_status: [],
-};
 const delivery = (messageId: string, status: string, attempts: number) => ({
   queue: 'orders',
   messageId,
   subscriptionId: 's1',
   status,
-  attempts: Array.from({ length: attempts }, (_, index) => attempt(index + 1)),
+  attempts: Array.from({ length: attempts }, (_, index) => ({ ...attempt, number: index + 1 })),
   policy,
 });
 export const notice = (messageId: string, attempts = 2): string =>

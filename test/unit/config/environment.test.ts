@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  apiEnvironment,
-  deliverEnvironment,
-  dispatchEnvironment,
-  EnvironmentError,
-  operateEnvironment,
-  reconcileEnvironment,
-} from '../../../shared/config/environment.ts';
+import { EnvironmentError, readEnvironment } from '../../../shared/config/environment.ts';
 import { variables } from '../../../shared/config/resources.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { completeEnvironment as complete, QUEUE } from '../../support/complete-environment.ts';
@@ -21,24 +14,29 @@ const problemsOf = (read: () => unknown): readonly string[] => {
   }
 };
 
+/** What dispatch and operate have in common. */
+const shared = {
+  deployment: 'Posthaste',
+  version: '1.2.3',
+  logLevel: 'info',
+  logSuccessSampling: 1,
+  subscriptionsTable: 'subscriptions',
+  deliveriesTable: 'deliveries',
+  payloadBucket: 'payloads',
+  retentionDays: 30,
+  retryAfterCapSeconds: 3600,
+  queueStatistics: true,
+};
+
 describe('the environment of a function', () => {
   it('is parsed for dispatch', () => {
-    expect(dispatchEnvironment(complete)).toEqual({
-      deployment: 'Posthaste',
-      version: '1.2.3',
-      logLevel: 'info',
-      logSuccessSampling: 1,
-      subscriptionsTable: 'subscriptions',
-      deliveriesTable: 'deliveries',
-      payloadBucket: 'payloads',
+    expect(readEnvironment('dispatch', complete)).toEqual({
+      ...shared,
       ingressQueueUrl: `${QUEUE}-ingress`,
       ingressDeadLetterUrl: `${QUEUE}-ingress-dead`,
       deliveryQueueUrl: `${QUEUE}-delivery`,
       subscriptionCacheSeconds: 5,
-      retentionDays: 30,
-      retryAfterCapSeconds: 3600,
       retainMessages: 'failed',
-      queueStatistics: true,
       firstAttemptsPerJob: 10,
       ingressRoutes: { 'aws.ec2': 'instances' },
       tracing: false,
@@ -47,7 +45,7 @@ describe('the environment of a function', () => {
   });
 
   it('is parsed for deliver', () => {
-    expect(deliverEnvironment(complete)).toMatchObject({
+    expect(readEnvironment('deliver', complete)).toMatchObject({
       defaultRetryPolicy: DEFAULT_RETRY_POLICY,
       attemptTimeoutSeconds: 15,
       schedulerThreshold: 90,
@@ -61,11 +59,11 @@ describe('the environment of a function', () => {
   });
 
   it('is parsed for reconcile and the API', () => {
-    expect(reconcileEnvironment(complete)).toMatchObject({
+    expect(readEnvironment('reconcile', complete)).toMatchObject({
       overdueAfterSeconds: 30,
       retryQueueUrl: `${QUEUE}-retry`,
     });
-    expect(apiEnvironment(complete)).toMatchObject({
+    expect(readEnvironment('api', complete)).toMatchObject({
       ingressQueueUrl: `${QUEUE}-ingress`,
       queueUrls: { ingress: `${QUEUE}-ingress` },
       subscriptionConfirmation: false,
@@ -73,29 +71,20 @@ describe('the environment of a function', () => {
   });
 
   it('is parsed for operate', () => {
-    expect(operateEnvironment(complete)).toEqual({
-      deployment: 'Posthaste',
-      version: '1.2.3',
-      logLevel: 'info',
-      logSuccessSampling: 1,
-      subscriptionsTable: 'subscriptions',
-      deliveriesTable: 'deliveries',
-      payloadBucket: 'payloads',
+    expect(readEnvironment('operate', complete)).toEqual({
+      ...shared,
       retryQueueUrl: `${QUEUE}-retry`,
       scheduleGroup: 'group',
       operationQueueUrl: `${QUEUE}-operation`,
       operationDeadLetterUrl: `${QUEUE}-operation-dead`,
-      retentionDays: 30,
-      retryAfterCapSeconds: 3600,
-      queueStatistics: true,
     });
   });
 
   it('contains the host of the runtime API if Lambda sets it', () => {
     const onLambda = { ...complete, AWS_LAMBDA_RUNTIME_API: '127.0.0.1:9001' };
-    for (const read of [deliverEnvironment, apiEnvironment]) {
-      expect(read(onLambda)).toMatchObject({ runtimeApi: '127.0.0.1:9001' });
-      expect(read(complete).runtimeApi).toBeUndefined();
+    for (const name of ['deliver', 'api'] as const) {
+      expect(readEnvironment(name, onLambda)).toMatchObject({ runtimeApi: '127.0.0.1:9001' });
+      expect(readEnvironment(name, complete).runtimeApi).toBeUndefined();
     }
   });
 
@@ -105,12 +94,12 @@ describe('the environment of a function', () => {
       [variables.schedulerRoleArn]: undefined,
       [variables.ingressRoutes]: undefined,
     };
-    expect(problemsOf(() => reconcileEnvironment(some))).toEqual([]);
-    expect(problemsOf(() => apiEnvironment(some))).toEqual([]);
+    expect(problemsOf(() => readEnvironment('reconcile', some))).toEqual([]);
+    expect(problemsOf(() => readEnvironment('api', some))).toEqual([]);
   });
 
   it('comes from process.env by default', () => {
-    expect(problemsOf(() => reconcileEnvironment())).toContain('RETRY_QUEUE_URL is missing');
+    expect(problemsOf(() => readEnvironment('reconcile'))).toContain('RETRY_QUEUE_URL is missing');
   });
 
   it('reports every invalid variable without its value', () => {
@@ -119,44 +108,20 @@ describe('the environment of a function', () => {
       [variables.deliveryQueueUrl]: 'secret',
       [variables.retentionDays]: undefined,
     };
-    const problems = problemsOf(() => deliverEnvironment(wrong));
+    const problems = problemsOf(() => readEnvironment('deliver', wrong));
     expect(problems.toSorted()).toEqual(['DELIVERY_QUEUE_URL is not a URL', 'RETENTION_DAYS is missing']);
   });
 
   it.each([
-    [
-      variables.attemptTimeoutSeconds,
-      '31',
-      'ATTEMPT_TIMEOUT_SECONDS must be a whole number of seconds from 1 to 30',
-    ],
-    [
-      variables.attemptTimeoutSeconds,
-      '0',
-      'ATTEMPT_TIMEOUT_SECONDS must be a whole number of seconds from 1 to 30',
-    ],
-    [
-      variables.attemptTimeoutSeconds,
-      '1.5',
-      'ATTEMPT_TIMEOUT_SECONDS must be a whole number of seconds from 1 to 30',
-    ],
-    [variables.retentionDays, '3651', 'RETENTION_DAYS must be a whole number of days from 15 to 3650'],
     [variables.retentionDays, '14', 'RETENTION_DAYS must be a whole number of days from 15 to 3650'],
     [variables.retentionDays, '', 'RETENTION_DAYS is empty'],
-    [variables.disableFailingAfterDays, '366', 'DISABLE_FAILING_AFTER_DAYS must be a number from 0 to 365'],
-    [variables.disableFailingAfterDays, '-1', 'DISABLE_FAILING_AFTER_DAYS must be a number from 0 to 365'],
-    [variables.disableFailingAfterDays, 'never', 'DISABLE_FAILING_AFTER_DAYS must be a number from 0 to 365'],
-    [variables.disableFailingAfterDays, '', 'DISABLE_FAILING_AFTER_DAYS is empty'],
-    [variables.logLevel, 'loud', 'LOG_LEVEL must be one of debug, info, warn, error'],
-    [variables.logSuccessSampling, '1.1', 'LOG_SUCCESS_SAMPLING must be a number from 0 to 1'],
-    [variables.logSuccessSampling, '', 'LOG_SUCCESS_SAMPLING is empty'],
-    [variables.logSuccessSampling, 'all', 'LOG_SUCCESS_SAMPLING must be a number from 0 to 1'],
     [variables.defaultRetryPolicy, '{', 'DEFAULT_RETRY_POLICY must be a JSON object'],
     [variables.allowedAddresses, '["localhost"]', 'ALLOWED_ADDRESSES.0 must be a CIDR range'],
     [variables.allowedPorts, '["https"]', 'ALLOWED_PORTS.0 must be a port, or a range'],
     [variables.allowedPorts, '[true]', 'ALLOWED_PORTS.0 '],
     ['AWS_LAMBDA_RUNTIME_API', 'not a host', 'AWS_LAMBDA_RUNTIME_API is not a host'],
   ])('refuses %s=%s', (name, value, problem) => {
-    expect(problemsOf(() => deliverEnvironment({ ...complete, [name]: value }))).toContainEqual(
+    expect(problemsOf(() => readEnvironment('deliver', { ...complete, [name]: value }))).toContainEqual(
       expect.stringContaining(problem),
     );
   });
@@ -164,7 +129,7 @@ describe('the environment of a function', () => {
   it.each(Object.keys(DEFAULT_RETRY_POLICY))('refuses a default retry policy without %s', (field) => {
     const partial = JSON.stringify({ ...DEFAULT_RETRY_POLICY, [field]: undefined });
     const problems = problemsOf(() =>
-      apiEnvironment({ ...complete, [variables.defaultRetryPolicy]: partial }),
+      readEnvironment('api', { ...complete, [variables.defaultRetryPolicy]: partial }),
     );
     expect(problems).toEqual([expect.stringMatching(`^DEFAULT_RETRY_POLICY\\.${field} `)]);
   });

@@ -79,6 +79,13 @@ describe('the known request of a delivery', () => {
     expect(redacted).toEqual(['authorization']);
   });
 
+  it('names the files of a client certificate and its authorities, which the subscriber wants', () => {
+    const auth = { type: 'mtls', certificate: 'a', private_key: '***' };
+    expect(requestWith({ auth }).fileOptions).toEqual(['--cert', '--key']);
+    expect(requestWith({ auth: { ...auth, ca: 'b' } }).fileOptions).toEqual(['--cert', '--key', '--cacert']);
+    expect(requestWith({}).fileOptions).toEqual([]);
+  });
+
   it('has one content type, that of the subscription', () => {
     const { headers } = requestWith({ post_headers: { 'Content-Type': 'text/plain' } });
     expect(headers.filter(([name]) => name === 'content-type')).toEqual([['content-type', 'text/plain']]);

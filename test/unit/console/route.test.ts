@@ -8,8 +8,8 @@ describe('the address of a page of the console', () => {
     ['#/', { page: 'overview' }],
     ['#/queues', { page: 'overview' }],
     ['#/queues/orders', { page: 'queue', queue: 'orders' }],
-    ['#/queues/orders/replay?since=x', { page: 'replay', queue: 'orders', query: { since: 'x' } }],
-    ['#/replay', { page: 'replay', query: {} }],
+    ['#/queues/orders/recovery?since=x', { page: 'recovery', queue: 'orders', query: { since: 'x' } }],
+    ['#/recovery', { page: 'recovery', query: {} }],
     ['#/designer?queue=orders', { page: 'designer', query: { queue: 'orders' } }],
     ['#/dead-letters?which=delivery', { page: 'dead-letters', query: { which: 'delivery' } }],
     ['#/queues/orders/messages/a%2Fb', { page: 'message', queue: 'orders', message: 'a/b' }],
@@ -31,10 +31,10 @@ describe('the address of a page of the console', () => {
       fc.record({ page: fc.constant('message' as const), queue: text, message: text }),
       fc.record({ page: fc.constant('delivery' as const), queue: text, message: text, subscription: text }),
       fc.record({ page: fc.constantFrom('messages' as const, 'deliveries' as const), queue: text, query }),
-      fc.record({ page: fc.constantFrom('replay' as const, 'books' as const), queue: text, query }),
+      fc.record({ page: fc.constantFrom('recovery' as const, 'books' as const), queue: text, query }),
       fc.record({
         page: fc.constantFrom(
-          'replay' as const,
+          'recovery' as const,
           'books' as const,
           'designer' as const,
           'dead-letters' as const,

@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 const stored = async (auth: Auth, at = 1): Promise<StoredAuth> => ({
   shown: redactedAuth(auth),
-  sealed: await world.secretOpener.sealText(OWNER, JSON.stringify(auth)),
+  sealed: await world.secretOpener.sealAuth(OWNER, auth),
   at,
 });
 

@@ -52,7 +52,7 @@ describe('a subscriber that is down', () => {
     expect(all.filter(({ status: of }) => of !== 'delivered')).toEqual([]);
     const [probe = 0, ...ramp] = pressed.requestedAt().slice(10);
     expect(probe).toBeGreaterThanOrEqual(30);
-    expect(ramp.filter((at) => at < probe + 10).length).toBeLessThanOrEqual(12);
+    expect(ramp.filter((at) => at < probe + 4).length).toBeLessThanOrEqual(12);
     expect(pressed.events()).toContain('subscription.slowed');
   });
 

@@ -1,45 +1,20 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
-import { deliver } from '../../../functions/deliver/deliver.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
-import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { type OneSubscriberWorld, subscribedWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
-const URL = 'https://subscriber.test/hook';
-
-let world: PipelineWorld;
+let world: OneSubscriberWorld;
 
 beforeEach(async () => {
-  world = pipelineWorld();
-  await world.subscriptions.putQueue(aQueue());
-  await world.subscriptions.addSubscription(
-    aSubscription({ options: { _retry_policy: aBarePolicy({ retries_with_no_delay: 1 }) } }),
-  );
-});
-
-const job = (): DeliveryJob => ({
-  kind: 'job',
-  key: { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscription-1', bucket: 0 },
-  attempt: 1,
-  acceptedAt: world.clock.now(),
-  body: { kind: 'inline', message: aMessage() },
-});
-
-const received = (owner: string, receiveCount = 1) => ({
-  id: 'sqs-1',
-  text: '{}',
-  owner,
-  receiveCount,
-  remainingMs: () => 30_000,
+  world = await subscribedWorld({ retries_with_no_delay: 1 });
 });
 
 describe('an SQS message that is received twice concurrently', () => {
   it('is not lost if the lease holder crashes after the other receive was acknowledged', async () => {
     const holder = new Promise<never>(() => undefined);
     world.subscriber.onRequest = (_request, count) => (count === 1 ? holder : Promise.resolve());
-    void deliver(world.deliverContext, job(), received('holder'));
+    void world.receive(world.job(), 'holder');
     await world.clock.run(world.clock.now() + 1_000);
-    await deliver(world.deliverContext, job(), received('copy', 2));
+    await world.receive(world.job(), 'copy', { receiveCount: 2 });
     await world.clock.run();
 
     expect(world.subscriber.seen).toHaveLength(2);
@@ -60,11 +35,11 @@ describe('a first attempt taken over by a copy of its SQS message', () => {
       buckets: 1,
       expiresAt: Infinity,
     });
-    world.subscriber.script(URL, [status(500, { takesMs: 60_000 }), status(200)]);
+    world.subscriber.script(world.url, [status(500, { takesMs: 60_000 }), status(200)]);
     world.subscriber.onRequest = (_request, count) => (count === 2 ? never : Promise.resolve());
-    const slow = deliver(world.deliverContext, job(), received('slow'));
+    const slow = world.receive(world.job(), 'slow');
     await world.clock.run(world.clock.now() + 30_000);
-    void deliver(world.deliverContext, job(), received('copy', 2));
+    void world.receive(world.job(), 'copy', { receiveCount: 2 });
     await world.clock.run();
     await slow;
     expect(world.subscriber.seen).toHaveLength(2);
@@ -93,12 +68,12 @@ describe('a lease that a slow call left too short for a request and its record',
     };
   };
 
-  const timeGivenBack = () => world.journal.facts.filter(({ fact }) => fact === 'time_given_back');
+  const timeGivenBack = () => world.journal.facts.filter(({ fact }) => fact === 'sent_again');
 
   it('is released, and the next invocation makes the first attempt at once, without a lost one', async () => {
     writeSlowly(1, 3_100);
     const startedAt = world.clock.now();
-    const first = deliver(world.deliverContext, job(), received('slow'));
+    const first = world.receive(world.job(), 'slow');
     await world.clock.run();
     await first;
 
@@ -111,7 +86,7 @@ describe('a lease that a slow call left too short for a request and its record',
 
   it('is used if it is still long enough', async () => {
     writeSlowly(1, 2_900);
-    const first = deliver(world.deliverContext, job(), received('slow'));
+    const first = world.receive(world.job(), 'slow');
     await world.clock.run();
     await first;
 
@@ -120,11 +95,10 @@ describe('a lease that a slow call left too short for a request and its record',
   });
 
   it('is not used for an immediate retry', async () => {
-    world.subscriber.script(URL, [status(500), status(200)]);
+    world.subscriber.script(world.url, [status(500), status(200)]);
     writeSlowly(2, 3_100);
     const startedAt = world.clock.now();
-    await world.dispatch({ ok: true, message: aMessage() });
-    await world.clock.run();
+    await world.publish();
 
     expect(timeGivenBack()).toHaveLength(1);
     expect(world.subscriber.seen.map(({ at }) => at - startedAt)).toEqual([0, 3_100]);

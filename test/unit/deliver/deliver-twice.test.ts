@@ -1,56 +1,17 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { DeliveryJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
-import { deliver } from '../../../functions/deliver/deliver.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
-import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { type OneSubscriberWorld, subscribedWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
-const URL = 'https://subscriber.test/hook';
-const key = { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscription-1', bucket: 0 };
-
-let world: PipelineWorld;
+let world: OneSubscriberWorld;
 
 beforeEach(async () => {
-  world = pipelineWorld();
-  await world.subscriptions.putQueue(aQueue());
-  await world.subscriptions.addSubscription(
-    aSubscription({
-      options: {
-        _retry_policy: aBarePolicy({ minimum_delay_retries: 2, minimum_delay: 10, maximum_delay: 10 }),
-      },
-    }),
-  );
+  world = await subscribedWorld({ minimum_delay_retries: 2, minimum_delay: 10, maximum_delay: 10 });
 });
-
-const job = (): DeliveryJob => ({
-  kind: 'job',
-  key,
-  attempt: 1,
-  acceptedAt: world.clock.now(),
-  body: { kind: 'inline', message: aMessage() },
-});
-
-const wakeUp = (attempt: number): WakeUp => ({ kind: 'wake_up', key, attempt, dueAt: world.clock.now() });
-
-const received = (owner: string, receiveCount = 1, remainingMs = 30_000) => ({
-  id: `sqs-${owner}`,
-  text: '{}',
-  owner,
-  receiveCount,
-  remainingMs: () => remainingMs,
-});
-
-const dispatchAndRun = async (): Promise<void> => {
-  await world.dispatch({ ok: true, message: aMessage() });
-  await world.clock.run(world.clock.now() + 1_000);
-};
 
 describe('a copy of a job or wake-up', () => {
   it('is a no-op while the first one holds the lease, for any number of copies', async () => {
-    world.subscriber.script(URL, [status(200, { takesMs: 3_000 })]);
-    const copies = Array.from({ length: 50 }, (_, index) =>
-      deliver(world.deliverContext, job(), received(`copy-${index}`)),
-    );
+    world.subscriber.script(world.url, [status(200, { takesMs: 3_000 })]);
+    const copies = Array.from({ length: 50 }, (_, index) => world.receive(world.job(), `copy-${index}`));
     await world.clock.run();
     await Promise.all(copies);
 
@@ -58,41 +19,37 @@ describe('a copy of a job or wake-up', () => {
   });
 
   it('does not call the subscriber again after a success', async () => {
-    await dispatchAndRun();
-    await deliver(world.deliverContext, job(), received('copy'));
-    await deliver(world.deliverContext, wakeUp(2), received('late'));
+    await world.publish(1_000);
+    await world.receive(world.job(), 'copy');
+    await world.receive(world.wakeUp(2), 'late');
 
     expect(world.subscriber.seen).toHaveLength(1);
     expect((await world.delivery()).attempts).toHaveLength(1);
   });
 
   it('for an earlier attempt does not change the time of the pending retry', async () => {
-    world.subscriber.script(URL, [status(500), status(200)]);
-    await dispatchAndRun();
-    await deliver(world.deliverContext, job(), received('copy'));
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    await world.publish(1_000);
+    await world.receive(world.job(), 'copy');
     await world.clock.run();
 
-    expect(world.subscriber.seen.map(({ at }) => at - (world.subscriber.seen[0]?.at ?? 0))).toEqual([
-      0, 10_000,
-    ]);
+    expect(world.gaps()).toEqual([10]);
   });
 
   it('that is due before the recorded time waits for the recorded time', async () => {
-    world.subscriber.script(URL, [status(500), status(200)]);
-    await dispatchAndRun();
-    await deliver(world.deliverContext, wakeUp(2), received('eager'));
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    await world.publish(1_000);
+    await world.receive(world.wakeUp(2), 'eager');
     expect(world.subscriber.seen).toHaveLength(1);
     await world.clock.run();
 
-    expect(world.subscriber.seen.map(({ at }) => at - (world.subscriber.seen[0]?.at ?? 0))).toEqual([
-      0, 10_000,
-    ]);
+    expect(world.gaps()).toEqual([10]);
   });
 
   it('for a later attempt than the recorded next one makes no attempt', async () => {
-    world.subscriber.script(URL, [status(500)]);
-    await dispatchAndRun();
-    await deliver(world.deliverContext, wakeUp(3), received('ahead'));
+    world.subscriber.script(world.url, [status(500)]);
+    await world.publish(1_000);
+    await world.receive(world.wakeUp(3), 'ahead');
 
     expect(world.subscriber.seen).toHaveLength(1);
     expect(world.journal.facts).toContainEqual(
@@ -101,7 +58,7 @@ describe('a copy of a job or wake-up', () => {
   });
 
   it('without a delivery record is dropped and logged', async () => {
-    await deliver(world.deliverContext, wakeUp(2), received('orphan'));
+    await world.receive(world.wakeUp(2), 'orphan');
 
     expect(world.subscriber.seen).toHaveLength(0);
     expect(world.journal.facts).toContainEqual(
@@ -115,7 +72,7 @@ describe('after a crash', () => {
 
   it('between the claim and the record, the attempt is repeated under its number and counted as lost', async () => {
     world.subscriber.onRequest = (_request, count) => (count === 1 ? crash() : Promise.resolve());
-    await dispatchAndRun();
+    await world.publish(1_000);
     await world.clock.run();
 
     expect(world.subscriber.seen).toHaveLength(2);
@@ -127,13 +84,13 @@ describe('after a crash', () => {
   });
 
   it('between the record and the wake-up, the redelivered message schedules the wake-up once', async () => {
-    world.subscriber.script(URL, [status(500), status(200)]);
+    world.subscriber.script(world.url, [status(500), status(200)]);
     const sendDelayed = world.wakeUps.sendDelayed.bind(world.wakeUps);
     world.wakeUps.sendDelayed = () => {
       world.wakeUps.sendDelayed = sendDelayed;
       return crash();
     };
-    await dispatchAndRun();
+    await world.publish(1_000);
     await world.clock.run();
 
     expect(world.subscriber.seen).toHaveLength(2);
@@ -145,13 +102,13 @@ describe('after a crash', () => {
   });
 
   it('before the pending steps, the redelivered message does them', async () => {
-    world.subscriber.script(URL, [status(400)]);
+    world.subscriber.script(world.url, [status(400)]);
     const send = world.undeliverables.send.bind(world.undeliverables);
     world.undeliverables.send = () => {
       world.undeliverables.send = send;
       return crash();
     };
-    await dispatchAndRun();
+    await world.publish(1_000);
     await world.clock.run();
 
     expect(world.undeliverables.sent).toHaveLength(1);
@@ -159,14 +116,14 @@ describe('after a crash', () => {
   });
 
   it('a result whose lease was taken over is stored as a late result, and a success wins', async () => {
-    world.subscriber.script(URL, [
+    world.subscriber.script(world.url, [
       status(200, { takesMs: 60_000 }),
       status(500, { takesMs: 60_000 }),
       status(500),
     ]);
-    const slow = deliver(world.deliverContext, job(), received('slow'));
+    const slow = world.receive(world.job(), 'slow');
     await world.clock.run(world.clock.now() + 25_000);
-    const other = deliver(world.deliverContext, job(), received('other', 2));
+    const other = world.receive(world.job(), 'other', { receiveCount: 2 });
     await world.clock.run();
     await Promise.all([slow, other]);
 
@@ -179,7 +136,7 @@ describe('after a crash', () => {
 
 describe('an invocation that runs out of time', () => {
   it('sends the work as a new message instead of failing the receive', async () => {
-    await deliver(world.deliverContext, job(), received('hurried', 1, 10_000));
+    await world.receive(world.job(), 'hurried', { remainingMs: 10_000 });
     expect(world.subscriber.seen).toHaveLength(0);
     expect(world.deliveryJobs.waiting).toBe(1);
     await world.clock.run();
@@ -190,8 +147,8 @@ describe('an invocation that runs out of time', () => {
 
 describe('a retry whose message no longer exists', () => {
   it('is dead-lettered and cancelled with its reason instead of retrying for ever', async () => {
-    world.subscriber.script(URL, [status(500)]);
-    await dispatchAndRun();
+    world.subscriber.script(world.url, [status(500)]);
+    await world.publish(1_000);
     world.messageRecords.find = () => Promise.resolve(undefined);
     await world.clock.run();
 

@@ -1,34 +1,19 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { WakeUp } from '../../../shared/domain/delivery/job.ts';
-import { deliver } from '../../../functions/deliver/deliver.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
-import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { type OneSubscriberWorld, subscribedWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
 const HOUR_MS = 3_600_000;
 const COPIES = 50;
 
-let world: PipelineWorld;
+let world: OneSubscriberWorld;
 
-beforeEach(() => {
-  world = pipelineWorld();
+beforeEach(async () => {
+  world = await subscribedWorld({ minimum_delay_retries: 1, minimum_delay: 10 });
 });
 
 const receiveCopies = async (dueInMs: number): Promise<void> => {
-  const wakeUp: WakeUp = {
-    kind: 'wake_up',
-    key: { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscription-1', bucket: 0 },
-    attempt: 2,
-    dueAt: world.clock.now() + dueInMs,
-  };
-  for (let copy = 1; copy <= COPIES; copy += 1)
-    await deliver(world.deliverContext, wakeUp, {
-      id: `sqs-${copy}`,
-      text: '{}',
-      owner: `copy-${copy}`,
-      receiveCount: 1,
-      remainingMs: () => 30_000,
-    });
+  const wakeUp = world.wakeUp(2, world.clock.now() + dueInMs);
+  for (let copy = 1; copy <= COPIES; copy += 1) await world.receive(wakeUp, `copy-${copy}`);
 };
 
 describe('copies of an early wake-up', () => {
@@ -49,30 +34,14 @@ describe('copies of an early wake-up', () => {
 
 describe('a wake-up that arrives a fraction of a second early', () => {
   it('is waited for, so that the attempt starts exactly on time', async () => {
-    await world.subscriptions.putQueue(aQueue());
-    await world.subscriptions.addSubscription(
-      aSubscription({
-        options: { _retry_policy: aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 10 }) },
-      }),
-    );
-    world.subscriber.script(aSubscription().subscriber, [status(500), status(200)]);
+    world.subscriber.script(world.url, [status(500), status(200)]);
     const send = world.wakeUps.sendDelayed.bind(world.wakeUps);
     world.wakeUps.sendDelayed = () => Promise.resolve();
     const startedAt = world.clock.now();
-    await world.dispatch({ ok: true, message: aMessage() });
-    await world.clock.run(startedAt + 4_700);
+    await world.publish(4_700);
     world.wakeUps.sendDelayed = send;
     // 5.3 s are left, and SQS delays by whole seconds: the wake-up arrives after 5 s.
-    await deliver(
-      world.deliverContext,
-      {
-        kind: 'wake_up',
-        key: { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscription-1', bucket: 0 },
-        attempt: 2,
-        dueAt: startedAt + 10_000,
-      },
-      { id: 'sqs-1', text: '{}', owner: 'early', receiveCount: 1, remainingMs: () => 30_000 },
-    );
+    await world.receive(world.wakeUp(2, startedAt + 10_000), 'early');
     await world.clock.run();
 
     expect(world.subscriber.seen.map(({ at }) => at - startedAt)).toEqual([0, 10_000]);

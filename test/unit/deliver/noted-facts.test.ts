@@ -1,28 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
 import { measuresOf } from '../../../shared/adapters/log/journal-measures.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
-import { deliver } from '../../../functions/deliver/deliver.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
-import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { aMessage } from '../../support/builders.ts';
+import { type OneSubscriberWorld, subscribedWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
-const URL = 'https://subscriber.test/hook';
-const key = { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscription-1', bucket: 0 };
-
-let world: PipelineWorld;
+let world: OneSubscriberWorld;
 
 beforeEach(async () => {
-  world = pipelineWorld();
-  await world.subscriptions.putQueue(aQueue());
-  await world.subscriptions.addSubscription(
-    aSubscription({
-      options: {
-        _retry_policy: aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 10, maximum_delay: 10 }),
-      },
-    }),
-  );
+  world = await subscribedWorld({ minimum_delay_retries: 1, minimum_delay: 10, maximum_delay: 10 });
 });
 
 const noted = (name: Fact['fact']): readonly Fact[] =>
@@ -38,40 +25,19 @@ const finalCounts = (): Record<string, number> => {
   return counted;
 };
 
-const received = (owner: string, receiveCount = 1) => ({
-  id: `sqs-${owner}`,
-  text: '{}',
-  owner,
-  receiveCount,
-  remainingMs: () => 30_000,
-});
-
-const job = (): DeliveryJob => ({
-  kind: 'job',
-  key,
-  attempt: 1,
-  acceptedAt: world.clock.now(),
-  body: { kind: 'inline', message: aMessage() },
-});
-
-const publishAndRun = async (): Promise<void> => {
-  await world.dispatch({ ok: true, message: aMessage() });
-  await world.clock.run();
-};
-
 /** Runs two attempts concurrently: the first one's lease ends before its response. */
 const overtakeLease = async (
   first: Parameters<typeof status>[0],
   second: Parameters<typeof status>[0],
 ): Promise<void> => {
-  world.subscriber.script(URL, [
+  world.subscriber.script(world.url, [
     status(first, { takesMs: 60_000 }),
     status(second, { takesMs: 60_000 }),
     status(second),
   ]);
-  const slow = deliver(world.deliverContext, job(), received('slow'));
+  const slow = world.receive(world.job(), 'slow');
   await world.clock.run(world.clock.now() + 25_000);
-  const other = deliver(world.deliverContext, job(), received('other', 2));
+  const other = world.receive(world.job(), 'other', { receiveCount: 2 });
   await world.clock.run();
   await Promise.all([slow, other]);
 };
@@ -93,8 +59,8 @@ describe('the logged lateness of an attempt', () => {
 
   it("counts for a retry from its policy's due time", async () => {
     const acceptedAt = world.clock.now();
-    world.subscriber.script(URL, [status(500), status(200)]);
-    await publishAndRun();
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    await world.publish();
     expect(noted('attempt_made')[1]).toMatchObject({ dueAt: acceptedAt + 10_000, latenessMs: 0 });
   });
 });
@@ -106,34 +72,33 @@ describe('a final status', () => {
     [410, { DeliveriesRejected: 1 }],
     [500, { DeliveriesExhausted: 1 }],
   ])('of a delivery answered with %i is counted once', async (code, expected) => {
-    world.subscriber.script(URL, [status(code)]);
-    await publishAndRun();
+    world.subscriber.script(world.url, [status(code)]);
+    await world.publish();
     expect(finalCounts()).toEqual(expected);
   });
 
   it('is counted once although a pending step is repeated', async () => {
-    world.subscriber.script(URL, [status(500)]);
+    world.subscriber.script(world.url, [status(500)]);
     const send = world.undeliverables.send.bind(world.undeliverables);
     world.undeliverables.send = () => {
       world.undeliverables.send = send;
       return Promise.reject(new Error('throttled'));
     };
-    await publishAndRun();
+    await world.publish();
     expect(world.undeliverables.sent).toHaveLength(1);
     expect(finalCounts()).toEqual({ DeliveriesExhausted: 1 });
   });
 
   it('is counted once although its job is redelivered', async () => {
-    for (let copy = 0; copy < 5; copy += 1) await publishAndRun();
+    for (let copy = 0; copy < 5; copy += 1) await world.publish();
     expect(finalCounts()).toEqual({ DeliveriesDelivered: 1 });
   });
 
   it('is counted for a manual cancellation, and not for a repeated one', async () => {
-    world.subscriber.script(URL, [status(500)]);
-    await world.dispatch({ ok: true, message: aMessage() });
-    await world.clock.run(world.clock.now() + 1_000);
-    await cancelDelivery(world.byHandContext, key, 'manual');
-    await cancelDelivery(world.byHandContext, key, 'manual');
+    world.subscriber.script(world.url, [status(500)]);
+    await world.publish(1_000);
+    await cancelDelivery(world.byHandContext, world.key, 'manual');
+    await cancelDelivery(world.byHandContext, world.key, 'manual');
     await world.clock.run();
     expect(finalCounts()).toEqual({ DeliveriesCancelled: 1 });
   });

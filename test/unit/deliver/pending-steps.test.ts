@@ -43,7 +43,7 @@ describe('an exhausted delivery', () => {
     expect(world.undeliverables.sent).toHaveLength(1);
     expect(writes).toEqual(['open', 'record', 'settle']);
     expect(world.journal.facts).toContainEqual({
-      fact: 'operator_told',
+      fact: 'operator_event_sent',
       event: world.operatorEvents.published[0],
     });
   });

@@ -53,7 +53,7 @@ describe('the deliveries of a subscription with max_per_second', () => {
     const shortened: string[] = [];
     deliveries.write = async (transition) => {
       const before = await deliveries.find(transition.key);
-      if ('change' in transition && transition.change.expiresAt < (before?.expiresAt ?? 0))
+      if ('change' in transition && (transition.change.expiresAt ?? Infinity) < (before?.expiresAt ?? 0))
         shortened.push(transition.name);
       return write(transition);
     };

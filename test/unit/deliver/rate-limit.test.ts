@@ -120,7 +120,7 @@ describe('a subscription with max_per_second', () => {
     await publish(1);
     await world.clock.run(startedAt + 3_000);
     expect(await deliveryOf('m0')).toMatchObject({ status: 'pending', attempts: [], lease: undefined });
-    expect(world.journal.facts).toContainEqual(expect.objectContaining({ fact: 'slot_unreserved' }));
+    expect(world.journal.facts).toContainEqual(expect.objectContaining({ fact: 'slot_not_reserved' }));
     world.rateLimits.reserve = reserve;
     await world.clock.run();
 

@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 
 const deliver = async (auth: Auth = anOAuth2Auth(), policy = aBarePolicy()) => {
-  const sealed = await world.secretOpener.sealText(OWNER, JSON.stringify(auth));
+  const sealed = await world.secretOpener.sealAuth(OWNER, auth);
   await world.subscriptions.addSubscription(
     aSubscription({ options: { _retry_policy: policy }, auth: { shown: redactedAuth(auth), sealed, at: 1 } }),
   );
@@ -110,6 +110,27 @@ describe('an attempt with an access token', () => {
     expect(requests()).toHaveLength(1);
   });
 
+  it.each<[string, (ports: PipelineWorld) => void]>([
+    [
+      'the request',
+      ({ subscriber }) => {
+        subscriber.post = failingAtSecond(subscriber.post.bind(subscriber));
+      },
+    ],
+    [
+      'the request for a token',
+      ({ accessTokens }) => {
+        accessTokens.tokenFor = failingAtSecond(accessTokens.tokenFor.bind(accessTokens));
+      },
+    ],
+  ])('has failed, and counts, if after a refusal %s cannot be sent', async (_what, fail) => {
+    world.subscriber.script(URL, [status(401), status(200)]);
+    fail(world);
+    const { attempts } = await deliver();
+    expect(attempts).toMatchObject([{ outcome: 'failed', error: 'auth_failed: not sent again: EMFILE' }]);
+    expect(requests()).toHaveLength(1);
+  });
+
   it('takes the time for the tokens off the time for its requests', async () => {
     world.accessTokens.delayMs = 4_000;
     world.subscriber.script(URL, [status(401, { takesMs: 1_000 }), status(200)]);
@@ -118,9 +139,9 @@ describe('an attempt with an access token', () => {
     expect(attempts).toMatchObject([{ durationMs: 9_000 }]);
   });
 
-  it('does not record the token that the subscriber sends back', async () => {
-    world.subscriber.script(URL, [status(400, { snippet: 'not for token-1!' })]);
-    expect((await deliver()).attempts).toMatchObject([{ snippet: 'not for ***!' }]);
+  it('does not record the tokens that the subscriber sends back', async () => {
+    world.subscriber.script(URL, [status(401), status(400, { snippet: 'not for token-1, token-2!' })]);
+    expect((await deliver()).attempts).toMatchObject([{ snippet: 'not for ***, ***!' }]);
   });
 });
 
@@ -130,9 +151,28 @@ describe('an attempt with a client certificate', () => {
     ['and the private authority of the subscriber', { ca: 'authority' }],
   ])('uses the certificate %s', async (_what, ca) => {
     await deliver({ type: 'mtls', certificate: 'certificate', private_key: 'key', ...ca });
-    expect(sent).toEqual([
-      { timeoutMs: 15_000, tls: { certificate: 'certificate', privateKey: 'key', ...ca } },
-    ]);
+    const identity = { certificate: 'certificate', privateKey: 'key' };
+    expect(sent).toEqual([{ timeoutMs: 15_000, tls: { identity, ...ca } }]);
     expect(requests()).toEqual([['message-1', undefined]]);
   });
 });
+
+describe('an attempt at a subscriber with a private authority', () => {
+  it.each<Auth>([
+    { type: 'header', name: 'x-key', value: 'k' },
+    { type: 'basic', username: 'ada', password: 'p' },
+    anOAuth2Auth(),
+  ])('trusts it beside $type', async (auth) => {
+    await deliver({ ...auth, ca: 'authority' });
+    expect(sent).toEqual([{ timeoutMs: 15_000, tls: { ca: 'authority' } }]);
+  });
+});
+
+/** Throws at the second call, for lack of a descriptor. */
+const failingAtSecond = <Given extends unknown[], Result>(method: (...given: Given) => Promise<Result>) => {
+  let calls = 0;
+  return (...given: Given): Promise<Result> => {
+    calls += 1;
+    return calls === 2 ? Promise.reject(new RequestNotSentError('EMFILE')) : method(...given);
+  };
+};

@@ -103,15 +103,6 @@ describe('dispatch', () => {
       reason: 'subscription_deleted',
     });
   });
-
-  it('sends nothing to a subscription that is marked for deletion', async () => {
-    await subscribe('deleted', {});
-    await world.subscriptions.markDeleted({ queue: 'orders', subscriptionId: 'deleted', now: 0 });
-    await publish();
-
-    expect(await world.messageRecords.find(key)).toMatchObject({ matched: 0, filtered: 0 });
-    expect(world.journal.facts.map(({ fact }) => fact)).toEqual(['message_accepted']);
-  });
 });
 
 describe('the timeout of an attempt', () => {

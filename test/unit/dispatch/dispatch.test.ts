@@ -89,23 +89,6 @@ describe('dispatch', () => {
     expect(world.subscriber.seen.map(({ request }) => request.url)).toEqual(['https://subscriber.test/1']);
   });
 
-  it('reaches a subscription created by a clock that runs ahead', async () => {
-    await subscribe(1, { createdAt: world.clock.now() + 500 });
-    await world.dispatch({ ok: true, message: aMessage() });
-    await world.clock.run();
-
-    expect(world.subscriber.seen).toHaveLength(1);
-  });
-
-  it('skips an expired subscription', async () => {
-    await subscribe(1, { expiresAt: world.clock.now() });
-    await world.dispatch({ ok: true, message: aMessage() });
-    await world.clock.run();
-
-    expect(world.subscriber.seen).toHaveLength(0);
-    expect(await world.messageRecords.find(key)).toMatchObject({ matched: 0 });
-  });
-
   it('sends a message only after its delay', async () => {
     await subscribe(1);
     const before = world.clock.now();
@@ -182,12 +165,4 @@ describe('dispatch', () => {
       expect((await world.messageRecords.find(key))?.body !== undefined).toBe(isKept);
     },
   );
-
-  it('stores every message if the deployment is configured to', async () => {
-    world.settings.retainMessages = 'all';
-    await subscribe(1);
-    await world.dispatch({ ok: true, message: aMessage() });
-
-    expect(await world.messageRecords.find(key)).toMatchObject({ body: { kind: 'inline' } });
-  });
 });

@@ -51,22 +51,6 @@ describe('planned attempts', () => {
       expect(plannedAttempts(delivery, policy)).toEqual(played(delivery, policy));
   });
 
-  it('cover the whole policy while the first attempt is in flight', () => {
-    const policy = aPolicy();
-    const planned = plannedAttempts(aDelivery(), policy);
-    expect(planned.map(({ phase }) => phase)).toEqual([
-      'initial',
-      ...retrySchedule(policy).map(({ phase }) => phase),
-    ]);
-    expect(planned.map(({ number }) => number)).toEqual(planned.map((_, index) => index + 1));
-    expect(planned[0]?.dueAt).toBe(SOME_TIME);
-    const delays = retrySchedule(policy).reduce(
-      (sum, { delaySeconds }) => sum + Math.ceil(delaySeconds * 1000),
-      0,
-    );
-    expect(planned.at(-1)?.dueAt).toBe(SOME_TIME + delays);
-  });
-
   it('begin with the due attempt and count only attempts of its round', () => {
     const policy = aPolicy();
     const [, second, third] = retrySchedule(policy);

@@ -59,6 +59,8 @@ const opened = (): Delivery => {
 
 const writtenTo = (delivery: Delivery, { expect: condition, change }: Revision): Delivery => {
   expect(holds(condition, delivery)).toBe(true);
+  // An earlier expiry takes a second write.
+  expect(change.expiresAt ?? Infinity).toBeGreaterThanOrEqual(delivery.expiresAt);
   return apply(change, delivery);
 };
 
@@ -69,7 +71,7 @@ const afterReceive = (delivery: Delivery, result: PullResult): Delivery => {
   const now = overdueAt + 7;
   const held = { owner: `pull/${now}`, until: now + LEASE_MS, receivedAt: now };
   const received = {
-    ...writtenTo(delivery, receive({ key, overdueAt }, held, { now, retentionMs })),
+    ...writtenTo(delivery, receive({ key, overdueAt }, held, { now })),
     lease: held,
   };
   expect(waitsForPull(received)).toBe(false);

@@ -2,36 +2,9 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
-import type { Endpoints } from '../../../local/endpoints.ts';
 import { appHints, hints, receiverCommand } from '../../../local/hints.ts';
 import { loopbackPort } from '../../../local/loopback-port.ts';
-
-const endpoints: Endpoints = {
-  endpoint: 'http://127.0.0.1:4566',
-  region: 'us-east-1',
-  accessKeyId: 'key-of-this-start',
-  secretAccessKey: 'secret-of-this-start',
-  apiUrl: 'http://127.0.0.1:4566/_aws/execute-api/abc123/$default',
-  ingressQueueUrl: 'http://127.0.0.1:4566/000000000000/ingress',
-  deliveryQueueUrl: 'delivery',
-  retryQueueUrl: 'retry',
-  undeliverableQueueUrl: 'undeliverable',
-  operatorEventBus: 'events',
-  ingressDeadLetterUrl: 'ingress-dead',
-  deliveryDeadLetterUrl: 'delivery-dead',
-  operationQueueUrl: 'operation',
-  operationDeadLetterUrl: 'operation-dead',
-  subscriptionsTable: 'subscriptions',
-  deliveriesTable: 'deliveries',
-  scheduleGroup: 'group',
-  functions: {
-    dispatch: 'dispatch',
-    deliver: 'deliver',
-    reconcile: 'reconcile',
-    operate: 'operate',
-    api: 'api',
-  },
-};
+import { localEndpoints as endpoints } from '../../support/local-endpoints.ts';
 
 const options = {
   queue: 'demo',
@@ -54,7 +27,9 @@ describe('the commands that npm start prints', () => {
   it('set the variables of the README and the keys, and keep the $ in the API address', () => {
     const [line = ''] = commandsWith('export ');
     const names = ['API_URL', 'INGRESS_QUEUE_URL', 'ENDPOINT'].concat(
-      ['ENDPOINT_URL', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY'].map((name) => `AWS_${name}`),
+      ['ENDPOINT_URL', 'REGION', 'DEFAULT_REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY'].map(
+        (name) => `AWS_${name}`,
+      ),
     );
     const show = names.map((name) => `printenv ${name}`);
     const said = execFileSync('sh', ['-c', [line, ...show].join(';')], { encoding: 'utf8' });
@@ -63,6 +38,7 @@ describe('the commands that npm start prints', () => {
       endpoints.ingressQueueUrl,
       endpoints.endpoint,
       endpoints.endpoint,
+      'us-east-1',
       'us-east-1',
       'key-of-this-start',
       'secret-of-this-start',

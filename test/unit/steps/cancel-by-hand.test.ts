@@ -2,13 +2,13 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
-import { byHandWorld, type ByHandWorld } from '../../support/in-memory/by-hand-world.ts';
+import { type OneSubscriberWorld, subscribedWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
-let world: ByHandWorld;
+let world: OneSubscriberWorld;
 
-const subscribed = async (policy: Parameters<typeof byHandWorld>[0]): Promise<void> => {
-  world = await byHandWorld(policy);
+const subscribed = async (policy: Parameters<typeof subscribedWorld>[0]): Promise<void> => {
+  world = await subscribedWorld(policy);
 };
 
 beforeEach(() => subscribed({ minimum_delay_retries: 2, minimum_delay: 600, maximum_delay: 600 }));
@@ -20,7 +20,7 @@ const cancelled = () => cancelDelivery(world.byHandContext, world.key, 'manual')
 describe('a manual cancellation', () => {
   it('prevents further requests and removes the schedule', async () => {
     world.subscriber.script(world.url, [status(500), status(200)]);
-    await world.published();
+    await world.publish(1_000);
     expect((await cancelled()).kind).toBe('cancelled');
     expect(world.schedules).toEqual([]);
     await world.clock.run();
@@ -39,7 +39,7 @@ describe('a manual cancellation', () => {
   });
 
   it('is refused for a subscription without a delivery', async () => {
-    await world.published();
+    await world.publish(1_000);
     const other = { ...world.key, subscriptionId: 'unknown' };
 
     expect(await cancelDelivery(world.byHandContext, other, 'manual')).toMatchObject({
@@ -131,7 +131,7 @@ describe('a manual cancellation', () => {
 
   it('does not allow another round while its request is in flight', async () => {
     world.subscriber.script(world.url, [status(500), status(500, { takesMs: 14_000 }), status(200)]);
-    await world.published();
+    await world.publish(1_000);
     await retried();
     await world.clock.run(world.clock.now() + 1_000);
     await cancelled();
@@ -144,14 +144,14 @@ describe('a manual cancellation', () => {
   });
 
   it('is refused for an ended delivery', async () => {
-    await world.published();
+    await world.publish(1_000);
 
     expect(await cancelled()).toMatchObject({ kind: 'refused', why: 'over' });
   });
 
   it('during an attempt still records its success and makes no other attempt', async () => {
     world.subscriber.script(world.url, [status(500), status(200, { takesMs: 5_000 })]);
-    await world.published();
+    await world.publish(1_000);
     await retried();
     await world.clock.run(world.clock.now() + 1_000);
     expect((await cancelled()).kind).toBe('cancelled');
@@ -166,7 +166,7 @@ describe('a manual cancellation', () => {
   it('during a failing attempt prevents retries', async () => {
     await subscribed({ retries_with_no_delay: 5 });
     world.subscriber.script(world.url, [status(500, { takesMs: 1_000 })]);
-    await world.published(500);
+    await world.publish(500);
     await cancelled();
     await world.clock.run();
 

@@ -15,11 +15,14 @@ describe('a counting journal', () => {
   let writes: number;
   let refusal: Error | undefined;
   let lostAnswer: Error | undefined;
+  let patience: Promise<void>;
+  let answer: Promise<void>;
   let statistics: ReturnType<typeof inMemoryQueueStatistics>;
 
   beforeEach(() => {
     [now, noted, flushed, writes] = [START, [], 0, 0];
     refusal = lostAnswer = undefined;
+    [patience, answer] = [new Promise(() => undefined), Promise.resolve()];
     statistics = inMemoryQueueStatistics();
   });
 
@@ -34,13 +37,14 @@ describe('a counting journal', () => {
         },
       },
       {
-        clock: { now: () => now },
+        clock: { now: () => now, sleep: () => patience },
         settings: { queueStatistics, retentionMs: 1 },
         statistics: {
           add: async (minute) => {
             writes += 1;
             if (refusal !== undefined) return { kind: 'refused', error: refusal };
             const added = await statistics.add(structuredClone(minute));
+            await answer;
             if (lostAnswer !== undefined) throw lostAnswer;
             return added;
           },
@@ -68,7 +72,7 @@ describe('a counting journal', () => {
     return found;
   };
 
-  const unwritten = () => noted.filter(({ fact }) => fact === 'statistics_unwritten');
+  const unwritten = () => noted.filter(({ fact }) => fact === 'statistics_not_written');
 
   it('passes every fact and flush on, and writes nothing where nothing is counted', async () => {
     const journal = aJournal();
@@ -133,7 +137,7 @@ describe('a counting journal', () => {
     const journal = aJournal();
     refusal = new TypeError('throttled');
     await invoke(journal, 1, MINUTE);
-    expect(unwritten()).toEqual([{ fact: 'statistics_unwritten', minutes: 1, error: refusal }]);
+    expect(unwritten()).toEqual([{ fact: 'statistics_not_written', minutes: 1, error: refusal }]);
     refusal = undefined;
     await invoke(journal, 1);
     expect(await messagesByMinute()).toEqual([1, 1]);
@@ -160,7 +164,20 @@ describe('a counting journal', () => {
       now += MINUTE;
     }
     expect(await messagesByMinute()).toEqual([1]);
-    expect(unwritten()).toEqual([{ fact: 'statistics_unwritten', minutes: 1, error: lostAnswer }]);
+    expect(unwritten()).toEqual([{ fact: 'statistics_not_written', minutes: 1, error: lostAnswer }]);
+  });
+
+  it('does not wait for a slow write, and writes what it counts meanwhile after its answer', async () => {
+    const journal = aJournal();
+    const slow = Promise.withResolvers<undefined>();
+    [patience, answer] = [Promise.resolve(), slow.promise];
+    await invoke(journal, 5, 2_000);
+    expect([writes, flushed]).toEqual([1, 5]);
+    slow.resolve(undefined);
+    await new Promise(setImmediate);
+    await invoke(journal, 1, 2_000);
+    expect([writes, await messagesByMinute()]).toEqual([2, [6]]);
+    expect(unwritten()).toEqual([]);
   });
 
   it('holds a limited number of counters while all writes fail, the newest', async () => {

@@ -28,12 +28,6 @@ const polled = async (
 const empty = (times: number): Look[] => Array.from({ length: times }, () => 'empty');
 
 describe('the poller', () => {
-  it('sleeps 1, 2, 4, 8, 16, 32, 60, 60 s while a queue is empty', async () => {
-    const { sleeps, traces } = await polled(empty(8));
-    expect(sleeps).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
-    expect(traces.slice(2, 4)).toEqual(['empty: slept 4 s, next 8 s', 'empty: slept 8 s, next 16 s']);
-  });
-
   it('asks at once after a message, and then sleeps from the floor again', async () => {
     const { sleeps, traces } = await polled([...empty(4), 'message', 'message', ...empty(2)]);
     expect(sleeps).toEqual([1, 2, 4, 8, 1, 2]);

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { reopenDelivery } from '../../../shared/steps/retry-delivery.ts';
-import { byHandWorld, type ByHandWorld } from '../../support/in-memory/by-hand-world.ts';
+import { type OneSubscriberWorld, subscribedWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
-let world: ByHandWorld;
+let world: OneSubscriberWorld;
 
-const subscribed = async (policy: Parameters<typeof byHandWorld>[0]): Promise<void> => {
-  world = await byHandWorld(policy);
+const subscribed = async (policy: Parameters<typeof subscribedWorld>[0]): Promise<void> => {
+  world = await subscribedWorld(policy);
 };
 
 beforeEach(() => subscribed({ minimum_delay_retries: 2, minimum_delay: 600, maximum_delay: 600 }));
@@ -17,7 +17,7 @@ describe('reopening a delivery for a recovery', () => {
   it('happens at most once per recovery, even if the round failed', async () => {
     await subscribed({});
     world.subscriber.script(world.url, [status(500), status(500)]);
-    await world.published();
+    await world.publish(1_000);
     expect((await reopenDelivery(world.byHandContext, world.key, 'recovery-1')).kind).toBe('retried');
     await world.clock.run();
     const again = await reopenDelivery(world.byHandContext, world.key, 'recovery-1');
@@ -30,7 +30,7 @@ describe('reopening a delivery for a recovery', () => {
   it('resends a wake-up that a crash prevented', async () => {
     await subscribed({});
     world.subscriber.script(world.url, [status(500), status(200)]);
-    await world.published();
+    await world.publish(1_000);
     const { ports, settings } = world.byHandContext;
     const dead = { ...world.wakeUps, sendDelayed: () => Promise.reject(new Error('killed')) };
     await expect(
@@ -45,7 +45,7 @@ describe('reopening a delivery for a recovery', () => {
 
   it('is refused for a delivered delivery', async () => {
     world.settings.retainMessages = 'all';
-    await world.published();
+    await world.publish(1_000);
 
     expect(await reopenDelivery(world.byHandContext, world.key, 'recovery-1')).toMatchObject({
       why: 'delivered',
@@ -54,7 +54,7 @@ describe('reopening a delivery for a recovery', () => {
 
   it('is refused for an open delivery', async () => {
     world.subscriber.script(world.url, [status(500)]);
-    await world.published();
+    await world.publish(1_000);
 
     expect(await reopenDelivery(world.byHandContext, world.key, 'recovery-1')).toMatchObject({ why: 'open' });
   });

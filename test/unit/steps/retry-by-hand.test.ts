@@ -1,14 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { deliver } from '../../../functions/deliver/deliver.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { aBarePolicy, aMessage, aQueue } from '../../support/builders.ts';
-import { byHandWorld, type ByHandWorld } from '../../support/in-memory/by-hand-world.ts';
+import { type OneSubscriberWorld, subscribedWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
-let world: ByHandWorld;
+let world: OneSubscriberWorld;
 
-const subscribed = async (policy: Parameters<typeof byHandWorld>[0]): Promise<void> => {
-  world = await byHandWorld(policy);
+const subscribed = async (policy: Parameters<typeof subscribedWorld>[0]): Promise<void> => {
+  world = await subscribedWorld(policy);
 };
 
 beforeEach(() => subscribed({ minimum_delay_retries: 2, minimum_delay: 600, maximum_delay: 600 }));
@@ -19,7 +18,7 @@ const retry = () => retryDelivery(world.byHandContext, world.key);
 describe('a manual retry of an open delivery', () => {
   it('makes the pending attempt now, with its number and the phase manual', async () => {
     world.subscriber.script(world.url, [status(500), status(200)]);
-    await world.published();
+    await world.publish(1_000);
     expect((await retry()).kind).toBe('retried');
     await world.clock.run(world.clock.now() + 1_000);
 
@@ -34,7 +33,7 @@ describe('a manual retry of an open delivery', () => {
 
   it('removes the schedule of the pending attempt', async () => {
     world.subscriber.script(world.url, [status(500), status(200)]);
-    await world.published();
+    await world.publish(1_000);
     expect(world.schedules).toHaveLength(1);
     await retry();
 
@@ -43,7 +42,7 @@ describe('a manual retry of an open delivery', () => {
 
   it('uses the place of that attempt in the policy, and the next delay starts from it', async () => {
     world.subscriber.script(world.url, [status(500), status(500), status(500)]);
-    await world.published();
+    await world.publish(1_000);
     await retry();
     await world.clock.run();
 
@@ -56,19 +55,13 @@ describe('a manual retry of an open delivery', () => {
 
   it('makes the attempt once in fifty races with the automatic retry', async () => {
     world.subscriber.script(world.url, [status(500), status(200, { takesMs: 500 })]);
-    await world.published();
+    await world.publish(1_000);
     const { next } = await world.delivery();
     await world.clock.run(next?.dueAt);
-    const wakeUp = { kind: 'wake_up', key: world.key, attempt: 2, dueAt: next?.dueAt ?? 0 } as const;
+    const wakeUp = world.wakeUp(2, next?.dueAt);
     const race = Array.from({ length: 50 }, (_, index) => [
       retry(),
-      deliver(world.deliverContext, wakeUp, {
-        id: `sqs-${index}`,
-        text: '{}',
-        owner: `automatic-${index}`,
-        receiveCount: 1,
-        remainingMs: () => 30_000,
-      }),
+      world.receive(wakeUp, `automatic-${index}`),
     ]);
     await world.clock.run();
     await Promise.all(race.flat());
@@ -79,7 +72,7 @@ describe('a manual retry of an open delivery', () => {
 
   it('is refused while an attempt is in flight', async () => {
     world.subscriber.script(world.url, [status(500), status(200, { takesMs: 5_000 })]);
-    await world.published();
+    await world.publish(1_000);
     await retry();
     await world.clock.run(world.clock.now() + 1_000);
 
@@ -88,7 +81,7 @@ describe('a manual retry of an open delivery', () => {
 
   it('takes over after a crash and counts the request as lost', async () => {
     world.subscriber.script(world.url, [status(500), status(200)]);
-    await world.published();
+    await world.publish(1_000);
     const now = world.clock.now();
     await world.deliveries.write({
       name: 'claim',
@@ -104,7 +97,7 @@ describe('a manual retry of an open delivery', () => {
 
   it('is refused for a disabled subscription', async () => {
     world.subscriber.script(world.url, [status(500)]);
-    await world.published();
+    await world.publish(1_000);
     await world.subscriptions.disable('orders', 'subscription-1', { reason: 'manual', at: 0 });
 
     expect(await retry()).toMatchObject({ kind: 'refused', why: 'subscription_absent' });
@@ -115,7 +108,7 @@ describe('a manual retry of an ended delivery', () => {
   const exhausted = async (): Promise<void> => {
     await subscribed({});
     world.subscriber.script(world.url, [status(500)]);
-    await world.published();
+    await world.publish(1_000);
     expect((await world.delivery()).status).toBe('exhausted');
   };
 
@@ -160,7 +153,7 @@ describe('a manual retry of an ended delivery', () => {
   });
 
   it('is refused if the body was not kept', async () => {
-    await world.published();
+    await world.publish(1_000);
     expect((await world.delivery()).status).toBe('delivered');
 
     expect(await retry()).toMatchObject({ kind: 'refused', why: 'body_gone' });
@@ -169,7 +162,7 @@ describe('a manual retry of an ended delivery', () => {
 
   it('sends a delivered message again if all bodies are kept', async () => {
     world.settings.retainMessages = 'all';
-    await world.published();
+    await world.publish(1_000);
     await retry();
     await world.clock.run();
 
@@ -190,7 +183,7 @@ describe('a manual retry of an ended delivery', () => {
   it('is refused if the record has no room for another round', async () => {
     await subscribed({ retries_with_no_delay: 100 });
     world.subscriber.script(world.url, [status(500)]);
-    await world.published();
+    await world.publish(1_000);
     for (let round = 2; round <= 4; round += 1) {
       await retry();
       await world.clock.run(world.clock.now() + 600_000);

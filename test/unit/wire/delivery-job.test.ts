@@ -79,7 +79,11 @@ describe('a delivery job', () => {
   });
 
   it('is parsed with the key of a stored message', () => {
-    const job = jobWith({ body: { kind: 'stored', payloadKey: 'orders/m-1/x' }, dueAt: 5 });
+    const job = jobWith({
+      body: { kind: 'stored', payloadKey: 'orders/m-1/x' },
+      dueAt: 5,
+      retentionDays: 15,
+    });
     expect(parseWork(encodeFirstJob(job))).toEqual({ ok: true, value: job });
   });
 
@@ -124,7 +128,8 @@ describe('a job for a chunk', () => {
   });
 
   it('is parsed with the key of a stored message', () => {
-    const job = chunkJobWith({ body: { kind: 'stored', payloadKey: 'orders/m-1/x' }, dueAt: 5 });
+    const body = { kind: 'stored', payloadKey: 'orders/m-1/x' } as const;
+    const job = chunkJobWith({ body, dueAt: 5, retentionDays: 15 });
     expect(parseWork(encodeFirstJob(job))).toEqual({ ok: true, value: job });
   });
 

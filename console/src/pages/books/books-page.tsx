@@ -2,16 +2,14 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { booksPages } from '../../../../cli/api/books.ts';
 import { EMPTY_BOOKS, isBalanced, type Books, sumOfBooks } from '../../../../shared/domain/message/books.ts';
-import { isNotFound } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Empty, Notice } from '../../parts/notice.tsx';
-import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
 import { WindowFields, type TimeWindow } from '../../parts/window-fields.tsx';
 import { hrefTo, type Query } from '../../route.ts';
-import { MissingQueue } from '../queue/missing-queue.tsx';
+import { PageOfQueue } from '../queue/page-of-queue.tsx';
 import { BooksTable } from './books-table.tsx';
 import { FlowPicture, type FlowLinks } from './flow-picture.tsx';
 
@@ -39,22 +37,8 @@ export function BooksPage({ queue, query }: { queue: string; query: Query }): JS
     since: textOf(window.since),
     until: window.until === undefined ? undefined : textOf(window.until),
   });
-  const heading = (
-    <PageHeading
-      title={`Reconciliation of ${queue}`}
-      crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
-    />
-  );
-  if (isNotFound(books.failure))
-    return (
-      <>
-        {heading}
-        <MissingQueue queue={queue} onCreated={books.refresh} />
-      </>
-    );
   return (
-    <>
-      {heading}
+    <PageOfQueue title="Reconciliation" queue={queue} live={books}>
       <WindowFields window={window} onChange={setWindow} />
       <Section title="From accepted to delivered">
         {books.value === undefined && counted !== undefined ? (
@@ -66,7 +50,7 @@ export function BooksPage({ queue, query }: { queue: string; query: Query }): JS
           {(value) => <Report books={value} links={links} />}
         </Loaded>
       </Section>
-    </>
+    </PageOfQueue>
   );
 }
 

@@ -7,7 +7,7 @@ import { useConsole } from '../../live/console-context.tsx';
 import { type Action, useAction } from '../../live/use-action.ts';
 import { counted } from '../../parts/counted.ts';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Failure, Notice } from '../../parts/notice.tsx';
+import { ActionFailure, Notice } from '../../parts/notice.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 
 const CHANGES = {
@@ -82,7 +82,7 @@ function Question({
     <div class="stack">
       <p>In {place}.</p>
       {isDone ? <Notice tone="success" title={resultText(action.result, past)} /> : <p>{effect}</p>}
-      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      <ActionFailure of={action} />
       <form method="dialog" class="actions">
         {isDone ? null : (
           <WorkButton

@@ -7,6 +7,7 @@ import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { counted } from '../../parts/counted.ts';
 import { Loaded } from '../../parts/loaded.tsx';
+import { Moment } from '../../parts/moment.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
@@ -118,7 +119,7 @@ function Unseen({ look }: { look: DeadLetterLook }): JSX.Element {
       {hiddenUntil === undefined ? null : (
         <p>
           About {counted(hidden, 'message is', 'messages are')} hidden by another look until{' '}
-          {new Date(hiddenUntil).toLocaleTimeString('en-GB')} at the latest. Look again then.
+          <Moment at={hiddenUntil} /> at the latest. Look again then.
         </p>
       )}
       {statesProblem === undefined ? null : (

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { RedrivenQueue } from '../../../../shared/domain/vocabulary.ts';
-import { Field } from '../../parts/field.tsx';
+import { InputField } from '../../parts/input-field.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 
 const FIELDS = [
@@ -26,19 +26,14 @@ export function FilterForm({ which, query }: { which: RedrivenQueue; query: Quer
       }}
     >
       {FIELDS.map(([name, label]) => (
-        <Field key={name} label={label}>
-          {(parts) => (
-            <input
-              {...parts}
-              value={filter[name]}
-              autocomplete="off"
-              spellcheck={false}
-              onInput={({ currentTarget }) => {
-                setFilter({ ...filter, [name]: currentTarget.value.trim() });
-              }}
-            />
-          )}
-        </Field>
+        <InputField
+          key={name}
+          label={label}
+          value={filter[name]}
+          onValue={(text) => {
+            setFilter({ ...filter, [name]: text.trim() });
+          }}
+        />
       ))}
       <div class="actions">
         <button type="submit" class="button">

@@ -8,7 +8,7 @@ import { useAction } from '../../live/use-action.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Moment } from '../../parts/moment.tsx';
-import { Failure } from '../../parts/notice.tsx';
+import { ActionFailure } from '../../parts/notice.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 
@@ -44,7 +44,7 @@ export function ShowDeadLetter({
           }}
         >
           <div class="stack">
-            {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+            <ActionFailure of={action} />
             {action.state === 'done' ? <Whole deadLetter={action.result} place={place} /> : null}
             <form method="dialog" class="actions">
               <button type="submit" class="button">

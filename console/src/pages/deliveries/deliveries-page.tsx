@@ -2,20 +2,19 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { LISTED_STATUSES } from '../../../../shared/domain/vocabulary.ts';
 import { listDeliveries, type ListedDelivery } from '../../../../cli/api/deliveries.ts';
-import { isNotFound } from '../../api/failure-words.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
+import { WAITS } from '../../../../shared/wire/views/delivery.ts';
 import { LoadMore } from '../../parts/load-more.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { Empty } from '../../parts/notice.tsx';
-import { PageHeading } from '../../parts/page-heading.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { WindowText } from '../../parts/window-text.tsx';
 import { hrefTo, type Query } from '../../route.ts';
-import { MissingQueue } from '../queue/missing-queue.tsx';
+import { PageOfQueue } from '../queue/page-of-queue.tsx';
 
 const PAGE_SIZE = 25;
 
@@ -33,22 +32,8 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
     };
     return firstOf(listDeliveries(api, queue, filter, { most: most + 1, signal }), most);
   });
-  const heading = (
-    <PageHeading
-      title={`Deliveries of ${queue}`}
-      crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
-    />
-  );
-  if (isNotFound(deliveries.failure))
-    return (
-      <>
-        {heading}
-        <MissingQueue queue={queue} onCreated={deliveries.refresh} />
-      </>
-    );
   return (
-    <>
-      {heading}
+    <PageOfQueue title="Deliveries" queue={queue} live={deliveries}>
       <nav class="choices-bar" aria-label="Filter by status">
         {[undefined, ...LISTED_STATUSES].map((one) => (
           <a
@@ -94,7 +79,7 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
           }
         </Loaded>
       </div>
-    </>
+    </PageOfQueue>
   );
 }
 
@@ -132,6 +117,11 @@ const COLUMNS: readonly Column<ListedDelivery>[] = [
   },
   {
     head: 'Next attempt',
-    cell: ({ nextAttemptAt }) => (nextAttemptAt === undefined ? '' : <Moment at={nextAttemptAt} />),
+    cell: ({ nextAttemptAt, waiting }) => (
+      <>
+        {nextAttemptAt === undefined ? null : <Moment at={nextAttemptAt} />}
+        {waiting === undefined ? null : <span class="sub">{WAITS[waiting]}</span>}
+      </>
+    ),
   },
 ];

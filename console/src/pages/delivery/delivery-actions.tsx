@@ -8,7 +8,7 @@ import {
 import { isOpen } from '../../../../shared/domain/delivery/delivery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { Failure } from '../../parts/notice.tsx';
+import { ActionFailure } from '../../parts/notice.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 
 /** The buttons that retry and cancel a delivery. */
@@ -41,9 +41,8 @@ export function DeliveryActions({
           Cancel delivery
         </WorkButton>
       ) : null}
-      {[retry.action, cancel.action].map((action, index) =>
-        action.state === 'failed' ? <Failure key={index} of={action.failure} /> : null,
-      )}
+      <ActionFailure of={retry.action} />
+      <ActionFailure of={cancel.action} />
     </>
   );
 }

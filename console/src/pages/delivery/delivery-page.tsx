@@ -3,6 +3,7 @@ import { showDelivery, type DeliveryAddress, type DeliveryDetail } from '../../.
 import { showSubscription } from '../../../../cli/api/subscriptions.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
+import { WAITS } from '../../../../shared/wire/views/delivery.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/moment.tsx';
@@ -12,6 +13,7 @@ import { PolicyFacts } from '../../parts/policy-facts.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Status } from '../../parts/status.tsx';
 import { subscriptionTitle } from '../../parts/subscriber-url.tsx';
+import { SubscriptionState } from '../../parts/subscription-state.tsx';
 import { hrefTo } from '../../route.ts';
 import { AttemptTable } from './attempt-table.tsx';
 import { DeliveryActions } from './delivery-actions.tsx';
@@ -70,7 +72,7 @@ function Receiver({ address: { queue, subscriptionId } }: { address: DeliveryAdd
       <a class="url strong" href={href}>
         {subscriptionTitle(value)}
       </a>{' '}
-      <span class="muted id">{subscriptionId}</span>
+      <span class="muted id">{subscriptionId}</span> <SubscriptionState of={value} />
     </p>
   );
 }
@@ -81,13 +83,6 @@ const SOURCES = {
   queue: 'the queue',
   defaults: 'the deployment’s defaults',
 } as const;
-
-const WAITS: Record<NonNullable<NonNullable<DeliveryDetail['nextAttempt']>['waiting']>, string> = {
-  rate_limited: 'waiting for the rate limit',
-  receiver_throttled: 'waiting, because the subscriber throttles',
-  circuit_open: 'waiting, because the subscriber is down',
-  pull: 'waiting until it is received',
-};
 
 function Report({ delivery }: { delivery: DeliveryDetail }): JSX.Element {
   const { status, reason, attempts, nextAttempt, planned, lateResults = [], policy, policySource } = delivery;

@@ -12,6 +12,8 @@ export type KnownRequest = {
   body: string | undefined;
   /** Names of headers whose values are redacted. */
   redacted: readonly string[];
+  /** Options of curl for files that the API does not show. */
+  fileOptions: readonly string[];
 };
 
 /**
@@ -36,6 +38,7 @@ export function knownRequest(
     headers: [...type, ...own, ['accept-encoding', 'identity'], ['webhook-id', message.id]],
     body: bodyIn(options, message, data),
     redacted: own.filter(([, value]) => value === REDACTED).map(([name]) => name),
+    fileOptions: fileOptionsFor(options.auth),
   };
 }
 
@@ -50,6 +53,13 @@ function authHeader(auth: SubscriptionView['options']['auth']): RequestHeader[] 
     default:
       return [];
   }
+}
+
+function fileOptionsFor(auth: SubscriptionView['options']['auth']): string[] {
+  return [
+    ...(auth?.type === 'mtls' ? ['--cert', '--key'] : []),
+    ...(auth?.['ca'] === undefined ? [] : ['--cacert']),
+  ];
 }
 
 function bodyIn(

@@ -45,7 +45,7 @@ export function RequestSection({ address }: { address: DeliveryAddress }): JSX.E
 }
 
 function Request({ known }: { known: KnownRequest }): JSX.Element {
-  const { url, body, redacted } = known;
+  const { url, body, redacted, fileOptions } = known;
   if (isPull({ subscriber: url }))
     return <Empty title="No request is made: the subscriber receives by pull" />;
   return (
@@ -59,6 +59,7 @@ function Request({ known }: { known: KnownRequest }): JSX.Element {
           Left out: user-agent, and webhook-timestamp and webhook-signature, which differ for each attempt.
         </li>
         {redacted.length === 0 ? null : <li>Hidden values to replace: {redacted.join(', ')}.</li>}
+        {fileOptions.length === 0 ? null : <li>To add, each with a file: {fileOptions.join(', ')}.</li>}
         <li>
           {body === undefined
             ? 'The body is empty, because the data is not stored.'

@@ -17,6 +17,13 @@ const TICK_WIDTH = 84;
 
 type View = { part: 'all' | 'made' } | { span: Span };
 
+const STEPS: readonly (readonly [label: string, sign: string, next: (span: Span) => Span])[] = [
+  ['Earlier', '←', (span) => moved(span, -0.5)],
+  ['Later', '→', (span) => moved(span, 0.5)],
+  ['Zoom in', '+', (span) => zoomed(span, 0.5)],
+  ['Zoom out', '−', (span) => zoomed(span, 2)],
+];
+
 /** Attempts on a time axis; planned ones are hollow. The tables below contain the same data. */
 export function Timeline({ delivery }: { delivery: DeliveryDetail }): JSX.Element {
   const { ref, width } = useWidth<HTMLDivElement>();
@@ -34,42 +41,25 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }): JSX.Elemen
     Math.max(2, Math.floor(room / TICK_WIDTH)),
     -new Date(span.from).getTimezoneOffset() * 60_000,
   );
-  const look = (next: Span) => () => {
-    setView({ span: next });
-  };
 
   return (
     <div class="timeline">
       <div class="actions" role="group" aria-label="Time range">
         <PartButton text="All" part="all" view={view} onView={setView} />
         <PartButton text="Past attempts" part="made" view={view} onView={setView} />
-        <button
-          type="button"
-          class="button button-small"
-          aria-label="Earlier"
-          onClick={look(moved(span, -0.5))}
-        >
-          ←
-        </button>
-        <button type="button" class="button button-small" aria-label="Later" onClick={look(moved(span, 0.5))}>
-          →
-        </button>
-        <button
-          type="button"
-          class="button button-small"
-          aria-label="Zoom in"
-          onClick={look(zoomed(span, 0.5))}
-        >
-          +
-        </button>
-        <button
-          type="button"
-          class="button button-small"
-          aria-label="Zoom out"
-          onClick={look(zoomed(span, 2))}
-        >
-          −
-        </button>
+        {STEPS.map(([label, sign, next]) => (
+          <button
+            key={label}
+            type="button"
+            class="button button-small"
+            aria-label={label}
+            onClick={() => {
+              setView({ span: next(span) });
+            }}
+          >
+            {sign}
+          </button>
+        ))}
       </div>
       <div ref={ref} class="timeline-room">
         <svg

@@ -9,7 +9,8 @@ import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { useLive } from '../../live/use-live.ts';
 import { Field } from '../../parts/field.tsx';
-import { Failure, Notice } from '../../parts/notice.tsx';
+import { ActionFailure, Notice } from '../../parts/notice.tsx';
+import { SelectField } from '../../parts/select-field.tsx';
 import { subscriberText } from '../../parts/subscriber-url.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 import { storePolicy, type PolicyOwner } from './store-policy.ts';
@@ -77,24 +78,21 @@ export function ApplyPolicy({
           </>
         )}
       </Field>
-      <Field label="Subscription" hint="Choose one to set its policy instead of the queue’s.">
-        {(parts) => (
-          <select
-            {...parts}
-            value={subscription ?? ''}
-            onChange={({ currentTarget }) => {
-              onOwner(currentTarget.value === '' ? { queue } : { queue, subscription: currentTarget.value });
-            }}
-          >
-            <option value="">none: set the queue’s policy</option>
-            {(subscriptions.value?.items ?? []).map((one) => (
-              <option key={one.id} value={one.id}>
-                {subscriberText(one)}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label="Subscription"
+        hint="Choose one to set its policy instead of the queue’s."
+        value={subscription ?? ''}
+        onValue={(id) => {
+          onOwner(id === '' ? { queue } : { queue, subscription: id });
+        }}
+      >
+        <option value="">none: set the queue’s policy</option>
+        {(subscriptions.value?.items ?? []).map((one) => (
+          <option key={one.id} value={one.id}>
+            {subscriberText(one)}
+          </option>
+        ))}
+      </SelectField>
       <WorkButton action={action} kind="primary" submit>
         Apply
       </WorkButton>
@@ -107,7 +105,7 @@ export function ApplyPolicy({
           </p>
         </Notice>
       ) : null}
-      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      <ActionFailure of={action} />
     </form>
   );
 }

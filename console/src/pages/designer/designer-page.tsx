@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { isPresetName, RETRY_POLICY_PRESETS } from '../../../../shared/domain/retry/presets.ts';
 import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/vocabulary.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { Failure, Notice } from '../../parts/notice.tsx';
+import { ActionFailure, Notice } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
@@ -44,7 +44,7 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
         <DraftButton text="Example: 10 retries, 5 to 260 s" draft={SNS_EXAMPLE} onBegin={change} />
         <DraftButton text="Reset to the defaults" draft={EMPTY_DRAFT} onBegin={change} />
       </PageHeading>
-      {loading.state === 'failed' ? <Failure of={loading.failure} /> : null}
+      <ActionFailure of={loading} />
       <PolicyControls
         draft={draft}
         faults={faults}

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import { BACKOFF_FUNCTIONS, JITTERS } from '../../../../shared/domain/vocabulary.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
-import { Field } from '../../parts/field.tsx';
+import { InputField } from '../../parts/input-field.tsx';
+import { SelectField } from '../../parts/select-field.tsx';
 import type { Draft } from './draft.ts';
 
 type NumberField = { field: keyof RetryPolicy; label: string; unit?: string };
@@ -54,23 +55,16 @@ export function PolicyControls({ draft, faults, onChange }: Controls): JSX.Eleme
           choices={JITTERS}
           controls={{ draft, faults, onChange }}
         />
-        <Field
+        <InputField
           label="Also retry on"
           hint="3xx and 4xx status codes, for example 408, 425, 429"
           fault={faults.get('retry_on_status')}
-        >
-          {(parts) => (
-            <input
-              {...parts}
-              value={draft.retry_on_status}
-              placeholder="none"
-              autocomplete="off"
-              onInput={({ currentTarget }) => {
-                onChange('retry_on_status', currentTarget.value);
-              }}
-            />
-          )}
-        </Field>
+          value={draft.retry_on_status}
+          placeholder="none"
+          onValue={(text) => {
+            onChange('retry_on_status', text);
+          }}
+        />
         <label class="check">
           <input
             type="checkbox"
@@ -88,20 +82,16 @@ export function PolicyControls({ draft, faults, onChange }: Controls): JSX.Eleme
 
 function NumberControl({ field, label, unit, controls }: NumberField & { controls: Controls }): JSX.Element {
   return (
-    <Field label={unit === undefined ? label : `${label}, ${unit}`} fault={controls.faults.get(field)}>
-      {(parts) => (
-        <input
-          {...parts}
-          inputMode="decimal"
-          value={controls.draft[field]}
-          placeholder={String(DEFAULT_RETRY_POLICY[field])}
-          autocomplete="off"
-          onInput={({ currentTarget }) => {
-            controls.onChange(field, currentTarget.value);
-          }}
-        />
-      )}
-    </Field>
+    <InputField
+      label={unit === undefined ? label : `${label}, ${unit}`}
+      fault={controls.faults.get(field)}
+      inputMode="decimal"
+      value={controls.draft[field]}
+      placeholder={String(DEFAULT_RETRY_POLICY[field])}
+      onValue={(text) => {
+        controls.onChange(field, text);
+      }}
+    />
   );
 }
 
@@ -133,23 +123,20 @@ function ChoiceControl({
   controls: Controls;
 }): JSX.Element {
   return (
-    <Field label={label} fault={faults.get(field)}>
-      {(parts) => (
-        <select
-          {...parts}
-          value={draft[field]}
-          onChange={({ currentTarget }) => {
-            onChange(field, currentTarget.value);
-          }}
-        >
-          <option value="">{DEFAULT_RETRY_POLICY[field]} (default)</option>
-          {choices.map((choice) => (
-            <option key={choice} value={choice}>
-              {choice.replace('_', ' ')}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <SelectField
+      label={label}
+      fault={faults.get(field)}
+      value={draft[field]}
+      onValue={(text) => {
+        onChange(field, text);
+      }}
+    >
+      <option value="">{DEFAULT_RETRY_POLICY[field]} (default)</option>
+      {choices.map((choice) => (
+        <option key={choice} value={choice}>
+          {choice.replace('_', ' ')}
+        </option>
+      ))}
+    </SelectField>
   );
 }

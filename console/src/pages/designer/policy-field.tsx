@@ -2,8 +2,8 @@ import type { JSX } from 'preact';
 import type { FieldError } from '../../../../shared/domain/errors.ts';
 import { RETRY_POLICY_PRESETS } from '../../../../shared/domain/retry/presets.ts';
 import { POLICY_PRESETS } from '../../../../shared/domain/vocabulary.ts';
-import { Field } from '../../parts/field.tsx';
 import { scheduleText } from '../../parts/policy-facts.tsx';
+import { SelectField } from '../../parts/select-field.tsx';
 import { faultsOf } from './draft.ts';
 import { policyIn, withChosen, type PolicyChoice } from './policy-choice.ts';
 import { PolicyControls } from './policy-controls.tsx';
@@ -27,25 +27,22 @@ export function PolicyField({
     : checked.faults;
   return (
     <>
-      <Field label="Retry policy" fault={faults.get('_retry_policy')}>
-        {(parts) => (
-          <select
-            {...parts}
-            value={choice.chosen}
-            onChange={({ currentTarget }) => {
-              onChoice(withChosen(choice, currentTarget.value));
-            }}
-          >
-            <option value="none">{none}</option>
-            {POLICY_PRESETS.map((name) => (
-              <option key={name} value={name}>
-                {name}: {scheduleText(RETRY_POLICY_PRESETS[name])}
-              </option>
-            ))}
-            <option value="custom">custom</option>
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label="Retry policy"
+        fault={faults.get('_retry_policy')}
+        value={choice.chosen}
+        onValue={(chosen) => {
+          onChoice(withChosen(choice, chosen));
+        }}
+      >
+        <option value="none">{none}</option>
+        {POLICY_PRESETS.map((name) => (
+          <option key={name} value={name}>
+            {name}: {scheduleText(RETRY_POLICY_PRESETS[name])}
+          </option>
+        ))}
+        <option value="custom">custom</option>
+      </SelectField>
       {choice.chosen !== 'custom' ? null : (
         <div class="stack">
           <PolicyControls

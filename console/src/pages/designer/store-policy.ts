@@ -1,14 +1,11 @@
 import { findQueue, patchQueue } from '../../../../cli/api/queues.ts';
 import { showSubscription, updateSubscription } from '../../../../cli/api/subscriptions.ts';
-import * as z from 'zod';
-import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema.ts';
 import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import type { PageClient } from '../../api/page-client.ts';
+import { queuePolicy } from '../queue/queue-draft.ts';
 
 /** The owner of a policy: a queue, or a subscription on it. */
 export type PolicyOwner = { queue: string; subscription?: string };
-
-const withPolicy = z.looseObject({ _retry_policy: retryPolicySchema.exactOptional() });
 
 /** The stored policy; undefined where there is none, or where the queue does not exist. */
 export async function storedPolicy(
@@ -17,8 +14,7 @@ export async function storedPolicy(
 ): Promise<PartialRetryPolicy | undefined> {
   if (subscription !== undefined)
     return (await showSubscription(api, queue, subscription)).options._retry_policy;
-  const parsed = withPolicy.safeParse(await findQueue(api, queue));
-  return parsed.success ? parsed.data._retry_policy : undefined;
+  return queuePolicy(await findQueue(api, queue));
 }
 
 /** Stores a policy. The API replaces all options of a subscription, so this reads them first; redacted ones stay. */

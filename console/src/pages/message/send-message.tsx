@@ -6,7 +6,7 @@ import { showSubscription } from '../../../../cli/api/subscriptions.ts';
 import { useAction } from '../../live/use-action.ts';
 import { useLive } from '../../live/use-live.ts';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Failure, Notice } from '../../parts/notice.tsx';
+import { ActionFailure, Notice } from '../../parts/notice.tsx';
 import { subscriberText } from '../../parts/subscriber-url.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 import { hrefTo } from '../../route.ts';
@@ -103,7 +103,7 @@ function Question({ message: { queue, messageId }, to, onSent, consequence: now 
         Send the message <span class="id">{messageId}</span> to <span class="url">{receiverText(to)}</span>?
       </p>
       <p>{consequence}</p>
-      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      <ActionFailure of={action} />
       {isSent ? <Notice tone="success" title="Sent" /> : null}
       <form method="dialog" class="actions">
         {isSent ? (

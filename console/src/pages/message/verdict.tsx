@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
+import { type DeliveryView, WAITS } from '../../../../shared/wire/views/delivery.ts';
 import type { Explained } from '../../../../cli/api/explain.ts';
 import { Glyph } from '../../parts/status.tsx';
 
@@ -25,9 +25,8 @@ const LOOKS: Record<Explained['verdict'], DeliveryView['status']> = {
 
 /** What became of a message for one subscription, and why. */
 export function Verdict({ of }: { of: Explained }): JSX.Element {
-  const { verdict, certain, detail, delivery } = of;
+  const { verdict, certain, detail } = of;
   const look = LOOKS[verdict];
-  const reason = delivery?.reason === verdict ? undefined : delivery?.reason;
   return (
     <>
       <span class={`status tone-${look}`}>
@@ -36,11 +35,17 @@ export function Verdict({ of }: { of: Explained }): JSX.Element {
           {certain ? '' : 'probably '}
           {verdict.replaceAll('_', ' ')}
         </span>
-        <span class="status-reason">{ruleText(of) ?? reason?.replaceAll('_', ' ')}</span>
+        <span class="status-reason">{reasonText(of)}</span>
       </span>
       {detail === undefined ? null : <span class="sub">{detail}</span>}
     </>
   );
+}
+
+function reasonText(of: Explained): string | undefined {
+  const { verdict, delivery: { waiting, reason } = {} } = of;
+  if (waiting !== undefined) return WAITS[waiting];
+  return ruleText(of) ?? (reason === verdict ? undefined : reason?.replaceAll('_', ' '));
 }
 
 /** Which option excluded the message. */

@@ -1,17 +1,15 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { listMessages, type ListedMessage } from '../../../../cli/api/messages.ts';
-import { isNotFound } from '../../api/failure-words.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { LoadMore } from '../../parts/load-more.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Empty } from '../../parts/notice.tsx';
-import { PageHeading } from '../../parts/page-heading.tsx';
 import { WindowText } from '../../parts/window-text.tsx';
 import { hrefTo, type Query } from '../../route.ts';
-import { MissingQueue } from '../queue/missing-queue.tsx';
+import { PageOfQueue } from '../queue/page-of-queue.tsx';
 import { MessageTable } from './message-table.tsx';
 import { NoMessages } from './no-messages.tsx';
 
@@ -47,22 +45,8 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }):
     const window = { ...(since !== undefined && { since }), ...(until !== undefined && { until }) };
     return firstOf(chosen(listMessages(api, queue, { ...window, signal }), choice), most);
   });
-  const heading = (
-    <PageHeading
-      title={`Messages of ${queue}`}
-      crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
-    />
-  );
-  if (isNotFound(messages.failure))
-    return (
-      <>
-        {heading}
-        <MissingQueue queue={queue} onCreated={messages.refresh} />
-      </>
-    );
   return (
-    <>
-      {heading}
+    <PageOfQueue title="Messages" queue={queue} live={messages}>
       <nav class="choices-bar" aria-label="Filter messages">
         {Object.entries(CHOICES).map(([name, [text]]) => (
           <a
@@ -104,7 +88,7 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }):
           }
         </Loaded>
       </div>
-    </>
+    </PageOfQueue>
   );
 }
 

@@ -4,9 +4,9 @@ import { findQueue, putQueue } from '../../../../cli/api/queues.ts';
 import { rejectedFields } from '../../api/form-faults.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { Field } from '../../parts/field.tsx';
-import { Failure } from '../../parts/notice.tsx';
 import { FormActions } from '../../parts/form-actions.tsx';
+import { InputField } from '../../parts/input-field.tsx';
+import { ActionFailure } from '../../parts/notice.tsx';
 import { hrefTo } from '../../route.ts';
 import { choiceOf, policyIn } from '../designer/policy-choice.ts';
 import { PolicyField } from '../designer/policy-field.tsx';
@@ -64,7 +64,7 @@ export function CreateQueue({
           reset();
         }}
       />
-      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      <ActionFailure of={action} />
       <FormActions action={action} verb="Create queue" onClose={onClose} />
     </form>
   );
@@ -83,19 +83,13 @@ function NameField({
 }): JSX.Element {
   const isWrong = name !== '' && !QUEUE_NAME.test(name);
   return (
-    <Field label={label} hint={isWrong ? undefined : NAME_RULE} fault={isWrong ? NAME_RULE : fault}>
-      {(parts) => (
-        <input
-          {...parts}
-          required
-          value={name}
-          autocomplete="off"
-          spellcheck={false}
-          onInput={({ currentTarget }) => {
-            onName(currentTarget.value);
-          }}
-        />
-      )}
-    </Field>
+    <InputField
+      label={label}
+      hint={isWrong ? undefined : NAME_RULE}
+      fault={isWrong ? NAME_RULE : fault}
+      required
+      value={name}
+      onValue={onName}
+    />
   );
 }

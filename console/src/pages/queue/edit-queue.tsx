@@ -5,10 +5,10 @@ import { faultsByField, rejectedFields } from '../../api/form-faults.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
-import { Field } from '../../parts/field.tsx';
 import { InputField } from '../../parts/input-field.tsx';
-import { Failure } from '../../parts/notice.tsx';
+import { ActionFailure } from '../../parts/notice.tsx';
 import { FormActions } from '../../parts/form-actions.tsx';
+import { SelectField } from '../../parts/select-field.tsx';
 import { PolicyField } from '../designer/policy-field.tsx';
 import {
   QUEUE_FIELDS,
@@ -64,28 +64,22 @@ function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () =
           change({ policy });
         }}
       />
-      <Field
+      <SelectField
         label="Message data to keep"
         hint="Kept data can be shown, tested against a filter, and sent again."
         fault={faults.get('_retain_messages')}
+        value={draft.retainMessages}
+        onValue={(retainMessages) => {
+          change({ retainMessages });
+        }}
       >
-        {(parts) => (
-          <select
-            {...parts}
-            value={draft.retainMessages}
-            onChange={({ currentTarget }) => {
-              change({ retainMessages: currentTarget.value });
-            }}
-          >
-            <option value="">as the deployment’s setting retainMessages says</option>
-            {RETAINED_CHOICES.map((choice) => (
-              <option key={choice} value={choice}>
-                {choice === 'all' ? 'all: of every message' : 'failed: from the first failed attempt on'}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+        <option value="">as the deployment’s setting retainMessages says</option>
+        {RETAINED_CHOICES.map((choice) => (
+          <option key={choice} value={choice}>
+            {choice === 'all' ? 'all: of every message' : 'failed: from the first failed attempt on'}
+          </option>
+        ))}
+      </SelectField>
       <div class="window-fields">
         <InputField
           label="Default ttl of messages, seconds"
@@ -119,7 +113,7 @@ function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () =
           change({ others });
         }}
       />
-      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      <ActionFailure of={action} />
       {own.size > 0 ? <p class="field-fault">Correct the marked fields first.</p> : null}
       <FormActions action={action} verb="Save" onClose={onClose} />
     </form>

@@ -4,7 +4,7 @@ import { nearestName } from '../../../../cli/api/nearest-name.ts';
 import { putQueue } from '../../../../cli/api/queues.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { Empty, Failure } from '../../parts/notice.tsx';
+import { ActionFailure, Empty } from '../../parts/notice.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 import { hrefTo } from '../../route.ts';
 
@@ -29,7 +29,7 @@ export function MissingQueue({ queue, onCreated }: { queue: string; onCreated: (
       <WorkButton action={action} onClick={run}>
         Create queue {queue}
       </WorkButton>
-      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      <ActionFailure of={action} />
     </Empty>
   );
 }

@@ -3,9 +3,8 @@ import { useState } from 'preact/hooks';
 import { postMessages } from '../../../../cli/api/messages.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { Field } from '../../parts/field.tsx';
-import { JsonField } from '../../parts/json-field.tsx';
-import { Failure, Notice } from '../../parts/notice.tsx';
+import { InputField } from '../../parts/input-field.tsx';
+import { ActionFailure, Notice } from '../../parts/notice.tsx';
 import { jsonFault } from '../../parts/typed-text.ts';
 import { WorkButton } from '../../parts/work-button.tsx';
 import { hrefTo } from '../../route.ts';
@@ -34,23 +33,19 @@ export function Publish({ queue, onPublished }: { queue: string; onPublished: ()
         if (fault === undefined && action.state !== 'running') run();
       }}
     >
-      <Field label="Type" hint="Optional. Subscriptions can filter by it.">
-        {(parts) => (
-          <input
-            {...parts}
-            value={type}
-            maxLength={256}
-            placeholder="order.created"
-            autocomplete="off"
-            onInput={({ currentTarget }) => {
-              setType(currentTarget.value);
-            }}
-          />
-        )}
-      </Field>
-      <JsonField
+      <InputField
+        label="Type"
+        hint="Optional. Subscriptions can filter by it."
+        placeholder="order.created"
+        maxLength={256}
+        value={type}
+        onValue={setType}
+      />
+      <InputField
+        label="Data"
         hint="Any JSON. Subscribers get it exactly as typed."
         rows={5}
+        code
         fault={fault}
         value={data}
         onValue={setData}
@@ -70,7 +65,7 @@ export function Publish({ queue, onPublished }: { queue: string; onPublished: ()
           </p>
         </Notice>
       ) : null}
-      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      <ActionFailure of={action} />
     </form>
   );
 }

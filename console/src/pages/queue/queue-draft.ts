@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema.ts';
 import { RETAINED_MESSAGES } from '../../../../shared/domain/vocabulary.ts';
 import type { Faults } from '../../api/form-faults.ts';
@@ -32,15 +33,19 @@ const MEMBERS = {
 export const QUEUE_FIELDS: readonly string[] = Object.values(MEMBERS);
 
 export function queueDraft(metadata: Metadata): QueueDraft {
-  const policy = retryPolicySchema.safeParse(metadata[MEMBERS.policy]);
   const others = Object.entries(metadata).filter(([name]) => !QUEUE_FIELDS.includes(name));
   return {
-    policy: choiceOf(policy.success ? policy.data : undefined),
+    policy: choiceOf(queuePolicy(metadata)),
     retainMessages: textOf(metadata[MEMBERS.retainMessages]),
     ttl: textOf(metadata[MEMBERS.ttl]),
     delay: textOf(metadata[MEMBERS.delay]),
     others: others.length === 0 ? '' : JSON.stringify(Object.fromEntries(others), null, 2),
   };
+}
+
+/** The retry policy in the metadata of a queue; undefined: none that is valid. */
+export function queuePolicy(metadata: Metadata = {}): PartialRetryPolicy | undefined {
+  return retryPolicySchema.safeParse(metadata[MEMBERS.policy]).data;
 }
 
 function textOf(value: unknown): string {

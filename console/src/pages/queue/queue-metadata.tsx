@@ -1,13 +1,10 @@
 import type { JSX } from 'preact';
-import * as z from 'zod';
-import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema.ts';
 import { completeRetryPolicy, DEFAULT_RETRY_POLICY } from '../../../../shared/domain/retry/policy.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { PolicyFacts } from '../../parts/policy-facts.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import { hrefTo } from '../../route.ts';
-
-const withPolicy = z.looseObject({ _retry_policy: retryPolicySchema });
+import { queuePolicy } from './queue-draft.ts';
 
 export function QueueMetadata({
   queue,
@@ -16,13 +13,13 @@ export function QueueMetadata({
   queue: string;
   metadata: Record<string, unknown>;
 }): JSX.Element {
-  const parsed = withPolicy.safeParse(metadata);
+  const policy = queuePolicy(metadata);
   return (
     <div class="stack">
-      {parsed.success ? (
-        <PolicyFacts policy={completeRetryPolicy(parsed.data._retry_policy, DEFAULT_RETRY_POLICY).policy} />
-      ) : (
+      {policy === undefined ? (
         <Facts facts={[['Retry policy', 'none: the deployment’s defaults apply']]} />
+      ) : (
+        <PolicyFacts policy={completeRetryPolicy(policy, DEFAULT_RETRY_POLICY).policy} />
       )}
       <p>
         <a href={hrefTo({ page: 'designer', query: { queue } })}>Edit the retry policy</a>

@@ -5,9 +5,9 @@ import { parseJson, propertySource } from '../../../../shared/wire/json-slice.ts
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { Field } from '../../parts/field.tsx';
 import { InputField } from '../../parts/input-field.tsx';
-import { Failure } from '../../parts/notice.tsx';
+import { ActionFailure, Failure } from '../../parts/notice.tsx';
+import { SelectField } from '../../parts/select-field.tsx';
 import { clockText } from '../../parts/time-text.ts';
 import { WorkButton } from '../../parts/work-button.tsx';
 import { testFilter, type FilterVerdict } from './filter-test.ts';
@@ -50,7 +50,7 @@ export function FilterTester({
             if (id !== '') chosen.run(id);
           }}
         />
-        {chosen.action.state === 'failed' ? <Failure of={chosen.action.failure} /> : null}
+        <ActionFailure of={chosen.action} />
         <InputField label="Type of the message" value={type} onValue={setType} />
         <InputField
           label="Data of the message"
@@ -93,25 +93,16 @@ function RecentMessages({
   const { items } = action.result;
   if (items.length === 0) return <p class="muted">No data of a message of the last 24 hours is stored.</p>;
   return (
-    <Field label="Recent message">
-      {(parts) => (
-        <select
-          {...parts}
-          onChange={({ currentTarget }) => {
-            onChosen(currentTarget.value);
-          }}
-        >
-          <option value="">choose one</option>
-          {items.map(({ id, type, acceptedAt }) => (
-            <option key={id} value={id}>
-              {id}
-              {type === undefined ? '' : ` · ${type}`} ·{' '}
-              {clockText(Date.parse(acceptedAt), { now: Date.now(), exact: false })}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <SelectField label="Recent message" onValue={onChosen}>
+      <option value="">choose one</option>
+      {items.map(({ id, type, acceptedAt }) => (
+        <option key={id} value={id}>
+          {id}
+          {type === undefined ? '' : ` · ${type}`} ·{' '}
+          {clockText(Date.parse(acceptedAt), { now: Date.now(), exact: false })}
+        </option>
+      ))}
+    </SelectField>
   );
 }
 

@@ -1,23 +1,20 @@
 import type { JSX } from 'preact';
-import * as z from 'zod';
 import type { PolicySource } from '../../../../shared/domain/vocabulary.ts';
 import {
   DEFAULT_RETRY_POLICY,
   policyInForce,
   type RetryPolicy,
 } from '../../../../shared/domain/retry/policy.ts';
-import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { PolicyFacts } from '../../parts/policy-facts.tsx';
 import { hrefTo } from '../../route.ts';
+import { queuePolicy } from '../queue/queue-draft.ts';
 
 const SOURCES: Record<PolicySource, string> = {
   subscription: 'the subscription’s policy',
   queue: 'the queue’s policy',
   defaults: 'the defaults, because neither the subscription nor its queue has a policy',
 };
-
-const withPolicy = z.looseObject({ _retry_policy: retryPolicySchema });
 
 /** The policy for a delivery that first fails now. */
 export function PolicyInForce({
@@ -27,10 +24,9 @@ export function PolicyInForce({
   subscription: SubscriptionView;
   metadata: Record<string, unknown> | undefined;
 }): JSX.Element {
-  const ofQueue = withPolicy.safeParse(metadata ?? {});
   const { source, policy } = policyInForce({
     subscription: subscription.options._retry_policy,
-    queue: ofQueue.success ? ofQueue.data._retry_policy : undefined,
+    queue: queuePolicy(metadata),
     defaults: DEFAULT_RETRY_POLICY,
   });
   return <PolicyWithSource subscription={subscription} source={source} policy={policy} />;

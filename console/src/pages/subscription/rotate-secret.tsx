@@ -4,9 +4,9 @@ import { rotateSecret } from '../../../../cli/api/subscriptions.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
-import { Field } from '../../parts/field.tsx';
 import { Moment } from '../../parts/moment.tsx';
-import { Failure } from '../../parts/notice.tsx';
+import { ActionFailure } from '../../parts/notice.tsx';
+import { SelectField } from '../../parts/select-field.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 import { NewSecret } from './new-secret.tsx';
 
@@ -55,24 +55,14 @@ function RotateForm({ queue, id, onClose }: { queue: string; id: string; onClose
         The new secret is a shared secret (v1). For a key pair (v1a), run “posthaste subscription
         rotate-secret” with --type v1a.
       </p>
-      <Field label="Also sign with the old secret for">
-        {(parts) => (
-          <select
-            {...parts}
-            value={grace}
-            onChange={({ currentTarget }) => {
-              setGrace(currentTarget.value);
-            }}
-          >
-            {GRACES.map(([seconds, text]) => (
-              <option key={seconds} value={seconds}>
-                {text}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      <SelectField label="Also sign with the old secret for" value={grace} onValue={setGrace}>
+        {GRACES.map(([seconds, text]) => (
+          <option key={seconds} value={seconds}>
+            {text}
+          </option>
+        ))}
+      </SelectField>
+      <ActionFailure of={action} />
       <div class="actions">
         <WorkButton action={action} kind="danger" onClick={run}>
           Rotate

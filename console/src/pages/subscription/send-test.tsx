@@ -4,8 +4,8 @@ import { testSubscription } from '../../../../cli/api/subscriptions.ts';
 import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { JsonField } from '../../parts/json-field.tsx';
-import { Failure, Notice } from '../../parts/notice.tsx';
+import { InputField } from '../../parts/input-field.tsx';
+import { ActionFailure, Notice } from '../../parts/notice.tsx';
 import { Status } from '../../parts/status.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { jsonFault } from '../../parts/typed-text.ts';
@@ -38,9 +38,11 @@ export function SendTest({
         if (fault === undefined && action.state !== 'running') run();
       }}
     >
-      <JsonField
+      <InputField
+        label="Data"
         hint="Sent regardless of the subscription’s filter. Signed and recorded like any message."
         rows={4}
+        code
         fault={fault}
         value={data}
         onValue={setData}
@@ -51,7 +53,7 @@ export function SendTest({
         </WorkButton>
       </div>
       {action.state === 'done' ? <Answer delivery={action.result} /> : null}
-      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      <ActionFailure of={action} />
     </form>
   );
 }

@@ -4,6 +4,7 @@ import type { SubscriptionView } from '../../../../shared/wire/views/subscriptio
 import type { Faults } from '../../api/form-faults.ts';
 import { jsonFault, jsonIn, numberIn } from '../../parts/typed-text.ts';
 import { choiceOf, policyIn, type PolicyChoice } from '../designer/policy-choice.ts';
+import { authDraft, authFaults, authIn, type AuthDraft } from './auth-draft.ts';
 
 export type Header = { name: string; value: string };
 
@@ -16,6 +17,7 @@ export type SubscriptionDraft = {
   /** JSON. */
   filter: string;
   headers: readonly Header[];
+  auth: AuthDraft;
   /** Requests per second. */
   maxPerSecond: string;
   /** Seconds. */
@@ -33,6 +35,7 @@ export function subscriptionDraft({ subscriber, name = '', options }: Shown): Su
     eventTypes: event_types.join('\n'),
     filter: filter === undefined ? '' : JSON.stringify(filter, null, 2),
     headers: Object.entries(post_headers).map(([header, value]) => ({ name: header, value })),
+    auth: authDraft(options.auth),
     maxPerSecond: max_per_second === undefined ? '' : String(max_per_second),
     attemptTimeout: attempt_timeout === undefined ? '' : String(attempt_timeout),
     policy: choiceOf(options._retry_policy),
@@ -52,16 +55,17 @@ export function eventTypesIn(text: string): string[] {
 /** Errors that the form can see without the API. `before`: the subscription that is edited. */
 export function draftFaults(draft: SubscriptionDraft, before?: Shown): Faults {
   const filter = draft.filter.trim() === '' ? undefined : jsonFault(draft.filter);
+  const moves = before !== undefined && hasNewOrigin(before, draft.subscriber);
   return new Map([
     ...(filter === undefined ? [] : [['filter', filter] as const]),
     ...(policyIn(draft.policy).ok ? [] : [['_retry_policy', 'has errors'] as const]),
-    ...headerFaults(draft, before),
+    ...headerFaults(draft, moves),
+    ...authFaults(draft.auth, authDraft(before?.options.auth), moves),
   ]);
 }
 
-function headerFaults({ headers, subscriber }: SubscriptionDraft, before?: Shown): [string, string][] {
+function headerFaults({ headers }: SubscriptionDraft, moves: boolean): [string, string][] {
   const names = headers.map(({ name }) => name.trim().toLowerCase());
-  const moves = before !== undefined && hasNewOrigin(before, subscriber);
   return headers.flatMap(({ name, value }, index): [string, string][] => {
     const field = headerField(name);
     if (name.trim() === '') return value === '' ? [] : [[field, 'The header has no name.']];
@@ -124,6 +128,7 @@ function optionsIn(draft: SubscriptionDraft): Record<string, unknown> {
       headers.length === 0
         ? undefined
         : Object.fromEntries(headers.map(({ name, value }) => [name.trim(), value])),
+    auth: authIn(draft.auth),
     max_per_second: numberIn(draft.maxPerSecond),
     attempt_timeout: numberIn(draft.attemptTimeout),
     _retry_policy: policy.ok ? policy.value : undefined,

@@ -1,12 +1,15 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { isPull } from '../../../../shared/domain/subscription/subscriber-url.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
+import { pressureWords } from '../../parts/back-pressure.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { Moment } from '../../parts/moment.tsx';
+import { Notice } from '../../parts/notice.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import { SubscriberUrl } from '../../parts/subscriber-url.tsx';
 import { SubscriptionState } from '../../parts/subscription-state.tsx';
 import { durationText } from '../../parts/time-text.ts';
+import { authText } from './auth-draft.ts';
 
 export function SubscriptionFacts({ subscription }: { subscription: SubscriptionView }): JSX.Element {
   const { subscriber, age, ttl, options, failing, confirmation } = subscription;
@@ -22,7 +25,6 @@ export function SubscriptionFacts({ subscription }: { subscription: Subscription
           ['State', <SubscriptionState of={subscription} />],
           ['Receives', isPull(subscription) ? 'by pull' : undefined],
           ['Counted failures in a row', failing?.failures],
-          ...pressureFacts(subscription),
           [
             'Confirmation',
             confirmation === 'owed'
@@ -43,24 +45,32 @@ export function SubscriptionFacts({ subscription }: { subscription: Subscription
           ],
         ]}
       />
+      <PressureNotice of={subscription} />
       {hasOthers ? <SourceText text={JSON.stringify(others, null, 2)} what="the options" /> : null}
     </div>
   );
 }
 
-/** The pace that its subscriber causes. */
-function pressureFacts({ backPressure }: SubscriptionView): [string, ComponentChildren][] {
-  if (backPressure === undefined) return [];
-  const { until, perSecond } = backPressure;
-  return [
-    ['No request before', until && <Moment at={until} exact />],
-    ['Requests a second', perSecond ?? 'one at a time'],
-  ];
+/** Why its requests are slowed, for a reader who does not know the words of the state. */
+function PressureNotice({ of: { backPressure } }: { of: SubscriptionView }): JSX.Element | null {
+  if (backPressure === undefined) return null;
+  const { title, detail } = pressureWords(backPressure);
+  const { until } = backPressure;
+  return (
+    <Notice tone="warning" title={title}>
+      <p>{detail}</p>
+      {until === undefined ? null : (
+        <p>
+          No request before <Moment at={until} exact />.
+        </p>
+      )}
+    </Notice>
+  );
 }
 
 function authFacts({ options, certificateExpiresAt }: SubscriptionView): [string, ComponentChildren][] {
   return [
-    ['Authentication', options.auth?.type],
+    ['Authentication', options.auth && authText(options.auth)],
     ['Certificate expires', certificateExpiresAt && <Moment at={certificateExpiresAt} />],
   ];
 }

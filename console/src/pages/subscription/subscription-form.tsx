@@ -9,6 +9,8 @@ import { Failure, Notice } from '../../parts/notice.tsx';
 import { FormActions } from '../../parts/form-actions.tsx';
 import { PolicyField } from '../designer/policy-field.tsx';
 import { FilterTester } from './filter-tester.tsx';
+import { authFields, authPath } from './auth-draft.ts';
+import { AuthFields } from './auth-fields.tsx';
 import { HeaderFields } from './header-fields.tsx';
 import {
   draftFaults,
@@ -41,9 +43,8 @@ export function SubscriptionForm({
   onChanged: () => void;
   onClose: () => void;
 }): JSX.Element {
-  const [draft, setDraft] = useState(() =>
-    before === undefined ? EMPTY_SUBSCRIPTION : subscriptionDraft(before),
-  );
+  const [stored] = useState(() => (before === undefined ? EMPTY_SUBSCRIPTION : subscriptionDraft(before)));
+  const [draft, setDraft] = useState(stored);
   const [keepSecret, setKeepSecret] = useState(false);
   const own = draftFaults(draft, before);
   const rejected = rejectedFields(action);
@@ -103,6 +104,14 @@ export function SubscriptionForm({
           change({ headers });
         }}
       />
+      <AuthFields
+        auth={draft.auth}
+        stored={stored.auth}
+        faults={faults}
+        onAuth={(auth) => {
+          change({ auth });
+        }}
+      />
       <div class="window-fields">
         <InputField
           {...field('maxPerSecond')}
@@ -142,8 +151,14 @@ const PATHS = {
   attemptTimeout: 'attempt_timeout',
 } as const;
 
-function fieldsOf({ headers }: SubscriptionDraft): string[] {
-  return [...Object.values(PATHS), ...headers.map(({ name }) => headerField(name)), 'post_headers'];
+function fieldsOf({ headers, auth }: SubscriptionDraft): string[] {
+  return [
+    ...Object.values(PATHS),
+    ...headers.map(({ name }) => headerField(name)),
+    'post_headers',
+    ...authFields(auth).map(({ name }) => authPath(name)),
+    'auth',
+  ];
 }
 
 function isMove(before: SubscriptionView, { subscriber }: SubscriptionDraft): boolean {
@@ -163,7 +178,7 @@ function MoveWarning({
         {keepSecret
           ? 'The new address gets requests that are signed with the current secret.'
           : 'The signing secret changes: the new one is shown once after saving, and the subscriber has to know it.'}{' '}
-        Stored headers with credentials are not sent to the new address.
+        Stored credentials are not sent to the new address.
       </p>
       <label class="check">
         <input

@@ -128,5 +128,5 @@ function recoveryHref(
 ): string {
   const failedAt = subscription?.failing?.since ?? subscription?.disabled?.at;
   const since = failedAt && new Date(Date.parse(failedAt) - BEFORE_FAILURE_MS).toISOString();
-  return hrefTo({ page: 'replay', queue, query: { subscription: id, since } });
+  return hrefTo({ page: 'recovery', queue, query: { subscription: id, since } });
 }

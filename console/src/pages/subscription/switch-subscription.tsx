@@ -4,7 +4,7 @@ import type { SubscriptionView } from '../../../../shared/wire/views/subscriptio
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { ConfirmButton } from '../../parts/confirm-button.tsx';
-import { Failure } from '../../parts/notice.tsx';
+import { ActionFailure } from '../../parts/notice.tsx';
 import { subscriberText } from '../../parts/subscriber-url.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 
@@ -41,7 +41,7 @@ export function SwitchSubscription({ queue, subscription, onDone }: Switch): JSX
       <WorkButton action={action} onClick={run} kind="primary">
         Enable
       </WorkButton>
-      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      <ActionFailure of={action} />
     </>
   );
 }

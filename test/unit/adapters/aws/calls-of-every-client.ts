@@ -6,7 +6,7 @@ import { dynamoClient } from '../../../../shared/adapters/dynamodb/client.ts';
 import { eventBridgeClient } from '../../../../shared/adapters/eventbridge/operator-events.ts';
 import { kmsClient } from '../../../../shared/adapters/kms/signing-secrets.ts';
 import { sqsClient } from '../../../../shared/adapters/sqs/client.ts';
-import { s3Client } from '../../../../shared/adapters/s3/client.ts';
+import { s3Client } from '../../../../shared/adapters/s3/payloads.ts';
 import { schedulerClient } from '../../../../shared/adapters/scheduler/wake-ups.ts';
 import type { Invocation } from '../../../../shared/adapters/aws/client-options.ts';
 import { awsStub, type AwsStub, type StubAnswer } from '../../../support/aws-stub.ts';

@@ -4,11 +4,11 @@ import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { Moment } from '../../parts/moment.tsx';
-import { Failure } from '../../parts/notice.tsx';
+import { ActionFailure } from '../../parts/notice.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 
-export function ReplayList({
+export function RecoveryList({
   queue,
   recoveries,
   shown,
@@ -95,7 +95,7 @@ function Stop({ queue, id, onStopped }: { queue: string; id: string; onStopped: 
       <WorkButton action={action} onClick={run}>
         Stop
       </WorkButton>
-      {action.state === 'failed' ? <Failure of={action.failure} /> : null}
+      <ActionFailure of={action} />
     </>
   );
 }

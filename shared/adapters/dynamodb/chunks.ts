@@ -1,5 +1,6 @@
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { ttlAttribute } from '../../config/tables.ts';
+import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import type {
   Chunk,
   ChunkChange,
@@ -8,9 +9,68 @@ import type {
   FirstSuccess,
   MemberState,
 } from '../../domain/delivery/chunk.ts';
+import type { Delivery } from '../../domain/delivery/delivery.ts';
+import type { Chunks } from '../../ports/deliveries.ts';
+import type { Pacing } from '../lambda/invocation-deadline.ts';
+import { deliveryItemOf } from './delivery-item.ts';
 import { chunkItemKeyOf, chunkKeyOf } from './delivery-keys.ts';
-import { expression, type Expression } from './writes.ts';
+import { matchCounted } from './message-records.ts';
 import { decode, decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { conditional, expression, type Expression, transactWrite } from './writes.ts';
+
+/** The CHUNK items of the deliveries table. */
+export function dynamoChunks(client: DynamoDBDocument, tableName: string): Pick<Chunks, 'write' | 'find'> {
+  return {
+    write: async (transition: ChunkTransition) => {
+      const result = await conditional(
+        client.update({ TableName: tableName, ...chunkUpdateOf(transition), ReturnValues: 'ALL_NEW' }),
+      );
+      if (result.kind === 'written') return { kind: 'written', chunk: chunkOfItem(result.output.Attributes) };
+      const { item } = result;
+      return { kind: 'refused', current: item === undefined ? undefined : chunkOfItem(item) };
+    },
+    find: async (key) => {
+      const { Item } = await client.get({
+        TableName: tableName,
+        Key: chunkItemKeyOf(key),
+        ConsistentRead: true,
+      });
+      return Item === undefined ? undefined : chunkOfItem(Item);
+    },
+  };
+}
+
+/** Creates separate records of deliveries, each in one transaction with the records that speak for it. */
+export function dynamoSeparateRecords(
+  client: DynamoDBDocument,
+  tableName: string,
+  pacing: Pacing,
+): Pick<Chunks, 'takeOut' | 'add'> {
+  const chunkUpdate = (transition: ChunkTransition) => ({
+    Update: { TableName: tableName, ...chunkUpdateOf(transition) },
+  });
+  const creation = (delivery: Delivery) => ({
+    Put: {
+      TableName: tableName,
+      Item: deliveryItemOf(delivery),
+      ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
+    },
+  });
+  return {
+    takeOut: async (transition, delivery) => {
+      const result = await transactWrite(client, pacing, [chunkUpdate(transition), creation(delivery)]);
+      return result.kind === 'written' ? 'taken_out' : 'refused';
+    },
+    add: async (delivery, exclusion) => {
+      const result = await transactWrite(client, pacing, [
+        creation(delivery),
+        { Update: matchCounted(tableName, delivery) },
+        ...(exclusion === undefined ? [] : [chunkUpdate(exclusion)]),
+      ]);
+      return result.kind === 'written' ? 'added' : 'refused';
+    },
+  };
+}
 
 /** Stored code of a member without a result. */
 const PENDING = 0;
@@ -47,6 +107,7 @@ const chunkSchema = z.object({
   lease: z.object({ owner: z.string(), until: number }).exactOptional(),
   updatedAt: number,
   expiresAt: number,
+  retentionDays: number.exactOptional(),
 });
 
 const keySchema = z.object({ pk: z.string(), sk: z.string() }).transform((item, context) => {
@@ -58,15 +119,14 @@ const keySchema = z.object({ pk: z.string(), sk: z.string() }).transform((item, 
 
 /** @throws UnreadableRecordError */
 export function chunkOfItem(item: unknown): Chunk {
-  const { members, early, lease, acceptedAt, updatedAt, expiresAt } = decodeRecord(chunkSchema, item);
+  const { members, early, lease, acceptedAt, ...rest } = decodeRecord(chunkSchema, item);
   return {
     key: decode(keySchema, item),
     acceptedAt: acceptedAt ?? 0,
     ...(members === undefined ? {} : { members: new Map(Object.entries(members)) }),
     excluded: early ?? new Set(),
     ...(lease === undefined ? {} : { lease }),
-    updatedAt,
-    expiresAt,
+    ...rest,
   };
 }
 
@@ -127,6 +187,7 @@ function updateOf(change: ChunkChange, expr: Expression): string {
           acceptedAt: claim.acceptedAt,
           members: Object.fromEntries(claim.members.map((id) => [id, stateItemOf('pending')])),
           lease: claim.lease,
+          ...(claim.retentionDays === undefined ? {} : { retentionDays: claim.retentionDays }),
         }),
     updatedAt,
     expiresAt,

@@ -2,7 +2,6 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { listRecoveries } from '../../../../cli/api/recoveries.ts';
 import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
-import { isNotFound } from '../../api/failure-words.ts';
 import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { firstOf, type Listed } from '../../api/listed.ts';
@@ -11,52 +10,37 @@ import { useLive } from '../../live/use-live.ts';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { Empty } from '../../parts/notice.tsx';
-import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
 import { subscriberText } from '../../parts/subscriber-url.tsx';
-import { hrefTo, type Query } from '../../route.ts';
+import type { Query } from '../../route.ts';
 import { RecoveryResult } from './recovery-result.tsx';
-import { MissingQueue } from '../queue/missing-queue.tsx';
-import { ReplayForm } from './replay-form.tsx';
-import { ReplayList } from './replay-list.tsx';
+import { PageOfQueue } from '../queue/page-of-queue.tsx';
+import { RecoveryForm } from './recovery-form.tsx';
+import { RecoveryList } from './recovery-list.tsx';
 
 const MOST = 20;
 const MOST_SUBSCRIPTIONS = 100;
 
 /** Starts recoveries of a queue and shows their progress. */
-export function ReplayPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
+export function RecoveryPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
   const { api } = useConsole();
   const recoveries = useLive(`recoveries/${queue}`, () =>
     firstOf(listRecoveries(api, queue, MOST + 1), MOST),
   );
-  const subscriptions = useLive(`replay/${queue}`, () =>
+  const subscriptions = useLive(`recovery/${queue}`, () =>
     firstOf(listSubscriptions(api, queue, MOST_SUBSCRIPTIONS), MOST_SUBSCRIPTIONS),
   );
   const [chosen, setChosen] = useState<string>();
   const shown = chosenIn(recoveries.value, chosen);
-  const heading = (
-    <PageHeading
-      title={`Recovery of ${queue}`}
-      crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
-    />
-  );
-  if (isNotFound(recoveries.failure))
-    return (
-      <>
-        {heading}
-        <MissingQueue queue={queue} onCreated={recoveries.refresh} />
-      </>
-    );
   return (
-    <>
-      {heading}
+    <PageOfQueue title="Recovery" queue={queue} live={recoveries}>
       <p>
-        Replays failed deliveries after an outage: each rejected, exhausted or cancelled delivery of a time
+        Recovers failed deliveries after an outage: each rejected, exhausted or cancelled delivery of a time
         window gets another round of attempts, in the background. A recovery does not include deliveries that
         fail after its start.
       </p>
       <Section title="Start a recovery">
-        <ReplayForm
+        <RecoveryForm
           queue={queue}
           query={query}
           subscriptions={subscriptions}
@@ -80,7 +64,7 @@ export function ReplayPage({ queue, query }: { queue: string; query: Query }): J
             items.length === 0 ? (
               <Empty title="No recoveries yet" />
             ) : (
-              <ReplayList
+              <RecoveryList
                 queue={queue}
                 recoveries={items}
                 shown={shown?.id}
@@ -91,7 +75,7 @@ export function ReplayPage({ queue, query }: { queue: string; query: Query }): J
           }
         </Loaded>
       </Section>
-    </>
+    </PageOfQueue>
   );
 }
 

@@ -2,7 +2,7 @@ import { listDeliveries, type ListedDelivery } from '../../../../cli/api/deliver
 import { RECOVERABLE_STATUSES, type RecoverableStatus } from '../../../../shared/domain/vocabulary.ts';
 import type { PageClient } from '../../api/page-client.ts';
 
-/** Which deliveries a recovery replays. Times are milliseconds since the epoch. */
+/** Which deliveries a recovery reopens. Times are milliseconds since the epoch. */
 export type Selection = {
   queue: string;
   since: number;
@@ -16,7 +16,7 @@ export const MOST_COUNTED = 1000;
 
 export type FailedCount = { by: Readonly<Record<RecoverableStatus, number>>; more: boolean };
 
-/** Counts the deliveries that a recovery would replay now. Without a status it excludes manually cancelled ones. */
+/** Counts the deliveries that a recovery would reopen now. Without a status it excludes manually cancelled ones. */
 export async function countFailed(
   api: PageClient,
   { queue, status, ...selection }: Selection,

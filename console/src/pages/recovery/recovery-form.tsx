@@ -8,8 +8,8 @@ import { useConsole } from '../../live/console-context.tsx';
 import { useAction, type Action } from '../../live/use-action.ts';
 import type { Live } from '../../live/use-live.ts';
 import { counted } from '../../parts/counted.ts';
-import { Field } from '../../parts/field.tsx';
-import { Failure, Notice } from '../../parts/notice.tsx';
+import { ActionFailure, Notice } from '../../parts/notice.tsx';
+import { SelectField } from '../../parts/select-field.tsx';
 import { subscriberText } from '../../parts/subscriber-url.tsx';
 import { WindowFields, type TimeWindow } from '../../parts/window-fields.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
@@ -18,7 +18,7 @@ import { countFailed, MOST_COUNTED, sumOf, type FailedCount, type Selection } fr
 
 const DAY_MS = 86_400_000;
 
-export function ReplayForm({
+export function RecoveryForm({
   queue,
   query,
   subscriptions,
@@ -73,49 +73,26 @@ export function ReplayForm({
         }}
       />
       <div class="window-fields">
-        <Field label="Subscription">
-          {(parts) => (
-            <select
-              {...parts}
-              value={subscription}
-              onChange={({ currentTarget }) => {
-                changeFilter(() => {
-                  setSubscription(currentTarget.value);
-                });
-              }}
-            >
-              <option value="">all subscriptions</option>
-              <SubscriptionChoices listed={subscriptions.value?.items ?? []} chosen={subscription} />
-            </select>
-          )}
-        </Field>
-        <Field
-          label="Status"
-          hint={
-            status === undefined
-              ? 'Manually cancelled deliveries are left alone. To include them, choose “cancelled”.'
-              : undefined
-          }
+        <SelectField
+          label="Subscription"
+          value={subscription}
+          onValue={(id) => {
+            changeFilter(() => {
+              setSubscription(id);
+            });
+          }}
         >
-          {(parts) => (
-            <select
-              {...parts}
-              value={status ?? ''}
-              onChange={({ currentTarget }) => {
-                changeFilter(() => {
-                  setStatus(RECOVERABLE_STATUSES.find((one) => one === currentTarget.value));
-                });
-              }}
-            >
-              <option value="">all failed deliveries</option>
-              {RECOVERABLE_STATUSES.map((one) => (
-                <option key={one} value={one}>
-                  {one}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+          <option value="">all subscriptions</option>
+          <SubscriptionChoices listed={subscriptions.value?.items ?? []} chosen={subscription} />
+        </SelectField>
+        <StatusField
+          status={status}
+          onStatus={(one) => {
+            changeFilter(() => {
+              setStatus(one);
+            });
+          }}
+        />
       </div>
       <div class="actions">
         <WorkButton action={count.action} submit>
@@ -133,10 +110,39 @@ export function ReplayForm({
       {start.action.state === 'done' ? (
         <Notice tone="success" title="Recovery started. It continues in the background." />
       ) : null}
-      {[count.action, start.action].map((action, index) =>
-        action.state === 'failed' ? <Failure key={index} of={action.failure} /> : null,
-      )}
+      <ActionFailure of={count.action} />
+      <ActionFailure of={start.action} />
     </form>
+  );
+}
+
+function StatusField({
+  status,
+  onStatus,
+}: {
+  status: RecoverableStatus | undefined;
+  onStatus: (status: RecoverableStatus | undefined) => void;
+}): JSX.Element {
+  return (
+    <SelectField
+      label="Status"
+      hint={
+        status === undefined
+          ? 'Manually cancelled deliveries are left alone. To include them, choose “cancelled”.'
+          : undefined
+      }
+      value={status ?? ''}
+      onValue={(text) => {
+        onStatus(RECOVERABLE_STATUSES.find((one) => one === text));
+      }}
+    >
+      <option value="">all failed deliveries</option>
+      {RECOVERABLE_STATUSES.map((one) => (
+        <option key={one} value={one}>
+          {one}
+        </option>
+      ))}
+    </SelectField>
   );
 }
 

@@ -1,0 +1,205 @@
+import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
+import type { AuthType } from '../../../../shared/domain/vocabulary.ts';
+import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
+
+/** A field of `options.auth`. */
+export type AuthField = {
+  name: string;
+  label: string;
+  hint?: string;
+  /** The API shows it as `***`. */
+  secret?: boolean;
+  /** Several lines. */
+  pem?: boolean;
+  /** Left out when it is empty. */
+  optional?: boolean;
+  mayBeEmpty?: boolean;
+};
+
+/** A choice in the form for each type; two for OAuth 2, whose client has a secret or a key. */
+type AuthChoice = Exclude<AuthType, 'oauth2_client_credentials'> | 'oauth2_secret' | 'oauth2_key';
+
+const PRIVATE_KEY: AuthField = {
+  name: 'private_key',
+  label: 'Private key',
+  hint: 'In PEM, not encrypted.',
+  secret: true,
+  pem: true,
+};
+
+const AUTHORITIES: AuthField = {
+  name: 'ca',
+  label: 'Certificate authorities',
+  hint: 'Optional, in PEM. Trusted in place of the public ones, for all connections of the subscription.',
+  pem: true,
+  optional: true,
+};
+
+const OAUTH2_CLIENT: readonly AuthField[] = [
+  { name: 'token_url', label: 'Token URL', hint: 'Of the authorisation server: https.' },
+  { name: 'client_id', label: 'Client ID' },
+];
+
+const OAUTH2_REQUEST: readonly AuthField[] = [
+  { name: 'scope', label: 'Scope', hint: 'Optional. Separated by blanks.', optional: true },
+  { name: 'audience', label: 'Audience', hint: 'Optional.', optional: true },
+  AUTHORITIES,
+];
+
+export const AUTH_FORMS: Readonly<
+  Record<AuthChoice, { type: AuthType; text: string; fields: readonly AuthField[] }>
+> = {
+  header: {
+    type: 'header',
+    text: 'a header',
+    fields: [
+      { name: 'name', label: 'Name of the header', hint: 'Such as authorization or x-api-key.' },
+      { name: 'value', label: 'Value of the header', secret: true },
+      AUTHORITIES,
+    ],
+  },
+  basic: {
+    type: 'basic',
+    text: 'user name and password (HTTP Basic)',
+    fields: [
+      { name: 'username', label: 'User name' },
+      { name: 'password', label: 'Password', secret: true, mayBeEmpty: true },
+      AUTHORITIES,
+    ],
+  },
+  mtls: {
+    type: 'mtls',
+    text: 'client certificate (mTLS)',
+    fields: [
+      {
+        name: 'certificate',
+        label: 'Certificate',
+        hint: 'In PEM, with its intermediates after it, if any.',
+        pem: true,
+      },
+      PRIVATE_KEY,
+      AUTHORITIES,
+    ],
+  },
+  oauth2_secret: {
+    type: 'oauth2_client_credentials',
+    text: 'OAuth 2 client credentials, with a client secret',
+    fields: [
+      ...OAUTH2_CLIENT,
+      { name: 'client_secret', label: 'Client secret', secret: true },
+      ...OAUTH2_REQUEST,
+    ],
+  },
+  oauth2_key: {
+    type: 'oauth2_client_credentials',
+    text: 'OAuth 2 client credentials, with a private key',
+    fields: [
+      ...OAUTH2_CLIENT,
+      PRIVATE_KEY,
+      {
+        name: 'key_id',
+        label: 'Key ID',
+        hint: 'Optional. The kid of the key at the server.',
+        optional: true,
+      },
+      {
+        name: 'certificate',
+        label: 'Certificate of the key',
+        hint: 'Optional, in PEM. For servers that know the key by its thumbprint.',
+        pem: true,
+        optional: true,
+      },
+      {
+        name: 'issuer',
+        label: 'Issuer',
+        hint: 'Optional. The audience of what the key signs, if it is not the token URL.',
+        optional: true,
+      },
+      ...OAUTH2_REQUEST,
+    ],
+  },
+};
+
+/**
+ * `options.auth` in the form. `unknown`: of a type that this version does not know. `values`: the members of the option;
+ * `***` is a stored secret, which the form does not show and the API keeps.
+ */
+export type AuthDraft = {
+  choice: AuthChoice | 'none' | 'unknown';
+  values: Readonly<Record<string, string>>;
+};
+
+type ShownAuth = SubscriptionView['options']['auth'];
+
+export function authDraft(auth: ShownAuth): AuthDraft {
+  const texts = Object.entries(auth ?? {}).filter(
+    (member): member is [string, string] => typeof member[1] === 'string',
+  );
+  return { choice: choiceOf(auth), values: Object.fromEntries(texts) };
+}
+
+function choiceOf(auth: ShownAuth): AuthDraft['choice'] {
+  if (auth === undefined) return 'none';
+  if (auth.type === 'oauth2_client_credentials')
+    return auth['private_key'] === undefined ? 'oauth2_secret' : 'oauth2_key';
+  return isChoice(auth.type) ? auth.type : 'unknown';
+}
+
+function isChoice(text: string): text is AuthChoice {
+  return Object.hasOwn(AUTH_FORMS, text);
+}
+
+export function authFields({ choice }: AuthDraft): readonly AuthField[] {
+  return choice === 'none' || choice === 'unknown' ? [] : AUTH_FORMS[choice].fields;
+}
+
+/** The draft with another choice. Fields of both choices keep their text, unless it is secret. */
+export function withChoice(draft: AuthDraft, text: string, stored: AuthDraft): AuthDraft {
+  if (text === stored.choice) return stored;
+  if (!isChoice(text)) return { choice: 'none', values: {} };
+  const { type, fields } = AUTH_FORMS[text];
+  const values = fields.map(({ name, secret }) => [name, secret ? '' : (draft.values[name] ?? '')] as const);
+  return { choice: text, values: { type, ...Object.fromEntries(values) } };
+}
+
+export function isRequired({ optional, mayBeEmpty }: AuthField): boolean {
+  return optional !== true && mayBeEmpty !== true;
+}
+
+/** Whether the form has the stored value of a secret, which another choice replaces. */
+export function isStored({ values }: AuthDraft, { name, secret }: AuthField): boolean {
+  return secret === true && values[name] === REDACTED;
+}
+
+/** Stored secrets that must be typed again, because they could go to another server. `moves`: to another subscriber. */
+export function authFaults(draft: AuthDraft, stored: AuthDraft, moves: boolean): [string, string][] {
+  const isLost = moves || serversOf(draft) !== serversOf(stored);
+  return authFields(draft)
+    .filter((field) => isLost && isStored(draft, field))
+    .map(({ name }) => [authPath(name), 'The stored value is not sent to another server: type it again.']);
+}
+
+/** Other authorities could vouch for another server. */
+function serversOf({ values: { token_url = '', ca = '' } }: AuthDraft): string {
+  return `${URL.parse(token_url)?.origin ?? ''} ${ca}`;
+}
+
+/** The name of a field in the errors. */
+export function authPath(name: string): string {
+  return `auth.${name}`;
+}
+
+/** The option; undefined: not set. */
+export function authIn(draft: AuthDraft): Readonly<Record<string, string>> | undefined {
+  if (draft.choice === 'none') return undefined;
+  const optional = new Set(authFields(draft).flatMap(({ name, optional: is }) => (is ? [name] : [])));
+  return Object.fromEntries(
+    Object.entries(draft.values).filter(([name, value]) => value !== '' || !optional.has(name)),
+  );
+}
+
+/** How requests authenticate, in words. */
+export function authText(auth: NonNullable<ShownAuth>): string {
+  const { choice } = authDraft(auth);
+  return choice === 'none' || choice === 'unknown' ? auth.type : AUTH_FORMS[choice].text;
+}
