@@ -77,7 +77,7 @@ describe.concurrent('on the deployed system', () => {
   it('a subscriber that throttles gets nothing new for as long as it asks, then every message', async ({
     expect,
   }) => {
-    const [FIRST, LATER] = [10, 10];
+    const [FIRST, LATER] = [10, 3];
     const queue = `throttled-${randomUUID()}`;
     const path = `/${queue}`;
     await putQueue(queue, { retry_on_status: [429] });
