@@ -55,5 +55,6 @@ export function schedulerBehindClients(
       },
     };
   };
-  return { client, asked, granted, invoked };
+  const remove = (name: string) => Promise.resolve(scheduler.delete(name));
+  return { client, remove, asked, granted, invoked };
 }

@@ -11,6 +11,7 @@ import type { Message } from '../../shared/domain/message/message.ts';
 import { versionOf } from '../../shared/domain/message/version.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Subscriber } from '../../shared/ports/subscriber.ts';
+import { operatingQueue } from '../../test/support/in-memory/operating-queue.ts';
 import { pipelineWorld } from '../../test/support/in-memory/pipeline-world.ts';
 import { virtualClock } from '../../test/support/in-memory/virtual-clock.ts';
 import type { SchedulerQuotas } from '../../test/support/modelled-scheduler.ts';
@@ -74,7 +75,7 @@ export function stormWorld({
   sabotage = () => ({}),
 }: StormOptions) {
   const time = virtualClock(START);
-  const { deliverContext, dispatchContext, settings, ...twins } = pipelineWorld(time);
+  const { deliverContext, dispatchContext, byHandContext, settings, ...twins } = pipelineWorld(time);
   const subscriber = recordingSubscriber(time, manner);
   /** Of the retry queue's mapping. */
   const retryInvocations: { startedAt: number; endedAt: number }[] = [];
@@ -99,10 +100,25 @@ export function stormWorld({
     return Promise.resolve();
   };
 
+  const operating = {
+    ...byHandContext.ports,
+    registry: twins.subscriptions,
+    wakeUps: { sendDelayed, unschedule: scheduler.remove },
+  };
+  const operations = operatingQueue(time, {
+    ports: { ...slow(operating), journal: twins.journal },
+    settings,
+  });
+
   const environment = (): DeliverContext => {
     const wakeUps = { sendDelayed, ...scheduler.client() };
     const { journal, ...stores } = deliverContext.ports;
-    const ports = { ...slow({ ...stores, deliveryQueue, wakeUps }), clock: time, journal, subscriber };
+    const ports = {
+      ...slow({ ...stores, deliveryQueue, wakeUps, operations }),
+      clock: time,
+      journal,
+      subscriber,
+    };
     return {
       ports: { ...ports, ...sabotage(ports) },
       settings,

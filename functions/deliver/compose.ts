@@ -10,7 +10,7 @@ import { lazyPayloads, lazySchedules } from '../../shared/adapters/lambda/on-dem
 import { lazyAccessTokens } from '../../shared/adapters/oauth/lazy-access-tokens.ts';
 import { sqsDeadLetters, sqsUndeliverables } from '../../shared/adapters/sqs/dead-letters.ts';
 import { type ConsumedQueue, earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
-import { sqsDeliveryQueue, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
+import { sqsDeliveryQueue, sqsOperations, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { type Environment, readEnvironment, type Source } from '../../shared/config/environment.ts';
 import { invocationMs } from '../../shared/domain/delivery/lease.ts';
@@ -114,6 +114,7 @@ function portsOf(
       payloadBucket: environment.payloadBucket,
     }),
     deadLetters: sqsDeadLetters(sqs, environment.deliveryDeadLetterUrl),
+    operations: sqsOperations(sqs, environment.operationQueueUrl),
     operatorEvents,
   };
 }

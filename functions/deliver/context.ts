@@ -7,7 +7,7 @@ import type { Clock } from '../../shared/ports/clock.ts';
 import type { Chunks, Deliveries } from '../../shared/ports/deliveries.ts';
 import type { Journal, OperatorEvents } from '../../shared/ports/journal.ts';
 import type { MessageRecords } from '../../shared/ports/messages.ts';
-import type { DeadLetters, DeliveryQueue, Undeliverables } from '../../shared/ports/queues.ts';
+import type { DeadLetters, DeliveryQueue, Operations, Undeliverables } from '../../shared/ports/queues.ts';
 import type { AccessTokens, Subscriber } from '../../shared/ports/subscriber.ts';
 import type { RateLimits, SecretOpener, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
@@ -28,6 +28,7 @@ export type DeliverPorts = {
   wakeUps: Omit<WakeUps, 'unschedule'>;
   undeliverables: Undeliverables;
   deadLetters: DeadLetters;
+  operations: Operations;
   operatorEvents: OperatorEvents;
   journal: Journal;
 };

@@ -1,17 +1,20 @@
 import { MAX_INVOCATION_MS } from '../../shared/domain/delivery/lease.ts';
 import { certificateWarning } from '../../shared/domain/subscription/certificate-warning.ts';
 import { errorOf } from '../../shared/domain/errors.ts';
+import { planSqsDelay } from '../../shared/domain/retry/wake-up-plan.ts';
 import {
   afterFailure,
   afterSuccess,
   type HealthChange,
   isEventUnsent,
   healthChangeName,
+  waitsForEvent,
 } from '../../shared/domain/subscription/health.ts';
 import {
   absenceOf,
-  type Subscription,
   type PendingEvent,
+  type Subscription,
+  type SubscriptionKey,
 } from '../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import { notifyOperator } from '../../shared/steps/notify-operator.ts';
@@ -88,17 +91,24 @@ async function writeHealthChange(
   change: HealthChange,
 ): Promise<boolean> {
   const { subscriptions } = context.ports;
-  const result = await subscriptions.changeHealth(queue, id, change);
-  if (result.kind === 'written') {
-    await sendPendingEvent(context, result.subscription);
-    return true;
+  let result = await subscriptions.changeHealth(queue, id, change);
+  if (result.kind === 'refused') {
+    // Another attempt made the change, and sends its event.
+    if (result.current === undefined || !waitsForEvent(result.current, change)) return true;
+    await sendPendingEvent(context, result.current);
+    result = await subscriptions.changeHealth(queue, id, change);
+    if (result.kind === 'refused') return false;
   }
-  // Another attempt made the change, or an earlier event has to be sent first.
-  if (result.current?.unsent === undefined || !('unsent' in change)) return true;
-  await sendPendingEvent(context, result.current);
-  const again = await subscriptions.changeHealth(queue, id, change);
-  if (again.kind === 'written') await sendPendingEvent(context, again.subscription);
-  return again.kind === 'written';
+  await sendPendingEvent(context, result.subscription);
+  if (change.kind === 'pressure' && change.moveUpAt !== undefined)
+    await moveUpAt(context, { queue, subscriptionId: id }, change.moveUpAt);
+  return true;
+}
+
+/** What waited for the subscriber may have to ask again much later. Once all of its rate is free, it moves up. */
+async function moveUpAt({ ports }: DeliverContext, key: SubscriptionKey, at: number): Promise<void> {
+  const { delaySeconds } = planSqsDelay(at, ports.clock.now());
+  await ports.operations.send({ kind: 'moving_up', ...key }, delaySeconds);
 }
 
 async function sendEventIfLeftover(

@@ -17,8 +17,9 @@ import {
 const PAGE = 100;
 
 /**
- * Gives earlier slots to the deliveries that wait under a lower rate limit than the current one, oldest first. A
- * second pass finds those in flight at the change. Best effort: a remaining delivery keeps its slot.
+ * Gives earlier slots to the deliveries that wait under a lower rate limit than the current one, such as that of an
+ * outage, oldest first. A second pass finds those in flight at the change. Best effort: a remaining delivery keeps its
+ * slot.
  * @throws if a service fails: SQS redelivers the message
  */
 export async function moveDeliveriesUp(

@@ -36,7 +36,7 @@ const resources = {
   deliveryDeadLetterUrl: { variable: 'DELIVERY_DEAD_LETTER_URL', rule: url, functions: ['deliver'] },
   undeliverableQueueUrl: { variable: 'UNDELIVERABLE_QUEUE_URL', rule: url, functions: ['deliver'] },
   operatorEventBus: { variable: 'OPERATOR_EVENT_BUS', rule: text, functions: ['deliver', 'api'] },
-  operationQueueUrl: { variable: 'OPERATION_QUEUE_URL', rule: url, functions: ['operate', 'api'] },
+  operationQueueUrl: { variable: 'OPERATION_QUEUE_URL', rule: url, functions: ['deliver', 'operate', 'api'] },
   operationDeadLetterUrl: { variable: 'OPERATION_DEAD_LETTER_URL', rule: url, functions: ['operate'] },
   scheduleGroup: { variable: 'SCHEDULE_GROUP', rule: text, functions: ['deliver', 'operate', 'api'] },
   schedulerRoleArn: { variable: 'SCHEDULER_ROLE_ARN', rule: text, functions: ['deliver'] },

@@ -80,6 +80,7 @@ describe('the environment', () => {
         variables.retryQueueUrl,
         variables.deliveryDeadLetterUrl,
         variables.undeliverableQueueUrl,
+        variables.operationQueueUrl,
         variables.operatorEventBus,
         variables.scheduleGroup,
         variables.schedulerRoleArn,

@@ -76,6 +76,7 @@ describe('the role of a function has exactly these permissions', () => {
       'sqs:SendMessage': [
         queueArn('DeliveryDeadLetters'),
         queueArn('Delivery'),
+        queueArn('Operation'),
         queueArn('Retry'),
         queueArn('Undeliverable'),
       ],

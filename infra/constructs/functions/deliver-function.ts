@@ -16,6 +16,7 @@ export interface DeliverFunctionProps {
   readonly state: State;
   readonly delivery: WorkQueue;
   readonly retry: WorkQueue;
+  readonly operation: WorkQueue;
   readonly deliveryDeadLetters: HoldingQueue;
   readonly undeliverable: HoldingQueue;
   readonly operatorEvents: OperatorEvents;
@@ -66,6 +67,7 @@ export class DeliverFunction extends NodeFunction<'deliver'> {
       // First attempts that are not due yet, or that the invocation has no time for, return to their queue.
       delivery.grantSend(grantee);
       retry.grantSend(grantee);
+      props.operation.grantSend(grantee);
       props.undeliverable.grantSend(grantee);
       props.deliveryDeadLetters.grantSend(grantee);
       props.operatorEvents.grantPublish(grantee);
@@ -94,6 +96,7 @@ function resourcesOf(props: DeliverFunctionProps): Resources<'deliver'> {
     retryQueueUrl: props.retry.url,
     deliveryDeadLetterUrl: props.deliveryDeadLetters.url,
     undeliverableQueueUrl: props.undeliverable.url,
+    operationQueueUrl: props.operation.url,
     operatorEventBus: props.operatorEvents.busName,
     scheduleGroup: schedules.groupName,
     schedulerRoleArn: schedules.roleArn,

@@ -22,7 +22,7 @@ const CONCURRENCY = 5;
 
 /**
  * Runs long operations page by page: recoveries, cancellations after a deletion, and earlier slots for waiting
- * deliveries after a rate limit is raised.
+ * deliveries after a rate limit is raised or an outage has ended.
  */
 export class OperateFunction extends NodeFunction<'operate'> {
   static readonly timeout = Duration.seconds(OPERATE_TIMEOUT_SECONDS);

@@ -46,6 +46,11 @@ export function rateAt(pressure: Pressure, at: number): number {
   return Math.min(MAX_PER_SECOND, perSecond * 2 ** (openMs / growthOf(pressure).doublingMs));
 }
 
+/** When a ramp reaches the highest rate. Milliseconds since the epoch. */
+export function endOfRamp({ opensAt, perSecond }: { opensAt: number; perSecond: number }): number {
+  return opensAt + Math.ceil(RAMP.doublingMs * Math.log2(MAX_PER_SECOND / perSecond));
+}
+
 /** Whether there is one probe at a time, and no rate. */
 export function isCircuitOpen({ perSecond }: Pressure): boolean {
   return perSecond === undefined;

@@ -152,8 +152,16 @@ export function isEventUnsent({ at }: PendingEvent, now: number): boolean {
 
 /** Whether the condition of a change holds. The DynamoDB adapter expresses the same condition. */
 export function healthChangeHolds(subscription: Subscription, change: HealthChange): boolean {
+  return hasRoom(subscription, change) && isStillApt(subscription, change);
+}
+
+/** Whether nothing but an earlier event, which must be sent first, keeps a change from being written. */
+export function waitsForEvent(subscription: Subscription, change: HealthChange): boolean {
+  return !hasRoom(subscription, change) && isStillApt(subscription, change);
+}
+
+function isStillApt(subscription: Subscription, change: HealthChange): boolean {
   return (
-    hasRoom(subscription, change) &&
     (change.kind === 'sent' || isUnchanged(subscription, change.changedAt)) &&
     isBasisUnchanged(subscription, change)
   );
@@ -193,7 +201,7 @@ function isBasisUnchanged(subscription: Subscription, change: HealthChange): boo
     case 'disable':
       return isCompleteStreak(failing, change.since) && isEnabled(subscription);
     case 'sent':
-      return isSameEvent(unsent, change.unsent);
+      return unsent?.at === change.unsent.at && unsent.event.type === change.unsent.event.type;
   }
 }
 
@@ -207,10 +215,6 @@ function isOneMore(next: FailureStreak, current: FailureStreak | undefined): boo
 
 function isCompleteStreak(failing: FailureStreak | undefined, since: number): boolean {
   return failing?.since === since && failing.failures >= FAILURES_TO_DISABLE;
-}
-
-function isSameEvent(stored: PendingEvent | undefined, sent: PendingEvent): boolean {
-  return stored?.at === sent.at && stored.event.type === sent.event.type;
 }
 
 /** The subscription after a successful health write. */

@@ -1,7 +1,7 @@
 import type { NextAttempt } from '../delivery/delivery.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import { retrySchedule } from '../retry/schedule.ts';
-import { growthOf, isCircuitOpen, pressureAt, rateAt, startOfEpisode } from './back-pressure.ts';
+import { endOfRamp, growthOf, isCircuitOpen, pressureAt, rateAt, startOfEpisode } from './back-pressure.ts';
 import { MAX_PER_SECOND, rateLimitOf, timeOfNewEpoch } from './rate-limit.ts';
 import {
   answeredPerSecond,
@@ -19,6 +19,8 @@ export type PressureChange = {
   pressure: Pressure;
   unsent?: PendingEvent;
   changedAt?: number;
+  /** When the ramp after an outage is over, and what waits can move up. Milliseconds since the epoch. */
+  moveUpAt?: number;
 };
 
 const SECOND = 1_000;
@@ -161,7 +163,8 @@ function afterAnswer(subscription: Subscription, seen: SeenRequest): PressureCha
   if (current === undefined) return endOfPressure(subscription, now);
   if (!isCircuitOpen(current)) return undefined;
   const next = { reason: current.reason, opensAt: now, perSecond: firstRate(results, now) };
-  return slow(subscription, current, seen, next);
+  const change = slow(subscription, current, seen, next);
+  return { ...change, moveUpAt: endOfRamp(next) };
 }
 
 /** Ends the episode. Undefined: there is none. */

@@ -1,12 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type SubscriptionChange, updateSubscription } from '../../../functions/api/subscriptions/change.ts';
-import { operate } from '../../../functions/operate/operate.ts';
-import { OPERATE_TIMEOUT_SECONDS, type Operation } from '../../../shared/domain/recovery/operation.ts';
-import { visibilityTimeout } from '../../../shared/domain/receives.ts';
-import type { Operations } from '../../../shared/ports/queues.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
-import { modelledSqs, sideBySide } from '../modelled-sqs.ts';
-import { inMemoryRecoveries } from './in-memory-recoveries.ts';
 import { pipelineWorld, type PipelineWorld } from './pipeline-world.ts';
 
 /** A queue with one subscriber whose rate is limited from the start. */
@@ -31,36 +25,13 @@ export const limitedWorld = async () => {
     latenesses: (): number[] =>
       world.journal.facts.flatMap((fact) => (fact.fact === 'attempt_made' ? [fact.latenessMs ?? 0] : [])),
     deliveryOf: (messageId: string) => world.delivery('subscription-1', messageId),
-    /** Changes the limit as an operator would; undefined removes it. `operations`: the operation queue. */
+    /** Changes the limit as an operator would; undefined removes it. */
     limitTo: limitsOf(world),
   };
 };
 
-/** The API step that changes a subscription, and operate with its queue. */
-const limitsOf = (world: PipelineWorld) => {
-  const { clock, subscriptions: registry } = world;
-  const operateMs = OPERATE_TIMEOUT_SECONDS * 1000;
-  const orders = modelledSqs<Operation>({
-    name: 'order',
-    timeline: clock,
-    visibilityMs: () => 1000 * visibilityTimeout(OPERATE_TIMEOUT_SECONDS),
-    batchSize: 1,
-    consume: sideBySide(({ value }) => {
-      const endsAt = clock.now() + operateMs;
-      const { ports, settings } = world.byHandContext;
-      const context = {
-        ports: { ...ports, registry, operations, recoveries: inMemoryRecoveries() },
-        settings,
-      };
-      return operate(context, value, () => endsAt - clock.now());
-    }),
-  });
-  const operations: Operations = {
-    send: (operation, delaySeconds) => {
-      orders.send(operation, delaySeconds);
-      return Promise.resolve();
-    },
-  };
+/** The API step that changes a subscription. */
+const limitsOf = ({ clock, subscriptions: registry, secretOpener, operations }: PipelineWorld) => {
   const change = async (wanted: SubscriptionChange): Promise<void> => {
     const queueLimit = { subscriptions: 100, bytes: 100_000 };
     const settings = { subscriptionConfirmation: false, queueLimit };
@@ -71,8 +42,8 @@ const limitsOf = (world: PipelineWorld) => {
         settings,
         randomBytes,
         operations,
-        secretSealer: world.secretOpener,
-        secretOpener: world.secretOpener,
+        secretSealer: secretOpener,
+        secretOpener,
       },
       { queue: 'orders', subscriptionId: 'subscription-1' },
       wanted,
@@ -82,7 +53,7 @@ const limitsOf = (world: PipelineWorld) => {
     const limit = max_per_second === undefined ? {} : { max_per_second };
     return change({ options: { _retry_policy: aBarePolicy(policy), ...limit } });
   };
-  return Object.assign(limitTo, { operations, change });
+  return Object.assign(limitTo, { change });
 };
 
 export type LimitedWorld = Awaited<ReturnType<typeof limitedWorld>>;

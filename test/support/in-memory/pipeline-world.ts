@@ -28,6 +28,7 @@ import { inMemoryRateLimits } from './in-memory-rate-limits.ts';
 import { inMemorySecrets } from './in-memory-secrets.ts';
 import { inMemorySubscriptions } from './in-memory-subscriptions.ts';
 import { inMemoryWakeUps } from './in-memory-wake-ups.ts';
+import { operatingQueue } from './operating-queue.ts';
 import { scriptedSubscriber } from './scripted-subscriber.ts';
 import { virtualClock } from './virtual-clock.ts';
 
@@ -112,8 +113,19 @@ export const pipelineWorld = (clock = virtualClock()) => {
   const deliveryQueue = inMemoryDeliveryQueue(deliveryJobs);
   const wakeUps = inMemoryWakeUps(clock, retryQueue);
 
+  const anyDeliveries = chunkedDeliveries(ports);
+  const deliveryListings = inMemoryDeliveryListings(ports.deliveries, ports.chunks);
+  const byHandContext = {
+    ports: { ...ports, deliveries: anyDeliveries, wakeUps, deliveryListings },
+    settings,
+  };
+  const operations = operatingQueue(clock, {
+    ports: { ...byHandContext.ports, registry: ports.subscriptions },
+    settings,
+  });
+
   const deliverContext: DeliverContext = {
-    ports: { ...ports, deliveryQueue, wakeUps },
+    ports: { ...ports, deliveryQueue, wakeUps, operations },
     settings,
     healthWrites: healthWrites(clock),
     recentResults: resultMemory(),
@@ -125,20 +137,15 @@ export const pipelineWorld = (clock = virtualClock()) => {
     hasTime: () => true,
   };
 
-  const anyDeliveries = chunkedDeliveries(ports);
-  const deliveryListings = inMemoryDeliveryListings(ports.deliveries, ports.chunks);
-
   return {
     ...ports,
+    operations,
     settings,
     schedules: wakeUps.schedules,
     deliveryJobs,
     retryQueue,
     deliverContext,
-    byHandContext: {
-      ports: { ...ports, deliveries: anyDeliveries, wakeUps, deliveryListings },
-      settings,
-    },
+    byHandContext,
     dispatchContext,
     wakeUps,
     /** Dispatches a parsed ingress message. */

@@ -80,6 +80,22 @@ describe('a subscriber that is down', () => {
     expect((await pressed.pressure())?.perSecond === undefined).toBe(count === 3);
   });
 
+  it('gets what waited during a long outage within a minute of its first success', async () => {
+    await pressed.subscribe({}, { minimum_delay_retries: 30, minimum_delay: 60 });
+    await openCircuit();
+    for (const id of numbered(120, 'waiting')) {
+      await pressed.publish(id);
+      await pressed.runFor(60_000);
+    }
+    const duringOutage = world.subscriber.seen.length;
+    world.subscriber.script(URL, [status(200)]);
+    await world.clock.run();
+
+    const [first = 0, ...others] = pressed.requestedAt().slice(duringOutage);
+    expect(others).toHaveLength(129);
+    expect(Math.max(...others) - first).toBeLessThan(60);
+  });
+
   it('is well again within a minute for messages that come days after its last failure', async () => {
     await pressed.subscribe();
     await openCircuit();

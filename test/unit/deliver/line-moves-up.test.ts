@@ -101,7 +101,7 @@ describe('when the rate limit of a subscription rises, a waiting delivery', () =
 
   it('keeps its slot if operate cannot be notified, and the limit then does not change', async () => {
     await longLine();
-    const { operations } = limitTo;
+    const { operations } = world;
     const send = operations.send.bind(operations);
     operations.send = () => Promise.reject(new Error('SQS is down'));
     await expect(limitTo(10)).rejects.toThrow('SQS is down');
@@ -191,7 +191,7 @@ describe('when the rate limit of a subscription falls', () => {
     await publish(100);
     await world.clock.run(startedAt + 1_000);
     let operations = 0;
-    limitTo.operations.send = () => {
+    world.operations.send = () => {
       operations += 1;
       return Promise.resolve();
     };

@@ -99,6 +99,20 @@ describe('concurrent deliveries to one subscription', () => {
     expect(requested).toEqual([{ kind: 'recover', result: 'refused' }]);
   });
 
+  it('do not send the event that another instance is just sending', async () => {
+    await subscribeFailing({ failing: world.failing(DAY, 20) });
+    const { failing = world.failing(0, 0) } = await world.subscription();
+    const cached = await world.subscriptions.find('orders', 'subscription-1', 'fresh');
+    world.subscriptions.find = () => Promise.resolve(cached);
+    const at = world.clock.now();
+    const event = { type: 'subscription.recovered', since: failing.since, at } as const;
+    const other = { kind: 'recover', since: failing.since, unsent: { event, at } } as const;
+    await changeHealth('orders', 'subscription-1', other);
+    await answerTogether(10, status(200));
+    expect(world.publishedEvents()).toEqual([]);
+    expect(requested).toEqual([{ kind: 'recover', result: 'refused' }]);
+  });
+
   it('repeat an update that failed', async () => {
     await subscribeFailing();
     const change = world.subscriptions.changeHealth.bind(world.subscriptions);
