@@ -65,6 +65,8 @@ export default defineConfig({
           // The tests of the benches: `npm run bench:check` runs them, `npm test` does not.
           name: 'bench',
           include: ['bench/test/**/*.test.ts'],
+          // They compute for seconds; a busy machine needs more.
+          testTimeout: 60_000,
         },
       },
       {

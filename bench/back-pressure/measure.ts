@@ -8,8 +8,8 @@ const ALLOWED = 5;
 const SEEDS = [1, 2, 3];
 const OUTAGE = { from: 10 * SECOND, until: 610 * SECOND };
 
-/** Steps of the picture, and the window of a ramp. */
-export const STEP_MS = 10 * SECOND;
+/** Steps of the picture: in each, a ramp doubles. */
+export const STEP_MS = 4 * SECOND;
 
 /** 30 messages a second to a subscriber that allows 5. The worst of three runs. */
 export type Throttled = {

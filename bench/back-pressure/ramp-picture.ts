@@ -4,11 +4,15 @@ const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, FLOOR] = [880, 240, 40, 10, 16, 206];
 const STEP = STEP_MS / 1_000;
 const MINUTE = 60;
 
+/** Bottom of the scale in requests a second. It is logarithmic: a rate that doubles makes equal steps. */
+const LEAST = 0.1;
+
 /** Requests a second over time as an SVG, readable on light and dark pages. */
 export function rampPicture(steps: Steps): string {
   const most = Math.max(...steps.map(({ failed, answered }) => (failed + answered) / STEP));
   const x = (seconds: number): number => LEFT + (seconds / (STEP * steps.length)) * (WIDTH - LEFT - RIGHT);
-  const y = (perSecond: number): number => FLOOR - (perSecond / most) * (FLOOR - TOP);
+  const y = (perSecond: number): number =>
+    FLOOR - (Math.log(Math.max(LEAST, perSecond) / LEAST) / Math.log(most / LEAST)) * (FLOOR - TOP);
   const bar = (from: number, to: number, index: number, colour: string): string =>
     from === to
       ? ''
@@ -18,7 +22,7 @@ export function rampPicture(steps: Steps): string {
     bar(failed, failed + answered, index, '#3b82c4'),
   ]);
   const minutes = Array.from({ length: Math.floor((STEP * steps.length) / MINUTE) + 1 }, (_, index) => index);
-  const levels = [0, 10, 20, 30, 40, 50].filter((level) => level <= most);
+  const levels = [LEAST, 1, 10, 100].filter((level) => level <= most);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="11" fill="#808080">`,
     '<title>Requests a second during an outage of ten minutes and after it</title>',

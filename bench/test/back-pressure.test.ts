@@ -20,7 +20,7 @@ describe('back-pressure in virtual time', () => {
     expect(outage).toMatchObject({ exhausted: 0 });
     // A message has 20 attempts in less than five minutes.
     expect(outage.requestsDuring).toBeLessThan(300);
-    expect(outage.drained).toBeLessThan(600);
+    expect(outage.drained).toBeLessThan(120);
     const bars = steps.flatMap(({ failed, answered }) => [failed, answered]).filter((count) => count > 0);
     expect(rampPicture(steps).match(/<rect /g)).toHaveLength(bars.length);
   });
