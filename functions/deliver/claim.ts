@@ -1,4 +1,4 @@
-import { contendedDelivery, withRetriedWrites } from '../../shared/domain/contention.ts';
+import { contended, nameOfDelivery, withRetriedWrites } from '../../shared/domain/contention.ts';
 import {
   claimExisting,
   claimFor,
@@ -64,7 +64,7 @@ async function claimDelivery(
   // Reconcile may wake a lost first attempt, and its wake-ups carry no message.
   if (isForLostAttempt(work)) await keepMessage(context, work);
   let transition = claimFor(work, claim, writeTime(context, work.kind === 'job' ? work : {}));
-  const result = await withRetriedWrites<ClaimResult>(async () => {
+  const claimNow = async (): Promise<ClaimResult | 'again'> => {
     const written = await deliveries.write(transition);
     if (written.kind === 'written') return { kind: 'claimed', delivery: written.delivery };
     const at = writeTime(context, written.current ?? {});
@@ -78,8 +78,8 @@ async function claimDelivery(
       return refusal;
     }
     return 'again';
-  });
-  if (result === 'again') throw contendedDelivery(key);
+  };
+  const result = await withRetriedWrites(claimNow, contended(nameOfDelivery(key)));
   if (result.kind === 'claimed' && transition.name === 'take_over')
     journal.note({ fact: 'lease_lost', key, attempt });
   return result;

@@ -10,8 +10,20 @@ export class ContendedError extends Error {
   }
 }
 
-export function contendedDelivery({ queue, messageId, subscriptionId }: DeliveryKey): ContendedError {
-  return new ContendedError(`delivery ${queue}/${messageId}/${subscriptionId}`);
+/** For `withRetriedWrites`. @throws ContendedError, when it is called */
+export function contended(record: string): () => never {
+  return () => {
+    throw new ContendedError(record);
+  };
+}
+
+export function contendedDelivery(key: DeliveryKey): ContendedError {
+  return new ContendedError(nameOfDelivery(key));
+}
+
+/** As errors name it. */
+export function nameOfDelivery({ queue, messageId, subscriptionId }: DeliveryKey): string {
+  return `delivery ${queue}/${messageId}/${subscriptionId}`;
 }
 
 /** Attempts at reading, deciding and writing before giving up. */
@@ -24,18 +36,18 @@ type Bounds = {
 };
 
 /**
- * Repeats `step` (read, decide, conditional write) until no concurrent write interferes.
- * `step` returns `again` if the record changed meanwhile; so does this function, if that happened on the last
- * attempt.
+ * Repeats `step` (read, decide, conditional write) until no concurrent write interferes. `step` returns `again` if the
+ * record changed meanwhile; if that happens on the last attempt, `giveUp` decides the result, or throws.
  */
 export async function withRetriedWrites<Result>(
   step: () => Promise<Result | 'again'>,
+  giveUp: () => Result,
   { tries = MAX_TRIES, pause }: Bounds = {},
-): Promise<Result | 'again'> {
+): Promise<Result> {
   for (let tried = 1; tried <= tries; tried += 1) {
     const result = await step();
     if (result !== 'again') return result;
     await pause?.(tried);
   }
-  return 'again';
+  return giveUp();
 }

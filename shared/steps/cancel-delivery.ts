@@ -20,13 +20,13 @@ export type CancelResult =
  * cancels a delivery whose job has not been received, if the message's record shows that it is expected.
  * @throws when a service fails; safe to repeat.
  */
-export async function cancelDelivery(
+export function cancelDelivery(
   context: InterventionContext,
   key: DeliveryKey,
   reason: CancelReason,
 ): Promise<CancelResult> {
   const { ports } = context;
-  const result = await withRetriedWrites<CancelResult>(async () => {
+  const attempt = async (): Promise<CancelResult | 'again'> => {
     const current = await ports.deliveries.find(key);
     const decision = await decideCancellation(context, key, current, reason);
     if ('why' in decision)
@@ -36,8 +36,8 @@ export async function cancelDelivery(
     if (current !== undefined) await releaseSlotAndSchedule(context, current);
     ports.journal.note({ fact: 'delivery_cancelled', key, reason });
     return { kind: 'cancelled', delivery: writing.delivery };
-  });
-  return result === 'again' ? { kind: 'refused', why: 'contended' } : result;
+  };
+  return withRetriedWrites(attempt, () => ({ kind: 'refused', why: 'contended' }));
 }
 
 /** Removes the schedule of a cancelled delivery and frees its slot in the line for others. */

@@ -62,16 +62,16 @@ export function reopenDelivery(
 /** A decision based on the read record; `again`: it changed in the meantime. */
 export type RetryDecision = RetryResult | 'again';
 
-async function decide(
+function decide(
   { ports }: InterventionContext,
   key: DeliveryKey,
   decision: (current: Delivery) => Promise<RetryDecision>,
 ): Promise<RetryResult> {
-  const result = await withRetriedWrites<RetryResult>(async () => {
+  const attempt = async (): Promise<RetryDecision> => {
     const current = await ports.deliveries.find(key);
     return current === undefined ? { kind: 'refused', why: 'no_such_delivery' } : decision(current);
-  });
-  return result === 'again' ? { kind: 'refused', why: 'contended' } : result;
+  };
+  return withRetriedWrites(attempt, () => ({ kind: 'refused', why: 'contended' }));
 }
 
 function refused(why: RetryRefusal, delivery: Delivery): RetryResult {

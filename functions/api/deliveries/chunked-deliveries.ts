@@ -1,4 +1,4 @@
-import { contendedDelivery, withRetriedWrites } from '../../../shared/domain/contention.ts';
+import { contended, nameOfDelivery, withRetriedWrites } from '../../../shared/domain/contention.ts';
 import { isSuccess, type Chunk, type ChunkTransition } from '../../../shared/domain/delivery/chunk.ts';
 import { removeMember, removeMemberBeforeClaim } from '../../../shared/domain/delivery/chunk-changes.ts';
 import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
@@ -32,12 +32,11 @@ export function chunkedDeliveries(records: Records): NamedDeliveries {
   };
 }
 
-async function writeTransition(records: Records, transition: Transition): Promise<WriteResult> {
-  const result = await withRetriedWrites(() =>
-    'create' in transition ? createRecord(records, transition) : updateRecord(records, transition),
+function writeTransition(records: Records, transition: Transition): Promise<WriteResult> {
+  return withRetriedWrites(
+    () => ('create' in transition ? createRecord(records, transition) : updateRecord(records, transition)),
+    contended(nameOfDelivery(transition.key)),
   );
-  if (result === 'again') throw contendedDelivery(transition.key);
-  return result;
 }
 
 async function updateRecord(records: Records, transition: Transition): Promise<WriteResult | 'again'> {
@@ -68,14 +67,12 @@ function createRecord(records: Records, transition: Creation): Promise<WriteResu
   });
 }
 
-async function addDelivery(records: Records, delivery: Delivery): Promise<WriteResult> {
-  const result = await withRetriedWrites(() =>
+function addDelivery(records: Records, delivery: Delivery): Promise<WriteResult> {
+  const add = (): Promise<WriteResult | 'again'> =>
     createOnce(records, delivery, async (exclusion) =>
       (await records.chunks.add(delivery, exclusion)) === 'added' ? { kind: 'written', delivery } : 'again',
-    ),
-  );
-  if (result === 'again') throw contendedDelivery(delivery.key);
-  return result;
+    );
+  return withRetriedWrites(add, contended(nameOfDelivery(delivery.key)));
 }
 
 /**

@@ -36,15 +36,15 @@ export async function sendDelivery(
   subscriptionId: string,
 ): Promise<SendResult> {
   const { messageRecords, deliveries } = context.ports;
-  const result = await withRetriedWrites<SendResult>(async () => {
+  const attempt = async (): Promise<SendResult | 'again'> => {
     const record = await messageRecords.find(message);
     if (record === undefined) return refused('no_such_message');
     const key = deliveryKeyIn(record, subscriptionId);
     const current = await deliveries.find(key);
     if (current === undefined) return sendFirst(context, record, key);
     return isOpen(current.status) ? refused('open') : openRound(context, current, undefined);
-  });
-  return result === 'again' ? refused('contended') : result;
+  };
+  return withRetriedWrites(attempt, () => refused('contended'));
 }
 
 /** Makes the delivery that dispatch did not make. */

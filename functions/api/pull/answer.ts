@@ -1,4 +1,4 @@
-import { contendedDelivery, withRetriedWrites } from '../../../shared/domain/contention.ts';
+import { contended, nameOfDelivery, withRetriedWrites } from '../../../shared/domain/contention.ts';
 import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import {
   attemptOf,
@@ -38,20 +38,19 @@ export type AnswerResult = 'recorded' | 'unknown' | 'expired';
  * Records what a subscriber says of a received delivery. Idempotent.
  * @throws ContendedError, and AWS errors: safe to repeat
  */
-export async function answerReceived(
+export function answerReceived(
   context: AnswerContext,
   receipt: Receipt,
   answer: PullAnswer,
 ): Promise<AnswerResult> {
-  const result = await withRetriedWrites<AnswerResult>(async () => {
+  const attempt = async (): Promise<AnswerResult | 'again'> => {
     const current = await context.deliveries.find(receipt.key);
     if (current === undefined) return 'unknown';
     const received = receivedBy(receipt, current, context.clock.now());
     if (received === undefined) return isAnswered(current, receipt, answer) ? 'recorded' : 'expired';
     return isOpen(current.status) ? record(context, received, answer) : recordLate(context, received, answer);
-  });
-  if (result === 'again') throw contendedDelivery(receipt.key);
-  return result;
+  };
+  return withRetriedWrites(attempt, contended(nameOfDelivery(receipt.key)));
 }
 
 /** The delivery, if the receipt's lease holds. It outlasts a cancellation: what is in flight can still succeed. */

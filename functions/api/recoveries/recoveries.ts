@@ -1,4 +1,4 @@
-import { ContendedError, withRetriedWrites } from '../../../shared/domain/contention.ts';
+import { contended, withRetriedWrites } from '../../../shared/domain/contention.ts';
 import { queueLimitOf } from '../../../shared/domain/subscription/queue-limits.ts';
 import {
   newRecovery,
@@ -74,7 +74,7 @@ export async function stopRecovery(
   id: string,
 ): Promise<'stopped' | 'over' | undefined> {
   let current = await recoveries.find(queue, id);
-  const stopped = await withRetriedWrites(async () => {
+  const stop = async () => {
     if (current === undefined) return undefined;
     if (current.state !== 'running') return 'over';
     const at = { now: clock.now(), retentionMs: settings.retentionMs };
@@ -82,7 +82,10 @@ export async function stopRecovery(
     if (saving.kind === 'saved') return 'stopped';
     current = saving.current;
     return 'again';
-  }, MAX_TRIES);
-  if (stopped === 'again') throw new ContendedError(`recovery ${queue}/${id}`);
-  return stopped;
+  };
+  return withRetriedWrites<'stopped' | 'over' | undefined>(
+    stop,
+    contended(`recovery ${queue}/${id}`),
+    MAX_TRIES,
+  );
 }

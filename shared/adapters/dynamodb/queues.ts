@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
+import { contended, withRetriedWrites } from '../../domain/contention.ts';
 import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
 import type { Queue } from '../../domain/subscription/subscription.ts';
 import {
@@ -176,14 +176,14 @@ function deletionsOf({ tableName }: RegistryTable, queue: string, items: readonl
   ];
 }
 
-export async function changeQueue(
+export function changeQueue(
   table: RegistryTable,
   name: string,
   change: (current: Queue) => Queue,
 ): Promise<RegistryChange<Queue>> {
   const { client, tableName } = table;
   const at = { TableName: tableName, Key: queueItemKey(name) };
-  const changed = await withRetriedWrites<RegistryChange<Queue>>(async () => {
+  const attempt = async (): Promise<RegistryChange<Queue> | 'again'> => {
     const { Item } = await client.get({ ...at, ConsistentRead: true });
     if (Item === undefined || isDeletedQueue(Item)) return { kind: 'missing' };
     const item = itemOf(Item);
@@ -195,7 +195,6 @@ export async function changeQueue(
     const guards = { createdAt: item['createdAt'], metadata: item['metadata'], deletedAt: undefined };
     const write = client.update({ ...at, ...updateOf(edits, guards) });
     return (await ifNoConflict(write)) === undefined ? 'again' : { kind: 'changed', before, after };
-  }, retryOptions(table));
-  if (changed === 'again') throw new ContendedError(`queue ${name}`);
-  return changed;
+  };
+  return withRetriedWrites(attempt, contended(`queue ${name}`), retryOptions(table));
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { primaryKey, ttlAttribute } from '../../config/tables.ts';
-import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
+import { contended, withRetriedWrites } from '../../domain/contention.ts';
 import { DAY_MS } from '../../domain/duration.ts';
 import type { RateLimit, Slot } from '../../domain/subscription/rate-limit.ts';
 import {
@@ -103,7 +103,7 @@ type LineChange = 'lengthen' | 'begin';
  */
 type Reservation = { reservedUpTo: number; slots: readonly Slot[] };
 
-async function reserveSlots(
+function reserveSlots(
   client: DynamoDBDocument,
   tableName: string,
   wanted: ReservationRequest,
@@ -114,21 +114,17 @@ async function reserveSlots(
     slots: Array.from({ length: count }, () => found.instead),
   });
   let write = writes[wanted.first](tableName, wanted);
-  const reserved = await withRetriedWrites<Reservation>(
-    async () => {
-      const result = await writeLine(client, write.request);
-      if (result.kind === 'written')
-        return { reservedUpTo: result.line.reservedUpTo, slots: write.slotsIn(result.line) };
-      const found = findSlots(result.line, count, wanted);
-      if ('instead' in found) return instead(found);
-      write = writeFor(tableName, wanted, found);
-      return 'again';
-    },
-    { tries: RESERVATION_TRIES },
-  );
-  if (reserved === 'again')
-    throw new ContendedError(`line of subscription ${limited.queue}/${limited.subscriptionId}`);
-  return reserved;
+  const reserve = async (): Promise<Reservation | 'again'> => {
+    const result = await writeLine(client, write.request);
+    if (result.kind === 'written')
+      return { reservedUpTo: result.line.reservedUpTo, slots: write.slotsIn(result.line) };
+    const found = findSlots(result.line, count, wanted);
+    if ('instead' in found) return instead(found);
+    write = writeFor(tableName, wanted, found);
+    return 'again';
+  };
+  const line = `line of subscription ${limited.queue}/${limited.subscriptionId}`;
+  return withRetriedWrites(reserve, contended(line), { tries: RESERVATION_TRIES });
 }
 
 /** A conditional write, and the slots that it reserves in the line after it. */

@@ -1,4 +1,4 @@
-import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
+import { contended, withRetriedWrites } from '../../domain/contention.ts';
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { Subscription, SubscriptionKey } from '../../domain/subscription/subscription.ts';
 import type { SubscriptionAt, Registry } from '../../ports/subscriptions.ts';
@@ -32,12 +32,12 @@ type ChangeResult = Awaited<ReturnType<Registry['changeSubscription']>>;
 /** A subscription as a table item and as a domain value. */
 type StoredSubscription = { item: Record<string, unknown>; subscription: Subscription };
 
-export async function changeSubscription(
+export function changeSubscription(
   table: RegistryTable,
   target: SubscriptionAt,
   change: (current: Subscription) => Subscription | undefined,
 ): Promise<ChangeResult> {
-  const changed = await withRetriedWrites<ChangeResult>(async () => {
+  const attempt = async (): Promise<ChangeResult | 'again'> => {
     const found = await findStored(table, target);
     if (found === undefined || isMarked(found)) return { kind: 'missing' };
     const before = found.subscription;
@@ -45,26 +45,21 @@ export async function changeSubscription(
     const edits = editsOf(found.item, subscriptionItemOf(before), subscriptionItemOf(after));
     if (edits.length === 0) return { kind: 'left', current: before };
     return writeChange(table, target, { found, after, edits });
-  }, retryOptions(table));
-  if (changed === 'again') throw contended(target);
-  return changed;
+  };
+  return withRetriedWrites(attempt, contendedSubscription(target), retryOptions(table));
 }
 
 /**
  * Marks a subscription deleted and releases its claim in one transaction, so that the next subscribe never sees
  * one without the other.
  */
-export async function markDeleted(
-  table: RegistryTable,
-  target: SubscriptionAt,
-): Promise<Subscription | undefined> {
-  const marked = await withRetriedWrites(async () => {
+export function markDeleted(table: RegistryTable, target: SubscriptionAt): Promise<Subscription | undefined> {
+  const attempt = async () => {
     const found = await findStored(table, target);
     if (found === undefined || isMarked(found)) return found?.subscription;
     return mark(table, found, target.now);
-  }, retryOptions(table));
-  if (marked === 'again') throw contended(target);
-  return marked;
+  };
+  return withRetriedWrites(attempt, contendedSubscription(target), retryOptions(table));
 }
 
 /** Removes a marked subscription. Its claim was released when it was marked. */
@@ -81,8 +76,8 @@ export async function removeMarked(
   await ifConditionHolds(deletion);
 }
 
-function contended({ queue, subscriptionId }: SubscriptionKey): ContendedError {
-  return new ContendedError(`subscription ${queue}/${subscriptionId}`);
+function contendedSubscription({ queue, subscriptionId }: SubscriptionKey): () => never {
+  return contended(`subscription ${queue}/${subscriptionId}`);
 }
 
 async function mark(

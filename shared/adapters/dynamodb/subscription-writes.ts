@@ -1,7 +1,7 @@
 import { TransactionConflictException } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
 import { primaryKey } from '../../config/tables.ts';
-import { ContendedError, withRetriedWrites } from '../../domain/contention.ts';
+import { contended, withRetriedWrites } from '../../domain/contention.ts';
 import { type Amount, amountOf } from '../../domain/subscription/room.ts';
 import type { Subscription } from '../../domain/subscription/subscription.ts';
 import { type AddResult, QueueMissingError } from '../../ports/subscriptions.ts';
@@ -136,10 +136,9 @@ type Room = { queue: string; more: Amount; most: Amount };
  * the stored subscriptions are counted, including expired and deleted ones. A missing queue has room; the write that
  * follows fails.
  */
-export async function takeRoom(table: RegistryTable, room: Room): Promise<boolean> {
-  const taken = await withRetriedWrites(() => tryToTakeRoom(table, room), retryOptions(table));
-  if (taken === 'again') throw new ContendedError(`queue ${room.queue}`);
-  return taken;
+export function takeRoom(table: RegistryTable, room: Room): Promise<boolean> {
+  const attempt = () => tryToTakeRoom(table, room);
+  return withRetriedWrites(attempt, contended(`queue ${room.queue}`), retryOptions(table));
 }
 
 async function tryToTakeRoom(table: RegistryTable, room: Room): Promise<boolean | 'again'> {

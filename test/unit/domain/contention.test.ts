@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { ContendedError, contendedDelivery, withRetriedWrites } from '../../../shared/domain/contention.ts';
+import {
+  contended,
+  ContendedError,
+  contendedDelivery,
+  withRetriedWrites,
+} from '../../../shared/domain/contention.ts';
 
 /** A step that is refused `times` times before it succeeds. */
 const refused = (times: number) => {
@@ -8,34 +13,43 @@ const refused = (times: number) => {
   return { step, steps: () => steps };
 };
 
+const giveUp = () => 'given up';
+
 describe('a retried conditional write', () => {
   it('runs once without a concurrent write', async () => {
     const { step, steps } = refused(0);
-    expect(await withRetriedWrites(step)).toBe('written at step 1');
+    expect(await withRetriedWrites(step, giveUp)).toBe('written at step 1');
     expect(steps()).toBe(1);
   });
 
   it('is tried four times by default', async () => {
-    expect(await withRetriedWrites(refused(3).step)).toBe('written at step 4');
+    expect(await withRetriedWrites(refused(3).step, giveUp)).toBe('written at step 4');
     const { step, steps } = refused(4);
-    expect(await withRetriedWrites(step)).toBe('again');
+    expect(await withRetriedWrites(step, giveUp)).toBe('given up');
     expect(steps()).toBe(4);
   });
 
   it('uses the tries and pauses of its caller', async () => {
     const pauses: number[] = [];
     const pause = (tried: number) => Promise.resolve(void pauses.push(tried));
-    expect(await withRetriedWrites(refused(2).step, { tries: 3, pause })).toBe('written at step 3');
+    expect(await withRetriedWrites(refused(2).step, giveUp, { tries: 3, pause })).toBe('written at step 3');
     expect(pauses).toEqual([1, 2]);
   });
 
   it('may return undefined', async () => {
-    expect(await withRetriedWrites(() => Promise.resolve(undefined))).toBeUndefined();
+    expect(
+      await withRetriedWrites(() => Promise.resolve(undefined), contended('queue orders')),
+    ).toBeUndefined();
+  });
+
+  it('fails if its caller has no result for a lasting contention', async () => {
+    const retried = withRetriedWrites(refused(4).step, contended('queue orders'));
+    await expect(retried).rejects.toThrow(new ContendedError('queue orders'));
   });
 
   it('passes errors through', async () => {
     const step = () => Promise.reject(new Error('power cut'));
-    await expect(withRetriedWrites(step)).rejects.toThrow('power cut');
+    await expect(withRetriedWrites(step, giveUp)).rejects.toThrow('power cut');
   });
 });
 
