@@ -1,4 +1,4 @@
-import type { Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
+import type { Delivery, Revision, Transition } from '../../shared/domain/delivery/delivery.ts';
 import { planSqsDelay } from '../../shared/domain/retry/wake-up-plan.ts';
 import type { Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
 import { deliveryName } from './history.ts';
@@ -6,7 +6,6 @@ import type { Sabotage } from './simulated-world.ts';
 import type { StepPorts } from './ports.ts';
 
 type Write = Deliveries['write'];
-type Revision = Exclude<Transition, { create: Delivery }>;
 
 const isRevision = (transition: Transition): transition is Revision => 'change' in transition;
 

@@ -4,6 +4,7 @@ import { removeMember, removeMemberBeforeClaim } from '../../../shared/domain/de
 import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
 import type {
   ChunkKey,
+  Creation,
   Delivery,
   DeliveryKey,
   Transition,
@@ -11,8 +12,6 @@ import type {
 import type { Chunks, Deliveries, NamedDeliveries, WriteResult } from '../../../shared/ports/deliveries.ts';
 
 type Records = { deliveries: Deliveries; chunks: Chunks };
-
-type Creation = Extract<Transition, { create: Delivery }>;
 
 /**
  * The deliveries port for callers that name a delivery: finds it in a separate record or in its chunk. Before a change,

@@ -1,6 +1,12 @@
 import * as z from 'zod';
 import { deliveryIndexes, primaryKey, ttlAttribute } from '../../config/tables.ts';
-import { type Delivery, type DeliveryKey, holds, type Transition } from '../../domain/delivery/delivery.ts';
+import {
+  type Creation,
+  type Delivery,
+  type DeliveryKey,
+  holds,
+  type Revision,
+} from '../../domain/delivery/delivery.ts';
 import type { Deliveries, DeliveryRecords, OverdueDelivery, WriteResult } from '../../ports/deliveries.ts';
 import { deliveryItemKeySchema, deliveryItemOf, deliveryOf } from './delivery-item.ts';
 import { itemKeyOf, overduePartition, pullPartition, shards } from './delivery-keys.ts';
@@ -17,9 +23,6 @@ import { randomBytes } from 'node:crypto';
  * believe that another invocation holds the lease.
  */
 const TOKEN = 'w';
-
-type Creation = Extract<Transition, { create: Delivery }>;
-type Revision = Exclude<Transition, Creation>;
 
 /** Unique write tokens: a random prefix per process plus a counter, because randomBytes per write is slow. */
 function writeTokens(): () => string {

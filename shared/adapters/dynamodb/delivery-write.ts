@@ -1,19 +1,22 @@
 import { deliveryIndexes, primaryKey, ttlAttribute } from '../../config/tables.ts';
-import type { DeliveryChange, DeliveryKey, Expectation, Lease } from '../../domain/delivery/delivery.ts';
+import type {
+  DeliveryChange,
+  DeliveryKey,
+  Expectation,
+  Lease,
+  Revision,
+} from '../../domain/delivery/delivery.ts';
 import { OPEN_STATUSES } from '../../domain/vocabulary.ts';
 import { attemptItemOf, isDefault, nextItemOf, policyItemOf } from './delivery-item.ts';
 import { isListed, listingPartitionsOf, overduePartitionOf } from './delivery-keys.ts';
 import { ttlOf } from './record.ts';
 import type { Expression } from './writes.ts';
 
-/** Conditions on an existing record; `absent` is a condition of PutItem. */
-type ExistingRecordExpectation = Exclude<Expectation, { kind: 'absent' }>;
-
 /**
  * Domain `holds` as a condition expression. Attempts are counted by `size`: a separate counter could disagree
  * with the list. A comparison with a missing attribute is false, except `<>`.
  */
-export function conditionOf(expect: ExistingRecordExpectation, expr: Expression): string {
+export function conditionOf(expect: Revision['expect'], expr: Expression): string {
   switch (expect.kind) {
     case 'claimable':
       return `${openWithAttempts(expect.recorded, expr)} AND attribute_not_exists(${expr.name('lease')}) AND ${nextIsDue(expect.now, expr)}`;
@@ -51,7 +54,7 @@ function nextIsDue(now: number, expr: Expression): string {
   return `(attribute_not_exists(${expr.name('next')}) OR ${expr.name('next', 'dueAt')} <= ${expr.value(now)})`;
 }
 
-function endedAsRead(expect: Extract<ExistingRecordExpectation, { kind: 'over' }>, expr: Expression): string {
+function endedAsRead(expect: Extract<Expectation, { kind: 'over' }>, expr: Expression): string {
   return [
     equal(['status'], expect.status, expr),
     `size(${expr.name('attempts')}) = ${expr.value(expect.recorded)}`,

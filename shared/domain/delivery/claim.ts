@@ -1,6 +1,6 @@
 import type { CancelReason } from '../vocabulary.ts';
 import type { DeliveryJob, WakeUp } from './job.ts';
-import { isOpen, type Delivery, type Lease, type Transition, type WriteTime } from './delivery.ts';
+import { isOpen, type Delivery, type Lease, renewed, type Transition, type WriteTime } from './delivery.ts';
 
 /**
  * Why an invocation claims a delivery: to make an attempt, or to cancel it because there is no subscriber to call.
@@ -97,8 +97,7 @@ export function takeOver(delivery: Delivery, expired: Lease, claim: Claim, at: W
       ...changeFor(claim),
       ...(claim.kind === 'attempt' && isUnindexed ? { overdueAt: claim.lease.until } : {}),
       lost: delivery.lost + 1,
-      updatedAt: at.now,
-      expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
+      ...renewed(delivery, at),
     },
   };
 }

@@ -31,12 +31,7 @@ export type ChunkKey = { queue: string; messageId: string; bucket: number; chunk
 
 /** Key of one delivery in a chunk. */
 export function memberKeyOf({ queue, messageId, bucket }: ChunkKey, subscriptionId: string): DeliveryKey {
-  return {
-    queue,
-    messageId,
-    subscriptionId,
-    bucket,
-  };
+  return { queue, messageId, subscriptionId, bucket };
 }
 
 /**
@@ -140,18 +135,25 @@ export type DeliveryChange = {
 /** Time of a write and retention of the record from then on (`retentionOf`). Milliseconds. */
 export type WriteTime = { now: number; retentionMs: number };
 
-/** A named conditional write. `create`: the record to write where none exists. */
-export type Transition =
-  | { name: TransitionName; key: DeliveryKey; expect: { kind: 'absent' }; create: Delivery }
-  | {
-      name: TransitionName;
-      key: DeliveryKey;
-      expect: Exclude<Expectation, { kind: 'absent' }>;
-      change: DeliveryChange;
-    };
+/** Every write renews a record: it expires after its retention from now, or from `dueAt` if that is later. */
+export function renewed(
+  { expiresAt }: { expiresAt: number },
+  { now, retentionMs }: WriteTime,
+  dueAt = now,
+): { updatedAt: number; expiresAt: number } {
+  return { updatedAt: now, expiresAt: Math.max(expiresAt, Math.max(now, dueAt) + retentionMs) };
+}
 
-/** A transition of an existing record. */
-export type Revision = Extract<Transition, { change: DeliveryChange }>;
+/** A named conditional write. */
+export type Transition = Creation | Revision;
+
+type Named = { name: TransitionName; key: DeliveryKey };
+
+/** Creates a record where none exists. */
+export type Creation = Named & { expect: { kind: 'absent' }; create: Delivery };
+
+/** Changes an existing record. */
+export type Revision = Named & { expect: Exclude<Expectation, { kind: 'absent' }>; change: DeliveryChange };
 
 /**
  * Whether the condition of a write holds for the current record. The DynamoDB adapter expresses the same condition.

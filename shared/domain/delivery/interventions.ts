@@ -1,7 +1,15 @@
 import type { Retained } from '../message/retention.ts';
 import type { CancelReason, TerminalStatus } from '../vocabulary.ts';
 import { newDelivery } from './claim.ts';
-import { asLastRead, type Delivery, type DeliveryKey, type Transition, type WriteTime } from './delivery.ts';
+import {
+  asLastRead,
+  type Delivery,
+  type DeliveryKey,
+  type NextAttempt,
+  renewed,
+  type Transition,
+  type WriteTime,
+} from './delivery.ts';
 
 /** Makes the pending attempt due now. It keeps its number and its place in the round. */
 export function retryNow(delivery: Delivery, at: WriteTime): Transition {
@@ -11,15 +19,9 @@ export function retryNow(delivery: Delivery, at: WriteTime): Transition {
     expect: asLastRead(delivery),
     change: {
       status: delivery.status,
-      next: {
-        number: delivery.attempts.length + 1,
-        phase: 'manual',
-        dueAt: at.now,
-        by: 'sqs_delay',
-      },
+      next: dueNow(delivery, at),
       overdueAt: at.now,
-      updatedAt: at.now,
-      expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
+      ...renewed(delivery, at),
     },
   };
 }
@@ -32,11 +34,12 @@ export function deliveryByHand(
   of: Retained & { key: DeliveryKey; acceptedAt: number },
   at: WriteTime,
 ): Delivery {
-  return {
-    ...newDelivery(of, at),
-    next: { number: 1, phase: 'manual', dueAt: at.now, by: 'sqs_delay' },
-    overdueAt: at.now,
-  };
+  const created = newDelivery(of, at);
+  return { ...created, next: dueNow(created, at), overdueAt: at.now };
+}
+
+function dueNow({ attempts }: Delivery, { now }: WriteTime): NextAttempt {
+  return { number: attempts.length + 1, phase: 'manual', dueAt: now, by: 'sqs_delay' };
 }
 
 /**
@@ -58,13 +61,12 @@ export function reopen(
       reason: null,
       round: delivery.round + 1,
       policy: null,
-      next: { number: delivery.attempts.length + 1, phase: 'manual', dueAt: at.now, by: 'sqs_delay' },
+      next: dueNow(delivery, at),
       lease: null,
       slot: null,
       ...(recoveryId === undefined ? {} : { recoveries: withRecovery(delivery, recoveryId) }),
       overdueAt: at.now,
-      updatedAt: at.now,
-      expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
+      ...renewed(delivery, at),
     },
   };
 }
@@ -101,8 +103,7 @@ export function cancelOpen(delivery: Delivery, reason: CancelReason, at: WriteTi
       next: null,
       overdueAt: null,
       ...(delivery.lease === undefined ? {} : { lost: delivery.lost + 1 }),
-      updatedAt: at.now,
-      expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
+      ...renewed(delivery, at),
     },
   };
 }

@@ -6,6 +6,7 @@ import {
   type DeliveryChange,
   type Delivery,
   type NextAttempt,
+  renewed,
   type Revision,
   type Transition,
   type WriteTime,
@@ -59,16 +60,15 @@ export function moveUp(delivery: Delivery, { next, slot }: EarlierPlace, at: Wri
 }
 
 function changeTo(
-  { status, expiresAt }: Delivery,
+  delivery: Delivery,
   { next, slot }: { next: NextAttempt; slot: Slot | null },
   at: WriteTime,
 ): DeliveryChange {
   return {
-    status,
+    status: delivery.status,
     next,
     slot,
     overdueAt: next.dueAt,
-    updatedAt: at.now,
-    expiresAt: Math.max(expiresAt, next.dueAt + at.retentionMs),
+    ...renewed(delivery, at, next.dueAt),
   };
 }

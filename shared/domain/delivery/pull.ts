@@ -14,6 +14,7 @@ import {
   type DeliveryKey,
   type Lease,
   type NextAttempt,
+  renewed,
   type Revision,
   type Transition,
   type WriteTime,
@@ -51,18 +52,13 @@ export function awaitPull(delivery: Delivery, next: NextAttempt, at: WriteTime):
   };
 }
 
-function changeToWait(
-  { status, expiresAt }: Delivery,
-  next: Omit<NextAttempt, 'by'>,
-  at: WriteTime,
-): DeliveryChange {
+function changeToWait(delivery: Delivery, next: Omit<NextAttempt, 'by'>, at: WriteTime): DeliveryChange {
   return {
-    status,
+    status: delivery.status,
     next: { ...next, by: 'pull' },
     slot: null,
     overdueAt: next.dueAt,
-    updatedAt: at.now,
-    expiresAt: Math.max(expiresAt, at.now + at.retentionMs),
+    ...renewed(delivery, at),
   };
 }
 

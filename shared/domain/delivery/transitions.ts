@@ -6,6 +6,7 @@ import {
   type Delivery,
   type Lease,
   type NextAttempt,
+  renewed,
   type Revision,
   type WriteTime,
 } from './delivery.ts';
@@ -64,8 +65,8 @@ type StatusChange = Omit<DeliveryChange, 'updatedAt' | 'expiresAt' | 'expiresLat
 function recordAttempt(
   { delivery, owner, attempt }: CompletedAttempt,
   change: StatusChange,
-  { now, retentionMs }: WriteTime,
-  dueAt = now,
+  at: WriteTime,
+  dueAt?: number,
 ): Revision {
   return {
     name: 'record',
@@ -77,8 +78,7 @@ function recordAttempt(
       // This attempt used the slot.
       ...(delivery.slot === undefined ? {} : { slot: null }),
       appendAttempt: attempt,
-      updatedAt: now,
-      expiresAt: Math.max(delivery.expiresAt, Math.max(now, dueAt) + retentionMs),
+      ...renewed(delivery, at, dueAt),
     },
   };
 }
@@ -115,8 +115,7 @@ export function recordLateResult(current: Delivery, attempt: Attempt, at: WriteT
     change: {
       ...(isDecisive ? { status: 'delivered', reason: null, next: null, owed: [], overdueAt: null } : {}),
       ...(isDecisive || current.lateResults.length < MAX_LATE_RESULTS ? { appendLateResult: attempt } : {}),
-      updatedAt: at.now,
-      expiresAt: Math.max(current.expiresAt, at.now + at.retentionMs),
+      ...renewed(current, at),
     },
   };
 }
@@ -138,8 +137,7 @@ export function cancelLeased(
       next: null,
       lease: null,
       overdueAt: null,
-      updatedAt: at.now,
-      expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
+      ...renewed(delivery, at),
     },
   };
 }
@@ -152,8 +150,7 @@ export function release(delivery: Delivery, owner: string, at: WriteTime): Revis
     expect: { kind: 'leased', recorded: delivery.attempts.length, owner },
     change: {
       lease: null,
-      updatedAt: at.now,
-      expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
+      ...renewed(delivery, at),
     },
   };
 }
@@ -168,8 +165,7 @@ export function settle(delivery: Delivery, done: readonly PendingStep[], at: Wri
     change: {
       owed,
       ...(owed.length === 0 ? { overdueAt: null } : {}),
-      updatedAt: at.now,
-      expiresAt: Math.max(delivery.expiresAt, at.now + at.retentionMs),
+      ...renewed(delivery, at),
     },
   };
 }

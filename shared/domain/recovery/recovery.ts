@@ -1,5 +1,5 @@
 import { MAX_RECHECKS } from './operation.ts';
-import type { Delivery, DeliveryKey } from '../delivery/delivery.ts';
+import { type Delivery, type DeliveryKey, renewed, type WriteTime } from '../delivery/delivery.ts';
 import {
   RECOVERABLE_STATUSES,
   type RecoverableStatus,
@@ -67,11 +67,7 @@ export function recoveryIdOf(createdAt: number, unique: string): string {
 }
 
 /** A new, running recovery. `at.retentionMs`: retention of its record after the last write. */
-export function newRecovery(
-  id: string,
-  selection: RecoverySelection,
-  at: { now: number; retentionMs: number },
-): Recovery {
+export function newRecovery(id: string, selection: RecoverySelection, at: WriteTime): Recovery {
   return {
     id,
     selection,
@@ -187,11 +183,10 @@ export function withDeferredAsBatch(recovery: Recovery): Recovery {
 }
 
 /** The recovery as its next write stores it. */
-export function nextVersion(recovery: Recovery, at: { now: number; retentionMs: number }): Recovery {
+export function nextVersion(recovery: Recovery, at: WriteTime): Recovery {
   return {
     ...recovery,
     version: recovery.version + 1,
-    updatedAt: at.now,
-    expiresAt: Math.max(recovery.expiresAt, at.now + at.retentionMs),
+    ...renewed(recovery, at),
   };
 }
