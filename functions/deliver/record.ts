@@ -1,4 +1,4 @@
-import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
+import { type Attempt, attemptsInRound, endOfAttempt } from '../../shared/domain/delivery/attempt.ts';
 import {
   isOpen,
   type Delivery,
@@ -67,8 +67,8 @@ export function decideTransition(
         key: delivery.key,
         policy,
         failed: attempt,
-        attemptsInRound: delivery.attempts.filter(({ round }) => round === delivery.round).length + 1,
-        hintMs: hintMs(reply, attempt.startedAt + attempt.durationMs, rules.retryAfterCapMs),
+        attemptsInRound: attemptsInRound(delivery) + 1,
+        hintMs: hintMs(reply, endOfAttempt(attempt), rules.retryAfterCapMs),
         thresholdSeconds: rules.schedulerThresholdSeconds,
         canContinue: retryLease !== undefined,
       });

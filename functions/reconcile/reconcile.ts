@@ -1,8 +1,12 @@
 import type { WakeUp } from '../../shared/domain/delivery/job.ts';
-import { wasAlreadyPostponed, postpone } from '../../shared/domain/delivery/transitions.ts';
+import {
+  type OverdueDelivery,
+  wasAlreadyPostponed,
+  postpone,
+} from '../../shared/domain/delivery/transitions.ts';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
-import type { Deliveries, OverdueDelivery } from '../../shared/ports/deliveries.ts';
+import type { Deliveries } from '../../shared/ports/deliveries.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 

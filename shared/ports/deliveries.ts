@@ -2,7 +2,7 @@ import type { SubscriptionKey } from '../domain/subscription/subscription.ts';
 import type { Chunk, ChunkTransition } from '../domain/delivery/chunk.ts';
 import type { Status } from '../domain/vocabulary.ts';
 import type { ChunkKey, Delivery, DeliveryKey, Transition } from '../domain/delivery/delivery.ts';
-import type { ReceivableDelivery } from '../domain/delivery/pull.ts';
+import type { OverdueDelivery } from '../domain/delivery/transitions.ts';
 import type { FanOut } from '../domain/delivery/fan-out.ts';
 import type { StatusCounts } from '../domain/message/books.ts';
 import type { Recovery } from '../domain/recovery/recovery.ts';
@@ -11,8 +11,6 @@ import type { Page, PageRequest } from './page.ts';
 /** `refused`: the condition did not hold; `current` is the existing record, if any. */
 export type WriteResult =
   { kind: 'written'; delivery: Delivery } | { kind: 'refused'; current: Delivery | undefined };
-
-export type OverdueDelivery = { key: DeliveryKey; overdueAt: number };
 
 /** The records of deliveries. A lost race returns the current record. */
 export interface Deliveries {
@@ -28,11 +26,7 @@ export interface Deliveries {
    * Up to `limit` deliveries that wait until their subscriber receives them, due at or before `before`, the longest
    * waiting first. About a second behind the records.
    */
-  waiting(
-    subscription: SubscriptionKey,
-    before: number,
-    limit: number,
-  ): Promise<readonly ReceivableDelivery[]>;
+  waiting(subscription: SubscriptionKey, before: number, limit: number): Promise<readonly OverdueDelivery[]>;
 }
 
 /** Deliveries as callers name them, by message and subscription, wherever they are recorded. */

@@ -1,4 +1,5 @@
 import type { OperatorEvent } from '../domain/operator-event.ts';
+import { endOfAttempt } from '../domain/delivery/attempt.ts';
 import { errorOf } from '../domain/errors.ts';
 import type { Fact, Journal, OperatorEvents } from '../ports/journal.ts';
 
@@ -54,7 +55,7 @@ export function attemptEventsJournal<Inner extends Journal & { flush: () => void
 
 function eventOf(fact: Fact): OperatorEvent | undefined {
   if (fact.fact !== 'attempt_made') return undefined;
-  const { number, outcome, startedAt, durationMs, statusCode, error } = fact.attempt;
+  const { number, outcome, statusCode, error } = fact.attempt;
   if (outcome === 'delivered') return undefined;
   return {
     type: 'attempt.failed',
@@ -63,7 +64,7 @@ function eventOf(fact: Fact): OperatorEvent | undefined {
     outcome,
     ...(statusCode === undefined ? {} : { statusCode }),
     ...(error === undefined ? {} : { error }),
-    at: startedAt + durationMs,
+    at: endOfAttempt(fact.attempt),
     ...(fact.nextAt === undefined ? {} : { nextAt: fact.nextAt }),
   };
 }

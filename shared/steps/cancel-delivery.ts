@@ -2,6 +2,7 @@ import { withRetriedWrites } from '../domain/contention.ts';
 import { cancelOpen, cancelBeforeFirstAttempt } from '../domain/delivery/interventions.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
 import { bucketIn, isAhead, partWith } from '../domain/delivery/fan-out.ts';
+import { sumOfCounts } from '../domain/message/books.ts';
 import { wasActiveAt } from '../domain/message/matching.ts';
 import { paceOf } from '../domain/subscription/back-pressure.ts';
 import { canReturnSlot } from '../domain/subscription/rate-limit.ts';
@@ -128,6 +129,5 @@ export async function hasUnrecordedDeliveries(
   { ports }: Pick<InterventionContext, 'ports'>,
   record: MessageRecord,
 ): Promise<boolean> {
-  const counts = await ports.deliveryListings.tally(record);
-  return Object.values(counts).reduce((sum, count) => sum + count, 0) < record.matched;
+  return sumOfCounts(await ports.deliveryListings.tally(record)) < record.matched;
 }

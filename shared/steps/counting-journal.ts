@@ -1,4 +1,5 @@
 import { MINUTE_MS } from '../domain/duration.ts';
+import { endOfAttempt } from '../domain/delivery/attempt.ts';
 import { isOpen } from '../domain/delivery/delivery.ts';
 import { errorOf } from '../domain/errors.ts';
 import { addDuration, addTo, noCounters, type RunningCounters } from '../domain/message/statistics.ts';
@@ -136,14 +137,14 @@ function countSubscriptions(
 }
 
 function countAttempt({ counts, timeToDelivery, response }: RunningCounters, fact: AttemptFact): void {
-  const { outcome, startedAt, durationMs } = fact.attempt;
+  const { outcome, durationMs } = fact.attempt;
   const end = endOf(fact);
   counts.attempts += 1;
   addDuration(response, durationMs);
   if (outcome === 'failed') counts.attemptsFailed += 1;
   if (outcome === 'rejected') counts.attemptsRejected += 1;
   if (end !== undefined) counts[end] += 1;
-  if (end === 'delivered') addDuration(timeToDelivery, startedAt + durationMs - fact.acceptedAt);
+  if (end === 'delivered') addDuration(timeToDelivery, endOfAttempt(fact.attempt) - fact.acceptedAt);
 }
 
 /** Undefined: the attempt did not end the delivery. */

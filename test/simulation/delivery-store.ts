@@ -6,13 +6,8 @@ import {
   type Transition,
 } from '../../shared/domain/delivery/delivery.ts';
 import { waitsForPull } from '../../shared/domain/delivery/pull.ts';
-import type {
-  Chunks,
-  Deliveries,
-  DeliveryListings,
-  OverdueDelivery,
-  WriteResult,
-} from '../../shared/ports/deliveries.ts';
+import type { Chunks, Deliveries, DeliveryListings, WriteResult } from '../../shared/ports/deliveries.ts';
+import type { OverdueDelivery } from '../../shared/domain/delivery/transitions.ts';
 import { inMemoryDeliveryListings } from '../support/in-memory/in-memory-delivery-listings.ts';
 import { chunkStore } from './chunk-store.ts';
 import type { Faults } from './faults.ts';

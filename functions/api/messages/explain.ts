@@ -1,4 +1,4 @@
-import type { StatusCounts } from '../../../shared/domain/message/books.ts';
+import { sumOfCounts } from '../../../shared/domain/message/books.ts';
 import { type ExplainedPair, explain, type Evidence } from '../../../shared/domain/message/explain.ts';
 import { filterBudget, matchContentOf } from '../../../shared/domain/message/matching.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
@@ -63,19 +63,16 @@ async function evidenceFor(
   { item, pairs }: { item: MessageListItem; pairs: readonly Pair[] },
 ): Promise<Evidence> {
   const { type, body, until, matched } = record;
+  const { deliveries } = item;
   const isNeeded = body !== undefined && pairs.some(({ delivery }) => delivery === undefined);
   const message = isNeeded ? await readMessage(payloads, body) : undefined;
   return {
     content: message && matchContentOf({ ...(type !== undefined && { type }), data: message.data }),
-    areAllRecorded: until === undefined ? isTotal(item.deliveries, matched) : false,
+    areAllRecorded: until === undefined ? deliveries && sumOfCounts(deliveries) >= matched : false,
     budget: filterBudget(),
     now: clock.now(),
     retentionMs: retentionOf(record, settings),
   };
-}
-
-function isTotal(counts: StatusCounts | undefined, matched: number): boolean | undefined {
-  return counts && Object.values(counts).reduce((sum, count) => sum + count, 0) >= matched;
 }
 
 async function onePair(

@@ -1,11 +1,6 @@
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import {
-  cancelWaiting,
-  receive,
-  retainedForPull,
-  type ReceivableDelivery,
-} from '../../../shared/domain/delivery/pull.ts';
-import { cancelLeased } from '../../../shared/domain/delivery/transitions.ts';
+import { cancelWaiting, receive, retainedForPull } from '../../../shared/domain/delivery/pull.ts';
+import { cancelLeased, type OverdueDelivery } from '../../../shared/domain/delivery/transitions.ts';
 import type { WebhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
@@ -78,14 +73,14 @@ export async function receiveDeliveries(
 
 /** A waiting delivery with its request, or with the reason why there is none. */
 type ReadDelivery = {
-  found: ReceivableDelivery;
+  found: OverdueDelivery;
   content: CancelReason | { request: WebhookRequest; startedAt: number; acceptedAt: number };
 };
 
 /** Reads deliveries until their requests fill an answer. The first always fits. */
 async function readFitting(
   context: ReceiveContext,
-  found: readonly ReceivableDelivery[],
+  found: readonly OverdueDelivery[],
   subscription: Subscription,
   secrets: readonly OpenedSecret[],
 ): Promise<ReadDelivery[]> {
@@ -108,7 +103,7 @@ function bytesOf({ headers, body }: WebhookRequest): number {
 
 async function read(
   context: ReceiveContext,
-  found: ReceivableDelivery,
+  found: OverdueDelivery,
   subscription: Subscription,
   secrets: readonly OpenedSecret[],
 ): Promise<ReadDelivery> {

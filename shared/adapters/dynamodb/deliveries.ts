@@ -7,7 +7,8 @@ import {
   holds,
   type Revision,
 } from '../../domain/delivery/delivery.ts';
-import type { Deliveries, DeliveryRecords, OverdueDelivery, WriteResult } from '../../ports/deliveries.ts';
+import type { OverdueDelivery } from '../../domain/delivery/transitions.ts';
+import type { Deliveries, DeliveryRecords, WriteResult } from '../../ports/deliveries.ts';
 import { deliveryItemKeySchema, deliveryItemOf, deliveryOf } from './delivery-item.ts';
 import { itemKeyOf, overduePartition, pullPartition, shards } from './delivery-keys.ts';
 import { conditionOf, updateOf } from './delivery-write.ts';

@@ -21,6 +21,16 @@ export type Attempt = {
   subscriptionChangedAt?: number;
 };
 
+/** When the request ended. Milliseconds since the epoch. */
+export function endOfAttempt({ startedAt, durationMs }: Pick<Attempt, 'startedAt' | 'durationMs'>): number {
+  return startedAt + durationMs;
+}
+
+/** The number of attempts that the current round of a delivery has made. */
+export function attemptsInRound(delivery: { attempts: readonly Attempt[]; round: number }): number {
+  return delivery.attempts.filter(({ round }) => round === delivery.round).length;
+}
+
 /** Bytes of errors and snippets per delivery in all; bounds the size of its record. */
 const MAX_TEXT_BYTES = 2048;
 

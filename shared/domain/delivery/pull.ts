@@ -1,9 +1,9 @@
 import { DAY_MS } from '../duration.ts';
 import { type Retained, retentionOf } from '../message/retention.ts';
-import { nextAfterFailure } from '../retry/next-attempt.ts';
+import { followingAttempt } from '../retry/next-attempt.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import type { CancelReason, DroppedReason, PullFault } from '../vocabulary.ts';
-import { type Attempt, withBoundedText } from './attempt.ts';
+import { type Attempt, attemptsInRound, withBoundedText } from './attempt.ts';
 import { newDelivery } from './claim.ts';
 import {
   apply,
@@ -11,7 +11,6 @@ import {
   isOpen,
   type Delivery,
   type DeliveryChange,
-  type DeliveryKey,
   type Lease,
   type NextAttempt,
   renewed,
@@ -20,7 +19,7 @@ import {
   type WriteTime,
 } from './delivery.ts';
 import type { DeliveryJob } from './job.ts';
-import { recordDelivered, recordExhausted, recordRetry } from './transitions.ts';
+import { recordDelivered, recordExhausted, recordRetry, type OverdueDelivery } from './transitions.ts';
 
 /** Bounds of a receive: deliveries, and seconds until a received delivery that was not acknowledged has failed. */
 export const RECEIVE_MAX = { least: 1, most: 100, default: 10 };
@@ -62,15 +61,12 @@ function changeToWait(delivery: Delivery, next: Omit<NextAttempt, 'by'>, at: Wri
   };
 }
 
-/** A waiting delivery as its index shows it; `overdueAt`: since when it can be received. */
-export type ReceivableDelivery = { key: DeliveryKey; overdueAt: number };
-
 /**
  * Gives a waiting delivery to its subscriber. Refused if it changed since the index was read. From then on reconcile
  * finds it at the end of the lease.
  */
 export function receive(
-  found: ReceivableDelivery,
+  found: OverdueDelivery,
   lease: Required<Lease>,
   { now }: Pick<WriteTime, 'now'>,
 ): Revision {
@@ -97,7 +93,7 @@ export function retainedForPull(of: Retained, deployment: Pick<WriteTime, 'reten
 
 /** Cancels a waiting delivery that cannot be received any more. */
 export function cancelWaiting(
-  found: ReceivableDelivery,
+  found: OverdueDelivery,
   reason: CancelReason,
   { now }: Pick<WriteTime, 'now'>,
 ): Revision {
@@ -108,7 +104,7 @@ export function cancelWaiting(
 /** The expiry counts from `until` in place of the time for which the index has the delivery. */
 function changeWaiting(
   name: 'claim' | 'cancel',
-  { key, overdueAt }: ReceivableDelivery,
+  { key, overdueAt }: OverdueDelivery,
   change: DeliveryChange,
   until: number,
 ): Revision {
@@ -182,15 +178,9 @@ export function recordReceived(
 ): Revision {
   const attempted = { delivery, owner: delivery.lease.owner, attempt };
   if (attempt.outcome === 'delivered') return recordDelivered(attempted, at);
-  const next = nextAfterFailure({
-    key: delivery.key,
-    policy,
-    failed: attempt,
-    attemptsInRound: delivery.attempts.filter(({ round }) => round === delivery.round).length + 1,
-    hintMs: 0,
-    thresholdSeconds: 0,
-    canContinue: false,
-  });
+  const made = attemptsInRound(delivery) + 1;
+  const failure = { key: delivery.key, policy, failed: attempt, attemptsInRound: made, hintMs: 0 };
+  const next = followingAttempt(failure);
   if (next === undefined) return recordExhausted(attempted, policy, at);
   return recordRetry(attempted, { next: { ...next, by: 'pull' }, policy, lease: undefined }, at);
 }

@@ -1,4 +1,4 @@
-import type { Attempt } from './attempt.ts';
+import { type Attempt, endOfAttempt } from './attempt.ts';
 import type { CancelReason, EndReason, PendingStep } from '../vocabulary.ts';
 import {
   isOpen,
@@ -173,7 +173,7 @@ export function settle(delivery: Delivery, done: readonly PendingStep[], at: Wri
 /** End of the last attempt, in milliseconds since the epoch; stable across later writes. */
 export function endOfLastAttempt({ attempts, updatedAt }: Delivery): number {
   const last = attempts.at(-1);
-  return last === undefined ? updatedAt : last.startedAt + last.durationMs;
+  return last === undefined ? updatedAt : endOfAttempt(last);
 }
 
 /**
@@ -202,13 +202,15 @@ function dueOf(delivery: Delivery): number {
 }
 
 /**
+ * A delivery as the overdue index shows it. `overdueAt`: when it was due, or since when its subscriber can receive it.
+ */
+export type OverdueDelivery = { key: Delivery['key']; overdueAt: number };
+
+/**
  * reconcile's claim on an overdue delivery: the run that moves the index key sends the wake-up. The expiry moves with
  * the key.
  */
-export function postpone(
-  found: { key: Delivery['key']; overdueAt: number },
-  { now }: Pick<WriteTime, 'now'>,
-): Revision {
+export function postpone(found: OverdueDelivery, { now }: Pick<WriteTime, 'now'>): Revision {
   const overdueAt = now + POSTPONED_MS;
   return {
     name: 'postpone',

@@ -12,6 +12,11 @@ export const NO_DELIVERIES: StatusCounts = {
   cancelled: 0,
 };
 
+/** Number of deliveries in all states. */
+export function sumOfCounts(counts: StatusCounts): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
 /**
  * The reconciliation report: accepted messages and the results of their deliveries. Every figure is counted from
  * records; none is a difference of others.

@@ -1,4 +1,5 @@
 import { MAX_RECHECKS } from './operation.ts';
+import { endOfLastAttempt } from '../delivery/transitions.ts';
 import { type Delivery, type DeliveryKey, renewed, type WriteTime } from '../delivery/delivery.ts';
 import {
   RECOVERABLE_STATUSES,
@@ -103,9 +104,8 @@ export function isSelected({ selection, createdAt }: Recovery, delivery: Deliver
 }
 
 /** Completing pending steps updates the record of an ended delivery, but not its last attempt. */
-function endedAt({ attempts, updatedAt }: Delivery, status: RecoverableStatus): number {
-  const last = attempts.at(-1);
-  return status === 'cancelled' || last === undefined ? updatedAt : last.startedAt + last.durationMs;
+function endedAt(delivery: Delivery, status: RecoverableStatus): number {
+  return status === 'cancelled' ? delivery.updatedAt : endOfLastAttempt(delivery);
 }
 
 /** Result for one delivery of the batch. `not_covered`: not, or no longer, in a selected status. */

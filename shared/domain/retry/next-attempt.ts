@@ -1,4 +1,4 @@
-import type { Attempt } from '../delivery/attempt.ts';
+import { type Attempt, endOfAttempt } from '../delivery/attempt.ts';
 import type { DeliveryKey, NextAttempt } from '../delivery/delivery.ts';
 import type { Jitter } from '../vocabulary.ts';
 import type { RetryPolicy } from './policy.ts';
@@ -26,7 +26,7 @@ type AfterFailure = {
 export function nextAfterFailure(after: AfterFailure): NextAttempt | undefined {
   const next = followingAttempt(after);
   if (next === undefined) return undefined;
-  const endedAt = endOf(after.failed);
+  const endedAt = endOfAttempt(after.failed);
   if (next.dueAt === endedAt && after.canContinue) return { ...next, by: 'same_invocation' };
   return { ...next, by: planWakeUp(next.dueAt, endedAt, after.thresholdSeconds).by };
 }
@@ -44,11 +44,7 @@ export function followingAttempt(
   if (retry === undefined) return undefined;
   const number = after.failed.number + 1;
   const delayMs = Math.max(policyDelayMs(retry, after, number), after.hintMs);
-  return { number, phase: retry.phase, dueAt: endOf(after.failed) + Math.ceil(delayMs) };
-}
-
-function endOf({ startedAt, durationMs }: Pick<Attempt, 'startedAt' | 'durationMs'>): number {
-  return startedAt + durationMs;
+  return { number, phase: retry.phase, dueAt: endOfAttempt(after.failed) + Math.ceil(delayMs) };
 }
 
 function policyDelayMs(

@@ -1,3 +1,4 @@
+import { attemptsInRound } from '../delivery/attempt.ts';
 import { type Delivery, isOpen, startOf } from '../delivery/delivery.ts';
 import { followingAttempt, type PlannedAttempt } from './next-attempt.ts';
 import type { PolicySource } from '../vocabulary.ts';
@@ -12,7 +13,7 @@ export function plannedAttempts(
   policy: RetryPolicy,
 ): PlannedAttempt[] {
   if (!isOpen(delivery.status)) return [];
-  const made = delivery.attempts.filter(({ round }) => round === delivery.round).length;
+  const made = attemptsInRound(delivery);
   const planned: PlannedAttempt[] = [];
   let attempt: PlannedAttempt | undefined = firstOf(delivery);
   while (attempt !== undefined) {

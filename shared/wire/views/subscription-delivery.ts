@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { endOfAttempt } from '../../domain/delivery/attempt.ts';
 import type { Delivery } from '../../domain/delivery/delivery.ts';
 import { deliverySummary, deliverySummarySchema } from './delivery-summary.ts';
 
@@ -25,7 +26,7 @@ export function subscriptionDeliveryView(
     ...(messageType !== undefined && { messageType }),
     ...(last !== undefined && { durationMs: last.durationMs }),
     ...(success !== undefined && {
-      deliveredAfterMs: Math.max(0, success.startedAt + success.durationMs - acceptedAt),
+      deliveredAfterMs: Math.max(0, endOfAttempt(success) - acceptedAt),
     }),
   };
 }

@@ -6,7 +6,8 @@ import {
   type Transition,
 } from '../../../shared/domain/delivery/delivery.ts';
 import { waitsForPull } from '../../../shared/domain/delivery/pull.ts';
-import type { Deliveries, OverdueDelivery, WriteResult } from '../../../shared/ports/deliveries.ts';
+import type { OverdueDelivery } from '../../../shared/domain/delivery/transitions.ts';
+import type { Deliveries, WriteResult } from '../../../shared/ports/deliveries.ts';
 
 /** `records` is for the listings, which read the same store. */
 export type InMemoryDeliveries = Deliveries & {
