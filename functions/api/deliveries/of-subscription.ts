@@ -15,7 +15,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields, windowOf } from '../fields.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { queuePath, subscriptionKey } from '../paths.ts';
-import { deletedSubscriptionField, existingQueue, existingSubscription } from '../queues/existing-queue.ts';
+import { deletedSubscriptionField, existingQueue, existingSubscription } from '../existing.ts';
 import { parseWith } from '../request-json.ts';
 import { type AddRoute, json, withLinks } from '../route.ts';
 

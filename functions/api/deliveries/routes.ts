@@ -18,7 +18,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json, withLinks } from '../route.ts';
 import { noSuchMessage, notFound } from '../errors.ts';
 import { isSubscriptionId, messageKey, queuePath, subscriptionIdField } from '../paths.ts';
-import { deletedField, existingQueue } from '../queues/existing-queue.ts';
+import { deletedField, existingQueue } from '../existing.ts';
 import { parseWith } from '../request-json.ts';
 import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
 

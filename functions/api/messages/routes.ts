@@ -25,7 +25,7 @@ import {
 } from '../fields.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { messageKey, queueName, queuePath } from '../paths.ts';
-import { deletedField, existingQueue } from '../queues/existing-queue.ts';
+import { deletedField, existingQueue } from '../existing.ts';
 import { parseWith, readJson } from '../request-json.ts';
 import { eraseBody, listMessages, messageDetail, type PostedMessage, publish } from './messages.ts';
 

@@ -1,11 +1,11 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
 import { MAX_NACK_ERROR, RECEIVE_LEASE_SECONDS, RECEIVE_MAX } from '../../../shared/domain/delivery/pull.ts';
-import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
-import { absenceOf, isPresent, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { absenceOf, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { timeText, timeView } from '../../../shared/wire/fields.ts';
 import type { ApiDependencies, ApiEnvironment } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
+import { presentPullSubscription } from '../existing.ts';
 import { printable, seconds } from '../fields.ts';
 import { subscriptionKey } from '../paths.ts';
 import { parseWith, readJson, readOptionalJson } from '../request-json.ts';
@@ -70,18 +70,12 @@ type Access = {
 
 /** The routes by which a subscriber fetches its deliveries, for operators and for holders of a token. */
 export function addPullRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
-  const { registry, clock } = dependencies;
   addRoutesFor(addRoute, dependencies, {
     base: OPERATED,
     id: 'operatePull',
     authorisation: {},
-    subscriptionOf: async (context) => {
-      const { queue, subscriptionId } = subscriptionKey(context.req.param());
-      const found = await registry.findSubscription(queue, subscriptionId);
-      if (!isPresent(found, clock.now())) throw notFound('such subscription');
-      if (!isPull(found)) throw new RefusedRequest('conflict', 'the subscription does not receive by pull');
-      return found;
-    },
+    subscriptionOf: async (context) =>
+      presentPullSubscription(dependencies, subscriptionKey(context.req.param())),
   });
   addRoutesFor(addRoute, dependencies, {
     base: BY_TOKEN,

@@ -20,6 +20,7 @@ import {
 import { timeText, timeView } from '../../../shared/wire/fields.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
+import { presentPullSubscription } from '../existing.ts';
 import { seconds } from '../fields.ts';
 import { isSubscriptionId, subscriptionKey } from '../paths.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
@@ -72,9 +73,7 @@ async function rotateToken(
 ): Promise<{ token: string; previousExpiresAt?: number }> {
   const now = clock.now();
   const { token, stored } = makePullToken(randomBytes);
-  const found = await registry.findSubscription(key.queue, key.subscriptionId);
-  if (!isPresent(found, now)) throw notFound('such subscription');
-  if (!isPull(found)) throw new RefusedRequest('conflict', 'the subscription does not receive by pull');
+  const found = await presentPullSubscription({ registry, clock }, key);
   const rotation = rotateSecrets(found.pullTokens ?? [], stored, { now, graceMs });
   if (rotation.kind === 'too_many')
     throw new RefusedRequest(

@@ -32,7 +32,7 @@ import {
   existingQueue,
   existingSubscription,
   type NamedSubscription,
-} from './existing-queue.ts';
+} from '../existing.ts';
 
 export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(

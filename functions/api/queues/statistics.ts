@@ -15,7 +15,7 @@ import { invalidFields } from '../errors.ts';
 import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields, windowOf } from '../fields.ts';
 import { parseWith } from '../request-json.ts';
 import { type AddRoute, json } from '../route.ts';
-import { existingQueue } from './existing-queue.ts';
+import { existingQueue } from '../existing.ts';
 
 const MAX_POINTS = 400;
 
@@ -37,7 +37,7 @@ export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependen
     },
     async (context) => {
       const { step, ...asked } = parseWith(statisticsQuery, context.req.query());
-      const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted: false });
+      const queue = await existingQueue(dependencies, context.req.param('queue'));
       const { stepMs, ...window } = inSteps(windowOf(asked, dependencies.clock.now()), step);
       const { queueStatistics: enabled } = dependencies.settings;
       const steps = enabled

@@ -3,6 +3,7 @@ import { RECOVERABLE_STATUSES } from '../../../shared/domain/vocabulary.ts';
 import type { Recovery, RecoverySelection } from '../../../shared/domain/recovery/recovery.ts';
 import { recoveryView, recoveryViewSchema } from '../../../shared/wire/views/recovery.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import { existingQueue } from '../existing.ts';
 import { invalidFields, notFound, type RefusedRequest } from '../errors.ts';
 import { linksSchema, nextLinks, pageQuery, pageRequest } from '../paging.ts';
 import { subscriptionIdField, queueName, queuePath } from '../paths.ts';
@@ -31,7 +32,7 @@ const recoveryRequestSchema = z.strictObject({
 const recoveryPageSchema = z.object({ recoveries: z.array(recoveryViewSchema), links: linksSchema });
 
 export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
-  const { registry, recoveries, audit } = dependencies;
+  const { recoveries, audit } = dependencies;
 
   addRoute(
     {
@@ -84,9 +85,8 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       refuses: [400, 404],
     },
     async (context) => {
-      const queue = queueName(context.req.param('queue'));
       const request = pageRequest(context.req.query());
-      if ((await registry.findQueue(queue)) === undefined) throw notFound('such queue');
+      const queue = await existingQueue(dependencies, context.req.param('queue'));
       const page = await recoveries.list(queue, request);
       const answer: z.input<typeof recoveryPageSchema> = {
         recoveries: page.items.map(recoveryView),

@@ -4,7 +4,7 @@ import { openedAuth } from '../../../shared/steps/authorise.ts';
 import type { Page } from '../../../shared/ports/page.ts';
 import { redactedExportLineOf, exportLineOf } from '../../../shared/wire/views/subscription.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { notFound } from '../errors.ts';
+import { existingQueue } from '../existing.ts';
 import { nextLinks, pageFields } from '../paging.ts';
 import { queueName, queuePath } from '../paths.ts';
 import { MAX_REQUEST_BYTES, parseWith } from '../request-json.ts';
@@ -25,7 +25,7 @@ const exportedLines = {
 
 /** The routes that export the subscriptions of a queue as JSON lines. */
 export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
-  const { registry, secretOpener, audit } = dependencies;
+  const { secretOpener, audit } = dependencies;
 
   addRoute(
     {
@@ -76,7 +76,7 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
   /** @throws RefusedRequest */
   const readExport = async (queue: string, query: unknown, lineOf: LineOf): Promise<Page<string>> => {
     const request = parseWith(exportQuery, query);
-    if ((await registry.findQueue(queue)) === undefined) throw notFound('such queue');
+    await existingQueue(dependencies, queue);
     return readExportPage(dependencies, { queue, ...request }, lineOf);
   };
 

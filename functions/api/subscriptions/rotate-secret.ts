@@ -15,14 +15,19 @@ import {
   secretText,
   type SigningSecret,
 } from '../../../shared/domain/subscription/signing-secret.ts';
-import { type Subscription, isPresent } from '../../../shared/domain/subscription/subscription.ts';
+import {
+  type Subscription,
+  type SubscriptionKey,
+  isPresent,
+} from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { SecretSealer, Registry } from '../../../shared/ports/subscriptions.ts';
+import { timeText, timeView } from '../../../shared/wire/fields.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json, optionalJsonBody } from '../route.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import { seconds } from '../fields.ts';
-import { isSubscriptionId, queueName } from '../paths.ts';
+import { subscriptionKey } from '../paths.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
 
 export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
@@ -47,27 +52,22 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       refuses: [400, 404, 409, 413],
     },
     async (context) => {
-      const queue = queueName(context.req.param('queue'));
-      const subscriptionId = context.req.param('subscription');
       const fields = rotationFields((await readOptionalJson(context.req)).value);
-      if (!isSubscriptionId(subscriptionId)) throw notFound('such subscription');
-      const rotated = requireRotated(await rotateSecret(dependencies, { queue, subscriptionId, ...fields }));
-      audit(context.env.caller, {
-        change: 'secret_rotated',
-        queue,
-        subscriptionId,
-        scheme: rotated.secret.scheme,
-        ...graceEnd(rotated),
-      });
-      return context.json(rotationAnswer(rotated));
+      const key = subscriptionKey(context.req.param());
+      const { secret, previousExpiresAt } = requireRotated(
+        await rotateSecret(dependencies, { ...key, ...fields }),
+      );
+      const end = previousExpiresAt === undefined ? {} : { previousExpiresAt: timeText(previousExpiresAt) };
+      audit(context.env.caller, { change: 'secret_rotated', ...key, scheme: secret.scheme, ...end });
+      const publicKey = publicKeyText(secret);
+      const shown = publicKey === undefined ? { secret: secretText(secret) } : { publicKey };
+      return context.json({ ...shown, ...end } satisfies z.input<typeof rotationAnswerSchema>);
     },
   );
 }
 
-type RotatedSecret = Extract<RotateResult, { kind: 'rotated' }>;
-
 /** @throws RefusedRequest */
-function requireRotated(result: RotateResult): RotatedSecret {
+function requireRotated(result: RotateResult): Extract<RotateResult, { kind: 'rotated' }> {
   switch (result.kind) {
     case 'rotated':
       return result;
@@ -78,23 +78,9 @@ function requireRotated(result: RotateResult): RotatedSecret {
     case 'too_many':
       throw new RefusedRequest(
         'conflict',
-        `${MAX_SECRETS} secrets are in force; the next one expires at ${new Date(result.until).toISOString()}. With graceSeconds 0 the previous secrets expire at once`,
+        `${MAX_SECRETS} secrets are in force; the next one expires at ${timeText(result.until)}. With graceSeconds 0 the previous secrets expire at once`,
       );
   }
-}
-
-function graceEnd({ previousExpiresAt }: RotatedSecret): { previousExpiresAt?: string } {
-  return previousExpiresAt === undefined
-    ? {}
-    : { previousExpiresAt: new Date(previousExpiresAt).toISOString() };
-}
-
-function rotationAnswer(rotated: RotatedSecret): z.input<typeof rotationAnswerSchema> {
-  const publicKey = publicKeyText(rotated.secret);
-  return {
-    ...(publicKey === undefined ? { secret: secretText(rotated.secret) } : { publicKey }),
-    ...graceEnd(rotated),
-  };
 }
 
 /** The body of a rotation. */
@@ -119,8 +105,7 @@ export const rotationRequestSchema = z.strictObject({
 export const rotationAnswerSchema = z.object({
   secret: z.string().exactOptional(),
   publicKey: z.string().exactOptional(),
-  previousExpiresAt: z.iso
-    .datetime({ precision: 3 })
+  previousExpiresAt: timeView
     .describe('When the previous secret stops signing. Absent if there was none.')
     .exactOptional(),
 });
@@ -148,16 +133,14 @@ type RotateContext = {
   randomBytes: (bytes: number) => Uint8Array;
 };
 
-type RotateRequest = {
-  queue: string;
-  subscriptionId: string;
+type RotateRequest = SubscriptionKey & {
   /** The new secret, or the scheme of a secret to generate. */
   secret: SigningSecret | SigningScheme;
   graceMs: number;
 };
 
 type RotateResult =
-  | { kind: 'rotated'; secret: SigningSecret; previousExpiresAt?: number }
+  | { kind: 'rotated'; secret: SigningSecret; previousExpiresAt: number | undefined }
   | { kind: 'no_such_subscription' }
   /** Another rotation won the race. Its caller already has the secret, so that one stays. */
   | { kind: 'rotated_meanwhile' }
@@ -180,27 +163,12 @@ export async function rotateSecret(context: RotateContext, request: RotateReques
   const changed = await registry.changeSubscription({ queue, subscriptionId, now }, (current) =>
     sealedSecret(current) === sealedSecret(found) ? { ...current, secrets: rotation.secrets } : undefined,
   );
-  const { previousExpiresAt } = rotation;
-  return rotateResult(changed, { secret, ...(previousExpiresAt !== undefined && { previousExpiresAt }) });
+  if (changed.kind === 'missing') return { kind: 'no_such_subscription' };
+  if (changed.kind !== 'changed') return { kind: 'rotated_meanwhile' };
+  return { kind: 'rotated', secret, previousExpiresAt: rotation.previousExpiresAt };
 }
 
 /** Sealing never returns the same text twice, so a different text means that the secret was rotated. */
 function sealedSecret({ secrets }: Subscription): string | undefined {
   return secrets?.[0]?.sealed;
-}
-
-function rotateResult(
-  changed: Awaited<ReturnType<Registry['changeSubscription']>>,
-  rotated: { secret: SigningSecret; previousExpiresAt?: number },
-): RotateResult {
-  switch (changed.kind) {
-    case 'changed':
-      return { kind: 'rotated', ...rotated };
-    case 'missing':
-      return { kind: 'no_such_subscription' };
-    // Conflicts concern the subscriber, which this change does not touch.
-    case 'conflict':
-    case 'left':
-      return { kind: 'rotated_meanwhile' };
-  }
 }

@@ -11,7 +11,8 @@ import {
 import { subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json, withLocation, withLinks, jsonBody } from '../route.ts';
-import { notFound, subscriberTaken } from '../errors.ts';
+import { subscriberTaken } from '../errors.ts';
+import { existingQueue, presentSubscription } from '../existing.ts';
 import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueName, queuePath, subscriptionKey } from '../paths.ts';
 import { parseWith, readJson } from '../request-json.ts';
@@ -127,9 +128,8 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       refuses: [400, 404],
     },
     async (context) => {
-      const queue = queueName(context.req.param('queue'));
       const { match, ...request } = parseWith(subscriptionListQuery, context.req.query());
-      if ((await registry.findQueue(queue)) === undefined) throw notFound('such queue');
+      const queue = await existingQueue(dependencies, context.req.param('queue'));
       const now = clock.now();
       const page = await pageWithinAnswerSize(
         request,
@@ -163,11 +163,8 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       refuses: [400, 404],
     },
     async (context) => {
-      const { queue, subscriptionId } = subscriptionKey(context.req.param());
-      const found = await registry.findSubscription(queue, subscriptionId);
-      const now = clock.now();
-      if (!isPresent(found, now)) throw notFound('such subscription');
-      return context.json(subscriptionView(found, now));
+      const found = await presentSubscription(dependencies, subscriptionKey(context.req.param()));
+      return context.json(subscriptionView(found, clock.now()));
     },
   );
 }

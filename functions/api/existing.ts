@@ -1,0 +1,77 @@
+import { isPull } from '../../shared/domain/subscription/subscriber-url.ts';
+import {
+  isPresent,
+  type Subscription,
+  type SubscriptionKey,
+} from '../../shared/domain/subscription/subscription.ts';
+import type { Clock } from '../../shared/ports/clock.ts';
+import type { Registry } from '../../shared/ports/subscriptions.ts';
+import { notFound, RefusedRequest } from './errors.ts';
+import { flag } from './fields.ts';
+import { queueName } from './paths.ts';
+
+/** Query field of listings: whether to read a deleted queue, whose records stay until they expire. */
+export const deletedField = {
+  deleted: flag.describe('Whether to read the records of a deleted queue, until they expire.'),
+};
+
+/** The same for reports on one subscription. */
+export const deletedSubscriptionField = {
+  deleted: flag.describe(
+    'Whether to read the records of a deleted queue or subscription, until they expire.',
+  ),
+};
+
+/**
+ * The queue of a path. `deleted`: accepts the name of a deleted queue too; otherwise an unknown name is an error, not an
+ * empty list.
+ * @throws RefusedRequest `not_found`
+ */
+export async function existingQueue(
+  { registry }: { registry: Pick<Registry, 'findQueue'> },
+  name: string,
+  { deleted } = { deleted: false },
+): Promise<string> {
+  const queue = queueName(name);
+  if (!deleted && (await registry.findQueue(queue)) === undefined) throw notFound('such queue');
+  return queue;
+}
+
+/** A subscription whose deliveries are read. `record`: absent if it is deleted. */
+export type NamedSubscription = { id: string; record: Subscription | undefined };
+
+/**
+ * The subscription whose deliveries are read. `deleted`: accepts the id of a deleted subscription too.
+ * @throws RefusedRequest `not_found`
+ */
+export async function existingSubscription(
+  { registry }: { registry: Pick<Registry, 'findSubscription'> },
+  { queue, subscriptionId: id }: SubscriptionKey,
+  { deleted }: { deleted: boolean },
+): Promise<NamedSubscription> {
+  const record = await registry.findSubscription(queue, id);
+  if (record === undefined && !deleted) throw notFound('such subscription');
+  return { id, record };
+}
+
+type PresentContext = { registry: Pick<Registry, 'findSubscription'>; clock: Pick<Clock, 'now'> };
+
+/** @throws RefusedRequest `not_found`, also for a deleted or expired subscription */
+export async function presentSubscription(
+  { registry, clock }: PresentContext,
+  { queue, subscriptionId }: SubscriptionKey,
+): Promise<Subscription> {
+  const found = await registry.findSubscription(queue, subscriptionId);
+  if (!isPresent(found, clock.now())) throw notFound('such subscription');
+  return found;
+}
+
+/** @throws RefusedRequest `not_found`; `conflict` if its subscriber is called */
+export async function presentPullSubscription(
+  context: PresentContext,
+  key: SubscriptionKey,
+): Promise<Subscription> {
+  const found = await presentSubscription(context, key);
+  if (!isPull(found)) throw new RefusedRequest('conflict', 'the subscription does not receive by pull');
+  return found;
+}
