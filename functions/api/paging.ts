@@ -40,15 +40,16 @@ export const linksSchema = z.array(z.object({ rel: z.literal('next'), href: z.st
 
 type Link = z.infer<typeof linksSchema>[number];
 
-/** The link to the next page, in Zaqar's form; empty on the last page. Omits flags that are false. */
+/** The link to the next page, in Zaqar's form; empty on the last page. Omits flags that are false and filters that are undefined. */
 export function nextLinks(
   path: string,
-  { marker }: Pick<Page<unknown>, 'marker'>,
-  query: Readonly<Record<string, string | number | boolean>>,
-): readonly Link[] {
+  { marker }: { marker?: string | undefined },
+  query: Readonly<Record<string, string | number | boolean | undefined>>,
+): Link[] {
   if (marker === undefined) return [];
   const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== false) search.set(name, String(value));
+  for (const [name, value] of Object.entries(query))
+    if (value !== false && value !== undefined) search.set(name, String(value));
   search.set('marker', marker);
   return [{ rel: 'next', href: `${path}?${search.toString()}` }];
 }
@@ -71,7 +72,7 @@ export async function pageWithinAnswerSize<Item, View>(
   request: PageRequest,
   read: (request: PageRequest) => Promise<Page<Item>>,
   viewOf: (item: Item) => View,
-): Promise<Page<View>> {
+): Promise<Page<View> & { items: View[] }> {
   for (let { limit } = request; ;) {
     const page = await read({ ...request, limit });
     const items = page.items.map(viewOf);

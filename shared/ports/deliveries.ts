@@ -63,7 +63,7 @@ export interface Chunks {
 /** Selects deliveries of a queue. Times are milliseconds since the epoch and refer to the message's acceptance. */
 export type DeliverySelection = {
   queue: string;
-  subscriptionId?: string;
+  subscriptionId?: string | undefined;
   status?: Exclude<Status, 'delivered'>;
   /** Inclusive. */
   since?: number;

@@ -51,13 +51,12 @@ export function addSubscriptionDeliveriesRoute(addRoute: AddRoute, dependencies:
       const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted });
       await existingSubscription(dependencies, { queue, subscriptionId }, { deleted });
       const window = { queue, ...windowOf(asked, dependencies.clock.now()) };
-      const request = { limit, ...(marker === undefined ? {} : { marker }) };
-      const page = await listOfSubscription(dependencies, window, subscriptionId, request);
+      const page = await listOfSubscription(dependencies, window, subscriptionId, { limit, marker });
       const [since, until] = [timeText(window.since), timeText(window.until)];
       const path = `${queuePath(queue)}/subscriptions/${subscriptionId}/deliveries`;
       const answer: z.input<typeof subscriptionDeliveriesSchema> = {
         deliveries: page.items.map(({ delivery, type }) => subscriptionDeliveryView(delivery, type)),
-        links: [...nextLinks(path, page, { limit, since, until, deleted })],
+        links: nextLinks(path, page, { limit, since, until, deleted }),
       };
       return context.json(answer);
     },
@@ -102,17 +101,14 @@ async function listOfSubscription(
   let marker = from;
   do {
     // No more messages than there is room for: only the listing can create the marker after the last of them.
-    const page = await messageListings.newest(window, {
-      limit: limit - items.length,
-      ...(marker === undefined ? {} : { marker }),
-    });
+    const page = await messageListings.newest(window, { limit: limit - items.length, marker });
     const found = await Promise.all(
       page.items.map(({ key }) => findOfSubscription(context, key, subscriptionId)),
     );
     items.push(...found.filter((one) => one !== undefined));
     ({ marker } = page);
   } while (marker !== undefined && items.length < limit && clock.now() - startedAt < LOOKING_MS);
-  return { items, ...(marker === undefined ? {} : { marker }) };
+  return { items, ...(marker !== undefined && { marker }) };
 }
 
 async function findOfSubscription(

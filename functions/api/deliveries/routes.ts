@@ -1,7 +1,5 @@
 import * as z from 'zod';
 import { LISTED_STATUSES } from '../../../shared/domain/vocabulary.ts';
-import type { DeliverySelection } from '../../../shared/ports/deliveries.ts';
-import type { PageRequest } from '../../../shared/ports/page.ts';
 import { deliveryDetailSchema, deliveryDetailView } from '../../../shared/wire/views/delivery-detail.ts';
 import { deliverySummary, deliverySummarySchema } from '../../../shared/wire/views/delivery-summary.ts';
 import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
@@ -49,16 +47,17 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
     },
     async (context) => {
       const query = context.req.query();
-      const { deleted, selection, request } = undeliveredRequest(query);
+      const { limit, marker, deleted, subscription, ...selection } = parseWith(undeliveredQuery, query);
       const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted });
       const page = await pageWithinAnswerSize(
-        request,
-        (asked) => listUndelivered(dependencies, { queue, ...selection }, asked),
+        { limit, marker },
+        (asked) =>
+          listUndelivered(dependencies, { queue, subscriptionId: subscription, ...selection }, asked),
         deliverySummary,
       );
       const answer: z.input<typeof undeliveredListSchema> = {
-        deliveries: [...page.items],
-        links: [...nextLinks(`${queuePath(queue)}/deliveries`, page, query)],
+        deliveries: page.items,
+        links: nextLinks(`${queuePath(queue)}/deliveries`, page, query),
       };
       return context.json(answer);
     },
@@ -95,8 +94,8 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       );
       const path = `${queuePath(message.queue)}/messages/${message.messageId}/deliveries`;
       const answer: z.input<typeof deliveryListSchema> = {
-        deliveries: [...page.items],
-        links: [...nextLinks(path, page, { limit: request.limit })],
+        deliveries: page.items,
+        links: nextLinks(path, page, { limit: request.limit }),
       };
       return context.json(answer);
     },
@@ -145,19 +144,3 @@ export const undeliveredQuery = z
     subscription: subscriptionIdField.describe('Lists only deliveries to this subscription.').exactOptional(),
   })
   .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
-
-function undeliveredRequest(query: Record<string, string>): {
-  deleted: boolean;
-  selection: Omit<DeliverySelection, 'queue'>;
-  request: PageRequest;
-} {
-  const { limit, marker, deleted, subscription, ...selection } = parseWith(undeliveredQuery, query);
-  return {
-    deleted,
-    selection: {
-      ...selection,
-      ...(subscription === undefined ? {} : { subscriptionId: subscription }),
-    },
-    request: { limit, ...(marker === undefined ? {} : { marker }) },
-  };
-}

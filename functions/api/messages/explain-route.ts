@@ -37,7 +37,7 @@ export function addExplainRoute(addRoute: AddRoute, dependencies: ApiDependencie
       const answer: z.input<typeof explanationSchema> = {
         message: messageSummary(explained.message),
         subscriptions: explained.page.items.map(explainedView),
-        links: [...nextLinks(path, explained.page, { limit: request.limit })],
+        links: nextLinks(path, explained.page, { limit: request.limit }),
       };
       return context.json(answer);
     },

@@ -99,8 +99,7 @@ async function pageOfPairs(
   if (marker?.startsWith(REMOVED) === true)
     return removedPairs(context, record, { limit, marker: marker.slice(REMOVED.length) }, []);
   const { registry, deliveries } = context;
-  const listed = { limit, ...(marker === undefined ? {} : { marker }) };
-  const page = await registry.listSubscriptions(record.key.queue, listed);
+  const page = await registry.listSubscriptions(record.key.queue, { limit, marker });
   const pairs = await Promise.all(
     page.items.map(async (subscription): Promise<Pair> => {
       const { id } = subscription;
@@ -127,8 +126,8 @@ async function removedPairs(
   { limit, marker }: PageRequest,
   known: readonly Pair[],
 ): Promise<Page<Pair>> {
-  const request = { limit, ...(marker === undefined || marker === '' ? {} : { marker }) };
-  const page = await deliveryListings.ofMessage(record, request);
+  const from = marker === '' ? undefined : marker;
+  const page = await deliveryListings.ofMessage(record, { limit, marker: from });
   const isKnown = new Set(known.map(({ subscriptionId }) => subscriptionId));
   const items = await Promise.all(
     page.items
@@ -141,6 +140,6 @@ async function removedPairs(
   );
   return {
     items: items.flat(),
-    ...(page.marker === undefined ? {} : { marker: `${REMOVED}${page.marker}` }),
+    ...(page.marker !== undefined && { marker: `${REMOVED}${page.marker}` }),
   };
 }

@@ -94,14 +94,11 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       const { limit, marker, deleted, ...asked } = parseWith(messageListQuery, context.req.query());
       const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted });
       const window = { queue, ...windowOf(asked, dependencies.clock.now()) };
-      const page = await listMessages(dependencies, window, {
-        limit,
-        ...(marker === undefined ? {} : { marker }),
-      });
+      const page = await listMessages(dependencies, window, { limit, marker });
       const [since, until] = [timeText(window.since), timeText(window.until)];
       const answer: z.input<typeof messageListSchema> = {
         messages: page.items.map(messageSummary),
-        links: [...nextLinks(`${queuePath(queue)}/messages`, page, { limit, since, until, deleted })],
+        links: nextLinks(`${queuePath(queue)}/messages`, page, { limit, since, until, deleted }),
       };
       return context.json(answer);
     },

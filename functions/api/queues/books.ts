@@ -69,17 +69,10 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         subscription && countFor(dependencies, subscription),
       );
       const view = booksView(window, books, next?.countedUntil);
-      const links = nextLinks(
-        `${queuePath(queue)}/books`,
-        { ...(next && { marker: next.marker }) },
-        {
-          since: view.since,
-          until: view.until,
-          deleted,
-          ...(subscriptionId !== undefined && { subscription: subscriptionId }),
-        },
-      );
-      const answer: z.input<typeof booksAnswerSchema> = { ...view, links: [...links] };
+      const { since, until } = view;
+      const shown = { since, until, deleted, subscription: subscriptionId };
+      const links = nextLinks(`${queuePath(queue)}/books`, { marker: next?.marker }, shown);
+      const answer: z.input<typeof booksAnswerSchema> = { ...view, links };
       return context.json(answer);
     },
   );
@@ -139,10 +132,7 @@ export async function countBooks(
   let marker = from;
   let countedUntil: number | undefined;
   do {
-    const page = await messageListings.accepted(window, {
-      limit: PAGE_SIZE,
-      ...(marker === undefined ? {} : { marker }),
-    });
+    const page = await messageListings.accepted(window, { limit: PAGE_SIZE, marker });
     const counted = await Promise.all(page.items.map(({ key }) => countOne(key)));
     books = counted.reduce(sumOfBooks, books);
     ({ marker } = page);

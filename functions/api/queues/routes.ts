@@ -45,15 +45,9 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         ),
         with_count && request.marker === undefined ? registry.countQueues(name) : undefined,
       ]);
-      const links = nextLinks(QUEUES, page, {
-        limit: request.limit,
-        detailed,
-        with_count,
-        ...(name === undefined ? {} : { name }),
-      });
       const answer: z.input<typeof queueListSchema> = {
-        queues: [...page.items],
-        links: [...links],
+        queues: page.items,
+        links: nextLinks(QUEUES, page, { limit: request.limit, detailed, with_count, name }),
         ...(count === undefined ? {} : { count }),
       };
       return context.json(answer);

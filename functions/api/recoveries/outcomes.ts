@@ -49,7 +49,7 @@ export function addRecoveryOutcomesRoute(addRoute: AddRoute, dependencies: ApiDe
       const answer: z.input<typeof outcomesAnswerSchema> = {
         known: recovery.pages !== undefined,
         subscriptions: outcomes.map(recoveryOutcomesView),
-        links: [...nextLinks(path, rest, {})],
+        links: nextLinks(path, rest, {}),
       };
       return context.json(answer);
     },
@@ -90,17 +90,14 @@ export async function readOutcomes(
   context: OutcomesContext,
   { id, selection }: Recovery,
   from: string | undefined,
-): Promise<Outcomes & { marker?: string }> {
+): Promise<Outcomes & { marker: string | undefined }> {
   const { clock, recoveries } = context;
   const startedAt = clock.now();
   let outcomes: readonly RecoveryOutcomes[] = [];
   const unreadable: DeliveryRecords['unreadable'][number][] = [];
   let marker = from;
   do {
-    const page = await recoveries.keptPages(selection.queue, id, {
-      limit: PAGES,
-      ...(marker !== undefined && { marker }),
-    });
+    const page = await recoveries.keptPages(selection.queue, id, { limit: PAGES, marker });
     const read = await Promise.all(page.items.map(({ keys }) => readPage(context, id, keys)));
     outcomes = sumOfOutcomes([...outcomes, ...read.flatMap((part) => part.outcomes)]);
     unreadable.push(...read.flatMap((part) => part.unreadable));
@@ -110,7 +107,7 @@ export async function readOutcomes(
     clock.now() - startedAt < READING_MS &&
     outcomes.length < MAX_SUBSCRIPTIONS
   );
-  return { outcomes, unreadable, ...(marker !== undefined && { marker }) };
+  return { outcomes, unreadable, marker };
 }
 
 async function readPage(

@@ -90,7 +90,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const page = await recoveries.list(queue, request);
       const answer: z.input<typeof recoveryPageSchema> = {
         recoveries: page.items.map(recoveryView),
-        links: [...nextLinks(recoveriesPath(queue), page, { limit: request.limit })],
+        links: nextLinks(recoveriesPath(queue), page, { limit: request.limit }),
       };
       return context.json(answer);
     },

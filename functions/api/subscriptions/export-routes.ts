@@ -106,10 +106,7 @@ async function readExportPage(
   let taken: readonly string[] = [];
   let next = marker;
   for (;;) {
-    const page = await registry.listSubscriptions(queue, {
-      limit: PAGE_SIZE,
-      ...(next !== undefined && { marker: next }),
-    });
+    const page = await registry.listSubscriptions(queue, { limit: PAGE_SIZE, marker: next });
     const now = clock.now();
     const lines = await Promise.all(page.items.filter((item) => isPresent(item, now)).map(lineOf));
     const longer = [...taken, ...lines.map((line) => `${line}\n`)];

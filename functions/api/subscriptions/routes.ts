@@ -140,13 +140,8 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
         (item) => subscriptionView(item, now),
       );
       const answer: z.input<typeof subscriptionListSchema> = {
-        subscriptions: [...page.items],
-        links: [
-          ...nextLinks(subscriptionsPath(queue), page, {
-            limit: request.limit,
-            ...(match !== undefined && { match }),
-          }),
-        ],
+        subscriptions: page.items,
+        links: nextLinks(subscriptionsPath(queue), page, { limit: request.limit, match }),
       };
       return context.json(answer);
     },
