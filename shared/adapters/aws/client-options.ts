@@ -16,23 +16,24 @@ export type AwsAccess = {
   credentials?: { accessKeyId: string; secretAccessKey: string };
 };
 
-/** `maxAttempts`: the first request and its retries. */
-type Calls = Invocation & { maxAttempts?: number | undefined };
-
 /**
  * Options of a client. Callers outside AWS pass the SDK's options; in a function the SDK reads the environment.
  */
 export type ClientOptions<Config> = Config & Invocation;
 
-/** Options for every client: requests time out, and requests and retries end before the invocation does. */
-export function clientOptions(
+/**
+ * The options of a client: requests time out, and requests and retries end before the invocation does. The given options
+ * of the SDK take precedence.
+ */
+export function clientOptions<Options extends Invocation>(
   awsService: string,
-  { deadline = NO_DEADLINE, journal, maxAttempts = MAX_ATTEMPTS }: Calls,
+  { deadline = NO_DEADLINE, journal, ...config }: Options,
 ) {
   return {
-    maxAttempts,
-    retryStrategy: new RetriesUntilDeadline(maxAttempts, deadline, failureNoteFor(journal, awsService)),
+    maxAttempts: MAX_ATTEMPTS,
+    retryStrategy: new RetriesUntilDeadline(MAX_ATTEMPTS, deadline, failureNoteFor(journal, awsService)),
     requestHandler: new RequestsUntilDeadline(deadline, awsService === 's3' ? 'stream' : 'bytes'),
+    ...config,
   };
 }
 

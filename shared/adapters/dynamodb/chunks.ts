@@ -14,6 +14,7 @@ import type { Chunks } from '../../ports/deliveries.ts';
 import type { Pacing } from '../lambda/invocation-deadline.ts';
 import { deliveryItemOf } from './delivery-item.ts';
 import { chunkItemKeyOf, chunkKeyOf } from './delivery-keys.ts';
+import { readItem } from './queries.ts';
 import { matchCounted } from './message-records.ts';
 import { decode, decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { conditional, expression, type Expression, transactWrite } from './writes.ts';
@@ -26,16 +27,11 @@ export function dynamoChunks(client: DynamoDBDocument, tableName: string): Pick<
         client.update({ TableName: tableName, ...chunkUpdateOf(transition), ReturnValues: 'ALL_NEW' }),
       );
       if (result.kind === 'written') return { kind: 'written', chunk: chunkOfItem(result.output.Attributes) };
-      const { item } = result;
-      return { kind: 'refused', current: item === undefined ? undefined : chunkOfItem(item) };
+      return { kind: 'refused', current: result.item && chunkOfItem(result.item) };
     },
     find: async (key) => {
-      const { Item } = await client.get({
-        TableName: tableName,
-        Key: chunkItemKeyOf(key),
-        ConsistentRead: true,
-      });
-      return Item === undefined ? undefined : chunkOfItem(Item);
+      const item = await readItem(client, tableName, chunkItemKeyOf(key));
+      return item && chunkOfItem(item);
     },
   };
 }

@@ -1,17 +1,14 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { clientOptions, slim, type ClientOptions } from '../aws/client-options.ts';
+import { RetriesUntilDeadline } from '../aws/retries.ts';
+import { NO_DEADLINE } from '../lambda/invocation-deadline.ts';
 
 /** A DynamoDB client for plain values. Undefined fields are not written. */
-export function dynamoClient({
-  deadline,
-  journal,
-  ...config
-}: ClientOptions<DynamoDBClientConfig> = {}): DynamoDBDocument {
+export function dynamoClient(options: ClientOptions<DynamoDBClientConfig> = {}): DynamoDBDocument {
   const client = new DynamoDBClient({
-    ...clientOptions('dynamodb', { deadline, journal }),
     accountIdEndpointMode: 'disabled',
-    ...config,
+    ...clientOptions('dynamodb', options),
   });
   hideItemsOfErrors(client);
   return DynamoDBDocument.from(slim(client), { marshallOptions: { removeUndefinedValues: true } });
@@ -24,7 +21,7 @@ export function dynamoClient({
 export function singleRequestClient({ config }: DynamoDBDocument): DynamoDBDocument {
   const { endpoint, region, credentials, requestHandler } = config;
   return dynamoClient({
-    ...clientOptions('dynamodb', { maxAttempts: 1 }),
+    retryStrategy: new RetriesUntilDeadline(1, NO_DEADLINE, () => undefined),
     ...(endpoint !== undefined && { endpoint }),
     region,
     credentials,

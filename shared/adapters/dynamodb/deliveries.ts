@@ -13,7 +13,7 @@ import { deliveryItemKeySchema, deliveryItemOf, deliveryOf } from './delivery-it
 import { itemKeyOf, overduePartition, pullPartition, shards } from './delivery-keys.ts';
 import { conditionOf, updateOf } from './delivery-write.ts';
 import { conditional, expression } from './writes.ts';
-import { type BatchReading, itemsByKey } from './queries.ts';
+import { type BatchReading, itemsByKey, readItem } from './queries.ts';
 import { decode, ttlOf, UnreadableRecordError } from './record.ts';
 import type { DynamoDBDocument, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 import { randomBytes } from 'node:crypto';
@@ -46,8 +46,8 @@ export function dynamoDeliveries(client: DynamoDBDocument, tableName: string): D
         : await updateRecord(client, tableName, transition, token);
     },
     find: async (key) => {
-      const { Item } = await client.get({ TableName: tableName, Key: itemKeyOf(key), ConsistentRead: true });
-      return Item === undefined ? undefined : deliveryOf(Item);
+      const item = await readItem(client, tableName, itemKeyOf(key));
+      return item && deliveryOf(item);
     },
     overdue: (before, limit) => overdueDeliveries(client, tableName, before, limit),
     waiting: async (subscription, before, limit) => {
@@ -137,9 +137,9 @@ async function writeResult(token: string, write: () => Promise<Delivery>): Promi
   const result = await conditional(write());
   if (result.kind === 'written') return { kind: 'written', delivery: result.output };
   const { item } = result;
-  if (item === undefined) return { kind: 'refused', current: undefined };
-  const current = deliveryOf(item);
-  return item[TOKEN] === token ? { kind: 'written', delivery: current } : { kind: 'refused', current };
+  const current = item && deliveryOf(item);
+  const isOwn = current !== undefined && item?.[TOKEN] === token;
+  return isOwn ? { kind: 'written', delivery: current } : { kind: 'refused', current };
 }
 
 type LastKey = QueryCommandOutput['LastEvaluatedKey'];

@@ -19,6 +19,7 @@ import {
   messageRecordOf,
   partItemOf,
 } from './message-item.ts';
+import { readItem } from './queries.ts';
 import { ttlOf } from './record.ts';
 import { DAY_MS } from '../../domain/duration.ts';
 
@@ -42,12 +43,8 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
   };
 
   const find = async (key: MessageKey): Promise<MessageRecord | undefined> => {
-    const { Item } = await client.get({
-      TableName: tableName,
-      Key: messageItemKeyOf(key),
-      ConsistentRead: true,
-    });
-    return Item === undefined ? undefined : messageRecordOf(key, Item);
+    const item = await readItem(client, tableName, messageItemKeyOf(key));
+    return item && messageRecordOf(key, item);
   };
 
   return {

@@ -7,6 +7,15 @@ import type { DynamoDBDocument, QueryCommandInput, QueryCommandOutput } from '@a
 
 type Item = Record<string, unknown>;
 
+/** An item by its key; strongly consistent. */
+export async function readItem(
+  client: DynamoDBDocument,
+  tableName: string,
+  key: Item,
+): Promise<Item | undefined> {
+  return (await client.get({ TableName: tableName, Key: key, ConsistentRead: true })).Item;
+}
+
 /** The responses to a query, one per request, fetched as they are consumed. */
 export async function* responsesOf(
   client: DynamoDBDocument,

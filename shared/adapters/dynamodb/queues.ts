@@ -20,10 +20,9 @@ import {
   transactWrite,
   updateOf,
 } from './writes.ts';
-import { queryItems } from './queries.ts';
+import { queryItems, readItem } from './queries.ts';
 import {
   isDeletedQueue,
-  itemOf,
   queueAttributesOf,
   queueItemKey,
   queueItemOf,
@@ -126,8 +125,7 @@ export async function removeDeletedQueue(
   const { client, tableName, clock } = table;
   const Key = queueItemKey(name);
   do {
-    const { Item } = await client.get({ TableName: tableName, Key, ConsistentRead: true });
-    if (!isDeletedQueue(Item)) return true;
+    if (!isDeletedQueue(await readItem(client, tableName, Key))) return true;
     const items = await queryItems(
       client,
       queryOfSubscriptions(tableName, name),
@@ -182,18 +180,17 @@ export function changeQueue(
   change: (current: Queue) => Queue,
 ): Promise<RegistryChange<Queue>> {
   const { client, tableName } = table;
-  const at = { TableName: tableName, Key: queueItemKey(name) };
+  const Key = queueItemKey(name);
   const attempt = async (): Promise<RegistryChange<Queue> | 'again'> => {
-    const { Item } = await client.get({ ...at, ConsistentRead: true });
-    if (Item === undefined || isDeletedQueue(Item)) return { kind: 'missing' };
-    const item = itemOf(Item);
-    const before = queueOf(Item);
+    const item = await readItem(client, tableName, Key);
+    if (item === undefined || isDeletedQueue(item)) return { kind: 'missing' };
+    const before = queueOf(item);
     const after = change(before);
     const edits = editsOf(item, queueAttributesOf(before), queueAttributesOf(after));
     if (edits.length === 0) return { kind: 'left', current: before };
     // All metadata as read, and the same incarnation of the queue: a patch applies to the metadata as a whole.
     const guards = { createdAt: item['createdAt'], metadata: item['metadata'], deletedAt: undefined };
-    const write = client.update({ ...at, ...updateOf(edits, guards) });
+    const write = client.update({ TableName: tableName, Key, ...updateOf(edits, guards) });
     return (await ifNoConflict(write)) === undefined ? 'again' : { kind: 'changed', before, after };
   };
   return withRetriedWrites(attempt, contended(`queue ${name}`), retryOptions(table));

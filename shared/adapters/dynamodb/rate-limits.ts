@@ -237,6 +237,5 @@ async function writeLine(client: DynamoDBDocument, request: UpdateCommandInput):
   const result = await conditional(client.update(request));
   if (result.kind === 'written')
     return { kind: 'written', line: decode(lineSchema, result.output.Attributes) };
-  const { item } = result;
-  return { kind: 'refused', line: item === undefined ? undefined : decode(lineSchema, item) };
+  return { kind: 'refused', line: result.item && decode(lineSchema, result.item) };
 }

@@ -3,11 +3,11 @@ import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import type { DeliveryKey } from '../../domain/delivery/delivery.ts';
 import { RECOVERABLE_STATUSES, RECOVERY_STATES } from '../../domain/vocabulary.ts';
 import { type Recovery } from '../../domain/recovery/recovery.ts';
-import type { Recoveries, RecoveryPage, SaveResult } from '../../ports/deliveries.ts';
+import type { Recoveries, RecoveryPage } from '../../ports/deliveries.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { conditional } from './writes.ts';
 import { lastOf, pageOf } from './pages.ts';
-import { queryItems } from './queries.ts';
+import { queryItems, readItem } from './queries.ts';
 import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { randomBytes } from 'node:crypto';
 
@@ -23,17 +23,12 @@ export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): R
     create: async (recovery) => {
       const { put, token } = putOf(tableName, recovery);
       const absent = { ...put, ConditionExpression: `attribute_not_exists(${primaryKey.partition})` };
-      await savingResult(token, client.put(absent), (error) => {
-        throw error;
-      });
+      const refusal = await refusalOf(client.put(absent), token);
+      if (refusal !== undefined) throw refusal.error;
     },
     find: async (queue, id) => {
-      const { Item } = await client.get({
-        TableName: tableName,
-        Key: recoveryKeyOf(queue, id),
-        ConsistentRead: true,
-      });
-      return Item === undefined ? undefined : recoveryOf(Item);
+      const item = await readItem(client, tableName, recoveryKeyOf(queue, id));
+      return item && recoveryOf(item);
     },
     list: async (queue, page) => {
       const listing = `${queue}#recoveries`;
@@ -59,10 +54,9 @@ export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): R
         ExpressionAttributeNames: { '#version': 'version' },
         ExpressionAttributeValues: { ':before': recovery.version - 1 },
       };
-      return await savingResult(token, client.put(unchanged), (_error, current) => ({
-        kind: 'refused',
-        current,
-      }));
+      const refusal = await refusalOf(client.put(unchanged), token);
+      if (refusal === undefined) return { kind: 'saved' };
+      return { kind: 'refused', current: refusal.item && recoveryOf(refusal.item) };
     },
     keepPage: async (recovery) => {
       const absent = `attribute_not_exists(${primaryKey.partition})`;
@@ -104,15 +98,10 @@ function putOf(tableName: string, recovery: Recovery) {
   return { put, token };
 }
 
-async function savingResult(
-  token: string,
-  write: Promise<unknown>,
-  refused: (error: Error, current: Recovery | undefined) => SaveResult,
-): Promise<SaveResult> {
+/** Undefined: it was written, now or by the request that this one repeats. */
+async function refusalOf(write: Promise<unknown>, token: string) {
   const result = await conditional(write);
-  if (result.kind === 'written' || result.item?.[TOKEN] === token) return { kind: 'saved' };
-  const { item, error } = result;
-  return refused(error, item === undefined ? undefined : recoveryOf(item));
+  return result.kind === 'written' || result.item?.[TOKEN] === token ? undefined : result;
 }
 
 /** No other key of the table starts like this: those of messages contain two `#`. */

@@ -13,11 +13,11 @@ import {
   transactWrite,
   updateOf,
 } from './writes.ts';
+import { readItem } from './queries.ts';
 import { releaseSubscriber } from './subscription-writes.ts';
 import {
   holderOf,
   isDeletedQueue,
-  itemOf,
   queueItemKey,
   subscriberItemKey,
   subscriberItemOf,
@@ -107,15 +107,13 @@ export async function findStored(
   { client, tableName }: RegistryTable,
   { queue, subscriptionId }: SubscriptionKey,
 ): Promise<StoredSubscription | undefined> {
-  const read = (Key: Record<string, string>) =>
-    client.get({ TableName: tableName, Key, ConsistentRead: true });
-  const [queueItem, { Item }] = await Promise.all([
-    read(queueItemKey(queue)),
-    read(subscriptionItemKey(queue, subscriptionId)),
+  const [queueItem, item] = await Promise.all([
+    readItem(client, tableName, queueItemKey(queue)),
+    readItem(client, tableName, subscriptionItemKey(queue, subscriptionId)),
   ]);
-  return Item === undefined || isDeletedQueue(queueItem.Item)
+  return item === undefined || isDeletedQueue(queueItem)
     ? undefined
-    : { item: itemOf(Item), subscription: subscriptionOf(Item) };
+    : { item, subscription: subscriptionOf(item) };
 }
 
 type PlannedChange = { found: StoredSubscription; after: Subscription; edits: readonly ItemEdit[] };

@@ -64,8 +64,7 @@ async function writeHealth(
   const result = await conditional(write);
   if (result.kind === 'written')
     return { kind: 'written', subscription: subscriptionOf(result.output.Attributes) };
-  const { item } = result;
-  return { kind: 'refused', current: item === undefined ? undefined : subscriptionOf(item) };
+  return { kind: 'refused', current: result.item && subscriptionOf(result.item) };
 }
 
 /**

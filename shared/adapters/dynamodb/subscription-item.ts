@@ -49,13 +49,6 @@ export function subscriberItemKey({
   };
 }
 
-const itemSchema = z.record(z.string(), z.unknown());
-
-/** An item with all of its attributes. */
-export function itemOf(item: unknown): Record<string, unknown> {
-  return itemSchema.parse(item);
-}
-
 const queueItemSchema = z.object({ sk: z.literal(META) });
 
 const deletedQueueSchema = z.object({ deletedAt: z.number() });

@@ -13,7 +13,7 @@ import {
   queryOfSubscriptions,
   removeDeletedQueue,
 } from './queues.ts';
-import { responsesOf, itemsByKey, queryItems } from './queries.ts';
+import { responsesOf, itemsByKey, queryItems, readItem } from './queries.ts';
 import { changeSubscription, findStored, markDeleted, removeMarked } from './subscription-changes.ts';
 import { addSubscriptions, takeRoom } from './subscription-writes.ts';
 import type { RegistryTable } from './writes.ts';
@@ -47,9 +47,8 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
     changeQueue: (name, change) => changeQueue(table, name, change),
     ensureQueue: (queue) => ensureQueue(table, queue),
     findQueue: async (name) => {
-      const query = { TableName: tableName, Key: queueItemKey(name), ConsistentRead: true };
-      const { Item } = await client.get(query);
-      return Item === undefined || isDeletedQueue(Item) ? undefined : queueOf(Item);
+      const item = await readItem(client, tableName, queueItemKey(name));
+      return item === undefined || isDeletedQueue(item) ? undefined : queueOf(item);
     },
     listQueues: async (page, part) => {
       const last = lastOf(QUEUE_LISTING, page);

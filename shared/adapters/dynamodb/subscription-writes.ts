@@ -14,7 +14,7 @@ import {
   subscriptionItemKey,
   subscriptionItemOf,
 } from './subscription-item.ts';
-import { pagesOf } from './queries.ts';
+import { pagesOf, readItem } from './queries.ts';
 import { NOT_DELETED, queryOfSubscriptions } from './queues.ts';
 import { conditional, ifNoConflict, type RegistryTable, retryOptions, transactWrite } from './writes.ts';
 
@@ -103,8 +103,7 @@ export async function releaseSubscriber(
   holder: string,
 ): Promise<boolean> {
   const holderKey = subscriptionItemKey(wanted.queue, holder);
-  const { Item } = await client.get({ TableName: tableName, Key: holderKey, ConsistentRead: true });
-  if (Item !== undefined) return false;
+  if ((await readItem(client, tableName, holderKey)) !== undefined) return false;
   const result = await transactWrite(client, clock, [
     {
       ConditionCheck: {

@@ -6,6 +6,7 @@ import type { ListedSubscription, Queue, Subscription } from '../../domain/subsc
 import type { Clock } from '../../ports/clock.ts';
 import type { SubscriptionPage, Subscriptions } from '../../ports/subscriptions.ts';
 import { heapBytesOf, readCache } from '../read-cache.ts';
+import { readItem } from './queries.ts';
 import { decode, decodeRecord } from './record.ts';
 import { changeHealth, disable } from './subscription-health.ts';
 import {
@@ -92,8 +93,8 @@ async function readQueue(
   tableName: string,
   queue: string,
 ): Promise<Queue | undefined> {
-  const { Item } = await client.get({ TableName: tableName, Key: queueItemKey(queue), ConsistentRead: true });
-  return Item === undefined || isDeletedQueue(Item) ? undefined : queueOf(Item);
+  const item = await readItem(client, tableName, queueItemKey(queue));
+  return item === undefined || isDeletedQueue(item) ? undefined : queueOf(item);
 }
 
 async function readSubscription(
@@ -102,9 +103,8 @@ async function readSubscription(
   queue: string,
   subscriptionId: string,
 ): Promise<Subscription | undefined> {
-  const Key = subscriptionItemKey(queue, subscriptionId);
-  const { Item } = await client.get({ TableName: tableName, Key, ConsistentRead: true });
-  return Item === undefined ? undefined : subscriptionOf(Item);
+  const item = await readItem(client, tableName, subscriptionItemKey(queue, subscriptionId));
+  return item && subscriptionOf(item);
 }
 
 /**

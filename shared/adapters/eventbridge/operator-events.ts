@@ -38,10 +38,6 @@ export function eventBridgeOperatorEvents(
   };
 }
 
-export function eventBridgeClient({
-  deadline,
-  journal,
-  ...config
-}: ClientOptions<EventBridgeClientConfig> = {}): EventBridgeClient {
-  return new EventBridgeClient({ ...clientOptions('events', { deadline, journal }), ...config });
+export function eventBridgeClient(options: ClientOptions<EventBridgeClientConfig> = {}): EventBridgeClient {
+  return new EventBridgeClient(clientOptions('events', options));
 }

@@ -159,6 +159,6 @@ function openBox(key: Uint8Array, box: Buffer, context: string): string {
   return Buffer.concat([decipher.update(box.subarray(NONCE, -TAG)), decipher.final()]).toString('utf8');
 }
 
-export function kmsClient({ deadline, journal, ...config }: ClientOptions<KMSClientConfig> = {}): KMSClient {
-  return slim(new KMSClient({ ...clientOptions('kms', { deadline, journal }), ...config }));
+export function kmsClient(options: ClientOptions<KMSClientConfig> = {}): KMSClient {
+  return slim(new KMSClient(clientOptions('kms', options)));
 }

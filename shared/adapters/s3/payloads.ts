@@ -12,8 +12,8 @@ import { decodeMessage, encodeMessage } from '../../wire/jobs/message-body.ts';
 import type { Payloads } from '../../ports/bodies.ts';
 import { clientOptions, type ClientOptions } from '../aws/client-options.ts';
 
-export function s3Client({ deadline, journal, ...config }: ClientOptions<S3ClientConfig> = {}): S3Client {
-  return new S3Client({ ...clientOptions('s3', { deadline, journal }), ...config });
+export function s3Client(options: ClientOptions<S3ClientConfig> = {}): S3Client {
+  return new S3Client(clientOptions('s3', options));
 }
 
 /**

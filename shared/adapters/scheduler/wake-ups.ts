@@ -142,10 +142,6 @@ function wasUnanswered(error: Error): boolean {
   );
 }
 
-export function schedulerClient({
-  deadline,
-  journal,
-  ...config
-}: ClientOptions<SchedulerClientConfig> = {}): SchedulerClient {
-  return new SchedulerClient({ ...clientOptions('scheduler', { deadline, journal }), ...config });
+export function schedulerClient(options: ClientOptions<SchedulerClientConfig> = {}): SchedulerClient {
+  return new SchedulerClient(clientOptions('scheduler', options));
 }

@@ -1,15 +1,14 @@
 import { SQS, type SQSClientConfig } from '@aws-sdk/client-sqs';
 import { clientOptions, slim, type ClientOptions } from '../aws/client-options.ts';
 
-export function sqsClient({ deadline, journal, ...config }: ClientOptions<SQSClientConfig> = {}): SQS {
+export function sqsClient(options: ClientOptions<SQSClientConfig> = {}): SQS {
   return slim(
     new SQS({
-      ...clientOptions('sqs', { deadline, journal }),
       // TLS already protects the content.
       md5: false,
       // The local AWS names its queues by a host that may differ from the endpoint.
       useQueueUrlAsEndpoint: false,
-      ...config,
+      ...clientOptions('sqs', options),
     }),
   );
 }
