@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { traceContextOf } from '../../domain/message/trace-context.ts';
-import type { UnreadableReason } from '../../domain/vocabulary.ts';
-import { firstField } from '../fields.ts';
-import { eventTime, isObject, text, typeText, type IngressContent, type ContentReading } from './fields.ts';
+import { readWith, type Reading, unreadable } from '../fields.ts';
+import { eventTime, isObject, text, typeText, type IngressContent } from './fields.ts';
 import { propertySource, wholeSource, type Json } from '../json-slice.ts';
 
 /**
@@ -22,22 +21,22 @@ const attributesSchema = z.object({
 });
 
 /** Reads CloudEvents' JSON format. An event without data is valid; subscribers receive `null`. */
-export function readStructuredCloudEvent(json: Json): ContentReading {
+export function readStructuredCloudEvent(json: Json): Reading<IngressContent> {
   const data = structuredData(json);
-  return data.ok ? readAttributes(json.value, data.source) : data;
+  return data.ok ? readAttributes(json.value, data.value) : data;
 }
 
 /**
  * The source text of `data`. `data_base64` contains bytes, which JSON cannot represent; subscribers receive the
  * base64 text as a JSON string. Both together are invalid (JSON format §3.1).
  */
-function structuredData(json: Json): { ok: true; source: string } | { ok: false; reason: UnreadableReason } {
+function structuredData(json: Json): Reading<string> {
   const encoded = isObject(json.value) ? json.value['data_base64'] : undefined;
   const source = propertySource(json, 'data');
-  if (encoded === undefined || encoded === null) return { ok: true, source: source ?? 'null' };
+  if (encoded === undefined || encoded === null) return { ok: true, value: source ?? 'null' };
   const isBytes = source === undefined && z.base64().safeParse(encoded).success;
   const text = isBytes ? propertySource(json, 'data_base64') : undefined;
-  return text === undefined ? { ok: false, reason: 'invalid_field:data_base64' } : { ok: true, source: text };
+  return text === undefined ? unreadable('invalid_field:data_base64') : { ok: true, value: text };
 }
 
 /**
@@ -57,7 +56,7 @@ export function isCloudEventAttribute(name: string): boolean {
 export function readBinaryCloudEvent(
   json: Json,
   attributes: Record<string, string>,
-): ContentReading | undefined {
+): Reading<IngressContent> | undefined {
   const named = Object.fromEntries(
     Object.entries(attributes).flatMap(([name, value]) => {
       const attribute = ATTRIBUTE_NAME.exec(name)?.groups?.['attribute'];
@@ -67,10 +66,10 @@ export function readBinaryCloudEvent(
   return Object.hasOwn(named, 'specversion') ? readAttributes(named, wholeSource(json)) : undefined;
 }
 
-function readAttributes(value: unknown, data: string): ContentReading {
-  const parsed = attributesSchema.safeParse(value);
-  if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };
-  const { id, source, type, time, queue, ...tracing } = parsed.data;
+function readAttributes(value: unknown, data: string): Reading<IngressContent> {
+  const parsed = readWith(attributesSchema, value);
+  if (!parsed.ok) return parsed;
+  const { id, source, type, time, queue, ...tracing } = parsed.value;
   const trace = traceContextOf(tracing);
   const content: IngressContent = {
     identity: { id, source },
@@ -81,5 +80,5 @@ function readAttributes(value: unknown, data: string): ContentReading {
     ...(typeof queue === 'string' ? { queue } : {}),
     ...(trace === undefined ? {} : { trace }),
   };
-  return { ok: true, content };
+  return { ok: true, value: content };
 }

@@ -1,7 +1,8 @@
 import { wholeSource, type Json } from '../json-slice.ts';
 import { readBinaryCloudEvent, readStructuredCloudEvent } from './cloud-event.ts';
 import { isEventBridgeEvent, readEventBridgeEvent } from './eventbridge-event.ts';
-import { isObject, type ContentReading } from './fields.ts';
+import type { Reading } from '../fields.ts';
+import { type IngressContent, isObject } from './fields.ts';
 import { isOwnEnvelope, readOwnEnvelope } from './own-envelope.ts';
 
 /**
@@ -9,7 +10,7 @@ import { isOwnEnvelope, readOwnEnvelope } from './own-envelope.ts';
  * mode (`specversion`), an EventBridge event (`source`, `detail-type` and `detail`), Posthaste's envelope (`queue`,
  * `data` or `dataRef`; unknown keys are ignored). Anything else is data as a whole.
  */
-export function readContent(json: Json, attributes: Record<string, string>): ContentReading {
+export function readContent(json: Json, attributes: Record<string, string>): Reading<IngressContent> {
   const binary = readBinaryCloudEvent(json, attributes);
   if (binary !== undefined) return binary;
   const { value } = json;
@@ -19,6 +20,6 @@ export function readContent(json: Json, attributes: Record<string, string>): Con
   return isOwnEnvelope(value) ? readOwnEnvelope(json) : whole(json);
 }
 
-function whole(json: Json): ContentReading {
-  return { ok: true, content: { data: wholeSource(json), routedBy: [] } };
+function whole(json: Json): Reading<IngressContent> {
+  return { ok: true, value: { data: wholeSource(json), routedBy: [] } };
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { firstField } from '../fields.ts';
+import { readWith, type Reading, unreadable } from '../fields.ts';
 import { propertySource, type Json } from '../json-slice.ts';
-import { eventTime, text, typeText, type IngressContent, type ContentReading } from './fields.ts';
+import { eventTime, text, typeText, type IngressContent } from './fields.ts';
 
 const eventBridgeEvent = z.object({
   id: text.exactOptional(),
@@ -19,12 +19,12 @@ export function isEventBridgeEvent(value: Record<string, unknown>): boolean {
  * Reads an EventBridge event: `detail` is the data; the rest of the envelope is dropped ("Events in Amazon
  * EventBridge", user guide).
  */
-export function readEventBridgeEvent(json: Json): ContentReading {
-  const parsed = eventBridgeEvent.safeParse(json.value);
-  if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };
+export function readEventBridgeEvent(json: Json): Reading<IngressContent> {
+  const parsed = readWith(eventBridgeEvent, json.value);
+  if (!parsed.ok) return parsed;
   const data = propertySource(json, 'detail');
-  if (data === undefined) return { ok: false, reason: 'data_missing' };
-  const { id, source, 'detail-type': type, time, queue } = parsed.data;
+  if (data === undefined) return unreadable('data_missing');
+  const { id, source, 'detail-type': type, time, queue } = parsed.value;
   const content: IngressContent = {
     type,
     data,
@@ -33,5 +33,5 @@ export function readEventBridgeEvent(json: Json): ContentReading {
     ...(id === undefined ? {} : { identity: { id } }),
     ...(time === undefined ? {} : { timestamp: time }),
   };
-  return { ok: true, content };
+  return { ok: true, value: content };
 }

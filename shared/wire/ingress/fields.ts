@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import type { UnreadableReason } from '../../domain/vocabulary.ts';
 import type { DataReference } from '../../domain/message/data-reference.ts';
 import { MAX_TYPE_LENGTH } from '../../domain/message/message.ts';
 import type { TraceContext } from '../../domain/message/trace-context.ts';
@@ -22,8 +21,6 @@ export type IngressContent = {
   /** Keys of `ingressRoutes` that may route this message, the most specific first. */
   routedBy: readonly string[];
 };
-
-export type ContentReading = { ok: true; content: IngressContent } | { ok: false; reason: UnreadableReason };
 
 /** Storable text: a lone surrogate cannot be encoded in UTF-8. */
 export const text = z

@@ -76,7 +76,7 @@ function unwrap(received: ReceivedMessage): UnwrappedMessage | Extract<ParsedIng
   if (outer === undefined) return { ok: false, reason: 'not_json' };
   const notification = unwrapNotification(outer);
   if (!notification.ok) return notification;
-  const { inner, attributes, ...outerContent } = notification.content ?? {
+  const { inner, attributes, ...outerContent } = notification.value ?? {
     inner: outer,
     attributes: {},
     routedBy: [],
@@ -84,12 +84,12 @@ function unwrap(received: ReceivedMessage): UnwrappedMessage | Extract<ParsedIng
   const all = { ...attributes, ...received.attributes };
   const read = readContent(inner, all);
   if (!read.ok) return read;
-  const routedBy = [...read.content.routedBy, ...outerContent.routedBy];
+  const routedBy = [...read.value.routedBy, ...outerContent.routedBy];
   // The attributes come from the sender's last hop; those of an event, from where it began.
   const trace = traceContextOf(all);
-  const content: IngressContent = { ...outerContent, ...read.content, routedBy, ...(trace && { trace }) };
+  const content: IngressContent = { ...outerContent, ...read.value, routedBy, ...(trace && { trace }) };
   // SNS sets a new time on each publish, so it cannot distinguish versions.
-  const version = versionOf({ ...content, timestamp: read.content.timestamp });
+  const version = versionOf({ ...content, timestamp: read.value.timestamp });
   return { ok: true, content, topic: outerContent.routedBy, attributes: all, version };
 }
 

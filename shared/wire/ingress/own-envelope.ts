@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { MAX_S3_NAME_BYTES } from '../../domain/message/data-reference.ts';
 import { MAX_TTL_SECONDS } from '../../domain/message/message.ts';
 import { MAX_DELAY_SECONDS } from '../../domain/retry/wake-up-plan.ts';
-import { firstField } from '../fields.ts';
-import { text, typeText, type IngressContent, type ContentReading } from './fields.ts';
+import { readWith, type Reading, unreadable } from '../fields.ts';
+import { text, typeText, type IngressContent } from './fields.ts';
 import { propertySource, type Json } from '../json-slice.ts';
 
 const s3Name = text.refine((name) => Buffer.byteLength(name) <= MAX_S3_NAME_BYTES);
@@ -22,19 +22,19 @@ export function isOwnEnvelope(value: Record<string, unknown>): boolean {
 }
 
 /** Reads Posthaste's envelope: `data` or `dataRef`, and optional fields. */
-export function readOwnEnvelope(json: Json): ContentReading {
-  const parsed = ownEnvelope.safeParse(json.value);
-  if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };
-  const { id, dataRef, ...rest } = parsed.data;
+export function readOwnEnvelope(json: Json): Reading<IngressContent> {
+  const parsed = readWith(ownEnvelope, json.value);
+  if (!parsed.ok) return parsed;
+  const { id, dataRef, ...rest } = parsed.value;
   const inline = propertySource(json, 'data');
-  if (inline !== undefined && dataRef !== undefined) return { ok: false, reason: 'invalid_field:dataRef' };
+  if (inline !== undefined && dataRef !== undefined) return unreadable('invalid_field:dataRef');
   const data = inline ?? dataRef;
-  if (data === undefined) return { ok: false, reason: 'data_missing' };
+  if (data === undefined) return unreadable('data_missing');
   const content: IngressContent = {
     ...rest,
     ...(id === undefined ? {} : { identity: { id } }),
     data,
     routedBy: [],
   };
-  return { ok: true, content };
+  return { ok: true, value: content };
 }

@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import type { UnreadableReason } from '../../domain/vocabulary.ts';
-import { firstField } from '../fields.ts';
+import { readWith, type Reading } from '../fields.ts';
 import { eventTime, isObject, text, typeText, type IngressContent } from './fields.ts';
 import { parseJson, type Json } from '../json-slice.ts';
 
@@ -27,15 +26,13 @@ function isNotification(value: unknown): boolean {
 
 /**
  * Unwraps an SNS notification ("Amazon SNS message and JSON formats", SNS developer guide). Only the outermost one:
- * a nested notification is data. `content` is undefined for anything else.
+ * a nested notification is data. Undefined for anything else.
  */
-export function unwrapNotification(
-  json: Json,
-): { ok: true; content: NotificationContent | undefined } | { ok: false; reason: UnreadableReason } {
-  if (!isNotification(json.value)) return { ok: true, content: undefined };
-  const parsed = notification.safeParse(json.value);
-  if (!parsed.success) return { ok: false, reason: `invalid_field:${firstField(parsed.error)}` };
-  const { MessageId, TopicArn, Message, Subject, Timestamp, MessageAttributes } = parsed.data;
+export function unwrapNotification(json: Json): Reading<NotificationContent | undefined> {
+  if (!isNotification(json.value)) return { ok: true, value: undefined };
+  const parsed = readWith(notification, json.value);
+  if (!parsed.ok) return parsed;
+  const { MessageId, TopicArn, Message, Subject, Timestamp, MessageAttributes } = parsed.value;
   const content: NotificationContent = {
     inner: parseJson(Message) ?? { source: JSON.stringify(Message), value: Message },
     attributes: Object.fromEntries(
@@ -46,5 +43,5 @@ export function unwrapNotification(
     timestamp: Timestamp,
     routedBy: [TopicArn, TopicArn.slice(TopicArn.lastIndexOf(':') + 1)],
   };
-  return { ok: true, content };
+  return { ok: true, value: content };
 }

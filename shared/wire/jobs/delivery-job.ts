@@ -1,12 +1,16 @@
 import * as z from 'zod';
-import { ATTEMPT_TRIGGERS, type UnreadableReason } from '../../domain/vocabulary.ts';
+import { ATTEMPT_TRIGGERS } from '../../domain/vocabulary.ts';
 import type { FirstJob, WakeUp } from '../../domain/delivery/job.ts';
 import type { BodyLocation } from '../../domain/message/body.ts';
-import { firstField } from '../fields.ts';
-import { parseJson, propertySource, spliceRaw, type Json } from '../json-slice.ts';
-import { decodeMessage, encodeMessage, UnreadableMessageError, WIRE_VERSION } from './message-body.ts';
-
-export type ParsedWork = { ok: true; value: FirstJob | WakeUp } | { ok: false; reason: UnreadableReason };
+import { readWith, type Reading, unreadable } from '../fields.ts';
+import { propertySource, spliceRaw, type Json } from '../json-slice.ts';
+import {
+  decodeMessage,
+  encodeMessage,
+  openEnvelope,
+  UnreadableMessageError,
+  WIRE_VERSION,
+} from './message-body.ts';
 
 /** Encodes a job for the delivery queue; an inline message is inserted unescaped. */
 export function encodeFirstJob(job: FirstJob): string {
@@ -71,19 +75,15 @@ const wakeUp = z.object({
   atOnce: z.literal(true).exactOptional(),
 });
 
-const envelope = z.object({ v: z.unknown().optional(), kind: z.unknown().optional() });
-
 /**
  * Parses a message of deliver's two queues. Unknown keys are ignored; an unknown version gives `unknown_version`.
  * Other reasons: `not_json`, `unknown_kind`, `message_missing`, `invalid_field:<path>`.
  */
-export function parseWork(text: string): ParsedWork {
-  const json = parseJson(text);
-  if (json === undefined) return refusal('not_json');
-  const outer = envelope.safeParse(json.value);
-  if (!outer.success) return refusal(`invalid_field:${firstField(outer.error)}`);
-  if (outer.data.v !== WIRE_VERSION) return refusal('unknown_version');
-  switch (outer.data.kind) {
+export function parseWork(text: string): Reading<FirstJob | WakeUp> {
+  const opened = openEnvelope(text);
+  if (!opened.ok) return opened;
+  const { json, kind } = opened.value;
+  switch (kind) {
     case 'job':
       return parseJob(json);
     case 'chunk':
@@ -91,55 +91,48 @@ export function parseWork(text: string): ParsedWork {
     case 'wake_up':
       return parseWakeUp(json);
     default:
-      return refusal('unknown_kind');
+      return unreadable('unknown_kind');
   }
 }
 
-function refusal(reason: UnreadableReason): ParsedWork {
-  return { ok: false, reason };
-}
-
-function parseJob(json: Json): ParsedWork {
-  const parsed = job.safeParse(json.value);
-  if (!parsed.success) return refusal(`invalid_field:${firstField(parsed.error)}`);
-  const { payloadKey, queue, messageId, subscriptionId, bucket, ...rest } = parsed.data;
+function parseJob(json: Json): Reading<FirstJob> {
+  const parsed = readWith(job, json.value);
+  if (!parsed.ok) return parsed;
+  const { payloadKey, queue, messageId, subscriptionId, bucket, ...rest } = parsed.value;
   const body = bodyIn(json, payloadKey);
   if (!body.ok) return body;
   const key = { queue, messageId, subscriptionId, bucket };
-  return { ok: true, value: { kind: 'job', key, ...rest, body: body.body } };
+  return { ok: true, value: { kind: 'job', key, ...rest, body: body.value } };
 }
 
-function parseChunkJob(json: Json): ParsedWork {
-  const parsed = chunkJob.safeParse(json.value);
-  if (!parsed.success) return refusal(`invalid_field:${firstField(parsed.error)}`);
-  const { payloadKey, queue, messageId, bucket, chunk, ...rest } = parsed.data;
+function parseChunkJob(json: Json): Reading<FirstJob> {
+  const parsed = readWith(chunkJob, json.value);
+  if (!parsed.ok) return parsed;
+  const { payloadKey, queue, messageId, bucket, chunk, ...rest } = parsed.value;
   const body = bodyIn(json, payloadKey);
   if (!body.ok) return body;
   const key = { queue, messageId, bucket, chunk };
-  return { ok: true, value: { kind: 'chunk', key, ...rest, body: body.body } };
+  return { ok: true, value: { kind: 'chunk', key, ...rest, body: body.value } };
 }
 
-type BodyReading = { ok: true; body: BodyLocation } | { ok: false; reason: UnreadableReason };
-
-function bodyIn(json: Json, payloadKey: string | undefined): BodyReading {
-  return payloadKey === undefined ? inlineBody(json) : { ok: true, body: { kind: 'stored', payloadKey } };
+function bodyIn(json: Json, payloadKey: string | undefined): Reading<BodyLocation> {
+  return payloadKey === undefined ? inlineBody(json) : { ok: true, value: { kind: 'stored', payloadKey } };
 }
 
-function inlineBody(json: Json): BodyReading {
+function inlineBody(json: Json): Reading<BodyLocation> {
   const source = propertySource(json, 'message');
-  if (source === undefined) return { ok: false, reason: 'message_missing' };
+  if (source === undefined) return unreadable('message_missing');
   try {
-    return { ok: true, body: { kind: 'inline', message: decodeMessage(source) } };
+    return { ok: true, value: { kind: 'inline', message: decodeMessage(source) } };
   } catch (error) {
-    if (error instanceof UnreadableMessageError)
-      return { ok: false, reason: `invalid_field:message (${error.reason})` };
+    if (error instanceof UnreadableMessageError) return unreadable(`invalid_field:message (${error.reason})`);
     throw error;
   }
 }
 
-function parseWakeUp(json: Json): ParsedWork {
-  const parsed = wakeUp.safeParse(json.value);
-  if (!parsed.success) return refusal(`invalid_field:${firstField(parsed.error)}`);
-  const { queue, messageId, subscriptionId, bucket, ...rest } = parsed.data;
+function parseWakeUp(json: Json): Reading<WakeUp> {
+  const parsed = readWith(wakeUp, json.value);
+  if (!parsed.ok) return parsed;
+  const { queue, messageId, subscriptionId, bucket, ...rest } = parsed.value;
   return { ok: true, value: { kind: 'wake_up', key: { queue, messageId, subscriptionId, bucket }, ...rest } };
 }

@@ -1,14 +1,26 @@
 import * as z from 'zod';
 import type { Message } from '../../domain/message/message.ts';
 import { traceContextSchema } from '../../domain/message/trace-context.ts';
-import { parseJson, propertySource, spliceRaw } from '../json-slice.ts';
-import { firstField } from '../fields.ts';
+import { parseJson, propertySource, spliceRaw, type Json } from '../json-slice.ts';
+import { firstField, readWith, type Reading, unreadable } from '../fields.ts';
 
 /**
  * Version of the encodings in this folder. Readers also understand the previous version
  * (docs/architecture.md#where-the-body-is).
  */
 export const WIRE_VERSION = 1;
+
+const envelope = z.object({ v: z.unknown().optional(), kind: z.unknown().optional() });
+
+/** The content of a versioned SQS message, and its kind. Reasons: `not_json`, `unknown_version`. */
+export function openEnvelope(text: string): Reading<{ json: Json; kind: unknown }> {
+  const json = parseJson(text);
+  if (json === undefined) return unreadable('not_json');
+  const outer = readWith(envelope, json.value);
+  if (!outer.ok) return outer;
+  const { v, kind } = outer.value;
+  return v === WIRE_VERSION ? { ok: true, value: { json, kind } } : unreadable('unknown_version');
+}
 
 /** A stored message is malformed. Names the part, never its content. */
 export class UnreadableMessageError extends Error {
