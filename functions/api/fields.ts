@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { DAY_MS } from '../../shared/domain/duration.ts';
+import { MAX_TYPE_LENGTH } from '../../shared/domain/message/message.ts';
 import { CONFIRMATION_TYPE } from '../../shared/domain/subscription/confirmation.ts';
 import { WHOLE_POLICY } from '../../shared/domain/retry/policy-limits.ts';
 import { parseRetryPolicy } from '../../shared/domain/retry/policy-schema.ts';
@@ -39,7 +40,7 @@ export function printable(maxLength: number) {
     .refine((text) => !LONE_SURROGATE.test(text), rule);
 }
 
-export const messageType = printable(256);
+export const messageType = printable(MAX_TYPE_LENGTH);
 
 /** The type of a published message. Excludes the type that confirmation requests have. */
 export const publishedType = messageType.refine(

@@ -3,8 +3,8 @@ import type { FieldError } from '../../shared/domain/errors.ts';
 import { type Json, parseJson } from '../../shared/wire/json-slice.ts';
 import { invalidFields, RefusedRequest } from './errors.ts';
 
-/** The maximum size of an SQS message (Amazon SQS developer guide, "Message quotas"). */
-export const MAX_REQUEST_BYTES = 1_048_576;
+/** The maximum size of an SQS message, and so of a request (Amazon SQS developer guide, "Message quotas"). */
+export const MAX_MESSAGE_BYTES = 1_048_576;
 
 type RequestBody = { arrayBuffer(): Promise<ArrayBuffer> };
 
@@ -18,8 +18,8 @@ export async function readJson(request: RequestBody): Promise<Json> {
 /** @throws RefusedRequest `too_large` over 1 MiB, `invalid_json` if the body is not UTF-8 */
 export async function readText(request: RequestBody): Promise<string> {
   const bytes = await request.arrayBuffer();
-  if (bytes.byteLength > MAX_REQUEST_BYTES) {
-    throw new RefusedRequest('too_large', `the request body is over ${MAX_REQUEST_BYTES} bytes`);
+  if (bytes.byteLength > MAX_MESSAGE_BYTES) {
+    throw new RefusedRequest('too_large', `the request body is over ${MAX_MESSAGE_BYTES} bytes`);
   }
   const text = decodeUtf8(bytes);
   if (text === undefined) throw notJson();

@@ -55,7 +55,7 @@ export function valueOf(given: unknown): unknown {
 }
 
 /** A list from JSON or comma-separated text. */
-export function listOf(given: unknown): unknown {
+function listOf(given: unknown): unknown {
   const value = valueOf(given);
   return typeof value === 'string' ? value.split(',').map((part) => part.trim()) : value;
 }

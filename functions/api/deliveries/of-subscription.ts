@@ -63,11 +63,11 @@ export function addSubscriptionDeliveriesRoute(addRoute: AddRoute, dependencies:
   );
 }
 
-export const subscriptionDeliveriesQuery = z
+const subscriptionDeliveriesQuery = z
   .strictObject({ ...pageFields, ...windowFields, ...deletedSubscriptionField })
   .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
 
-export const subscriptionDeliveriesSchema = z.object({
+const subscriptionDeliveriesSchema = z.object({
   deliveries: z.array(subscriptionDeliverySchema),
   links: linksSchema,
 });

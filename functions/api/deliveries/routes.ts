@@ -121,18 +121,18 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
   );
 }
 
-export const deliveryListSchema = z.object({
+const deliveryListSchema = z.object({
   deliveries: z.array(deliveryViewSchema),
   links: linksSchema,
 });
 
-export const undeliveredListSchema = z.object({
+const undeliveredListSchema = z.object({
   deliveries: z.array(deliverySummarySchema),
   links: linksSchema,
 });
 
 /** The query of the list of a queue's deliveries. */
-export const undeliveredQuery = z
+const undeliveredQuery = z
   .strictObject({
     ...pageFields,
     ...windowFields,

@@ -14,10 +14,9 @@ import type {
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { Payloads } from '../../../shared/ports/bodies.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
+import { spliceRaw } from '../../../shared/wire/json-slice.ts';
 import { postRulesOf } from '../queues/metadata.ts';
-
-/** The maximum size of an SQS message, in bytes (Amazon SQS developer guide, "Message quotas"). */
-const MAX_INGRESS_BYTES = 1_048_576;
+import { MAX_MESSAGE_BYTES } from '../request-json.ts';
 
 export type PublishContext = {
   registry: Registry;
@@ -65,7 +64,7 @@ export async function publish(
     id: message.id ?? context.newId(),
   }));
   const bodies = named.map((message) => ingressBody(queue, message));
-  const index = bodies.findIndex((body) => Buffer.byteLength(body) > MAX_INGRESS_BYTES);
+  const index = bodies.findIndex((body) => Buffer.byteLength(body) > MAX_MESSAGE_BYTES);
   if (index !== -1) return { kind: 'too_large', index };
   await context.registry.ensureQueue({ name: queue, metadata: {}, createdAt: context.clock.now() });
   // Fair SQS queues: the group keeps a busy queue from delaying the messages of others.
@@ -76,7 +75,7 @@ export async function publish(
 /** The wire form of the ingress queue (docs/ingress.md#own-form); the data is inserted as its source text. */
 function ingressBody(queue: string, message: PostedMessage & { id: string }): string {
   const { id, type, ttl, delay, data } = message;
-  return `${JSON.stringify({ queue, id, type, ttl, delay }).slice(0, -1)},"data":${data}}`;
+  return spliceRaw({ queue, id, type, ttl, delay }, 'data', data);
 }
 
 type MessageStores = { messageRecords: MessageRecords; payloads: Payloads };

@@ -142,15 +142,15 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
   );
 }
 
-export const messageListSchema = z.object({ messages: z.array(messageSummarySchema), links: linksSchema });
+const messageListSchema = z.object({ messages: z.array(messageSummarySchema), links: linksSchema });
 
 /** The query of the list of messages; the default window is the last 24 hours. */
-export const messageListQuery = z
+const messageListQuery = z
   .strictObject({ ...pageFields, ...windowFields, ...deletedField })
   .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
 
 /** The response to a post: the path and id of each message, in the order of the request. */
-export const publishedSchema = z.object({ resources: z.array(z.string()), ids: z.array(z.string()) });
+const publishedSchema = z.object({ resources: z.array(z.string()), ids: z.array(z.string()) });
 
 function tooLarge(index: number): RefusedRequest {
   return new RefusedRequest('too_large', `messages[${index}] does not fit into an SQS message of 1 MiB`, [
@@ -162,7 +162,7 @@ function tooLarge(index: number): RefusedRequest {
 const MAX_MESSAGES = 100;
 
 /** The body of a post. */
-export const postedMessagesSchema = z.strictObject({
+const postedMessagesSchema = z.strictObject({
   messages: z
     .array(
       z.strictObject({

@@ -78,10 +78,10 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
   );
 }
 
-export const booksAnswerSchema = booksViewSchema.extend({ links: linksSchema });
+const booksAnswerSchema = booksViewSchema.extend({ links: linksSchema });
 
 /** The query of the reconciliation report. The default window is the last 24 hours. */
-export const booksQuery = z
+const booksQuery = z
   .strictObject({
     marker: pageFields.marker,
     ...windowFields,

@@ -152,7 +152,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
 }
 
 /** As in Zaqar. `name`: a part of the name. `with_count`: the first page contains the number of all queues. */
-export const queueListQuery = pageQuery.extend({
+const queueListQuery = pageQuery.extend({
   detailed: flag.describe('Whether to include the metadata of the queues.'),
   with_count: flag.describe('Whether the first page contains the number of all queues.'),
   name: z
@@ -163,7 +163,7 @@ export const queueListQuery = pageQuery.extend({
     .exactOptional(),
 });
 
-export const queueListSchema = z.object({
+const queueListSchema = z.object({
   queues: z.array(
     z.object({ name: z.string(), href: z.string(), metadata: queueMetadataSchema.exactOptional() }),
   ),

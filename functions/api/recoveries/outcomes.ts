@@ -58,7 +58,7 @@ export function addRecoveryOutcomesRoute(addRoute: AddRoute, dependencies: ApiDe
 
 const outcomesQuery = z.strictObject({ marker: pageFields.marker });
 
-export const outcomesAnswerSchema = z.object({
+const outcomesAnswerSchema = z.object({
   known: z.boolean(),
   subscriptions: z.array(recoveryOutcomesSchema),
   links: linksSchema,
@@ -86,7 +86,7 @@ const MAX_SUBSCRIPTIONS = 10_000;
  * `marker` for the next part; the parts add up. `unreadable`: records that are in no count.
  * @throws InvalidMarkerError
  */
-export async function readOutcomes(
+async function readOutcomes(
   context: OutcomesContext,
   { id, selection }: Recovery,
   from: string | undefined,

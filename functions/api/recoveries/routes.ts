@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { RECOVERABLE_STATUSES } from '../../../shared/domain/vocabulary.ts';
 import type { Recovery, RecoverySelection } from '../../../shared/domain/recovery/recovery.ts';
 import { recoveryView, recoveryViewSchema } from '../../../shared/wire/views/recovery.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { existingQueue } from '../existing.ts';
 import { invalidFields, notFound, type RefusedRequest } from '../errors.ts';
@@ -162,7 +163,7 @@ function startRefused(result: Exclude<StartResult, { kind: 'started' }>): Refuse
     case 'window_empty':
       return invalidFields([{ field: 'since', message: 'is in the future' }]);
     case 'window_too_old': {
-      const oldest = new Date(result.olderThan).toISOString();
+      const oldest = timeText(result.olderThan);
       return invalidFields([
         { field: 'since', message: `must not be before ${oldest}: older records may have expired` },
       ]);

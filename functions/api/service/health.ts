@@ -38,30 +38,28 @@ const PROBE_QUEUE = 'health';
 /** Whether the tables and SQS queues of the deployment answer. A failed check is a result and does not throw. */
 export async function readHealth(context: HealthContext): Promise<Health> {
   const { registry, messageRecords, deliveries, queueDepths, clock, settings } = context;
-  const [subscriptionsTable, deliveriesTable, queues] = await Promise.all([
-    runCheck(() => registry.findQueue(PROBE_QUEUE)),
-    runCheck(async () => {
-      const [overdue] = await Promise.all([
-        deliveries.overdue(clock.now() - settings.overdueAfterMs, MAX_OVERDUE),
-        messageRecords.find({ queue: PROBE_QUEUE, messageId: PROBE_QUEUE }),
-      ]);
-      return overdue.length;
-    }),
-    runCheck(() => queueDepths.approximate()),
+  const [subscriptionsTable, deliveriesTable, queues] = await Promise.allSettled([
+    registry.findQueue(PROBE_QUEUE),
+    Promise.all([
+      deliveries.overdue(clock.now() - settings.overdueAfterMs, MAX_OVERDUE),
+      messageRecords.find({ queue: PROBE_QUEUE, messageId: PROBE_QUEUE }),
+    ]),
+    queueDepths.approximate(),
   ]);
-  const all = { subscriptionsTable, deliveriesTable, queues };
   return {
     checks: {
       subscriptionsTable: stateOf(subscriptionsTable),
       deliveriesTable: stateOf(deliveriesTable),
       queues: stateOf(queues),
     },
-    ...(queues.ok && {
+    ...(queues.status === 'fulfilled' && {
       queues: countEach(queues.value, ({ waiting }) => waiting),
       delayed: countEach(queues.value, ({ delayed }) => delayed),
     }),
-    ...(deliveriesTable.ok && { overdue: deliveriesTable.value }),
-    faults: Object.values(all).flatMap((one) => (one.ok ? [] : [one.fault])),
+    ...(deliveriesTable.status === 'fulfilled' && { overdue: deliveriesTable.value[0].length }),
+    faults: [subscriptionsTable, deliveriesTable, queues].flatMap((check) =>
+      check.status === 'fulfilled' ? [] : [errorOf(check.reason)],
+    ),
   };
 }
 
@@ -72,16 +70,6 @@ function countEach(
   return Object.fromEntries(Object.entries(depths).map(([name, depth]) => [name, count(depth)]));
 }
 
-type CheckResult<Value> = { ok: true; value: Value } | { ok: false; fault: Error };
-
-async function runCheck<Value>(check: () => Promise<Value>): Promise<CheckResult<Value>> {
-  try {
-    return { ok: true, value: await check() };
-  } catch (error) {
-    return { ok: false, fault: errorOf(error) };
-  }
-}
-
-function stateOf({ ok }: CheckResult<unknown>): 'ok' | 'failing' {
-  return ok ? 'ok' : 'failing';
+function stateOf({ status }: PromiseSettledResult<unknown>): 'ok' | 'failing' {
+  return status === 'fulfilled' ? 'ok' : 'failing';
 }

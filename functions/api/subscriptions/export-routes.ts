@@ -7,7 +7,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { existingQueue } from '../existing.ts';
 import { nextLinks, pageFields } from '../paging.ts';
 import { queueName, queuePath } from '../paths.ts';
-import { MAX_REQUEST_BYTES, parseWith } from '../request-json.ts';
+import { MAX_MESSAGE_BYTES, parseWith } from '../request-json.ts';
 import type { AddRoute } from '../route.ts';
 import { jsonLines, MAX_LINES } from './import-routes.ts';
 
@@ -110,7 +110,7 @@ async function readExportPage(
     const now = clock.now();
     const lines = await Promise.all(page.items.filter((item) => isPresent(item, now)).map(lineOf));
     const longer = [...taken, ...lines.map((line) => `${line}\n`)];
-    const isTooLong = longer.length > MAX_LINES || Buffer.byteLength(longer.join('')) > MAX_REQUEST_BYTES;
+    const isTooLong = longer.length > MAX_LINES || Buffer.byteLength(longer.join('')) > MAX_MESSAGE_BYTES;
     if (taken.length > 0 && isTooLong) break;
     taken = longer;
     next = page.marker;

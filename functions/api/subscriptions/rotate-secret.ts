@@ -84,7 +84,7 @@ function requireRotated(result: RotateResult): Extract<RotateResult, { kind: 'ro
 }
 
 /** The body of a rotation. */
-export const rotationRequestSchema = z.strictObject({
+const rotationRequestSchema = z.strictObject({
   secret: z
     .string()
     .meta({
@@ -102,7 +102,7 @@ export const rotationRequestSchema = z.strictObject({
 });
 
 /** Contains a v1 secret, or the public key of a v1a secret. */
-export const rotationAnswerSchema = z.object({
+const rotationAnswerSchema = z.object({
   secret: z.string().exactOptional(),
   publicKey: z.string().exactOptional(),
   previousExpiresAt: timeView

@@ -8,6 +8,7 @@ import { absenceOf } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Deliveries } from '../../../shared/ports/deliveries.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
 import { type Json, propertySource } from '../../../shared/wire/json-slice.ts';
 import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -74,13 +75,13 @@ const REFUSALS: Record<Extract<TestResult, { kind: 'refused' }>['why'], string> 
 };
 
 /** The body of a test. */
-export const testRequestSchema = z.strictObject({
+const testRequestSchema = z.strictObject({
   type: publishedType.describe('The type of the test message. By default posthaste.test.').exactOptional(),
   // `bodyFault` checks the source text instead, which is passed on unchanged.
   data: z.unknown().describe('The data of the test message: any JSON value.').exactOptional(),
 });
 
-export const testAnswerSchema = z.object({ delivery: deliveryViewSchema });
+const testAnswerSchema = z.object({ delivery: deliveryViewSchema });
 
 /** `data` is the source text. @throws RefusedRequest */
 function testFields(json: Json): { type?: string; data?: string } {
@@ -133,8 +134,7 @@ async function testSubscription(context: TestContext, request: TestRequest): Pro
     return { kind: 'refused', why: absence };
   }
   if (absence !== undefined) return { kind: 'missing' };
-  const timestamp = new Date(startedAt).toISOString();
-  const message: Message = { queue, id: newId(), type, timestamp, data };
+  const message: Message = { queue, id: newId(), type, timestamp: timeText(startedAt), data };
   return waitForAttempt(context, await publishToOne(context, message, subscriptionId), startedAt + WAIT_MS);
 }
 

@@ -112,7 +112,7 @@ function listedDeliveryOf(entry: unknown): ListedDelivery {
  * Reads all chunks of a bucket before its separate records: a delivery that leaves its chunk in between is found by
  * its separate record, which takes precedence.
  */
-export async function pageOfMessage(
+async function pageOfMessage(
   client: DynamoDBDocument,
   tableName: string,
   { key: message, firstBucket = 0, ...rest }: FanOut,
@@ -187,7 +187,7 @@ const statusSchema = z.object({
  * Counts deliveries by status, one bucket at a time and reading statuses only, so that memory stays bounded for
  * any fan-out.
  */
-export async function tallyOfMessage(
+async function tallyOfMessage(
   client: DynamoDBDocument,
   tableName: string,
   { key: message, firstBucket = 0, ...rest }: FanOut,

@@ -150,7 +150,7 @@ function withSkipped(recovery: Recovery, why: string): Recovery {
 }
 
 /** With more deferred deliveries, no further page is read. Together with one page they fit into one batch. */
-export const MAX_DEFERRED = 50;
+const MAX_DEFERRED = 50;
 
 /** The next step of a running recovery after its batch. */
 export function stepAfterBatch({ listed, deferred }: Recovery): 'list' | 'recheck' | 'complete' {

@@ -8,6 +8,7 @@ import { isCloudEventAttribute } from './cloud-event.ts';
 import { readContent } from './envelopes.ts';
 import type { IngressContent } from './fields.ts';
 import { parseJson } from '../json-slice.ts';
+import { timeText } from '../fields.ts';
 import { unwrapNotification } from './sns-notification.ts';
 
 /** A message received from the ingress queue. `sentAt`: SQS SentTimestamp, milliseconds since the epoch. */
@@ -119,7 +120,7 @@ function acceptedMessage(
 function headOf({ type, timestamp, ttl, trace }: IngressContent, sentAt: number) {
   return {
     ...(type === undefined ? {} : { type }),
-    timestamp: timestamp ?? new Date(sentAt).toISOString(),
+    timestamp: timestamp ?? timeText(sentAt),
     ...(ttl === undefined ? {} : { expiresAt: sentAt + ttl * 1000 }),
     ...(trace === undefined ? {} : { trace }),
   };
