@@ -44,7 +44,7 @@ inBrowser('the forms of the console', () => {
     const name = dialog.getByLabel('Name');
     await name.fill('or ders');
     await click(dialog, 'Create queue');
-    await faultAt(name).getByText('1 to 64 characters: A-Z a-z 0-9 _ . -').waitFor();
+    await faultAt(name).getByText('1 to 64 of A-Z a-z 0-9 _ . -').waitFor();
     await click(dialog, 'Cancel');
     await dialog.waitFor({ state: 'detached' });
     await click(page, 'Create queue');

@@ -54,7 +54,8 @@ export function parseAuth(text: string): Auth | undefined {
   }
 }
 
-const SECRET_FIELDS: Record<AuthType, readonly string[]> = {
+/** The fields that are sealed on the record and redacted for display. */
+export const SECRET_FIELDS: Readonly<Record<AuthType, readonly string[]>> = {
   header: ['value'],
   basic: ['password'],
   mtls: ['private_key'],

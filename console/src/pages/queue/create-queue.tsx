@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { isQueueName, QUEUE_NAME_RULE } from '../../../../shared/domain/message/message.ts';
 import { findQueue, putQueue } from '../../../../cli/api/queues.ts';
 import { rejectedFields } from '../../api/form-faults.ts';
 import { useConsole } from '../../live/console-context.tsx';
@@ -10,9 +11,6 @@ import { ActionFailure } from '../../parts/notice.tsx';
 import { hrefTo } from '../../route.ts';
 import { choiceOf, policyIn } from '../designer/policy-choice.ts';
 import { PolicyField } from '../designer/policy-field.tsx';
-
-const QUEUE_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
-const NAME_RULE = '1 to 64 characters: A-Z a-z 0-9 _ . -';
 
 /** The form that creates a queue and opens its page. */
 export function CreateQueue({
@@ -43,7 +41,7 @@ export function CreateQueue({
       class="stack"
       onSubmit={(event) => {
         event.preventDefault();
-        if (QUEUE_NAME.test(name) && policyIn(policy).ok && action.state !== 'running') run();
+        if (isQueueName(name) && policyIn(policy).ok && action.state !== 'running') run();
       }}
     >
       <NameField
@@ -81,12 +79,12 @@ function NameField({
   fault: string | undefined;
   onName: (name: string) => void;
 }): JSX.Element {
-  const isWrong = name !== '' && !QUEUE_NAME.test(name);
+  const isWrong = name !== '' && !isQueueName(name);
   return (
     <InputField
       label={label}
-      hint={isWrong ? undefined : NAME_RULE}
-      fault={isWrong ? NAME_RULE : fault}
+      hint={isWrong ? undefined : QUEUE_NAME_RULE}
+      fault={isWrong ? QUEUE_NAME_RULE : fault}
       required
       value={name}
       onValue={onName}

@@ -1,3 +1,4 @@
+import { SECRET_FIELDS } from '../../../../shared/domain/subscription/auth.ts';
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
 import type { AuthType } from '../../../../shared/domain/vocabulary.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
@@ -7,27 +8,28 @@ export type AuthField = {
   name: string;
   label: string;
   hint?: string;
-  /** The API shows it as `***`. */
-  secret?: boolean;
   /** Several lines. */
   pem?: boolean;
   /** Left out when it is empty. */
   optional?: boolean;
   mayBeEmpty?: boolean;
+  /** The API shows it as `***`. */
+  secret: boolean;
 };
+
+type DescribedField = Omit<AuthField, 'secret'>;
 
 /** A choice in the form for each type; two for OAuth 2, whose client has a secret or a key. */
 type AuthChoice = Exclude<AuthType, 'oauth2_client_credentials'> | 'oauth2_secret' | 'oauth2_key';
 
-const PRIVATE_KEY: AuthField = {
+const PRIVATE_KEY: DescribedField = {
   name: 'private_key',
   label: 'Private key',
   hint: 'In PEM, not encrypted.',
-  secret: true,
   pem: true,
 };
 
-const AUTHORITIES: AuthField = {
+const AUTHORITIES: DescribedField = {
   name: 'ca',
   label: 'Certificate authorities',
   hint: 'Optional, in PEM. Trusted in place of the public ones, for all connections of the subscription.',
@@ -35,90 +37,75 @@ const AUTHORITIES: AuthField = {
   optional: true,
 };
 
-const OAUTH2_CLIENT: readonly AuthField[] = [
+const OAUTH2_CLIENT: readonly DescribedField[] = [
   { name: 'token_url', label: 'Token URL', hint: 'Of the authorisation server: https.' },
   { name: 'client_id', label: 'Client ID' },
 ];
 
-const OAUTH2_REQUEST: readonly AuthField[] = [
+const OAUTH2_REQUEST: readonly DescribedField[] = [
   { name: 'scope', label: 'Scope', hint: 'Optional. Separated by blanks.', optional: true },
   { name: 'audience', label: 'Audience', hint: 'Optional.', optional: true },
   AUTHORITIES,
 ];
 
-export const AUTH_FORMS: Readonly<
-  Record<AuthChoice, { type: AuthType; text: string; fields: readonly AuthField[] }>
-> = {
-  header: {
-    type: 'header',
-    text: 'a header',
-    fields: [
-      { name: 'name', label: 'Name of the header', hint: 'Such as authorization or x-api-key.' },
-      { name: 'value', label: 'Value of the header', secret: true },
-      AUTHORITIES,
-    ],
-  },
-  basic: {
-    type: 'basic',
-    text: 'user name and password (HTTP Basic)',
-    fields: [
-      { name: 'username', label: 'User name' },
-      { name: 'password', label: 'Password', secret: true, mayBeEmpty: true },
-      AUTHORITIES,
-    ],
-  },
-  mtls: {
-    type: 'mtls',
-    text: 'client certificate (mTLS)',
-    fields: [
-      {
-        name: 'certificate',
-        label: 'Certificate',
-        hint: 'In PEM, with its intermediates after it, if any.',
-        pem: true,
-      },
-      PRIVATE_KEY,
-      AUTHORITIES,
-    ],
-  },
-  oauth2_secret: {
-    type: 'oauth2_client_credentials',
-    text: 'OAuth 2 client credentials, with a client secret',
-    fields: [
-      ...OAUTH2_CLIENT,
-      { name: 'client_secret', label: 'Client secret', secret: true },
-      ...OAUTH2_REQUEST,
-    ],
-  },
-  oauth2_key: {
-    type: 'oauth2_client_credentials',
-    text: 'OAuth 2 client credentials, with a private key',
-    fields: [
-      ...OAUTH2_CLIENT,
-      PRIVATE_KEY,
-      {
-        name: 'key_id',
-        label: 'Key ID',
-        hint: 'Optional. The kid of the key at the server.',
-        optional: true,
-      },
-      {
-        name: 'certificate',
-        label: 'Certificate of the key',
-        hint: 'Optional, in PEM. For servers that know the key by its thumbprint.',
-        pem: true,
-        optional: true,
-      },
-      {
-        name: 'issuer',
-        label: 'Issuer',
-        hint: 'Optional. The audience of what the key signs, if it is not the token URL.',
-        optional: true,
-      },
-      ...OAUTH2_REQUEST,
-    ],
-  },
+type AuthForm = { type: AuthType; text: string; fields: readonly AuthField[] };
+
+export const AUTH_FORMS: Readonly<Record<AuthChoice, AuthForm>> = {
+  header: authForm('header', 'a header', [
+    { name: 'name', label: 'Name of the header', hint: 'Such as authorization or x-api-key.' },
+    { name: 'value', label: 'Value of the header' },
+    AUTHORITIES,
+  ]),
+  basic: authForm('basic', 'user name and password (HTTP Basic)', [
+    { name: 'username', label: 'User name' },
+    { name: 'password', label: 'Password', mayBeEmpty: true },
+    AUTHORITIES,
+  ]),
+  mtls: authForm('mtls', 'client certificate (mTLS)', [
+    {
+      name: 'certificate',
+      label: 'Certificate',
+      hint: 'In PEM, with its intermediates after it, if any.',
+      pem: true,
+    },
+    PRIVATE_KEY,
+    AUTHORITIES,
+  ]),
+  oauth2_secret: authForm('oauth2_client_credentials', 'OAuth 2 client credentials, with a client secret', [
+    ...OAUTH2_CLIENT,
+    { name: 'client_secret', label: 'Client secret' },
+    ...OAUTH2_REQUEST,
+  ]),
+  oauth2_key: authForm('oauth2_client_credentials', 'OAuth 2 client credentials, with a private key', [
+    ...OAUTH2_CLIENT,
+    PRIVATE_KEY,
+    {
+      name: 'key_id',
+      label: 'Key ID',
+      hint: 'Optional. The kid of the key at the server.',
+      optional: true,
+    },
+    {
+      name: 'certificate',
+      label: 'Certificate of the key',
+      hint: 'Optional, in PEM. For servers that know the key by its thumbprint.',
+      pem: true,
+      optional: true,
+    },
+    {
+      name: 'issuer',
+      label: 'Issuer',
+      hint: 'Optional. The audience of what the key signs, if it is not the token URL.',
+      optional: true,
+    },
+    ...OAUTH2_REQUEST,
+  ]),
 };
+
+function authForm(type: AuthType, text: string, fields: readonly DescribedField[]): AuthForm {
+  const secrets = SECRET_FIELDS[type];
+  return { type, text, fields: fields.map((field) => ({ ...field, secret: secrets.includes(field.name) })) };
+}
 
 /**
  * `options.auth` in the form. `unknown`: of a type that this version does not know. `values`: the members of the option;
@@ -168,7 +155,7 @@ export function isRequired({ optional, mayBeEmpty }: AuthField): boolean {
 
 /** Whether the form has the stored value of a secret, which another choice replaces. */
 export function isStored({ values }: AuthDraft, { name, secret }: AuthField): boolean {
-  return secret === true && values[name] === REDACTED;
+  return secret && values[name] === REDACTED;
 }
 
 /** Stored secrets that must be typed again, because they could go to another server. `moves`: to another subscriber. */
