@@ -5,6 +5,21 @@ import { linksSchema, markerIn } from './listing.ts';
 
 const pageSchema = booksViewSchema.extend({ links: linksSchema });
 
+/** What the figures count, in the words of the command and the console. */
+export const BOOKS_MEANINGS: Readonly<Record<keyof Books, string>> = {
+  accepted: 'messages accepted',
+  duplicates: 'copies of these messages, dropped',
+  unmatched: 'messages that matched no subscription',
+  unfinished: 'messages not sent to all subscriptions yet',
+  filtered: 'deliveries that a filter prevented',
+  matched: 'deliveries to make, one per message and matching subscription',
+  delivered: 'accepted by the subscriber',
+  rejected: 'refused by the subscriber, and not retried',
+  exhausted: 'failed after all retries',
+  cancelled: 'cancelled manually, or because they could not be sent any more',
+  pending: 'recorded and not ended yet',
+};
+
 /** RFC 3339. */
 export type BooksWindow = { since: string; until: string; deleted?: boolean; subscription?: string };
 

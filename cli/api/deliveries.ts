@@ -6,7 +6,8 @@ import {
   subscriptionDeliverySchema,
   type SubscriptionDeliveryView,
 } from '../../shared/wire/views/subscription-delivery.ts';
-import { type ApiClient, apiPath } from './api-request.ts';
+import { timeText } from '../../shared/wire/fields.ts';
+import { type ApiClient, apiPath, type ApiRequest } from './api-request.ts';
 import { linksSchema, listing, type ListingRequest } from './listing.ts';
 
 /** A delivery in the listing of its queue, which omits delivered ones. */
@@ -21,14 +22,14 @@ const ofMessagePage = z
   .transform(({ deliveries, links }) => ({ items: deliveries, links }));
 
 /** Times in milliseconds since the epoch. */
-export type DeliveryFilter = {
-  status?: string | undefined;
-  subscription?: string | undefined;
+type Window = {
   since?: number | undefined;
   until?: number | undefined;
   /** List those of a deleted queue. */
   deleted?: boolean | undefined;
 };
+
+export type DeliveryFilter = Window & { status?: string | undefined; subscription?: string | undefined };
 
 type Most = Pick<ListingRequest<unknown>, 'most' | 'signal'>;
 
@@ -36,17 +37,12 @@ type Most = Pick<ListingRequest<unknown>, 'most' | 'signal'>;
 export function listDeliveries(
   api: ApiClient,
   queue: string,
-  { since, until, deleted, ...filter }: DeliveryFilter,
+  { status, subscription, ...window }: DeliveryFilter,
   limits: Most = {},
 ): AsyncGenerator<ListedDelivery, boolean> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/deliveries`,
-    query: {
-      ...filter,
-      since: textOf(since),
-      until: textOf(until),
-      deleted: deleted === true ? 'true' : undefined,
-    },
+    query: { status, subscription, ...windowOf(window) },
     schema: listedPage,
     ...limits,
   });
@@ -60,23 +56,23 @@ const ofSubscriptionPage = z
 export function deliveriesOfSubscription(
   api: ApiClient,
   { queue, subscriptionId }: Pick<DeliveryAddress, 'queue' | 'subscriptionId'>,
-  { since, until, deleted }: Pick<DeliveryFilter, 'since' | 'until' | 'deleted'>,
+  window: Window,
   limits: Most = {},
 ): AsyncGenerator<SubscriptionDeliveryView, boolean> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/subscriptions/${subscriptionId}/deliveries`,
-    query: {
-      since: textOf(since),
-      until: textOf(until),
-      deleted: deleted === true ? 'true' : undefined,
-    },
+    query: windowOf(window),
     schema: ofSubscriptionPage,
     ...limits,
   });
 }
 
-function textOf(time: number | undefined): string | undefined {
-  return time === undefined ? undefined : new Date(time).toISOString();
+function windowOf({ since, until, deleted }: Window): NonNullable<ApiRequest['query']> {
+  return {
+    since: since === undefined ? undefined : timeText(since),
+    until: until === undefined ? undefined : timeText(until),
+    deleted: deleted === true ? 'true' : undefined,
+  };
 }
 
 /** All deliveries of a message, including delivered ones. */
@@ -111,6 +107,11 @@ export function showDelivery(
 /** Sent once: a repeated request could open a second round if the first one has already ended. */
 export function retryDelivery(api: ApiClient, address: DeliveryAddress): Promise<DeliveryView> {
   return api.call({ method: 'POST', path: `${pathOf(address)}/retry` }, deliveryViewSchema);
+}
+
+/** Sends a message to one subscription. Requested once: a repeat starts a second round if the first one has ended. */
+export function sendDelivery(api: ApiClient, address: DeliveryAddress): Promise<DeliveryView> {
+  return api.call({ method: 'POST', path: `${pathOf(address)}/send` }, deliveryViewSchema);
 }
 
 export function cancelDelivery(api: ApiClient, address: DeliveryAddress): Promise<DeliveryView> {

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { deliveryViewSchema, type DeliveryView } from '../../shared/wire/views/delivery.ts';
 import { explainedSchema } from '../../shared/wire/views/explanation.ts';
 import { messageSummarySchema } from '../../shared/wire/views/message.ts';
 import { type ApiClient, apiPath } from './api-request.ts';
@@ -42,13 +41,4 @@ export function noneLeftText(matched: number): string {
   return matched === 0
     ? 'The queue has no subscription, and the message matched none.'
     : `No subscription is left; the message matched ${matched} when it was accepted.`;
-}
-
-/** Sends a message to one subscription. Requested once: a repeat starts a second round if the first one has ended. */
-export function sendDelivery(
-  api: ApiClient,
-  { queue, messageId, subscriptionId }: DeliveryAddress,
-): Promise<DeliveryView> {
-  const path = apiPath`/v2/queues/${queue}/messages/${messageId}/deliveries/${subscriptionId}/send`;
-  return api.call({ method: 'POST', path }, deliveryViewSchema);
 }

@@ -3,9 +3,8 @@ import { Problem } from '../../local/install/problem.mjs';
 import { commandText } from '../command-name.ts';
 import { ApiRefusal } from './api-refusal.ts';
 import type { ApiClient } from './api-request.ts';
+import { isWholeId, labelOf, shortId } from './subscription-labels.ts';
 import { listSubscriptions } from './subscriptions.ts';
-
-const WHOLE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Shorter texts fit too many ids. */
 const LEAST_PREFIX = 4;
@@ -21,7 +20,7 @@ type Named = Pick<SubscriptionView, 'id' | 'name' | 'subscriber'>;
  * @throws NoSuchSubscription; Problem if several fit
  */
 export async function resolveSubscription(api: ApiClient, queue: string, reference: string): Promise<string> {
-  if (WHOLE_ID.test(reference)) return reference;
+  if (isWholeId(reference)) return reference;
   const fitting: Named[] = [];
   const near: Named[] = [];
   try {
@@ -79,14 +78,4 @@ function namesOf(subscriptions: readonly Named[], separator: string): string {
     .slice(0, MOST_NAMED)
     .map((one) => `${shortId(one.id)} (${labelOf(one)})`)
     .join(separator);
-}
-
-/** The id as people read and type it: its first eight characters. */
-export function shortId(id: string): string {
-  return WHOLE_ID.test(id) ? id.slice(0, 8) : id;
-}
-
-/** What people know the subscription by. */
-export function labelOf({ name, subscriber }: Pick<Named, 'name' | 'subscriber'>): string {
-  return name ?? subscriber;
 }

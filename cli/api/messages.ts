@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { parseJson, propertySource } from '../../shared/wire/json-slice.ts';
 import { messageSummarySchema, messageViewSchema } from '../../shared/wire/views/message.ts';
 import { type ApiClient, apiPath } from './api-request.ts';
 import { parsedAnswer } from './parsed-answer.ts';
@@ -19,6 +20,12 @@ export async function showMessage(
   const request = { method: 'GET', path, signal } as const;
   const { text } = await api.send(request);
   return { view: parsedAnswer({ text }, request, messageViewSchema), text };
+}
+
+/** The source text of the message's data; undefined if it is not kept. */
+export function dataIn({ text }: Pick<ShownMessage, 'text'>): string | undefined {
+  const json = parseJson(text);
+  return json && propertySource(json, 'body');
 }
 
 export type ListedMessage = z.infer<typeof messageSummarySchema>;

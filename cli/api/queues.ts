@@ -64,6 +64,11 @@ export function patchQueue(api: ApiClient, queue: string, patch: string): Promis
   );
 }
 
+/** The path of a metadata key in a patch (RFC 6901 §3). */
+export function metadataPointer(key: string): string {
+  return `/metadata/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
 export async function deleteQueue(api: ApiClient, queue: string): Promise<void> {
   await api.send({ method: 'DELETE', path: apiPath`/v2/queues/${queue}` });
 }

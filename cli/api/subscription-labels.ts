@@ -1,7 +1,23 @@
+import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
 import { ApiRefusal } from './api-refusal.ts';
 import type { ApiClient } from './api-request.ts';
-import { labelOf } from './find-subscription.ts';
 import { listSubscriptions, showSubscription } from './subscriptions.ts';
+
+const WHOLE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export function isWholeId(text: string): boolean {
+  return WHOLE_ID.test(text);
+}
+
+/** The id as people read and type it: its first eight characters. */
+export function shortId(id: string): string {
+  return isWholeId(id) ? id.slice(0, 8) : id;
+}
+
+/** What people know the subscription by. */
+export function labelOf({ name, subscriber }: Pick<SubscriptionView, 'name' | 'subscriber'>): string {
+  return name ?? subscriber;
+}
 
 export type SubscriptionLabels = {
   /** Looks up the subscriptions that are not known yet. */

@@ -1,6 +1,6 @@
 import type { RedrivenQueue } from '../../shared/domain/vocabulary.ts';
 import { INTERRUPTED } from '../interruption.ts';
-import { countsText, sumOf } from '../output/counted.ts';
+import { countsText, sumOf } from '../output/counts-text.ts';
 import { DEAD_LETTERS_OF } from './dead-letter-access.ts';
 import type { RunEnd, Tally } from './run-result.ts';
 import { hiddenSentence, missingSentence, type RunOutcome } from './run-text.ts';

@@ -4,7 +4,7 @@ import { commandText } from '../command-name.ts';
 import type { DeploymentChoice } from '../deployment.ts';
 import { failureText } from '../failure-text.ts';
 import { INTERRUPTED } from '../interruption.ts';
-import { counted } from '../output/counted.ts';
+import { counted } from '../api/counted.ts';
 import { printable } from '../output/printable.ts';
 import type { Terminal } from '../terminal.ts';
 

@@ -1,7 +1,8 @@
 import { Problem } from '../../local/install/problem.mjs';
+import { timeText } from '../../shared/wire/fields.ts';
 import { failureText } from '../failure-text.ts';
-import { timeText } from '../options/time.ts';
-import { counted, sumOf } from '../output/counted.ts';
+import { counted } from '../api/counted.ts';
+import { sumOf } from '../output/counts-text.ts';
 import { clockTime } from '../output/time-text.ts';
 import type { DeadLetterFilter } from './filter.ts';
 import { HIDDEN_SECONDS } from './process-dead-letters.ts';

@@ -56,8 +56,3 @@ export function durationOf(text: string): number {
     throw new InvalidArgumentError('Expected seconds, or a duration such as 90s, 30m, 1h, 2d.');
   return seconds.data;
 }
-
-/** RFC 3339 in UTC with milliseconds, the format of the API. */
-export function timeText(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
-}

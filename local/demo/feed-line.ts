@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { AttemptTrigger, Mechanism } from '../../shared/domain/vocabulary.ts';
-import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
+import { type DeliveryView, STARTED_BY } from '../../shared/wire/views/delivery.ts';
 import type { NextStep } from './next-step.ts';
 
 type AttemptView = DeliveryView['attempts'][number];
@@ -10,14 +10,6 @@ export type FeedLine = {
   subscriber: string;
   attempt: AttemptView;
   step: NextStep;
-};
-
-const MECHANISMS: Record<AttemptTrigger | Mechanism, string> = {
-  same_invocation: 'same invocation',
-  sqs_delay: 'SQS delay',
-  scheduler: 'Scheduler',
-  reconcile: 'reconcile',
-  pull: 'pull',
 };
 
 const COLOURS = { delivered: 'green', failed: 'yellow', rejected: 'red' } as const;
@@ -63,7 +55,7 @@ function stepText(step: NextStep): string {
 }
 
 function mechanismText(by: AttemptTrigger | Mechanism | undefined): string {
-  return by === undefined ? '' : `, ${MECHANISMS[by]}`;
+  return by === undefined ? '' : `, ${STARTED_BY[by]}`;
 }
 
 function delayText({ next, endedAt }: Extract<NextStep, { kind: 'next' }>): string {

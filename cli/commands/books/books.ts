@@ -2,12 +2,13 @@ import type { Command } from 'commander';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { TERMINAL_STATUSES } from '../../../shared/domain/vocabulary.ts';
 import { EMPTY_BOOKS, isBalanced, type Books, sumOfBooks } from '../../../shared/domain/message/books.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
 import { openApi } from '../../api/api-client.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { booksPages, type BooksPage } from '../../api/books.ts';
+import { BOOKS_MEANINGS, booksPages, type BooksPage } from '../../api/books.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { TIME_FORMS, timeOf, timeText } from '../../options/time.ts';
+import { TIME_FORMS, timeOf } from '../../options/time.ts';
 import { progressBar, progressLine } from '../../output/progress-line.ts';
 import { tableLines } from '../../output/table.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -97,27 +98,13 @@ function runningTotals(
   return bar + [`${books.accepted.toLocaleString('en')} messages counted`, ...counts].join(', ');
 }
 
-const MEANINGS: Record<keyof Books, string> = {
-  accepted: 'messages accepted',
-  duplicates: 'copies of these messages, dropped',
-  unmatched: 'messages that matched no subscription',
-  unfinished: 'messages not sent to all subscriptions yet',
-  filtered: 'deliveries that a filter prevented',
-  matched: 'deliveries to make, one per message and matching subscription:',
-  delivered: 'accepted by the subscriber',
-  rejected: 'refused by the subscriber, and not retried',
-  exhausted: 'failed after all retries',
-  cancelled: 'cancelled manually, or because they could not be sent any more',
-  pending: 'recorded and not ended yet',
-};
-
 function describeBooks(books: Books, balances: boolean): string {
   const names = ['accepted', 'duplicates', 'unmatched', 'unfinished', 'filtered', 'matched'] as const;
   const ends = [...TERMINAL_STATUSES, 'pending'] as const;
   const row = (name: keyof Books, indent = ''): string[] => [
     indent + name,
     String(books[name]),
-    MEANINGS[name],
+    `${BOOKS_MEANINGS[name]}${name === 'matched' ? ':' : ''}`,
   ];
   const rows = [...names.map((name) => row(name)), ...ends.map((name) => row(name, '  '))];
   const columns = [{ head: '' }, { head: '', align: 'right' as const }, { head: '' }];

@@ -2,7 +2,8 @@ import { type Command, Option } from 'commander';
 import { LISTED_STATUSES } from '../../../shared/domain/vocabulary.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { deliveriesOfMessage, type DeliveryAddress } from '../../api/deliveries.ts';
-import { NoSuchSubscription, resolveSubscription, shortId } from '../../api/find-subscription.ts';
+import { NoSuchSubscription, resolveSubscription } from '../../api/find-subscription.ts';
+import { shortId } from '../../api/subscription-labels.ts';
 import { idOf, queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { TIME_FORMS, timeOf } from '../../options/time.ts';
 

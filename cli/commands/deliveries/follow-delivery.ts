@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
+import { counted } from '../../api/counted.ts';
 import { ApiRefusal } from '../../api/api-refusal.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { showDelivery } from '../../api/deliveries.ts';
@@ -82,5 +83,5 @@ async function ended(
 
 function progressText({ status, attempts, nextAttempt }: DeliveryView): string {
   const next = nextAttempt === undefined ? '' : `, ${nextText(nextAttempt.dueAt, nextAttempt.waiting)}`;
-  return `${status}, ${attempts.length} ${attempts.length === 1 ? 'attempt' : 'attempts'}${next}`;
+  return `${status}, ${counted(attempts.length, 'attempt', 'attempts')}${next}`;
 }

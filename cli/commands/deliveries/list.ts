@@ -9,8 +9,8 @@ import {
   type ListedDelivery,
 } from '../../api/deliveries.ts';
 import type { ApiClient } from '../../api/api-request.ts';
-import { resolveSubscription, shortId } from '../../api/find-subscription.ts';
-import { subscriptionLabels, type SubscriptionLabels } from '../../api/subscription-labels.ts';
+import { resolveSubscription } from '../../api/find-subscription.ts';
+import { shortId, subscriptionLabels, type SubscriptionLabels } from '../../api/subscription-labels.ts';
 import { idOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printList } from '../../output/list.ts';

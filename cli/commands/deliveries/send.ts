@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { openApiToWrite } from '../../api/api-client.ts';
-import { sendDelivery } from '../../api/explain.ts';
+import { sendDelivery } from '../../api/deliveries.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { idOf, queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';

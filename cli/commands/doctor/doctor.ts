@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { counted } from '../../api/counted.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -37,7 +38,7 @@ export function addDoctor(command: Command, terminal: Terminal): void {
 
 function summaryOf(failing: number): string {
   if (failing === 0) return 'All checks passed.';
-  return failing === 1 ? '1 check failed.' : `${failing} checks failed.`;
+  return `${counted(failing, 'check', 'checks')} failed.`;
 }
 
 function asJson({ check, ok, detail, advice }: Finding): object {

@@ -1,7 +1,7 @@
 import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
 import type { Health } from '../../api/service.ts';
 import { commandText } from '../../command-name.ts';
-import { countsText } from '../../output/counted.ts';
+import { countsText } from '../../output/counts-text.ts';
 
 /** The result of one check. `advice`: what to do next. */
 export type Finding = { check: string; ok: boolean; detail: string; advice?: string };

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { timeText } from '../../../shared/wire/fields.ts';
 import { findApi } from '../../api/api-access.ts';
 import { apiClient } from '../../api/api-client.ts';
 import { adviceFor } from '../../api/api-refusal.ts';
@@ -9,8 +10,8 @@ import { queueNames } from '../../api/queues.ts';
 import { MOST_PER_QUEUE } from '../../api/search.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { ageOf, calendarTimeOf, timeText } from '../../options/time.ts';
-import { counted } from '../../output/counted.ts';
+import { ageOf, calendarTimeOf } from '../../options/time.ts';
+import { counted } from '../../api/counted.ts';
 import { printable } from '../../output/printable.ts';
 import { clockTime } from '../../output/time-text.ts';
 import type { Terminal } from '../../terminal.ts';

@@ -1,6 +1,6 @@
 import { ApiRefusal } from '../../api/api-refusal.ts';
 import type { ApiClient } from '../../api/api-request.ts';
-import { labelOf, shortId } from '../../api/find-subscription.ts';
+import { labelOf, shortId } from '../../api/subscription-labels.ts';
 import { listMessages, type ListedMessage } from '../../api/messages.ts';
 import { itemsOf } from '../../api/listing.ts';
 import { cutText, findMessage, MOST_PER_QUEUE, searchQueue } from '../../api/search.ts';

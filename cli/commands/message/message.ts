@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { Problem } from '../../../local/install/problem.mjs';
-import { parseJson, propertySource } from '../../../shared/wire/json-slice.ts';
+import { counted } from '../../api/counted.ts';
 import { openApi, openApiToWrite } from '../../api/api-client.ts';
-import { eraseBody, type MessageView, showMessage } from '../../api/messages.ts';
+import { dataIn, eraseBody, type MessageView, showMessage } from '../../api/messages.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { printable, printableJson } from '../../output/printable.ts';
@@ -30,21 +30,16 @@ function addMessageShow(message: Command, terminal: Terminal): void {
       ),
     )
     .action(async (queue: string, id: string, options: Options) => {
-      const { view, text } = await showMessage(await openApi(options, terminal), queue, id);
+      const shown = await showMessage(await openApi(options, terminal), queue, id);
       // The response text is printed unchanged: parsing would drop digits of long numbers.
-      if (options.json === true) terminal.print(printableJson(text.trim()));
-      else if (options.body === true) printBody(bodyIn(text), id, terminal);
-      else terminal.print(describeMessage(view, bodyIn(text)));
+      if (options.json === true) terminal.print(printableJson(shown.text.trim()));
+      else if (options.body === true) printBody(dataIn(shown), id, terminal);
+      else terminal.print(describeMessage(shown.view, dataIn(shown)));
     });
   onDeployment(command, {
     json: 'the message, as in the API',
     examples: ['message show orders order-17', 'message show orders order-17 --body > order-17.json'],
   });
-}
-
-function bodyIn(text: string): string | undefined {
-  const json = parseJson(text);
-  return json === undefined ? undefined : propertySource(json, 'body');
 }
 
 function printBody(body: string | undefined, id: string, terminal: Terminal): void {
@@ -74,7 +69,7 @@ function describeMessage(view: MessageView, body: string | undefined): string {
 }
 
 function matchesText({ matched, filtered }: MessageView): string {
-  const subscriptions = `${matched} ${matched === 1 ? 'subscription' : 'subscriptions'}`;
+  const subscriptions = counted(matched, 'subscription', 'subscriptions');
   return filtered === 0 ? subscriptions : `${subscriptions}, ${filtered} filtered`;
 }
 

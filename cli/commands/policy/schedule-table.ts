@@ -6,18 +6,14 @@ import {
   retrySchedule,
   totalSeconds,
 } from '../../../shared/domain/retry/schedule.ts';
-import { planWakeUp, type RetryMechanism } from '../../../shared/domain/retry/wake-up-plan.ts';
+import { planWakeUp } from '../../../shared/domain/retry/wake-up-plan.ts';
+import { STARTED_BY } from '../../../shared/wire/views/delivery.ts';
+import { counted } from '../../api/counted.ts';
 import { inWords } from '../../output/time-text.ts';
 import { tableLines, type Column } from '../../output/table.ts';
 
 /** The default of the deployment setting `schedulerThreshold` (docs/retry-policy.md#from-delay-to-wake-up). */
 const SCHEDULER_THRESHOLD_SECONDS = 90;
-
-const MECHANISMS: Record<RetryMechanism, string> = {
-  same_invocation: 'same invocation',
-  sqs_delay: 'SQS delay',
-  scheduler: 'Scheduler',
-};
 
 const MECHANISMS_NOTE = `Mechanisms are for the default schedulerThreshold of ${SCHEDULER_THRESHOLD_SECONDS} s; a deployment may have another.`;
 
@@ -39,7 +35,7 @@ export function describeSchedule({ source, policy }: PolicyInForce, overridden: 
   const end =
     retries.length === 0
       ? 'No retries: a delivery whose first attempt fails is exhausted.'
-      : `${counted(retries.length)} over ${inWords(totalSeconds(policy))}. If the last one fails, the delivery is exhausted.`;
+      : `${counted(retries.length, 'retry', 'retries')} over ${inWords(totalSeconds(policy))}. If the last one fails, the delivery is exhausted.`;
   const notes = [
     ...(retries.length === 0 ? [] : [MECHANISMS_NOTE]),
     ...(policy.jitter === 'none'
@@ -85,13 +81,9 @@ function tableOf(retries: readonly Retry[]): string[] {
 }
 
 function mechanismOf(delaySeconds: number): string {
-  return MECHANISMS[
+  return STARTED_BY[
     delaySeconds === 0
       ? 'same_invocation'
       : planWakeUp(delaySeconds * 1000, 0, SCHEDULER_THRESHOLD_SECONDS).by
   ];
-}
-
-function counted(retries: number): string {
-  return retries === 1 ? '1 retry' : `${retries} retries`;
 }

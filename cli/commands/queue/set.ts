@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { openApiToWrite } from '../../api/api-client.ts';
-import { patchQueue } from '../../api/queues.ts';
+import { metadataPointer, patchQueue } from '../../api/queues.ts';
 import { collect, jsonOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
@@ -66,15 +66,10 @@ function changesOf({ policy, set = [], unset = [] }: Options): string[] {
     ...members.map(({ key, source }) =>
       objectText([
         ['op', '"add"'],
-        ['path', textOf(pointerTo(key))],
+        ['path', textOf(metadataPointer(key))],
         ['value', source],
       ]),
     ),
-    ...unset.map((key) => JSON.stringify({ op: 'remove', path: pointerTo(key) })),
+    ...unset.map((key) => JSON.stringify({ op: 'remove', path: metadataPointer(key) })),
   ];
-}
-
-/** The JSON pointer to a metadata key (RFC 6901 §3). */
-function pointerTo(key: string): string {
-  return `/metadata/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }

@@ -4,7 +4,7 @@ import type { ApiClient } from '../../api/api-request.ts';
 import { readOutcomes, showRecovery } from '../../api/recoveries.ts';
 import { lostText, OUTCOMES_UNKNOWN, timeLeft, totalOf } from '../../api/recovery-progress.ts';
 import { INTERRUPTED } from '../../interruption.ts';
-import { sumOf } from '../../output/counted.ts';
+import { sumOf } from '../../output/counts-text.ts';
 import { printable } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { RECOVERABLE_STATUSES } from '../../../shared/domain/vocabulary.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
 import { openApiToWrite } from '../../api/api-client.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { startRecovery } from '../../api/recoveries.ts';
@@ -7,7 +8,7 @@ import { commandText } from '../../command-name.ts';
 import { removeSettledNotices } from '../../dead-letters/remove-settled.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { TIME_FORMS, timeOf, timeText } from '../../options/time.ts';
+import { TIME_FORMS, timeOf } from '../../options/time.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { followRecovery } from './follow-recovery.ts';

@@ -6,7 +6,7 @@ import { outcomeOf, runProblem } from '../../dead-letters/run-text.ts';
 import { withWholeIds } from '../../dead-letters/whole-ids.ts';
 import { requireQueue } from '../../api/missing-queue.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
-import { sumOf } from '../../output/counted.ts';
+import { sumOf } from '../../output/counts-text.ts';
 import { printable } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { Problem } from '../../../local/install/problem.mjs';
 import { openApiToWrite } from '../../api/api-client.ts';
-import { labelOf, resolveSubscription } from '../../api/find-subscription.ts';
+import { resolveSubscription } from '../../api/find-subscription.ts';
+import { labelOf } from '../../api/subscription-labels.ts';
 import { deleteSubscription, showSubscription } from '../../api/subscriptions.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { openApi } from '../../api/api-client.ts';
-import { shortId } from '../../api/find-subscription.ts';
+import { shortId } from '../../api/subscription-labels.ts';
 import { listSubscriptions } from '../../api/subscriptions.ts';
 import { commandText } from '../../command-name.ts';
 import { queueOf, wholeNumberOf } from '../../options/arguments.ts';

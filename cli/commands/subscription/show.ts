@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { openApi } from '../../api/api-client.ts';
-import { resolveSubscription, shortId } from '../../api/find-subscription.ts';
+import { resolveSubscription } from '../../api/find-subscription.ts';
+import { shortId } from '../../api/subscription-labels.ts';
 import { showSubscription } from '../../api/subscriptions.ts';
 import { commandText } from '../../command-name.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';

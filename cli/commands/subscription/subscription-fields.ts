@@ -1,5 +1,5 @@
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { counted } from '../../output/counted.ts';
+import { counted } from '../../api/counted.ts';
 import { clockTime, inWords } from '../../output/time-text.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import { fieldLines } from '../../output/table.ts';

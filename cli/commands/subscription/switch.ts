@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { openApiToWrite } from '../../api/api-client.ts';
-import { labelOf, resolveSubscription, shortId } from '../../api/find-subscription.ts';
+import { resolveSubscription } from '../../api/find-subscription.ts';
+import { labelOf, shortId } from '../../api/subscription-labels.ts';
 import { switchSubscription } from '../../api/subscriptions.ts';
 import { commandText } from '../../command-name.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';

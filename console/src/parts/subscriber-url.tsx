@@ -6,14 +6,6 @@ export function subscriberText({ name, subscriber }: Pick<SubscriptionView, 'nam
   return name === undefined ? subscriber : `${name} · ${subscriber}`;
 }
 
-/** What a subscription is called: its name, or its URL without one. */
-export function subscriptionTitle({
-  name,
-  subscriber,
-}: Pick<SubscriptionView, 'name' | 'subscriber'>): string {
-  return name ?? subscriber;
-}
-
 /** A subscriber's URL, as a link only for http and https. `noopener noreferrer` keeps this page from the target. */
 export function SubscriberUrl({ url }: { url: string }): JSX.Element {
   return /^https?:$/.test(URL.parse(url)?.protocol ?? '') ? (

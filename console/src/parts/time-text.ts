@@ -1,6 +1,4 @@
-import { inUnits } from '../../../shared/domain/duration.ts';
-
-const DAY_MS = 86_400_000;
+import { DAY_MS, inUnits } from '../../../shared/domain/duration.ts';
 
 /** The time of day in `zone` (default: the browser's), with the date unless it is today. `exact`: with milliseconds. */
 export function clockText(

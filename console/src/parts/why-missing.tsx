@@ -3,7 +3,7 @@ import { readHealth, type Health } from '../../../cli/api/service.ts';
 import { useConsole } from '../live/console-context.tsx';
 import { useLive } from '../live/use-live.ts';
 import { hrefTo } from '../route.ts';
-import { counted } from './counted.ts';
+import { counted } from '../../../cli/api/counted.ts';
 
 /** What it can mean that a message is not on record, with the current counts of the deployment. */
 export function WhyMissing(): JSX.Element {

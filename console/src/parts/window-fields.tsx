@@ -1,14 +1,22 @@
 import type { JSX } from 'preact';
+import { DAY_MS } from '../../../shared/domain/duration.ts';
+import type { Query } from '../route.ts';
 import { Field } from './field.tsx';
 import { localInput } from './time-text.ts';
 
 /** Milliseconds since the epoch. `until` undefined: the time of each request. */
 export type TimeWindow = { since: number; until: number | undefined };
 
+/** The window in the address of a page, by default the last 24 hours. */
+export function windowIn({ since, until }: Query): TimeWindow {
+  const [from, to] = [Date.parse(since ?? ''), Date.parse(until ?? '')];
+  return { since: Number.isNaN(from) ? Date.now() - DAY_MS : from, until: Number.isNaN(to) ? undefined : to };
+}
+
 const PRESETS = [
   ['Last hour', 3_600_000],
-  ['24 hours', 86_400_000],
-  ['7 days', 604_800_000],
+  ['24 hours', DAY_MS],
+  ['7 days', 7 * DAY_MS],
 ] as const;
 
 /** Chooses a window of acceptance times, in the time zone of the browser. */

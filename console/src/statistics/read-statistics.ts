@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
 import { type ApiClient, apiPath } from '../../../cli/api/api-request.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
 import { statisticsViewSchema } from '../../../shared/wire/views/statistics.ts';
 
 /** Counts and durations of a queue. `points` leaves out steps in which nothing happened. */
@@ -26,7 +27,7 @@ export async function readStatistics(
   { window, now, signal }: { window: WindowName; now: number; signal: AbortSignal },
 ): Promise<Statistics | null> {
   const { lengthMs, stepSeconds } = WINDOWS[window];
-  const query = { since: new Date(now - lengthMs).toISOString(), step: stepSeconds };
+  const query = { since: timeText(now - lengthMs), step: stepSeconds };
   const path = apiPath`/v2/queues/${queue}/statistics`;
   try {
     const statistics = await api.call({ method: 'GET', path, query, signal }, statisticsViewSchema);

@@ -2,7 +2,9 @@ import * as z from 'zod';
 import {
   STATUSES,
   PHASES,
+  type AttemptTrigger,
   ATTEMPT_TRIGGERS,
+  type Mechanism,
   MECHANISMS,
   OUTCOMES,
   type WaitingReason,
@@ -71,6 +73,15 @@ export const WAITS: Readonly<Record<Waiting, string>> = {
   receiver_throttled: 'waits, because the subscriber throttles',
   circuit_open: 'waits, because the subscriber is or was down',
   pull: 'waits until it is received',
+};
+
+/** What starts an attempt, in the words of the command and the console. */
+export const STARTED_BY: Readonly<Record<AttemptTrigger | Mechanism, string>> = {
+  same_invocation: 'same invocation',
+  sqs_delay: 'SQS delay',
+  scheduler: 'Scheduler',
+  reconcile: 'reconcile',
+  pull: 'pull',
 };
 
 export function deliveryView(delivery: Delivery): DeliveryView {

@@ -2,29 +2,25 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { booksPages } from '../../../../cli/api/books.ts';
 import { EMPTY_BOOKS, isBalanced, type Books, sumOfBooks } from '../../../../shared/domain/message/books.ts';
+import { timeText } from '../../../../shared/wire/fields.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Empty, Notice } from '../../parts/notice.tsx';
 import { Section } from '../../parts/section.tsx';
-import { WindowFields, type TimeWindow } from '../../parts/window-fields.tsx';
+import { WindowFields, windowIn } from '../../parts/window-fields.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
 import { BooksTable } from './books-table.tsx';
 import { FlowPicture, type FlowLinks } from './flow-picture.tsx';
 
-const DAY_MS = 86_400_000;
-
 /** Compares the messages that a queue accepted in a window with the outcomes of their deliveries. */
 export function BooksPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
   const { api } = useConsole();
-  const [window, setWindow] = useState<TimeWindow>(() => ({
-    since: timeIn(query['since']) ?? Date.now() - DAY_MS,
-    until: timeIn(query['until']),
-  }));
+  const [window, setWindow] = useState(() => windowIn(query));
   const [counted, setCounted] = useState<Books>();
   const books = useLive(`books/${queue}/${window.since}/${window.until ?? ''}`, async (signal) => {
-    const times = { since: textOf(window.since), until: textOf(window.until ?? Date.now()) };
+    const times = { since: timeText(window.since), until: timeText(window.until ?? Date.now()) };
     let sum = EMPTY_BOOKS;
     for await (const page of booksPages(api, queue, times, signal)) {
       sum = sumOfBooks(sum, page);
@@ -34,8 +30,8 @@ export function BooksPage({ queue, query }: { queue: string; query: Query }): JS
     return sum;
   });
   const links = linksTo(queue, {
-    since: textOf(window.since),
-    until: window.until === undefined ? undefined : textOf(window.until),
+    since: timeText(window.since),
+    until: window.until === undefined ? undefined : timeText(window.until),
   });
   return (
     <PageOfQueue title="Reconciliation" queue={queue} live={books}>
@@ -52,15 +48,6 @@ export function BooksPage({ queue, query }: { queue: string; query: Query }): JS
       </Section>
     </PageOfQueue>
   );
-}
-
-function textOf(time: number): string {
-  return new Date(time).toISOString();
-}
-
-function timeIn(text = ''): number | undefined {
-  const time = Date.parse(text);
-  return Number.isNaN(time) ? undefined : time;
 }
 
 function Report({ books, links }: { books: Books; links: FlowLinks }): JSX.Element {

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { shortId } from '../../../../cli/api/subscription-labels.ts';
 import type { RedrivenQueue } from '../../../../shared/domain/vocabulary.ts';
 import type { DeadLetterLook, DeadLetterView } from '../../../../shared/wire/views/console.ts';
 import { useNow } from '../../live/use-now.ts';
@@ -68,11 +69,6 @@ export function DeadLetterTable({
       />
     </>
   );
-}
-
-/** Enough to recognise a subscription. */
-function shortId(id: string): string {
-  return id.slice(0, 8);
 }
 
 const COLUMNS: readonly Column<DeadLetterView>[] = [

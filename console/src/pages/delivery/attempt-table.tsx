@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { DeliveryDetail } from '../../../../cli/api/deliveries.ts';
+import { STARTED_BY } from '../../../../shared/wire/views/delivery.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
@@ -22,13 +23,6 @@ export function AttemptTable({ attempts }: { attempts: readonly Attempt[] }): JS
 
 const ROUND: Column<Attempt> = { head: 'Round', numeric: true, cell: ({ round }) => round };
 
-const TRIGGERS = {
-  same_invocation: 'same invocation',
-  sqs_delay: 'SQS delay',
-  scheduler: 'Scheduler',
-  reconcile: 'reconcile',
-} as const;
-
 const COLUMNS: readonly Column<Attempt>[] = [
   { head: 'Attempt', numeric: true, cell: ({ number }) => number },
   { head: 'Outcome', cell: ({ outcome }) => <Status of={outcome} /> },
@@ -45,7 +39,7 @@ const COLUMNS: readonly Column<Attempt>[] = [
       </>
     ),
   },
-  { head: 'Started by', cell: ({ by }) => (by === undefined ? '' : TRIGGERS[by]) },
+  { head: 'Started by', cell: ({ by }) => (by === undefined ? '' : STARTED_BY[by]) },
   { head: 'Duration', numeric: true, cell: ({ durationMs }) => durationText(durationMs) },
   {
     head: 'Response',

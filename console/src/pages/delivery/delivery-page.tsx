@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { showDelivery, type DeliveryAddress, type DeliveryDetail } from '../../../../cli/api/deliveries.ts';
+import { labelOf } from '../../../../cli/api/subscription-labels.ts';
 import { showSubscription } from '../../../../cli/api/subscriptions.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
@@ -12,7 +13,6 @@ import { PageHeading } from '../../parts/page-heading.tsx';
 import { PolicyFacts } from '../../parts/policy-facts.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Status } from '../../parts/status.tsx';
-import { subscriptionTitle } from '../../parts/subscriber-url.tsx';
 import { SubscriptionState } from '../../parts/subscription-state.tsx';
 import { hrefTo } from '../../route.ts';
 import { AttemptTable } from './attempt-table.tsx';
@@ -70,7 +70,7 @@ function Receiver({ address: { queue, subscriptionId } }: { address: DeliveryAdd
     <p>
       to{' '}
       <a class="url strong" href={href}>
-        {subscriptionTitle(value)}
+        {labelOf(value)}
       </a>{' '}
       <span class="muted id">{subscriptionId}</span> <SubscriptionState of={value} />
     </p>

@@ -1,10 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { DeliveryAddress } from '../../../../cli/api/deliveries.ts';
-import { showMessage } from '../../../../cli/api/messages.ts';
+import { dataIn, showMessage } from '../../../../cli/api/messages.ts';
 import { showSubscription } from '../../../../cli/api/subscriptions.ts';
 import { isPull } from '../../../../shared/domain/subscription/subscriber-url.ts';
-import { parseJson, propertySource } from '../../../../shared/wire/json-slice.ts';
 import { isNotFound } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
@@ -23,12 +22,11 @@ export function RequestSection({ address }: { address: DeliveryAddress }): JSX.E
   const { api } = useConsole();
   const { queue, messageId, subscriptionId } = address;
   const { action, run } = useAction(async () => {
-    const [subscription, { view, text }] = await Promise.all([
+    const [subscription, message] = await Promise.all([
       showSubscription(api, queue, subscriptionId),
       showMessage(api, queue, messageId),
     ]);
-    const json = parseJson(text);
-    return knownRequest(subscription, view, json && propertySource(json, 'body'));
+    return knownRequest(subscription, message.view, dataIn(message));
   });
   useEffect(run, [run]);
   const failure = action.state === 'failed' ? action.failure : undefined;

@@ -1,12 +1,11 @@
 import type { JSX } from 'preact';
-import { showMessage, type MessageView } from '../../../../cli/api/messages.ts';
-import { parseJson, propertySource } from '../../../../shared/wire/json-slice.ts';
+import { dataIn, showMessage, type MessageView } from '../../../../cli/api/messages.ts';
 import { explainMessage } from '../../../../cli/api/explain.ts';
 import { isNotFound } from '../../api/failure-words.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
-import { counted } from '../../parts/counted.ts';
+import { counted } from '../../../../cli/api/counted.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/moment.tsx';
@@ -25,9 +24,8 @@ export function MessagePage({ queue, id }: { queue: string; id: string }): JSX.E
   const message = useLive(
     `message/${queue}/${id}`,
     async () => {
-      const { view, text } = await showMessage(api, queue, id);
-      const json = parseJson(text);
-      return { view, data: json && propertySource(json, 'body') };
+      const shown = await showMessage(api, queue, id);
+      return { view: shown.view, data: dataIn(shown) };
     },
     // It may still be in the ingress queue.
     { untilFound: true },

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { sendDelivery, type Explained } from '../../../../cli/api/explain.ts';
+import { sendDelivery } from '../../../../cli/api/deliveries.ts';
+import type { Explained } from '../../../../cli/api/explain.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { showSubscription } from '../../../../cli/api/subscriptions.ts';
 import { useAction } from '../../live/use-action.ts';

@@ -6,7 +6,7 @@ import { failureWords } from '../../api/failure-words.ts';
 import { firstOf, type Listed } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
-import { counted } from '../../parts/counted.ts';
+import { counted } from '../../../../cli/api/counted.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
 import { LoadMore } from '../../parts/load-more.tsx';
 import { Loaded } from '../../parts/loaded.tsx';

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { REDRIVEN_QUEUES } from '../../../../shared/domain/vocabulary.ts';
 import type { Health } from '../../../../cli/api/service.ts';
 import type { Live } from '../../live/use-live.ts';
-import { counted } from '../../parts/counted.ts';
+import { counted } from '../../../../cli/api/counted.ts';
 import { Failure, Notice } from '../../parts/notice.tsx';
 import { hrefTo } from '../../route.ts';
 

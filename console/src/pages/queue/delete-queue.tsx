@@ -4,7 +4,7 @@ import type { SubscriptionView } from '../../../../shared/wire/views/subscriptio
 import type { Listed } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { ConfirmButton } from '../../parts/confirm-button.tsx';
-import { counted } from '../../parts/counted.ts';
+import { counted } from '../../../../cli/api/counted.ts';
 import { hrefTo } from '../../route.ts';
 
 /** The button that deletes a queue. For a queue with subscriptions the user has to type its name. */

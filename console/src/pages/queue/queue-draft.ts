@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { metadataPointer } from '../../../../cli/api/queues.ts';
 import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema.ts';
 import { RETAINED_MESSAGES } from '../../../../shared/domain/vocabulary.ts';
@@ -80,7 +81,7 @@ type Operation = { op: 'add'; path: string; value: unknown } | { op: 'remove'; p
 export function queuePatch(before: QueueDraft, after: QueueDraft): Operation[] {
   const [old, next] = [membersIn(before), membersIn(after)];
   return [...new Set([...Object.keys(old), ...Object.keys(next)])].flatMap((name): Operation[] => {
-    const path = `/metadata/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const path = metadataPointer(name);
     const value = next[name];
     if (JSON.stringify(old[name]) === JSON.stringify(value)) return [];
     return [value === undefined ? { op: 'remove', path } : { op: 'add', path, value }];

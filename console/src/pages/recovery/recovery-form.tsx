@@ -2,21 +2,20 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { startRecovery } from '../../../../cli/api/recoveries.ts';
 import { RECOVERABLE_STATUSES, type RecoverableStatus } from '../../../../shared/domain/vocabulary.ts';
+import { timeText } from '../../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Listed } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction, type Action } from '../../live/use-action.ts';
 import type { Live } from '../../live/use-live.ts';
-import { counted } from '../../parts/counted.ts';
+import { counted } from '../../../../cli/api/counted.ts';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
 import { SelectField } from '../../parts/select-field.tsx';
 import { subscriberText } from '../../parts/subscriber-url.tsx';
-import { WindowFields, type TimeWindow } from '../../parts/window-fields.tsx';
+import { WindowFields, windowIn } from '../../parts/window-fields.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 import type { Query } from '../../route.ts';
 import { countFailed, MOST_COUNTED, sumOf, type FailedCount, type Selection } from './count-failed.ts';
-
-const DAY_MS = 86_400_000;
 
 export function RecoveryForm({
   queue,
@@ -30,7 +29,7 @@ export function RecoveryForm({
   onStarted: () => void;
 }): JSX.Element {
   const { api } = useConsole();
-  const [window, setWindow] = useState<TimeWindow>(() => windowIn(query));
+  const [window, setWindow] = useState(() => windowIn(query));
   const [subscription, setSubscription] = useState(query['subscription'] ?? '');
   const [status, setStatus] = useState<RecoverableStatus>();
   const selected = (): Selection => ({
@@ -45,7 +44,7 @@ export function RecoveryForm({
     return { selection, failed: await countFailed(api, selection) };
   });
   const start = useAction(async ({ queue: name, since, until, ...filter }: Selection) => {
-    const times = { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
+    const times = { since: timeText(since), until: timeText(until) };
     await startRecovery(api, name, { ...times, ...filter });
     count.reset();
     onStarted();
@@ -165,11 +164,6 @@ function SubscriptionChoices({
       ))}
     </>
   );
-}
-
-function windowIn({ since, until }: Query): TimeWindow {
-  const [from, to] = [Date.parse(since ?? ''), Date.parse(until ?? '')];
-  return { since: Number.isNaN(from) ? Date.now() - DAY_MS : from, until: Number.isNaN(to) ? undefined : to };
 }
 
 function StartButton({

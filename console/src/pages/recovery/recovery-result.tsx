@@ -9,10 +9,11 @@ import {
   type Look,
 } from '../../../../cli/api/recovery-progress.ts';
 import type { RecoveryOutcomes } from '../../../../shared/domain/recovery/outcomes.ts';
+import { timeText } from '../../../../shared/wire/fields.ts';
 import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
-import { counted } from '../../parts/counted.ts';
+import { counted } from '../../../../cli/api/counted.ts';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
@@ -112,7 +113,7 @@ function columnsOf(queue: string, names: ReadonlyMap<string, string>): Column<Re
     {
       head: 'Next attempt',
       cell: ({ nextAttemptAt }) =>
-        nextAttemptAt === undefined ? '' : <Moment at={new Date(nextAttemptAt).toISOString()} />,
+        nextAttemptAt === undefined ? '' : <Moment at={timeText(nextAttemptAt)} />,
     },
   ];
 }

@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { listMessages, showMessage, type ListedMessage } from '../../../../cli/api/messages.ts';
-import { parseJson, propertySource } from '../../../../shared/wire/json-slice.ts';
+import { dataIn, listMessages, showMessage, type ListedMessage } from '../../../../cli/api/messages.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
@@ -31,10 +30,9 @@ export function FilterTester({
   const [data, setData] = useState('');
   const recent = useAction(() => firstOf(withData(listMessages(api, queue, { most: MOST_READ })), MOST));
   const chosen = useAction(async (id: string) => {
-    const { view, text } = await showMessage(api, queue, id);
-    const json = parseJson(text);
-    setType(view.type ?? '');
-    setData((json && propertySource(json, 'body')) ?? '');
+    const message = await showMessage(api, queue, id);
+    setType(message.view.type ?? '');
+    setData(dataIn(message) ?? '');
   });
   const verdict = useMemo(
     () => (data.trim() === '' ? undefined : testFilter({ eventTypes, filter, type, data })),

@@ -2,7 +2,9 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { deliveriesOfSubscription } from '../../../../cli/api/deliveries.ts';
 import { findQueue } from '../../../../cli/api/queues.ts';
+import { labelOf } from '../../../../cli/api/subscription-labels.ts';
 import { showSubscription } from '../../../../cli/api/subscriptions.ts';
+import { timeText } from '../../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { isNotFound } from '../../api/failure-words.ts';
 import { firstWithin } from '../../api/listed.ts';
@@ -13,7 +15,6 @@ import { Loaded } from '../../parts/loaded.tsx';
 import { Failure } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
-import { subscriptionTitle } from '../../parts/subscriber-url.tsx';
 import { hrefTo } from '../../route.ts';
 import { DeleteSubscription } from './delete-subscription.tsx';
 import { EditSubscription } from './edit-subscription.tsx';
@@ -45,7 +46,7 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }): 
   );
   const { value } = subscription;
   const heading = {
-    title: value === undefined ? id : subscriptionTitle(value),
+    title: value === undefined ? id : labelOf(value),
     id: value === undefined ? undefined : id,
     kind: 'Subscription',
     crumbs: [{ text: queue, href: hrefTo({ page: 'queue', queue }) }],
@@ -127,6 +128,6 @@ function recoveryHref(
   subscription: SubscriptionView | undefined,
 ): string {
   const failedAt = subscription?.failing?.since ?? subscription?.disabled?.at;
-  const since = failedAt && new Date(Date.parse(failedAt) - BEFORE_FAILURE_MS).toISOString();
+  const since = failedAt && timeText(Date.parse(failedAt) - BEFORE_FAILURE_MS);
   return hrefTo({ page: 'recovery', queue, query: { subscription: id, since } });
 }

@@ -1,9 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useMemo, useState } from 'preact/hooks';
 import { cutText } from '../../../../cli/api/search.ts';
+import { timeText } from '../../../../shared/wire/fields.ts';
 import { search, type Found } from '../../api/search.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { counted } from '../../parts/counted.ts';
+import { counted } from '../../../../cli/api/counted.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { Failure } from '../../parts/notice.tsx';
 import { WhyMissing } from '../../parts/why-missing.tsx';
@@ -103,7 +104,7 @@ function Groups({
 
 /** The messages around a time, of the queues that were searched. */
 function TimeGroup({ time, found }: { time: SoughtTime; found: Found }): JSX.Element {
-  const query = { since: new Date(time.since).toISOString(), until: new Date(time.until).toISOString() };
+  const query = { since: timeText(time.since), until: timeText(time.until) };
   return (
     <Group title="Messages around this time" items={found.searched}>
       {(queue) => (
