@@ -1,9 +1,16 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { apiClient } from '../../cli/api/api-client.ts';
+import { ApiRefusal } from '../../cli/api/api-refusal.ts';
+import type { ApiClient } from '../../cli/api/api-request.ts';
+import { deliveriesOfMessage } from '../../cli/api/deliveries.ts';
+import { itemsOf } from '../../cli/api/listing.ts';
+import { putQueue } from '../../cli/api/queues.ts';
+import { createSubscription } from '../../cli/api/subscriptions.ts';
 import { isOpen } from '../../shared/domain/delivery/delivery.ts';
+import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
 import { clientOf, type Endpoints } from '../endpoints.ts';
 import { openOperatorInbox } from '../operator-inbox.ts';
-import { apiClient, type ApiClient } from './api-client.ts';
 import { createFeed, type Feed } from './feed.ts';
 import { startDemoReceiver, type DemoReceiver } from './receiver.ts';
 import { demoHeading, demoMessages, demoQueue, demoSubscribers, type DemoSubscriber } from './scenario.ts';
@@ -31,13 +38,12 @@ export type Demo = {
 /** Runs the demo: subscribes, publishes, prints every attempt, and prints a table of the results. */
 export async function runDemo(options: DemoOptions): Promise<Demo> {
   const { endpoints, signal, startedAt } = options;
-  const api = apiClient(endpoints.apiUrl, signal);
+  const api = unsignedClient(endpoints.apiUrl, signal);
   const clients = clientsOf(endpoints);
   const inbox = await openOperatorInbox(clients, endpoints.operatorEventBus);
   const names = new Map<string, string>();
   const feed = createFeed({
-    api,
-    queue: demoQueue,
+    deliveriesOf: (messageId) => deliveriesSoFar(api, messageId),
     nameOf: (subscriptionId) => names.get(subscriptionId) ?? subscriptionId.slice(0, 8),
     takeEvents: inbox.take,
     print: (line) => {
@@ -73,6 +79,27 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
   }
 }
 
+/** A client whose requests also end with the signal. The demo runs without authorisation (options.mjs). */
+function unsignedClient(apiUrl: string, signal: AbortSignal): ApiClient {
+  const authorize = ({ headers }: { headers: Headers }) => Promise.resolve(headers);
+  const api = apiClient({ name: 'the local deployment', apiUrl, isLocal: true, authorize });
+  return {
+    ...api,
+    send: (request) => api.send({ ...request, signal }),
+    call: (request, schema) => api.call({ ...request, signal }, schema),
+  };
+}
+
+/** None until the message is recorded. */
+async function deliveriesSoFar(api: ApiClient, messageId: string): Promise<DeliveryView[]> {
+  try {
+    return (await itemsOf(deliveriesOfMessage(api, { queue: demoQueue, messageId }))).items;
+  } catch (error) {
+    if (error instanceof ApiRefusal && error.status === 404) return [];
+    throw error;
+  }
+}
+
 /** Prints once how long the first webhook took. */
 function announceFirst(startedAt: number): () => void {
   let isPrinted = false;
@@ -90,17 +117,14 @@ async function subscribeAll(
   receiver: DemoReceiver,
   names: Map<string, string>,
 ): Promise<void> {
-  await api.createQueue(demoQueue);
+  await putQueue(api, demoQueue, '{}');
   for (const subscriber of demoSubscribers) {
-    const options = { _retry_policy: subscriber.policy };
-    const { id, secret } = await api.subscribe(demoQueue, {
-      name: subscriber.name,
-      subscriber: receiver.urlOf(subscriber),
-      options,
-    });
-    receiver.trust(subscriber, secret);
-    names.set(id, subscriber.name);
-    console.log(`  ${subscriber.name.padEnd(9)}  ${subscriber.shows}`);
+    const { name, policy: _retry_policy, shows } = subscriber;
+    const request = { name, subscriber: receiver.urlOf(subscriber), options: { _retry_policy } };
+    const created = await createSubscription(api, demoQueue, JSON.stringify(request));
+    if (created.secret !== undefined) receiver.trust(subscriber, created.secret);
+    names.set(created.subscription_id, name);
+    console.log(`  ${name.padEnd(9)}  ${shows}`);
   }
 }
 

@@ -3,7 +3,6 @@ import { isOpen } from '../../shared/domain/delivery/delivery.ts';
 import { pollInterval } from '../../shared/domain/retry/poll-interval.ts';
 import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
 import type { OperatorEventMessage } from '../../shared/wire/events/operator-event.ts';
-import type { ApiClient } from './api-client.ts';
 import { feedLine, type FeedLine } from './feed-line.ts';
 import { eventLine } from './event-line.ts';
 import { nextStep } from './next-step.ts';
@@ -12,8 +11,8 @@ import { nextStep } from './next-step.ts';
 const QUIET_MS = 15_000;
 
 export type FeedOptions = {
-  api: ApiClient;
-  queue: string;
+  /** The deliveries of a message; none until it is recorded. */
+  deliveriesOf: (messageId: string) => Promise<DeliveryView[]>;
   nameOf: (subscriptionId: string) => string;
   /** New operator events since the last call. */
   takeEvents: () => Promise<readonly OperatorEventMessage[]>;
@@ -74,7 +73,7 @@ export function createFeed(options: FeedOptions): Feed {
     const awaited = [...followed].filter(([, message]) => isAwaited(message, now));
     const found = await Promise.all(
       awaited.map(async ([messageId, message]) => {
-        const views = (await options.api.deliveriesOf(options.queue, messageId)) ?? [];
+        const views = await options.deliveriesOf(messageId);
         const lines = newLines(message, views);
         message.views = views;
         if (lines.length > 0) message.changedAt = Date.now();

@@ -1,7 +1,7 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { verifyWebhook, WebhookVerificationError } from '../../client/verify.ts';
-import { loopbackPort } from '../loopback-port.ts';
+import { startLoopbackServer } from '../../cli/loopback/loopback-server.ts';
 import type { DemoSubscriber } from './scenario.ts';
 
 /** A real HTTP server on loopback for the demo's subscribers. */
@@ -44,35 +44,20 @@ export async function startDemoReceiver(
     return subscriber.answers[before] ?? subscriber.answers.at(-1) ?? 404;
   };
 
-  const server = createServer((request, response) => {
-    buffer(request).then(
-      (body) => {
-        const status = answer({ url: request.url, headers: request.headers, body });
-        response.writeHead(status).end(() => {
-          if (status === 200) events.onDelivered();
-        });
-      },
-      // The caller disconnected during the request.
-      () => response.destroy(),
-    );
-  });
-  const port = await loopbackPort();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(port, '127.0.0.1', resolve);
+  const server = await startLoopbackServer(async ({ request, response }) => {
+    const body = await buffer(request);
+    const status = answer({ url: request.url, headers: request.headers, body });
+    response.writeHead(status).end(() => {
+      if (status === 200) events.onDelivered();
+    });
   });
 
   return {
-    urlOf: ({ name }) => `http://127.0.0.1:${port}/${name}`,
+    urlOf: ({ name }) => `${server.url}/${name}`,
     trust: ({ name }, secret) => void trusted.set(name, secret),
     requests: (subscriber, messageId) => counts.get(keyOf(subscriber, messageId)) ?? 0,
     unverified: (subscriber, messageId) => unverified.get(keyOf(subscriber, messageId)) ?? 0,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => {
-          resolve();
-        });
-        server.closeAllConnections();
-      }),
+    close: server.close,
   };
 }
 

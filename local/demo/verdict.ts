@@ -1,3 +1,4 @@
+import { tableLines } from '../../cli/output/table.ts';
 import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
 import { SCHEDULED_DELAY, type DemoSubscriber } from './scenario.ts';
 
@@ -76,17 +77,9 @@ export function verdictTable(verdicts: readonly Verdict[]): string {
     `${seconds.toFixed(1)} s`,
     faults.length === 0 ? 'yes' : `no: ${faults.join('; ')}`,
   ]);
-  return table([['subscriber', 'message', 'status', 'attempts', 'duration', 'as expected'], ...rows]);
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  const heads = ['subscriber', 'message', 'status', 'attempts', 'duration', 'as expected'];
+  return tableLines(
+    heads.map((head) => ({ head })),
+    rows,
+  ).join('\n');
 }

@@ -1,8 +1,8 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { boundedBody } from '../../bounded-body.ts';
-import { loopbackPort } from '../../../local/loopback-port.ts';
+import { startLoopbackServer, type Exchange } from '../../loopback/loopback-server.ts';
 import { answerAt, type AnswerScript, type ScriptedAnswer } from './answer-script.ts';
 import type { Verdict, Verifier } from './verification.ts';
 
@@ -52,7 +52,7 @@ export async function startWebhookReceiver(options: ReceiverOptions): Promise<We
   const seen = new Map<string, { count: number; at: number }>();
   const stopping = new AbortController();
 
-  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const receive = async ({ request, response }: Exchange): Promise<void> => {
     const body = await boundedBody(request, MOST_BYTES);
     const path = request.url ?? '/';
     if (body === undefined || path.split('?')[0] !== options.path) {
@@ -77,26 +77,14 @@ export async function startWebhookReceiver(options: ReceiverOptions): Promise<We
     options.onAnswered();
   };
 
-  const server = createServer((request, response) => {
-    receive(request, response).catch(() => {
-      // The caller has disconnected, or the receiver is closing.
-      response.destroy();
-    });
-  });
-  const port = await loopbackPort(options.port);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(port, '127.0.0.1', resolve);
-  });
+  // A request fails where its caller has disconnected, or the receiver is closing.
+  const server = await startLoopbackServer(receive, options.port);
   return {
-    url: `http://127.0.0.1:${port}${options.path}`,
-    close: () =>
-      new Promise((resolve) => {
-        stopping.abort();
-        server.close(() => {
-          resolve();
-        });
-        server.closeAllConnections();
-      }),
+    url: server.url + options.path,
+    close: () => {
+      stopping.abort();
+      return server.close();
+    },
   };
 }
 
