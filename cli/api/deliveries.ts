@@ -88,6 +88,18 @@ export function deliveriesOfMessage(
   });
 }
 
+/** The same as in the listing, without the time of acceptance. */
+export function summaryOf({ attempts, nextAttempt, ...view }: DeliveryView): ListedDelivery {
+  const lastAttempt = attempts.at(-1);
+  return {
+    ...view,
+    acceptedAt: '',
+    attemptCount: attempts.length,
+    ...(lastAttempt && { lastAttempt }),
+    ...(nextAttempt?.waiting && { waiting: nextAttempt.waiting }),
+  };
+}
+
 export type DeliveryDetail = z.infer<typeof deliveryDetailSchema>;
 
 export type DeliveryAddress = { queue: string; messageId: string; subscriptionId: string };

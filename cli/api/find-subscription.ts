@@ -24,7 +24,7 @@ export async function resolveSubscription(api: ApiClient, queue: string, referen
   const fitting: Named[] = [];
   const near: Named[] = [];
   try {
-    for await (const found of listSubscriptions(api, queue, undefined, reference)) {
+    for await (const found of listSubscriptions(api, queue, { match: reference })) {
       // Both are unique on the queue.
       if (found.id === reference || found.subscriber === reference) return found.id;
       (isMeant(found, reference) ? fitting : near).push(found);

@@ -55,7 +55,7 @@ async function subscriptionsLike(
   text: string,
 ): Promise<{ items: SubscriptionView[]; more: boolean }> {
   try {
-    return await itemsOf(listSubscriptions(api, queue, MOST_PER_QUEUE, text));
+    return await itemsOf(listSubscriptions(api, queue, { most: MOST_PER_QUEUE, match: text }));
   } catch (error) {
     // A deleted queue has messages, and no subscriptions.
     if (error instanceof ApiRefusal && error.status === 404) return { items: [], more: false };

@@ -1,3 +1,4 @@
+import { inParallel } from '../../shared/adapters/in-parallel.ts';
 import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
 import { ApiRefusal } from './api-refusal.ts';
 import type { ApiClient } from './api-request.ts';
@@ -38,7 +39,8 @@ export function subscriptionLabels(api: ApiClient, queue: string): SubscriptionL
   const labels = new Map<string, string>();
   const list = async (): Promise<void> => {
     try {
-      for await (const one of listSubscriptions(api, queue, MOST_LISTED)) labels.set(one.id, labelOf(one));
+      for await (const one of listSubscriptions(api, queue, { most: MOST_LISTED }))
+        labels.set(one.id, labelOf(one));
     } catch (error) {
       // A caller that may see deliveries need not see subscriptions.
       if (!(error instanceof ApiRefusal)) throw error;
@@ -57,8 +59,7 @@ export function subscriptionLabels(api: ApiClient, queue: string): SubscriptionL
     load: async (ids) => {
       if (ids.length > 1) await (listed ??= list());
       const unknown = [...new Set(ids)].filter((id) => !labels.has(id));
-      for (let start = 0; start < unknown.length; start += SIDE_BY_SIDE)
-        await Promise.all(unknown.slice(start, start + SIDE_BY_SIDE).map(look));
+      await inParallel(unknown, SIDE_BY_SIDE, look);
     },
     of: (id) => {
       const label = labels.get(id) ?? '';

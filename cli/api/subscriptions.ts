@@ -27,8 +27,7 @@ export type CreatedSubscription = z.infer<typeof createdSchema>;
 export function listSubscriptions(
   api: ApiClient,
   queue: string,
-  most?: number,
-  match?: string,
+  { most, match }: { most?: number | undefined; match?: string | undefined } = {},
 ): AsyncGenerator<SubscriptionView, boolean> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/subscriptions`,

@@ -36,6 +36,6 @@ export function sendUnlessLost(
 /** Why a message would be lost or return from the queue; undefined if not. */
 async function faultOfTarget(api: ApiClient, queue: string): Promise<string | undefined> {
   if (!(await isQueue(api, queue))) return `there is no queue ${queue}`;
-  const first = await listSubscriptions(api, queue, 1).next();
+  const first = await listSubscriptions(api, queue, { most: 1 }).next();
   return first.done === true ? `queue ${queue} has no subscription` : undefined;
 }

@@ -1,10 +1,10 @@
 import { Option, type Command } from 'commander';
-import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import { openApi } from '../../api/api-client.ts';
 import {
   deliveriesOfMessage,
   deliveriesOfSubscription,
   listDeliveries,
+  summaryOf,
   type DeliveryFilter,
   type ListedDelivery,
 } from '../../api/deliveries.ts';
@@ -130,15 +130,4 @@ function rowOf(delivery: ListedDelivery, labels: SubscriptionLabels, terminal: T
     printable(String(lastAttempt?.statusCode ?? lastAttempt?.error ?? '')),
     whenText(nextAttemptAt, waiting),
   ];
-}
-
-function summaryOf({ attempts, nextAttempt, ...view }: DeliveryView): ListedDelivery {
-  const lastAttempt = attempts.at(-1);
-  return {
-    ...view,
-    acceptedAt: '',
-    attemptCount: attempts.length,
-    ...(lastAttempt && { lastAttempt }),
-    ...(nextAttempt?.waiting && { waiting: nextAttempt.waiting }),
-  };
 }

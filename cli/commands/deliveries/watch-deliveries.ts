@@ -7,6 +7,7 @@ import {
   deliveriesOfMessage,
   listDeliveries,
   showDelivery,
+  summaryOf,
   type DeliveryFilter,
   type ListedDelivery,
 } from '../../api/deliveries.ts';
@@ -122,7 +123,7 @@ async function pollMessage(
   try {
     const found: Snapshot[] = [];
     const deliveries = deliveriesOfMessage(api, { queue, messageId: message }, { signal });
-    for await (const delivery of deliveries) found.push(snapshotOfView(delivery));
+    for await (const delivery of deliveries) found.push(snapshotOf(summaryOf(delivery)));
     return found;
   } catch (error) {
     if (error instanceof ApiRefusal && error.status === 404) return [];
@@ -137,7 +138,7 @@ async function pollQueue(
 ): Promise<Snapshot[]> {
   const newest: Snapshot[] = [];
   const listed = listDeliveries(api, queue, filter, { most: NEWEST, signal });
-  for await (const delivery of listed) newest.push(snapshotOfListed(delivery));
+  for await (const delivery of listed) newest.push(snapshotOf(delivery));
   const keys = new Set(newest.map(keyOf));
   // The queue's listing omits delivered ones, so a missing open delivery is fetched separately.
   const gone = [...known.values()].filter((seen) => isOpen(seen.status) && !keys.has(keyOf(seen)));
@@ -148,7 +149,7 @@ async function pollQueue(
 
 async function refetch(api: ApiClient, seen: Snapshot, signal: AbortSignal): Promise<Snapshot> {
   try {
-    return snapshotOfView(await showDelivery(api, seen, signal));
+    return snapshotOf(summaryOf(await showDelivery(api, seen, signal)));
   } catch (error) {
     // The record was deleted together with its message.
     if (error instanceof ApiRefusal && error.status === 404)
@@ -157,7 +158,7 @@ async function refetch(api: ApiClient, seen: Snapshot, signal: AbortSignal): Pro
   }
 }
 
-function snapshotOfListed(delivery: ListedDelivery): Snapshot {
+function snapshotOf(delivery: ListedDelivery): Snapshot {
   const { queue, messageId, subscriptionId, status, reason, attemptCount, lastAttempt, nextAttemptAt } =
     delivery;
   return {
@@ -170,14 +171,4 @@ function snapshotOfListed(delivery: ListedDelivery): Snapshot {
     last: lastAttempt?.statusCode?.toString() ?? lastAttempt?.error,
     nextAttemptAt,
   };
-}
-
-function snapshotOfView({ attempts, ...view }: DeliveryView): Snapshot {
-  const lastAttempt = attempts.at(-1);
-  return snapshotOfListed({
-    ...view,
-    acceptedAt: '',
-    attemptCount: attempts.length,
-    ...(lastAttempt && { lastAttempt }),
-  });
 }

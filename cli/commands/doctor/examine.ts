@@ -11,13 +11,11 @@ import {
   deadLetterFindings,
   type Finding,
   overdueFinding,
-  type Reasons,
   tableFindings,
   undeliverableFindings,
   WORK_QUEUES,
   workFindings,
 } from './health-findings.ts';
-import type { lookAtReasons } from './look-at-reasons.ts';
 
 /** Milliseconds in which a work queue has to become empty; brief load is normal. */
 const PATIENCE_MS = 15_000;
@@ -46,13 +44,14 @@ export const examine = async function* (
   if (health.value === undefined) return;
   const first = health.value.health;
   yield* tableFindings(first);
-  const queuesToo = queuesBelongTo(choice, env);
-  const reasons = queuesToo ? await reasonsIn(choice, { ...first, api }, terminal, signal) : {};
+  // Loaded only where it is needed: the SDK is large.
+  const checks = queuesBelongTo(choice, env) ? await import('./dead-letter-checks.ts') : undefined;
+  const reasons = await checks?.lookAtReasons(choice, { ...first, api }, terminal, signal);
   yield* deadLetterFindings(first, reasons);
   yield* undeliverableFindings(first, reasons);
   yield* workFindings(await awaitEmptyQueues(api, first, { sleep, signal }));
   yield overdueFinding(first);
-  if (queuesToo) yield await redriveFinding(choice, terminal);
+  if (checks !== undefined) yield await checks.examineRedrive(choice, terminal);
 };
 
 type Attempt<Value> = { finding: Finding; value?: Value };
@@ -115,16 +114,4 @@ function lowestCounts(before: Health, now: Health): Health {
       ]),
     ),
   };
-}
-
-// Both are loaded only where they are needed: the SDK is large.
-
-async function reasonsIn(...given: Parameters<typeof lookAtReasons>): Promise<Reasons> {
-  const { lookAtReasons } = await import('./look-at-reasons.ts');
-  return lookAtReasons(...given);
-}
-
-async function redriveFinding(choice: DeploymentChoice, terminal: Terminal): Promise<Finding> {
-  const { examineRedrive } = await import('./examine-redrive.ts');
-  return examineRedrive(choice, terminal);
 }

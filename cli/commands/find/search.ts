@@ -1,3 +1,4 @@
+import { inParallel } from '../../../shared/adapters/in-parallel.ts';
 import { ApiRefusal } from '../../api/api-refusal.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { labelOf, shortId } from '../../api/subscription-labels.ts';
@@ -37,23 +38,24 @@ export async function search(
   text: string,
   window: Window | undefined,
 ): Promise<Searched> {
-  const searched: Searched = { findings: [], cuts: [], failed: { count: 0 } };
-  const inQueue = async (queue: string): Promise<void> => {
+  const searched = await inParallel(queues, SIDE_BY_SIDE, async (queue): Promise<OfQueue> => {
     try {
-      const { findings, cuts } =
-        window === undefined ? await foundFor(api, queue, text) : await acceptedIn(api, queue, text, window);
-      searched.findings.push(...findings);
-      searched.cuts.push(...cuts);
+      return await (window === undefined ? foundFor(api, queue, text) : acceptedIn(api, queue, text, window));
     } catch (error) {
-      if (!(error instanceof ApiRefusal)) throw error;
-      const { count, reason = error } = searched.failed;
-      searched.failed = { count: count + 1, reason };
+      if (error instanceof ApiRefusal) return { findings: [], cuts: [], refusal: error };
+      throw error;
     }
+  });
+  const refusals = searched.flatMap(({ refusal }) => refusal ?? []);
+  const [reason] = refusals;
+  return {
+    findings: searched.flatMap(({ findings }) => findings),
+    cuts: searched.flatMap(({ cuts }) => cuts),
+    failed: { count: refusals.length, ...(reason && { reason }) },
   };
-  for (let start = 0; start < queues.length; start += SIDE_BY_SIDE)
-    await Promise.all(queues.slice(start, start + SIDE_BY_SIDE).map(inQueue));
-  return searched;
 }
+
+type OfQueue = Found & { refusal?: ApiRefusal };
 
 async function foundFor(api: ApiClient, queue: string, text: string): Promise<Found> {
   const { message, subscriptions, more } = await searchQueue(api, queue, text);

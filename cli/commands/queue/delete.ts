@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import { Problem } from '../../../local/install/problem.mjs';
 import { openApiToWrite } from '../../api/api-client.ts';
 import type { ApiClient } from '../../api/api-request.ts';
+import { counted } from '../../api/counted.ts';
+import { itemsOf } from '../../api/listing.ts';
 import { noSuchQueue } from '../../api/missing-queue.ts';
 import { deleteQueue, findQueue } from '../../api/queues.ts';
 import { listSubscriptions } from '../../api/subscriptions.ts';
@@ -44,8 +46,9 @@ export function addQueueDelete(queue: Command, terminal: Terminal): void {
 const MOST_COUNTED = 100;
 
 async function countedSubscriptions(api: ApiClient, queue: string): Promise<string> {
-  const found: unknown[] = [];
-  for await (const one of listSubscriptions(api, queue, MOST_COUNTED)) found.push(one);
-  if (found.length < 2) return found.length === 0 ? 'none' : '1 subscription';
-  return `${found.length}${found.length === MOST_COUNTED ? ' or more' : ''} subscriptions`;
+  const { items, more } = await itemsOf(listSubscriptions(api, queue, { most: MOST_COUNTED }));
+  if (items.length === 0) return 'none';
+  return more
+    ? `more than ${items.length} subscriptions`
+    : counted(items.length, 'subscription', 'subscriptions');
 }

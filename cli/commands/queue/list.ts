@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import * as z from 'zod';
+import { inParallel } from '../../../shared/adapters/in-parallel.ts';
 import { openApi } from '../../api/api-client.ts';
 import { ApiRefusal } from '../../api/api-refusal.ts';
 import { type ApiClient, apiPath } from '../../api/api-request.ts';
 import { listDeliveries } from '../../api/deliveries.ts';
+import { itemsOf } from '../../api/listing.ts';
 import { NoSuchQueue } from '../../api/missing-queue.ts';
 import { countQueues, listQueues, type ListedQueue } from '../../api/queues.ts';
 import { listSubscriptions } from '../../api/subscriptions.ts';
@@ -37,12 +39,9 @@ export function addQueueList(queue: Command, terminal: Terminal): void {
         ...options,
         columns: COLUMNS,
         prepare: async (queues) => {
-          for (let start = 0; start < queues.length; start += SIDE_BY_SIDE) {
-            const together = queues.slice(start, start + SIDE_BY_SIDE);
-            await Promise.all(
-              together.map(async ({ name }) => counts.set(name, await countsOfQueue(api, name))),
-            );
-          }
+          await inParallel(queues, SIDE_BY_SIDE, async ({ name }) => {
+            counts.set(name, await countsOfQueue(api, name));
+          });
         },
         rowOf: (one) => rowOf(one, counts.get(one.name)),
         none: `No queue yet. Create one with ${commandText('queue create <queue>')}`,
@@ -81,21 +80,16 @@ const MOST_COUNTED = 100;
 /** `undelivered`: open and failed deliveries. `messages`: of the last 24 hours. */
 async function countsOfQueue(api: ApiClient, queue: string): Promise<QueueCounts> {
   const [subscriptions, undelivered, messages] = await Promise.all([
-    counted(listSubscriptions(api, queue, MOST_COUNTED)),
-    counted(listDeliveries(api, queue, {}, { most: MOST_COUNTED })),
+    countOf(listSubscriptions(api, queue, { most: MOST_COUNTED })),
+    countOf(listDeliveries(api, queue, {}, { most: MOST_COUNTED })),
     messagesOfToday(api, queue),
   ]);
   return { subscriptions, undelivered, messages };
 }
 
-async function counted(items: AsyncIterable<unknown>): Promise<string> {
-  let count = 0;
-  const isRead = await readable(async () => {
-    for await (const item of items) if (item !== undefined) count += 1;
-    return true;
-  });
-  if (isRead === undefined) return '';
-  return count === MOST_COUNTED ? `${count}+` : String(count);
+async function countOf(list: AsyncGenerator<unknown, boolean>): Promise<string> {
+  const read = await readable(() => itemsOf(list));
+  return read === undefined ? '' : `${read.items.length}${read.more ? '+' : ''}`;
 }
 
 const statisticsSchema = z.object({ enabled: z.boolean(), total: z.object({ messages: z.number() }) });

@@ -22,7 +22,7 @@ export function addSubscriptionList(subscription: Command, terminal: Terminal): 
     .argument('<queue>', 'name of the queue', queueOf)
     .option('--limit <N>', 'maximum number of subscriptions (default: all)', wholeNumberOf(1))
     .action(async (queue: string, { limit, ...options }: Options) => {
-      const subscriptions = listSubscriptions(await openApi(options, terminal), queue, limit);
+      const subscriptions = listSubscriptions(await openApi(options, terminal), queue, { most: limit });
       await printList(terminal, subscriptions, {
         ...options,
         columns: COLUMNS,

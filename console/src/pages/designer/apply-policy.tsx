@@ -35,7 +35,7 @@ export function ApplyPolicy({
   const [chosenQueue, setChosenQueue] = useState(queue);
   const queues = useLive('designer/queues', () => firstOf(listQueues(api, MOST), MOST));
   const subscriptions = useLive(`designer/subscriptions/${chosenQueue}`, async () =>
-    chosenQueue === '' ? undefined : firstOf(listSubscriptions(api, chosenQueue, MOST), MOST),
+    chosenQueue === '' ? undefined : firstOf(listSubscriptions(api, chosenQueue, { most: MOST }), MOST),
   );
   const { action, run } = useAction(async (given: PartialRetryPolicy) => {
     try {

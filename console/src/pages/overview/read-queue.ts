@@ -23,7 +23,7 @@ export async function readQueue(
   const listed = (status: string): Promise<Listed<ListedDelivery>> =>
     firstOf(listDeliveries(api, queue, { status }, { most: MOST + 1, signal }), MOST);
   const [subscriptions, statistics, retrying] = await Promise.all([
-    firstOf(listSubscriptions(api, queue, MOST + 1), MOST),
+    firstOf(listSubscriptions(api, queue, { most: MOST + 1 }), MOST),
     readStatistics(api, queue, { window, now, signal }),
     listed('retrying'),
   ]);

@@ -36,7 +36,7 @@ export function QueuePage({ queue }: { queue: string }): JSX.Element {
     api.call({ method: 'GET', path: apiPath`/v2/queues/${queue}`, signal }, metadataSchema),
   );
   const subscriptions = useLive(`subscriptions/${queue}`, () =>
-    firstOf(listSubscriptions(api, queue, MOST_SUBSCRIPTIONS + 1), MOST_SUBSCRIPTIONS),
+    firstOf(listSubscriptions(api, queue, { most: MOST_SUBSCRIPTIONS + 1 }), MOST_SUBSCRIPTIONS),
   );
   const recent = useLive(`recent/${queue}`, (signal) => readRecent(RECENT, signal));
   const heading = {

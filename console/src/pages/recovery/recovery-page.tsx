@@ -28,7 +28,7 @@ export function RecoveryPage({ queue, query }: { queue: string; query: Query }):
     firstOf(listRecoveries(api, queue, MOST + 1), MOST),
   );
   const subscriptions = useLive(`recovery/${queue}`, () =>
-    firstOf(listSubscriptions(api, queue, MOST_SUBSCRIPTIONS), MOST_SUBSCRIPTIONS),
+    firstOf(listSubscriptions(api, queue, { most: MOST_SUBSCRIPTIONS }), MOST_SUBSCRIPTIONS),
   );
   const [chosen, setChosen] = useState<string>();
   const shown = chosenIn(recoveries.value, chosen);

@@ -6,8 +6,9 @@ import { NO_REASON } from '../../dead-letters/filter.ts';
 import { lookAtDeadLetters } from '../../dead-letters/look.ts';
 import { isSettled } from '../../dead-letters/undeliverable.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
+import { failureText } from '../../failure-text.ts';
 import type { Terminal } from '../../terminal.ts';
-import { HEALTH_NAMES, type Reasons } from './health-findings.ts';
+import { type Finding, HEALTH_NAMES, type Reasons } from './health-findings.ts';
 
 /** Messages of each queue. */
 const LIMIT = 200;
@@ -45,4 +46,21 @@ function countsOf(reasons: readonly string[]): Record<string, number> {
   return Object.fromEntries(
     [...Map.groupBy(reasons, (reason) => reason)].map(([reason, { length }]) => [reason, length]),
   );
+}
+
+/** Checks whether the caller may read the queues that redrive uses. */
+export async function examineRedrive(
+  choice: DeploymentChoice,
+  terminal: Pick<Terminal, 'env' | 'sleep'>,
+): Promise<Finding> {
+  const check = 'access for redrive';
+  try {
+    const { portsOf } = await openDeadLetters(choice, terminal);
+    for (const which of REDRIVEN_QUEUES) await portsOf(which).deadLetters.counts();
+    return { check, ok: true, detail: 'the dead-letter queues can be read' };
+  } catch (error) {
+    const advice =
+      'Grant the SQS permissions that docs/operations.md, "Redrive", lists for posthaste redrive.';
+    return { check, ok: false, detail: failureText(error), advice };
+  }
 }
