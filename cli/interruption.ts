@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** The exit status that shells use for a program ended by Ctrl-C. */
@@ -34,4 +36,9 @@ export async function untilInterrupted<Result>(
   } finally {
     for (const name of SIGNALS) signals.off(name, abort);
   }
+}
+
+/** Waits until the signal is aborted. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }

@@ -44,6 +44,8 @@ export type Terminal = Pick<ProcessLike, 'env' | 'stdin' | 'stdout' | 'stderr'> 
   styled: (colour: 'green' | 'yellow' | 'red' | 'gray', text: string) => string;
   /** Asks on stderr, and returns the typed line; undefined without a terminal. */
   ask: (question: string) => Promise<string | undefined>;
+  /** Asks for a yes; undefined without a terminal. */
+  confirm: (question: string) => Promise<boolean | undefined>;
   /** Runs the work with a signal that is aborted by Ctrl-C, or when stdout is closed. `again`: at a second Ctrl-C. */
   untilInterrupted: <Result>(
     work: (signal: AbortSignal) => Promise<Result>,
@@ -73,6 +75,12 @@ export function terminalIn(host: ProcessLike, sleep = systemSleep): Terminal {
     // Nothing more can be printed; only the exit status shows it.
     isLost = true;
   });
+  const ask = async (question: string): Promise<string | undefined> => {
+    if (stderr.isTTY !== true || host.stdin.isTTY !== true) return undefined;
+    stderr.write(question);
+    for await (const line of createInterface({ input: host.stdin })) return line;
+    return '';
+  };
   const print = (line: string): void => {
     stdout.write(`${line}\n`);
   };
@@ -94,11 +102,10 @@ export function terminalIn(host: ProcessLike, sleep = systemSleep): Terminal {
     printError,
     styled: (colour, text) =>
       hasColours(stdout, env) ? styleText(colour, text, { validateStream: false }) : text,
-    ask: async (question) => {
-      if (stderr.isTTY !== true || host.stdin.isTTY !== true) return undefined;
-      stderr.write(question);
-      for await (const line of createInterface({ input: host.stdin })) return line;
-      return '';
+    ask,
+    confirm: async (question) => {
+      const answer = await ask(`${question} [y/N] `);
+      return answer === undefined ? undefined : /^y(?:es)?$/i.test(answer.trim());
     },
     untilInterrupted: (work, again) =>
       untilInterrupted((interrupted) => work(AbortSignal.any([interrupted, readerLeft])), host, again),

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { z } from 'zod';
+import { INTERRUPTED, untilAborted } from '../cli/interruption.ts';
 import { runDemo, type Demo } from './demo/demo.ts';
 import { demoQueue, demoSchedulerThreshold } from './demo/scenario.ts';
 import { endpointsFile, removeEndpoints, writeEndpoints } from './endpoints.ts';
@@ -30,9 +30,6 @@ const requestSchema = z.object({
 type Request = z.infer<typeof requestSchema>;
 
 type ShowRequest = Request & { consoleUrl: string | undefined };
-
-/** The exit status that shells use for a program ended by Ctrl-C. */
-const INTERRUPTED = 130;
 
 async function main(request: Request, signal: AbortSignal): Promise<number> {
   removeEndpoints(endpointsFile);
@@ -103,7 +100,7 @@ function statusOf(demo: Demo | undefined): number {
 
 async function stayUp(demo: Demo | undefined, signal: AbortSignal): Promise<void> {
   if (demo === undefined) {
-    if (!signal.aborted) await once(signal, 'abort');
+    await untilAborted(signal);
     return;
   }
   try {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { once } from 'node:events';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';
+import { untilAborted } from '../../interruption.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -59,7 +59,7 @@ async function runConsole(
           );
       });
     }
-    if (!signal.aborted) await once(signal, 'abort');
+    await untilAborted(signal);
   } finally {
     opening?.cleanUp();
     await server.close();

@@ -16,11 +16,11 @@ import { counted } from '../../api/counted.ts';
 import { printable } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
-import { type FilterOptions, filterOf } from './filter-options.ts';
+import { filterOf } from './filter-options.ts';
 
 /** `since`: milliseconds since the epoch. */
 export type DeleteOptions = DeploymentOptions &
-  FilterOptions & { since?: number; settled?: true; all?: true; dryRun?: true; yes?: true };
+  DeadLetterFilter & { since?: number; settled?: true; all?: true; dryRun?: true; yes?: true };
 
 /** `posthaste deadletters delete` */
 export async function runDelete(
@@ -84,8 +84,8 @@ async function deleteNow(
 /** @throws Problem where no terminal can be asked */
 async function isConfirmed({ which, access, terminal }: Deletion, count: number): Promise<boolean> {
   const what = `${counted(count, 'message', 'messages')} from the ${DEAD_LETTERS_OF[which]} in ${printable(access.name)}`;
-  const answer = await terminal.ask(`Delete ${what}? They cannot be restored. [y/N] `);
+  const answer = await terminal.confirm(`Delete ${what}? They cannot be restored.`);
   if (answer === undefined)
     throw new Problem(`To delete ${what}, add --yes: there is no terminal to ask on.`);
-  return /^y(?:es)?$/i.test(answer.trim());
+  return answer;
 }

@@ -2,8 +2,6 @@ import type { Command } from 'commander';
 import type { DeadLetterFilter } from '../../dead-letters/filter.ts';
 import { collect, idOf, queueOf } from '../../options/arguments.ts';
 
-export type FilterOptions = DeadLetterFilter;
-
 /** Adds the options that choose dead letters by what they say. */
 export function addDeadLetterFilter(command: Command): Command {
   return command
@@ -21,6 +19,6 @@ export function addIdOption(command: Command): Command {
 }
 
 /** The filter among the options of a command. */
-export function filterOf({ queue, subscription, reason, id }: FilterOptions): DeadLetterFilter {
+export function filterOf({ queue, subscription, reason, id }: DeadLetterFilter): DeadLetterFilter {
   return { queue, subscription, reason, id };
 }

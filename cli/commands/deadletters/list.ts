@@ -1,7 +1,7 @@
 import { type RedrivenQueue, REDRIVEN_QUEUES } from '../../../shared/domain/vocabulary.ts';
 import type { DeadLetterView } from '../../../shared/wire/views/console.ts';
 import { openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
-import { NO_REASON } from '../../dead-letters/filter.ts';
+import { type DeadLetterFilter, NO_REASON } from '../../dead-letters/filter.ts';
 import { type Look, lookAtDeadLetters } from '../../dead-letters/look.ts';
 import { hiddenFields, hiddenSentence, runProblem } from '../../dead-letters/run-text.ts';
 import { INTERRUPTED } from '../../interruption.ts';
@@ -12,10 +12,10 @@ import { progressLine } from '../../output/progress-line.ts';
 import { tableLines } from '../../output/table.ts';
 import { inWords } from '../../output/time-text.ts';
 import type { Terminal } from '../../terminal.ts';
-import { type FilterOptions, filterOf } from './filter-options.ts';
+import { filterOf } from './filter-options.ts';
 
 /** `since`: milliseconds since the epoch. */
-export type ListOptions = DeploymentOptions & FilterOptions & { since?: number; limit?: number };
+export type ListOptions = DeploymentOptions & DeadLetterFilter & { since?: number; limit?: number };
 
 const LIMIT = 100;
 

@@ -6,7 +6,7 @@ import { operatedPull, pullByToken, type PullRoutes } from '../../api/pull.ts';
 import { reportFailure } from '../../failure-report.ts';
 import { failureText } from '../../failure-text.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
-import { readInput } from '../../options/input.ts';
+import { readSecret } from '../../options/input.ts';
 import type { PollOptions } from '../../options/poll-options.ts';
 import { printable } from '../../output/printable.ts';
 import { Problem } from '../../../local/install/problem.mjs';
@@ -67,16 +67,11 @@ export async function runForward(
   }
 }
 
-/** More than a token has. */
-const MOST_BYTES = 4096;
-
 /** The token; undefined: the credentials of the deployment are used. */
 async function givenToken(options: ForwardCommandOptions, terminal: Terminal): Promise<string | undefined> {
   const { tokenFile, url } = options;
   const token =
-    tokenFile === undefined
-      ? tokenInEnvironment(options, terminal)
-      : (await readInput(tokenFile, MOST_BYTES, terminal)).trim();
+    tokenFile === undefined ? tokenInEnvironment(options, terminal) : await readSecret(tokenFile, terminal);
   if (token === undefined && url !== undefined)
     throw new Problem('--url needs a token, in --token-file or the variable POSTHASTE_PULL_TOKEN.');
   // Nothing of it is printed: it can be another secret.

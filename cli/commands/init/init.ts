@@ -38,9 +38,9 @@ async function init(
   for (const line of diffOf(plan)) print(line);
   if (yes !== true) {
     const question = questionOf(plan, uncommittedChanges(folder));
-    const answer = await terminal.ask(`${question} [y/N] `);
-    if (answer === undefined) return command.error(`error: ${question} Add --yes to do so`);
-    if (!/^y(es)?$/i.test(answer.trim())) throw new Problem('Nothing was written.');
+    const isConfirmed = await terminal.confirm(question);
+    if (isConfirmed === undefined) return command.error(`error: ${question} Add --yes to do so`);
+    if (!isConfirmed) throw new Problem('Nothing was written.');
   }
   write(folder, plan.files);
   const written = Object.keys(plan.files);

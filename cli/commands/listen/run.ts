@@ -1,10 +1,10 @@
-import { once } from 'node:events';
 import { openApiToWrite } from '../../api/api-client.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { newQueueNotice } from '../../api/missing-queue.ts';
 import { createSubscription, deleteSubscription } from '../../api/subscriptions.ts';
+import { untilAborted } from '../../interruption.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
-import { readInput } from '../../options/input.ts';
+import { readSecret } from '../../options/input.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -65,9 +65,6 @@ export async function runListen(
   }
 }
 
-/** Far more than the length of a secret. */
-const MOST_BYTES = 4096;
-
 async function givenVerifier(
   { secretFile }: ListenOptions,
   terminal: Terminal,
@@ -75,7 +72,7 @@ async function givenVerifier(
   const secret =
     secretFile === undefined
       ? terminal.env['POSTHASTE_WEBHOOK_SECRET']
-      : (await readInput(secretFile, MOST_BYTES, terminal)).trim();
+      : await readSecret(secretFile, terminal);
   return secret === undefined ? undefined : verifierFor(secret);
 }
 
@@ -108,7 +105,6 @@ async function subscribe(
 
 async function untilEnd(signals: AbortSignal[], seconds: number | undefined): Promise<void> {
   const timeout = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)];
-  const signal = AbortSignal.any([...signals, ...timeout]);
   // The timer of AbortSignal.timeout does not keep the process running; the server does.
-  if (!signal.aborted) await once(signal, 'abort');
+  await untilAborted(AbortSignal.any([...signals, ...timeout]));
 }

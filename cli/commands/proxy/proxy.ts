@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { once } from 'node:events';
 import { type ApiAccess, findApi } from '../../api/api-access.ts';
+import { untilAborted } from '../../interruption.ts';
 import { forward, relay } from '../../loopback/forward.ts';
 import { type LoopbackServer, startLoopbackServer } from '../../loopback/loopback-server.ts';
 import { refusalOf } from '../../loopback/refusal.ts';
@@ -28,7 +28,7 @@ export function addProxy(command: Command, terminal: Terminal): void {
         try {
           if (json === true) terminal.print(JSON.stringify({ url: proxy.url }));
           else terminal.print(`Proxy for the API of ${access.name}: ${proxy.url}\nPress Ctrl-C to stop.`);
-          if (!signal.aborted) await once(signal, 'abort');
+          await untilAborted(signal);
         } finally {
           await proxy.close();
         }

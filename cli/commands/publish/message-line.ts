@@ -9,7 +9,7 @@ export const MOST_REQUEST_BYTES = 1_048_576;
 export const LIST_BYTES = Buffer.byteLength('{"messages":[]}');
 
 /** Values for messages without these fields. JSON source text. */
-export type MessageDefaults = { type?: string; ttl?: string; delay?: string };
+export type MessageDefaults = Partial<Record<'type' | 'ttl' | 'delay', string | undefined>>;
 
 /** A message as source text for the API. Its data is unchanged, byte for byte. */
 export type OutgoingMessage = { line: number; text: string; bytes: number };

@@ -84,12 +84,7 @@ export function addPublish(command: Command, terminal: Terminal): void {
 }
 
 function defaultsOf({ type, ttl, delay }: Options): MessageDefaults {
-  const texts = { type: textOf(type), ttl: textOf(ttl), delay: textOf(delay) };
-  return {
-    ...(texts.type !== undefined && { type: texts.type }),
-    ...(texts.ttl !== undefined && { ttl: texts.ttl }),
-    ...(texts.delay !== undefined && { delay: texts.delay }),
-  };
+  return { type: textOf(type), ttl: textOf(ttl), delay: textOf(delay) };
 }
 
 async function publishOne(

@@ -1,6 +1,7 @@
 import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
 import { redriveDeadLetters } from '../../dead-letters/change.ts';
 import { DEAD_LETTERS_OF, openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
+import type { DeadLetterFilter } from '../../dead-letters/filter.ts';
 import { asJson, progressText, sentenceOf, statusOf } from '../../dead-letters/outcome-text.ts';
 import { outcomeOf, runProblem } from '../../dead-letters/run-text.ts';
 import { withWholeIds } from '../../dead-letters/whole-ids.ts';
@@ -10,11 +11,11 @@ import { sumOf } from '../../output/counts-text.ts';
 import { printable } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
-import { type FilterOptions, filterOf } from '../deadletters/filter-options.ts';
+import { filterOf } from '../deadletters/filter-options.ts';
 
 /** `since`: milliseconds since the epoch. */
 export type RedriveOptions = DeploymentChoice &
-  FilterOptions & {
+  DeadLetterFilter & {
     since?: number;
     limit?: number;
     dryRun?: true;

@@ -30,9 +30,9 @@ export function addSubscriptionDelete(subscription: Command, terminal: Terminal)
       const { id } = view;
       if (options.yes !== true) {
         const what = `subscription ${printable(id)}, ${printable(labelOf(view))}`;
-        const answer = await terminal.ask(`Delete ${what}, and cancel its open deliveries? [y/N] `);
-        if (answer === undefined) return command.error(`error: to delete ${what}, add --yes`);
-        if (!/^y(?:es)?$/i.test(answer.trim())) throw new Problem('Nothing was deleted.');
+        const isConfirmed = await terminal.confirm(`Delete ${what}, and cancel its open deliveries?`);
+        if (isConfirmed === undefined) return command.error(`error: to delete ${what}, add --yes`);
+        if (!isConfirmed) throw new Problem('Nothing was deleted.');
       }
       await deleteSubscription(api, queue, id);
       if (options.json === true) terminal.printJson({ queue, subscriptionId: id });

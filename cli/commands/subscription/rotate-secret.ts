@@ -5,7 +5,7 @@ import { resolveSubscription } from '../../api/find-subscription.ts';
 import { rotateSecret } from '../../api/subscriptions.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { readInput } from '../../options/input.ts';
+import { readSecret } from '../../options/input.ts';
 import { printable } from '../../output/printable.ts';
 import { clockTime } from '../../output/time-text.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -40,9 +40,7 @@ export function addRotateSecret(subscription: Command, terminal: Terminal): void
       const api = await openApiToWrite(options, terminal);
       const rotated = await rotateSecret(api, queue, await resolveSubscription(api, queue, reference), {
         ...(type !== undefined && { type }),
-        ...(secretFile !== undefined && {
-          secret: (await readInput(secretFile, MOST_BYTES, terminal)).trim(),
-        }),
+        ...(secretFile !== undefined && { secret: await readSecret(secretFile, terminal) }),
         ...(grace !== undefined && { graceSeconds: grace }),
       });
       if (options.json === true) {
@@ -63,6 +61,3 @@ export function addRotateSecret(subscription: Command, terminal: Terminal): void
     examples: ['subscription rotate-secret orders 5b0c0f1e --grace 3600'],
   });
 }
-
-/** Far more than the length of a secret. */
-const MOST_BYTES = 4096;
