@@ -33,10 +33,11 @@ export const listing = async function* <Item>(
   return marker !== undefined;
 };
 
-/** The items of a listing, and whether it ended at its `most` with more to come. */
-export async function itemsOf<Item>(
-  list: AsyncGenerator<Item, boolean>,
-): Promise<{ items: Item[]; more: boolean }> {
+/** `more`: there are further items. */
+export type Listed<Item> = { items: Item[]; more: boolean };
+
+/** The items of a listing, up to its `most`. */
+export async function itemsOf<Item>(list: AsyncGenerator<Item, boolean>): Promise<Listed<Item>> {
   const items: Item[] = [];
   for (;;) {
     const next = await list.next();

@@ -36,10 +36,17 @@ export async function countQueues(api: ApiClient): Promise<number | undefined> {
   return (await api.call(request, z.object({ count: z.int().exactOptional() }))).count;
 }
 
-/** The queue's metadata; undefined if there is no such queue. */
-export async function findQueue(api: ApiClient, queue: string): Promise<Record<string, unknown> | undefined> {
+type Metadata = z.infer<typeof metadataSchema>;
+
+/** The queue's metadata. */
+export function showQueue(api: ApiClient, queue: string, signal?: AbortSignal): Promise<Metadata> {
+  return api.call({ method: 'GET', path: apiPath`/v2/queues/${queue}`, signal }, metadataSchema);
+}
+
+/** The same; undefined if there is no such queue. */
+export async function findQueue(api: ApiClient, queue: string): Promise<Metadata | undefined> {
   try {
-    return await api.call({ method: 'GET', path: apiPath`/v2/queues/${queue}` }, metadataSchema);
+    return await showQueue(api, queue);
   } catch (error) {
     if (error instanceof ApiRefusal && error.code === 'not_found') return undefined;
     throw error;
@@ -52,7 +59,7 @@ export async function putQueue(api: ApiClient, queue: string, metadata: string):
 }
 
 /** Returns the metadata after the change. `patch` is an RFC 6902 document. */
-export function patchQueue(api: ApiClient, queue: string, patch: string): Promise<Record<string, unknown>> {
+export function patchQueue(api: ApiClient, queue: string, patch: string): Promise<Metadata> {
   return api.call(
     {
       method: 'PATCH',

@@ -1,7 +1,7 @@
 import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
 import { ApiRefusal } from './api-refusal.ts';
 import type { ApiClient } from './api-request.ts';
-import { itemsOf } from './listing.ts';
+import { itemsOf, type Listed } from './listing.ts';
 import { showMessage, type ShownMessage } from './messages.ts';
 import { listSubscriptions } from './subscriptions.ts';
 
@@ -53,7 +53,7 @@ async function subscriptionsLike(
   api: ApiClient,
   queue: string,
   text: string,
-): Promise<{ items: SubscriptionView[]; more: boolean }> {
+): Promise<Listed<SubscriptionView>> {
   try {
     return await itemsOf(listSubscriptions(api, queue, { most: MOST_PER_QUEUE, match: text }));
   } catch (error) {

@@ -4,7 +4,7 @@ import { findApi } from '../../api/api-access.ts';
 import { apiClient } from '../../api/api-client.ts';
 import { adviceFor } from '../../api/api-refusal.ts';
 import type { ApiClient } from '../../api/api-request.ts';
-import { itemsOf } from '../../api/listing.ts';
+import { itemsOf, type Listed } from '../../api/listing.ts';
 import { requireQueue } from '../../api/missing-queue.ts';
 import { queueNames } from '../../api/queues.ts';
 import { MOST_PER_QUEUE } from '../../api/search.ts';
@@ -102,10 +102,7 @@ async function printAbsence(
 /** More than this many queues would take minutes: --queue is needed then. */
 const MOST_QUEUES = 1_000;
 
-async function queuesToSearch(
-  api: ApiClient,
-  { queue }: Options,
-): Promise<{ items: string[]; more: boolean }> {
+async function queuesToSearch(api: ApiClient, { queue }: Options): Promise<Listed<string>> {
   if (queue !== undefined) return { items: [queue], more: false };
   return itemsOf(queueNames(api, MOST_QUEUES));
 }

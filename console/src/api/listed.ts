@@ -1,7 +1,6 @@
-/** The first items of a list, and whether there are more. */
-export type Listed<Item> = { items: Item[]; more: boolean };
+import type { Listed } from '../../../cli/api/listing.ts';
 
-/** Reads up to `most` items, and one more to set `more`. */
+/** Reads up to `most` items of a list that is filtered here, and one more to set `more`. */
 export async function firstOf<Item>(listing: AsyncIterable<Item>, most: number): Promise<Listed<Item>> {
   const items: Item[] = [];
   for await (const item of listing) {

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type { Live } from './use-live.ts';
 
 /** The state of work that the user starts. */
 export type Action<Result> =
@@ -6,6 +7,14 @@ export type Action<Result> =
   | { state: 'running' }
   | { state: 'done'; result: Result }
   | { state: 'failed'; failure: unknown };
+
+/** The state of work that loads a value, in the form of a polled one. */
+export function loadedBy<Result>(action: Action<Result>): Pick<Live<Result>, 'value' | 'failure'> {
+  return {
+    value: action.state === 'done' ? action.result : undefined,
+    failure: action.state === 'failed' ? action.failure : undefined,
+  };
+}
 
 /** Runs `work` and reports its state. Work continues after the component unmounts, but its result is discarded. */
 export function useAction<Given extends unknown[], Result>(

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { listQueues } from '../../../cli/api/queues.ts';
-import { firstOf } from '../api/listed.ts';
+import { itemsOf } from '../../../cli/api/listing.ts';
 import { useConsole } from '../live/console-context.tsx';
 import { useLive } from '../live/use-live.ts';
 import { Loaded } from '../parts/loaded.tsx';
@@ -13,7 +13,7 @@ const MOST = 100;
 /** Chooses the queue for a page that shows one queue. */
 export function QueueChoice({ title, page }: { title: string; page: 'recovery' | 'books' }): JSX.Element {
   const { api } = useConsole();
-  const queues = useLive(`choice/${page}`, () => firstOf(listQueues(api, MOST + 1), MOST));
+  const queues = useLive(`choice/${page}`, () => itemsOf(listQueues(api, MOST)));
   return (
     <>
       <PageHeading title={title} />

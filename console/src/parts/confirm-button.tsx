@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAction } from '../live/use-action.ts';
 import { DialogButton } from './dialog.tsx';
-import { FormActions } from './form-actions.tsx';
+import { Form, FormActions } from './form.tsx';
 import { InputField } from './input-field.tsx';
 import { ActionFailure } from './notice.tsx';
 
@@ -43,12 +43,11 @@ function ConfirmForm({
     onClose();
   });
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
+    <Form
+      action={action}
+      onSubmit={() => {
         if (typed !== undefined && name !== typed) setFault(`This is not ${typed}.`);
-        else if (action.state !== 'running') run();
+        else run();
       }}
     >
       {children}
@@ -65,6 +64,6 @@ function ConfirmForm({
       )}
       <ActionFailure of={action} />
       <FormActions action={action} verb={verb} kind="danger" onClose={onClose} />
-    </form>
+    </Form>
   );
 }

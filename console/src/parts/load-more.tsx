@@ -1,4 +1,16 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+
+export const PAGE_SIZE = 25;
+
+/** How many items of a list to show: a page, and one more with each click on `LoadMore`. */
+export function useMost(): { most: number; showMore: () => void } {
+  const [most, setMost] = useState(PAGE_SIZE);
+  const showMore = (): void => {
+    setMost(most + PAGE_SIZE);
+  };
+  return { most, showMore };
+}
 
 /** A button below a list that has more items. */
 export function LoadMore({

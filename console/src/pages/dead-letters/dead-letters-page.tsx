@@ -4,7 +4,7 @@ import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../../shared/domain/v
 import type { DeadLetterCounts, DeadLetterLook } from '../../../../shared/wire/views/console.ts';
 import { countDeadLetters, lookAtDeadLetters } from '../../api/dead-letters.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useAction } from '../../live/use-action.ts';
+import { loadedBy, useAction } from '../../live/use-action.ts';
 import { counted } from '../../../../cli/api/counted.ts';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/moment.tsx';
@@ -46,10 +46,6 @@ export function DeadLettersPage({ query }: { query: Query }): JSX.Element {
   };
   // The page is mounted anew for another queue or filter.
   useEffect(lookAgain, []);
-  const live = {
-    value: look.action.state === 'done' ? look.action.result : undefined,
-    failure: look.action.state === 'failed' ? look.action.failure : undefined,
-  };
   return (
     <>
       <PageHeading title="Dead letters">
@@ -73,7 +69,7 @@ export function DeadLettersPage({ query }: { query: Query }): JSX.Element {
       </p>
       <FilterForm which={which} query={query} />
       <div class="section">
-        <Loaded live={live} lines={8}>
+        <Loaded live={loadedBy(look.action)} lines={8}>
           {(found) => (
             <>
               <p class="muted">In {found.place}.</p>

@@ -1,12 +1,11 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { LISTED_STATUSES } from '../../../../shared/domain/vocabulary.ts';
 import { listDeliveries, type ListedDelivery } from '../../../../cli/api/deliveries.ts';
-import { firstOf } from '../../api/listed.ts';
+import { itemsOf } from '../../../../cli/api/listing.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { WAITS } from '../../../../shared/wire/views/delivery.ts';
-import { LoadMore } from '../../parts/load-more.tsx';
+import { LoadMore, useMost } from '../../parts/load-more.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { Empty } from '../../parts/notice.tsx';
@@ -16,12 +15,10 @@ import { WindowText } from '../../parts/window-text.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
 
-const PAGE_SIZE = 25;
-
 /** The recorded deliveries of a queue, except delivered ones, which the API lists only by message. */
 export function DeliveriesPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
   const { api } = useConsole();
-  const [most, setMost] = useState(PAGE_SIZE);
+  const { most, showMore } = useMost();
   const { status, subscription, since, until } = query;
   const deliveries = useLive(`deliveries/${queue}/${JSON.stringify(query)}/${most}`, (signal) => {
     const filter = {
@@ -30,7 +27,7 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
       ...(since !== undefined && { since: Date.parse(since) }),
       ...(until !== undefined && { until: Date.parse(until) }),
     };
-    return firstOf(listDeliveries(api, queue, filter, { most: most + 1, signal }), most);
+    return itemsOf(listDeliveries(api, queue, filter, { most, signal }));
   });
   return (
     <PageOfQueue title="Deliveries" queue={queue} live={deliveries}>
@@ -66,12 +63,7 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
                   rows={items}
                   keyOf={({ messageId, subscriptionId }) => `${messageId} ${subscriptionId}`}
                 />
-                <LoadMore
-                  more={more}
-                  onMore={() => {
-                    setMost(most + PAGE_SIZE);
-                  }}
-                >
+                <LoadMore more={more} onMore={showMore}>
                   Show more deliveries
                 </LoadMore>
               </>

@@ -6,7 +6,7 @@ import { showSubscription } from '../../../../cli/api/subscriptions.ts';
 import { isPull } from '../../../../shared/domain/subscription/subscriber-url.ts';
 import { isNotFound } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useAction } from '../../live/use-action.ts';
+import { loadedBy, useAction } from '../../live/use-action.ts';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -29,14 +29,13 @@ export function RequestSection({ address }: { address: DeliveryAddress }): JSX.E
     return knownRequest(subscription, message.view, dataIn(message));
   });
   useEffect(run, [run]);
-  const failure = action.state === 'failed' ? action.failure : undefined;
-  const value = action.state === 'done' ? action.result : undefined;
+  const live = loadedBy(action);
   return (
     <Section title="Request">
-      {isNotFound(failure) ? (
+      {isNotFound(live.failure) ? (
         <Empty title="The request is not known, because the subscription or the message no longer exists" />
       ) : (
-        <Loaded live={{ value, failure }}>{(known) => <Request known={known} />}</Loaded>
+        <Loaded live={live}>{(known) => <Request known={known} />}</Loaded>
       )}
     </Section>
   );

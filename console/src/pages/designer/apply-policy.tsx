@@ -4,11 +4,12 @@ import { ApiRefusal } from '../../../../cli/api/api-refusal.ts';
 import { listQueues } from '../../../../cli/api/queues.ts';
 import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
 import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
-import { firstOf } from '../../api/listed.ts';
+import { itemsOf } from '../../../../cli/api/listing.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { useLive } from '../../live/use-live.ts';
 import { Field } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
 import { SelectField } from '../../parts/select-field.tsx';
 import { subscriberText } from '../../parts/subscriber-url.tsx';
@@ -33,9 +34,9 @@ export function ApplyPolicy({
   const list = useId();
   const { queue, subscription } = owner;
   const [chosenQueue, setChosenQueue] = useState(queue);
-  const queues = useLive('designer/queues', () => firstOf(listQueues(api, MOST), MOST));
+  const queues = useLive('designer/queues', () => itemsOf(listQueues(api, MOST)));
   const subscriptions = useLive(`designer/subscriptions/${chosenQueue}`, async () =>
-    chosenQueue === '' ? undefined : firstOf(listSubscriptions(api, chosenQueue, { most: MOST }), MOST),
+    chosenQueue === '' ? undefined : itemsOf(listSubscriptions(api, chosenQueue, { most: MOST })),
   );
   const { action, run } = useAction(async (given: PartialRetryPolicy) => {
     try {
@@ -46,11 +47,10 @@ export function ApplyPolicy({
     }
   });
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (policy !== undefined && action.state !== 'running') run(policy);
+    <Form
+      action={action}
+      onSubmit={() => {
+        if (policy !== undefined) run(policy);
       }}
     >
       <Field label="Queue">
@@ -106,6 +106,6 @@ export function ApplyPolicy({
         </Notice>
       ) : null}
       <ActionFailure of={action} />
-    </form>
+    </Form>
   );
 }

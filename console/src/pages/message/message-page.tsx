@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { dataIn, showMessage, type MessageView } from '../../../../cli/api/messages.ts';
 import { explainMessage } from '../../../../cli/api/explain.ts';
 import { isNotFound } from '../../api/failure-words.ts';
-import { firstOf } from '../../api/listed.ts';
+import { itemsOf } from '../../../../cli/api/listing.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { counted } from '../../../../cli/api/counted.ts';
@@ -32,7 +32,7 @@ export function MessagePage({ queue, id }: { queue: string; id: string }): JSX.E
   );
   const isMissing = isNotFound(message.failure);
   const explained = useLive(`explained/${queue}/${id}/${String(isMissing)}`, () =>
-    firstOf(explainMessage(api, { queue, messageId: id }, { most: MOST + 1 }), MOST),
+    itemsOf(explainMessage(api, { queue, messageId: id }, { most: MOST })),
   );
   return (
     <>

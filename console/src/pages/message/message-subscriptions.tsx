@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { noneLeftText, type Explained } from '../../../../cli/api/explain.ts';
-import type { Listed } from '../../api/listed.ts';
+import type { Listed } from '../../../../cli/api/listing.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Table, type Column } from '../../parts/table.tsx';

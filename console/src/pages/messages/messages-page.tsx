@@ -1,10 +1,9 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { listMessages, type ListedMessage } from '../../../../cli/api/messages.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
-import { LoadMore } from '../../parts/load-more.tsx';
+import { LoadMore, useMost } from '../../parts/load-more.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { WindowText } from '../../parts/window-text.tsx';
@@ -12,8 +11,6 @@ import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
 import { MessageTable } from './message-table.tsx';
 import { NoMessages } from './no-messages.tsx';
-
-const PAGE_SIZE = 25;
 
 /** Filters by the figures of the reconciliation. Messages with too many deliveries to count pass the last two. */
 const CHOICES = {
@@ -38,7 +35,7 @@ function isChoice(text: string): text is keyof typeof CHOICES {
 
 export function MessagesPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
   const { api } = useConsole();
-  const [most, setMost] = useState(PAGE_SIZE);
+  const { most, showMore } = useMost();
   const { since, until, show = 'all' } = query;
   const choice = isChoice(show) ? show : 'all';
   const messages = useLive(`messages/${queue}/${choice}/${most}/${since ?? ''}/${until ?? ''}`, (signal) => {
@@ -75,12 +72,7 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }):
             ) : (
               <>
                 <MessageTable messages={items} />
-                <LoadMore
-                  more={more}
-                  onMore={() => {
-                    setMost(most + PAGE_SIZE);
-                  }}
-                >
+                <LoadMore more={more} onMore={showMore}>
                   Show more messages
                 </LoadMore>
               </>

@@ -3,14 +3,14 @@ import { useCallback, useState } from 'preact/hooks';
 import { listQueues } from '../../../../cli/api/queues.ts';
 import { readHealth } from '../../../../cli/api/service.ts';
 import { failureWords } from '../../api/failure-words.ts';
-import { firstOf, type Listed } from '../../api/listed.ts';
+import { itemsOf, type Listed } from '../../../../cli/api/listing.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { counted } from '../../../../cli/api/counted.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
-import { LoadMore } from '../../parts/load-more.tsx';
+import { LoadMore, useMost } from '../../parts/load-more.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
-import { Failure } from '../../parts/notice.tsx';
+import { Empty, Failure } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
 import { WINDOWS, type WindowName } from '../../statistics/read-statistics.ts';
@@ -18,19 +18,16 @@ import { StatisticsCharts } from '../../statistics/statistics-charts.tsx';
 import { NotCounted, WindowChoice } from '../../statistics/window-choice.tsx';
 import { CreateQueue } from '../queue/create-queue.tsx';
 import { GoToQueue } from './go-to-queue.tsx';
-import { NoQueues } from './no-queues.tsx';
 import { QueueTable, type ShownQueue } from './queue-table.tsx';
 import { totalOf } from './queue-figures.ts';
 import { ServiceHealth } from './service-health.tsx';
 import { Totals } from './totals.tsx';
 import { QueueWatch, type WatchedQueue } from './queue-watch.tsx';
 
-const PAGE_SIZE = 25;
-
 export function OverviewPage(): JSX.Element {
   const { api, info } = useConsole();
-  const [most, setMost] = useState(PAGE_SIZE);
-  const queues = useLive(`queues/${most}`, () => firstOf(listQueues(api, most + 1), most));
+  const { most, showMore } = useMost();
+  const queues = useLive(`queues/${most}`, () => itemsOf(listQueues(api, most)));
   const health = useLive('health', (signal) => readHealth(api, signal));
   const [window, setWindow] = useState<WindowName>('hour');
   const [watched, setWatched] = useState<ReadonlyMap<string, WatchedQueue>>(new Map());
@@ -74,12 +71,7 @@ export function OverviewPage(): JSX.Element {
                 </p>
                 <Unread queues={shown} listFailure={queues.failure} />
                 <QueueTable queues={shown} window={window} />
-                <LoadMore
-                  more={more}
-                  onMore={() => {
-                    setMost(most + PAGE_SIZE);
-                  }}
-                >
+                <LoadMore more={more} onMore={showMore}>
                   Show more queues
                 </LoadMore>
               </>
@@ -89,6 +81,19 @@ export function OverviewPage(): JSX.Element {
       </Section>
       <OverTime queues={shown} window={window} onWindow={setWindow} />
     </>
+  );
+}
+
+/** Shown for a deployment without queues: creates the first one. */
+function NoQueues({ onCreated }: { onCreated: () => void }): JSX.Element {
+  return (
+    <Empty title="No queues yet">
+      <p>
+        A queue is a named channel. Producers publish messages to it, and its subscribers get each message as
+        an HTTP POST.
+      </p>
+      <CreateQueue label="Name of the first queue" onCreated={onCreated} />
+    </Empty>
   );
 }
 

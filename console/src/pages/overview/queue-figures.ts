@@ -2,7 +2,7 @@ import type { SubscriptionView } from '../../../../shared/wire/views/subscriptio
 import type { ListedDelivery } from '../../../../cli/api/deliveries.ts';
 import type { Health } from '../../../../cli/api/service.ts';
 import { counted } from '../../../../cli/api/counted.ts';
-import type { Listed } from '../../api/listed.ts';
+import type { Listed } from '../../../../cli/api/listing.ts';
 import type { Statistics } from '../../statistics/read-statistics.ts';
 import { sumOfStatistics, type Summary } from '../../statistics/series.ts';
 

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../../../cli/api/api-request.ts';
 import { listDeliveries, type ListedDelivery } from '../../../../cli/api/deliveries.ts';
 import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
-import { firstOf, type Listed } from '../../api/listed.ts';
+import { itemsOf, type Listed } from '../../../../cli/api/listing.ts';
 import {
   readStatistics,
   WINDOWS,
@@ -12,7 +12,7 @@ import { failedIn } from '../../statistics/series.ts';
 import type { QueueReading } from './queue-figures.ts';
 
 /** One page of the API. */
-const MOST = 99;
+const MOST = 100;
 
 /** Three to five requests, whose cost does not depend on the number of messages. */
 export async function readQueue(
@@ -21,9 +21,9 @@ export async function readQueue(
   { window, now, signal }: { window: WindowName; now: number; signal: AbortSignal },
 ): Promise<QueueReading> {
   const listed = (status: string): Promise<Listed<ListedDelivery>> =>
-    firstOf(listDeliveries(api, queue, { status }, { most: MOST + 1, signal }), MOST);
+    itemsOf(listDeliveries(api, queue, { status }, { most: MOST, signal }));
   const [subscriptions, statistics, retrying] = await Promise.all([
-    firstOf(listSubscriptions(api, queue, { most: MOST + 1 }), MOST),
+    itemsOf(listSubscriptions(api, queue, { most: MOST })),
     readStatistics(api, queue, { window, now, signal }),
     listed('retrying'),
   ]);

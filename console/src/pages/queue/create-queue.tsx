@@ -5,7 +5,7 @@ import { findQueue, putQueue } from '../../../../cli/api/queues.ts';
 import { rejectedFields } from '../../api/form-faults.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { FormActions } from '../../parts/form-actions.tsx';
+import { Form, FormActions } from '../../parts/form.tsx';
 import { InputField } from '../../parts/input-field.tsx';
 import { ActionFailure } from '../../parts/notice.tsx';
 import { hrefTo } from '../../route.ts';
@@ -37,13 +37,7 @@ export function CreateQueue({
   });
   const exists = action.state === 'done' && action.result === 'exists';
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (isQueueName(name) && policyIn(policy).ok && action.state !== 'running') run();
-      }}
-    >
+    <Form action={action} ready={isQueueName(name) && policyIn(policy).ok} onSubmit={run}>
       <NameField
         label={label}
         name={name}
@@ -64,7 +58,7 @@ export function CreateQueue({
       />
       <ActionFailure of={action} />
       <FormActions action={action} verb="Create queue" onClose={onClose} />
-    </form>
+    </Form>
   );
 }
 

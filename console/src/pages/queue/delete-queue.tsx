@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { deleteQueue } from '../../../../cli/api/queues.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import type { Listed } from '../../api/listed.ts';
+import type { Listed } from '../../../../cli/api/listing.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { ConfirmButton } from '../../parts/confirm-button.tsx';
 import { counted } from '../../../../cli/api/counted.ts';

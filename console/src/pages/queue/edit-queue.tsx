@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { RETAINED_MESSAGES } from '../../../../shared/domain/vocabulary.ts';
 import { patchQueue } from '../../../../cli/api/queues.ts';
 import { faultsByField, rejectedFields } from '../../api/form-faults.ts';
 import { useConsole } from '../../live/console-context.tsx';
@@ -7,17 +8,10 @@ import { useAction } from '../../live/use-action.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
 import { InputField } from '../../parts/input-field.tsx';
 import { ActionFailure } from '../../parts/notice.tsx';
-import { FormActions } from '../../parts/form-actions.tsx';
+import { Form, FormActions } from '../../parts/form.tsx';
 import { SelectField } from '../../parts/select-field.tsx';
 import { PolicyField } from '../designer/policy-field.tsx';
-import {
-  QUEUE_FIELDS,
-  queueDraft,
-  queueFaults,
-  queuePatch,
-  RETAINED_CHOICES,
-  type QueueDraft,
-} from './queue-draft.ts';
+import { QUEUE_FIELDS, queueDraft, queueFaults, queuePatch, type QueueDraft } from './queue-draft.ts';
 
 type Edited = { queue: string; metadata: Record<string, unknown>; onDone: () => void };
 
@@ -49,13 +43,7 @@ function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () =
     reset();
   };
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (own.size === 0 && action.state !== 'running') run();
-      }}
-    >
+    <Form action={action} ready={own.size === 0} onSubmit={run}>
       <PolicyField
         none="none: the deployment’s defaults apply"
         choice={draft.policy}
@@ -74,7 +62,7 @@ function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () =
         }}
       >
         <option value="">as the deployment’s setting retainMessages says</option>
-        {RETAINED_CHOICES.map((choice) => (
+        {RETAINED_MESSAGES.map((choice) => (
           <option key={choice} value={choice}>
             {choice === 'all' ? 'all: of every message' : 'failed: from the first failed attempt on'}
           </option>
@@ -116,6 +104,6 @@ function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () =
       <ActionFailure of={action} />
       {own.size > 0 ? <p class="field-fault">Correct the marked fields first.</p> : null}
       <FormActions action={action} verb="Save" onClose={onClose} />
-    </form>
+    </Form>
   );
 }

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { postMessages } from '../../../../cli/api/messages.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
+import { Form } from '../../parts/form.tsx';
 import { InputField } from '../../parts/input-field.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
 import { jsonFault } from '../../parts/typed-text.ts';
@@ -26,13 +27,7 @@ export function Publish({ queue, onPublished }: { queue: string; onPublished: ()
     return ids[0] ?? '';
   });
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (fault === undefined && action.state !== 'running') run();
-      }}
-    >
+    <Form action={action} ready={fault === undefined} onSubmit={run}>
       <InputField
         label="Type"
         hint="Optional. Subscriptions can filter by it."
@@ -66,6 +61,6 @@ export function Publish({ queue, onPublished }: { queue: string; onPublished: ()
         </Notice>
       ) : null}
       <ActionFailure of={action} />
-    </form>
+    </Form>
   );
 }

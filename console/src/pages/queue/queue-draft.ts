@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { metadataPointer } from '../../../../cli/api/queues.ts';
 import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema.ts';
-import { RETAINED_MESSAGES } from '../../../../shared/domain/vocabulary.ts';
 import type { Faults } from '../../api/form-faults.ts';
 import { jsonFault, numberIn } from '../../parts/typed-text.ts';
 import { choiceOf, policyIn, type PolicyChoice } from '../designer/policy-choice.ts';
@@ -52,9 +51,6 @@ export function queuePolicy(metadata: Metadata = {}): PartialRetryPolicy | undef
 function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
-
-/** The choices for `_retain_messages`. */
-export const RETAINED_CHOICES: readonly string[] = RETAINED_MESSAGES;
 
 /** Errors that the form can see without the API. */
 export function queueFaults({ policy, others }: QueueDraft): Faults {

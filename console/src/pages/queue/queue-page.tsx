@@ -1,10 +1,9 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import * as z from 'zod';
 import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
-import { apiPath } from '../../../../cli/api/api-request.ts';
+import { showQueue } from '../../../../cli/api/queues.ts';
 import { isNotFound } from '../../api/failure-words.ts';
-import { firstOf } from '../../api/listed.ts';
+import { itemsOf } from '../../../../cli/api/listing.ts';
 import { recentReader } from '../../api/recent-deliveries.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
@@ -23,20 +22,16 @@ import { QueueStatistics } from '../../statistics/queue-statistics.tsx';
 import { QueueMetadata } from './queue-metadata.tsx';
 import { SubscriptionTable } from './subscription-table.tsx';
 
-const MOST_SUBSCRIPTIONS = 99;
+const MOST_SUBSCRIPTIONS = 100;
 const RECENT = 20;
 const SHOWN_MESSAGES = 8;
-
-const metadataSchema = z.record(z.string(), z.unknown());
 
 export function QueuePage({ queue }: { queue: string }): JSX.Element {
   const { api } = useConsole();
   const readRecent = useMemo(() => recentReader(api, queue), [api, queue]);
-  const metadata = useLive(`queue/${queue}`, (signal) =>
-    api.call({ method: 'GET', path: apiPath`/v2/queues/${queue}`, signal }, metadataSchema),
-  );
+  const metadata = useLive(`queue/${queue}`, (signal) => showQueue(api, queue, signal));
   const subscriptions = useLive(`subscriptions/${queue}`, () =>
-    firstOf(listSubscriptions(api, queue, { most: MOST_SUBSCRIPTIONS + 1 }), MOST_SUBSCRIPTIONS),
+    itemsOf(listSubscriptions(api, queue, { most: MOST_SUBSCRIPTIONS })),
   );
   const recent = useLive(`recent/${queue}`, (signal) => readRecent(RECENT, signal));
   const heading = {

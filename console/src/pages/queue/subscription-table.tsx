@@ -1,9 +1,8 @@
 import type { JSX } from 'preact';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import type { Listed } from '../../api/listed.ts';
+import type { Listed } from '../../../../cli/api/listing.ts';
 import type { RecentMessage } from '../../api/recent-deliveries.ts';
-import { useConsole } from '../../live/console-context.tsx';
-import { CopyButton } from '../../parts/copy-button.tsx';
+import { CommandText } from '../../parts/command-text.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Sparkline, type SparkStatus } from '../../parts/sparkline.tsx';
 import { SubscriptionState } from '../../parts/subscription-state.tsx';
@@ -72,17 +71,13 @@ function sparksOf(recent: readonly RecentMessage[], id: string): SparkStatus[] {
 }
 
 function NoSubscriptions({ queue }: { queue: string }): JSX.Element {
-  const { info } = useConsole();
-  const command = `${info?.command ?? 'posthaste'} subscription create ${queue} https://hooks.example.com/${queue}`;
   return (
     <Empty title="No subscriptions yet">
       <p>
         Without one, messages of this queue are accepted and not delivered. Subscribe a URL with the button
         above, or run
       </p>
-      <p class="command">
-        <code>{command}</code> <CopyButton text={command} what="the command" />
-      </p>
+      <CommandText args={`subscription create ${queue} https://hooks.example.com/${queue}`} />
     </Empty>
   );
 }

@@ -4,11 +4,12 @@ import { startRecovery } from '../../../../cli/api/recoveries.ts';
 import { RECOVERABLE_STATUSES, type RecoverableStatus } from '../../../../shared/domain/vocabulary.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import type { Listed } from '../../api/listed.ts';
+import type { Listed } from '../../../../cli/api/listing.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction, type Action } from '../../live/use-action.ts';
 import type { Live } from '../../live/use-live.ts';
 import { counted } from '../../../../cli/api/counted.ts';
+import { Form } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
 import { SelectField } from '../../parts/select-field.tsx';
 import { subscriberText } from '../../parts/subscriber-url.tsx';
@@ -55,10 +56,9 @@ export function RecoveryForm({
     start.reset();
   };
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
+    <Form
+      action={count.action}
+      onSubmit={() => {
         start.reset();
         count.run();
       }}
@@ -111,7 +111,7 @@ export function RecoveryForm({
       ) : null}
       <ActionFailure of={count.action} />
       <ActionFailure of={start.action} />
-    </form>
+    </Form>
   );
 }
 

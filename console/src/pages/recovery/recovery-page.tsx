@@ -4,7 +4,7 @@ import { listRecoveries } from '../../../../cli/api/recoveries.ts';
 import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
 import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import { firstOf, type Listed } from '../../api/listed.ts';
+import { itemsOf, type Listed } from '../../../../cli/api/listing.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Loaded } from '../../parts/loaded.tsx';
@@ -24,11 +24,9 @@ const MOST_SUBSCRIPTIONS = 100;
 /** Starts recoveries of a queue and shows their progress. */
 export function RecoveryPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
   const { api } = useConsole();
-  const recoveries = useLive(`recoveries/${queue}`, () =>
-    firstOf(listRecoveries(api, queue, MOST + 1), MOST),
-  );
+  const recoveries = useLive(`recoveries/${queue}`, () => itemsOf(listRecoveries(api, queue, MOST)));
   const subscriptions = useLive(`recovery/${queue}`, () =>
-    firstOf(listSubscriptions(api, queue, { most: MOST_SUBSCRIPTIONS }), MOST_SUBSCRIPTIONS),
+    itemsOf(listSubscriptions(api, queue, { most: MOST_SUBSCRIPTIONS })),
   );
   const [chosen, setChosen] = useState<string>();
   const shown = chosenIn(recoveries.value, chosen);

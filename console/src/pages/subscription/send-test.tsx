@@ -4,6 +4,7 @@ import { testSubscription } from '../../../../cli/api/subscriptions.ts';
 import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
+import { Form } from '../../parts/form.tsx';
 import { InputField } from '../../parts/input-field.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
 import { Status } from '../../parts/status.tsx';
@@ -31,13 +32,7 @@ export function SendTest({
     return delivery;
   });
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (fault === undefined && action.state !== 'running') run();
-      }}
-    >
+    <Form action={action} ready={fault === undefined} onSubmit={run}>
       <InputField
         label="Data"
         hint="Sent regardless of the subscription’s filter. Signed and recorded like any message."
@@ -54,7 +49,7 @@ export function SendTest({
       </div>
       {action.state === 'done' ? <Answer delivery={action.result} /> : null}
       <ActionFailure of={action} />
-    </form>
+    </Form>
   );
 }
 

@@ -6,7 +6,7 @@ import { areMarked, faultsByField, rejectedFields } from '../../api/form-faults.
 import type { Action } from '../../live/use-action.ts';
 import { InputField } from '../../parts/input-field.tsx';
 import { Failure, Notice } from '../../parts/notice.tsx';
-import { FormActions } from '../../parts/form-actions.tsx';
+import { Form, FormActions } from '../../parts/form.tsx';
 import { PolicyField } from '../designer/policy-field.tsx';
 import { FilterTester } from './filter-tester.tsx';
 import { authFields, authPath } from './auth-draft.ts';
@@ -64,11 +64,11 @@ export function SubscriptionForm({
     },
   });
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (own.size === 0 && action.state !== 'running') onSave({ draft, keepSecret });
+    <Form
+      action={action}
+      ready={own.size === 0}
+      onSubmit={() => {
+        onSave({ draft, keepSecret });
       }}
     >
       <InputField
@@ -137,7 +137,7 @@ export function SubscriptionForm({
       {action.state === 'failed' && !isMarked ? <Failure of={action.failure} /> : null}
       {own.size > 0 || isMarked ? <p class="field-fault">Correct the marked fields first.</p> : null}
       <FormActions action={action} verb={verb} onClose={onClose} />
-    </form>
+    </Form>
   );
 }
 

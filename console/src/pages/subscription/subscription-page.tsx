@@ -1,5 +1,4 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { deliveriesOfSubscription } from '../../../../cli/api/deliveries.ts';
 import { findQueue } from '../../../../cli/api/queues.ts';
 import { labelOf } from '../../../../cli/api/subscription-labels.ts';
@@ -10,7 +9,7 @@ import { isNotFound } from '../../api/failure-words.ts';
 import { firstWithin } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
-import { LoadMore } from '../../parts/load-more.tsx';
+import { LoadMore, PAGE_SIZE, useMost } from '../../parts/load-more.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Failure } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
@@ -26,8 +25,6 @@ import { SendTest } from './send-test.tsx';
 import { SubscriptionFacts } from './subscription-facts.tsx';
 import { SwitchSubscription } from './switch-subscription.tsx';
 
-const PAGE_SIZE = 25;
-
 /** The API looks through the messages of the queue, which may be many for few deliveries. */
 const LOOKING_MS = 10_000;
 
@@ -35,7 +32,7 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }): 
   const { api } = useConsole();
   const subscription = useLive(`subscription/${queue}/${id}`, () => showSubscription(api, queue, id));
   const metadata = useLive(`queue/${queue}`, () => findQueue(api, queue));
-  const [most, setMost] = useState(PAGE_SIZE);
+  const { most, showMore } = useMost();
   const recent = useLive(`recent/${queue}/${id}/${most}`, (signal) =>
     firstWithin(
       (inTime) =>
@@ -103,12 +100,7 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }): 
           {({ items, more }) => (
             <>
               <RecentDeliveries recent={items} more={more} />
-              <LoadMore
-                more={more}
-                onMore={() => {
-                  setMost(most + PAGE_SIZE);
-                }}
-              >
+              <LoadMore more={more} onMore={showMore}>
                 Show more deliveries
               </LoadMore>
             </>

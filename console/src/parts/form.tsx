@@ -1,6 +1,31 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import type { Action } from '../live/use-action.ts';
 import { WorkButton } from './work-button.tsx';
+
+/** A form that starts an action: not while the action runs, and not until the form is `ready`. */
+export function Form({
+  action,
+  ready = true,
+  onSubmit,
+  children,
+}: {
+  action: Action<unknown>;
+  ready?: boolean;
+  onSubmit: () => void;
+  children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (ready && action.state !== 'running') onSubmit();
+      }}
+    >
+      {children}
+    </form>
+  );
+}
 
 /** The end of a form: the button that submits it and, in a dialog, Cancel. */
 export function FormActions({
