@@ -6,6 +6,10 @@ const COLOURS = {
   pending: 'yellow',
   retrying: 'yellow',
   unconfirmed: 'yellow',
+  // Back-pressure: "circuit open", and the two others.
+  circuit: 'yellow',
+  slowed: 'yellow',
+  throttled: 'yellow',
   failing: 'red',
   disabled: 'red',
   rejected: 'red',

@@ -159,6 +159,7 @@ inBrowser('the pages of the console', () => {
     const { page, close } = await there().open();
     await goTo(page, `#/queues/orders/subscriptions/${warehouse}`);
     await page.getByText('The circuit is open: the subscriber is down').waitFor();
+    await page.getByText('1 delivery: 1 because the subscriber is or was down').waitFor();
     const local = (at: number) => new Date(at).toLocaleTimeString('en-GB', { timeZone: 'Europe/Zurich' });
     await page.getByText('No request before').getByText(local(pressure.opensAt)).waitFor();
     expect(await axeViolationsInBothThemes(page, 'light')).toEqual(NO_VIOLATIONS);

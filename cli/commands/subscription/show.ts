@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
 import { openApi } from '../../api/api-client.ts';
+import { ApiRefusal } from '../../api/api-refusal.ts';
+import type { ApiClient } from '../../api/api-request.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { shortId } from '../../api/subscription-labels.ts';
 import { showSubscription } from '../../api/subscriptions.ts';
+import { waitingText } from '../../api/waiting.ts';
 import { commandText } from '../../command-name.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -20,16 +23,27 @@ export function addSubscriptionShow(subscription: Command, terminal: Terminal): 
     .action(async (queue: string, reference: string, options: DeploymentOptions) => {
       const api = await openApi(options, terminal);
       const view = await showSubscription(api, queue, await resolveSubscription(api, queue, reference));
-      if (options.json === true) terminal.printJson(view);
-      else {
-        const enable = commandText(`subscription enable ${queue} ${printable(shortId(view.id))}`);
-        terminal.print(describeSubscription(view));
-        if (view.disabled !== undefined) terminal.print(`To enable it: ${enable}`);
-        else if (view.backPressure !== undefined) terminal.print(`If it works again: ${enable}`);
+      if (options.json === true) {
+        terminal.printJson(view);
+        return;
       }
+      const enable = commandText(`subscription enable ${queue} ${printable(shortId(view.id))}`);
+      terminal.print(describeSubscription(view, await waitingIfReadable(api, queue, view.id)));
+      if (view.disabled !== undefined) terminal.print(`To enable it: ${enable}`);
+      else if (view.backPressure !== undefined) terminal.print(`If it works again: ${enable}`);
     });
   onDeployment(command, {
     json: 'the subscription, as in the API',
     examples: ['subscription show orders 5b0c0f1e'],
   });
+}
+
+/** A caller that may see subscriptions need not see deliveries. */
+async function waitingIfReadable(api: ApiClient, queue: string, id: string): Promise<string | undefined> {
+  try {
+    return await waitingText(api, queue, id);
+  } catch (error) {
+    if (error instanceof ApiRefusal) return undefined;
+    throw error;
+  }
 }

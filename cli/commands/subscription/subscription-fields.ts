@@ -1,4 +1,5 @@
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
+import { pressureState, type BackPressure } from '../../api/back-pressure.ts';
 import { counted } from '../../api/counted.ts';
 import { clockTime, inWords } from '../../output/time-text.ts';
 import { printable, printableJson } from '../../output/printable.ts';
@@ -14,16 +15,9 @@ export function stateOf({
 }: SubscriptionView): string {
   if (disabled !== undefined) return `disabled (${printable(disabled.reason)})`;
   if (!confirmed) return confirmation === 'owed' ? 'unconfirmed (request not sent)' : 'unconfirmed';
-  if (backPressure !== undefined) return PRESSURES[backPressure.reason];
+  if (backPressure !== undefined) return pressureState(backPressure);
   return failing === undefined ? 'enabled' : 'failing';
 }
-
-type BackPressure = NonNullable<SubscriptionView['backPressure']>;
-
-const PRESSURES: Record<BackPressure['reason'], string> = {
-  receiver_throttled: 'throttled by the subscriber',
-  circuit_open: 'slowed, the subscriber is or was down',
-};
 
 /** The same, and under back-pressure what it means. */
 function stateText(view: SubscriptionView): string {
@@ -41,8 +35,8 @@ function pressureText({ reason, since, until, perSecond }: BackPressure): string
   return until === undefined ? text : `${text}, no request before ${clockTime(until)}`;
 }
 
-/** A subscription as text, one field per line. */
-export function describeSubscription(view: SubscriptionView): string {
+/** A subscription as text, one field per line. `waiting`: how many deliveries wait and why. */
+export function describeSubscription(view: SubscriptionView, waiting?: string): string {
   const { id, source, name, subscriber, ttl, age, disabled, failing, certificateExpiresAt } = view;
   const { auth, ...options } = view.options;
   return fieldLines([
@@ -57,6 +51,7 @@ export function describeSubscription(view: SubscriptionView): string {
       failing &&
         `${clockTime(failing.since)}, ${counted(failing.failures, 'counted failure', 'counted failures')}`,
     ],
+    ['Waiting', waiting],
     ['Age', inWords(age)],
     ['Expires', ttl === null ? 'never' : `${inWords(ttl)} after creation, or after its ttl was last changed`],
     ['Authentication', auth && authText(auth)],

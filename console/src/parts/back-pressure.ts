@@ -1,21 +1,20 @@
-import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
+import { pressureState, type BackPressure } from '../../../cli/api/back-pressure.ts';
 
-type BackPressure = NonNullable<SubscriptionView['backPressure']>;
-
-/** A subscription that gets fewer requests than it could (docs/retry-policy.md#back-pressure), in words. */
-type PressureWords = { state: string; title: string; detail: string };
-
-export function pressureWords({ reason, perSecond }: BackPressure): PressureWords {
+/** What it means that a subscription gets fewer requests than it could. */
+export function pressureWords(pressure: BackPressure): { title: string; detail: string } {
+  const { perSecond } = pressure;
   const detail = `${paceText(perSecond)} Other deliveries wait, which uses none of their attempts.`;
-  if (reason === 'receiver_throttled')
-    return {
-      state: 'throttled',
-      title: 'The subscriber asked for fewer requests',
-      detail: `It answered 429, or 503 with Retry-After. ${detail}`,
-    };
-  return perSecond === undefined
-    ? { state: 'circuit open', title: 'The circuit is open: the subscriber is down', detail }
-    : { state: 'slowed', title: 'The subscriber was down and answers again', detail };
+  switch (pressureState(pressure)) {
+    case 'throttled':
+      return {
+        title: 'The subscriber asked for fewer requests',
+        detail: `It answered 429, or 503 with Retry-After. ${detail}`,
+      };
+    case 'circuit open':
+      return { title: 'The circuit is open: the subscriber is down', detail };
+    case 'slowed':
+      return { title: 'The subscriber was down and answers again', detail };
+  }
 }
 
 function paceText(perSecond: number | undefined): string {

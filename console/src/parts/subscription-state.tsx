@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { pressureState } from '../../../cli/api/back-pressure.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { pressureWords } from './back-pressure.ts';
 import { Moment } from './moment.tsx';
 import { Glyph, type ShownStatus } from './status.tsx';
 
@@ -29,8 +29,8 @@ function stateOf({ disabled, confirmed, backPressure, failing }: SubscriptionVie
   }
   if (!confirmed) return { tone: 'pending', glyph: 'pending', text: 'unconfirmed' };
   if (backPressure !== undefined) {
-    const { state } = pressureWords(backPressure);
-    return { tone: 'retrying', glyph: 'retrying', text: state, detail: <Since at={backPressure.since} /> };
+    const text = pressureState(backPressure);
+    return { tone: 'retrying', glyph: 'retrying', text, detail: <Since at={backPressure.since} /> };
   }
   if (failing !== undefined)
     return { tone: 'rejected', glyph: 'failed', text: 'failing', detail: <Since at={failing.since} /> };

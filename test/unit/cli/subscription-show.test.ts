@@ -6,6 +6,15 @@ import { closeStubs, json, stubApi } from './stub-api.ts';
 afterAll(closeStubs);
 
 const LOCAL = clockTime(AT);
+/** A delivery as the queue lists it. */
+const listed = {
+  queue: 'orders',
+  messageId: 'm1',
+  subscriptionId: ID,
+  status: 'retrying',
+  acceptedAt: AT,
+  attemptCount: 1,
+};
 const ONE = `/v2/queues/orders/subscriptions/${ID}`;
 
 describe('posthaste subscription show', () => {
@@ -29,6 +38,54 @@ describe('posthaste subscription show', () => {
     expect(stdout).toMatch(new RegExp(`State +${state}\n`));
     expect(stdout).toMatch(new RegExp(`Failing since +${LOCAL}, 3 counted failures\n`));
     expect(stdout).toMatch(/\nIf it works again: .* subscription enable orders 5b0c0f1e\n$/);
+  });
+
+  const open = (count: number, waiting?: string) =>
+    Array.from({ length: count }, (_, index) => ({ ...listed, messageId: `${waiting}-${index}`, waiting }));
+
+  it.each([
+    [
+      'all that wait',
+      [
+        ...open(1, 'rate_limited'),
+        ...open(2, 'circuit_open'),
+        ...open(3),
+        { ...listed, status: 'exhausted' },
+        ...open(4, 'receiver_throttled'),
+        ...open(5, 'pull'),
+      ],
+      [],
+      '15 deliveries: 2 because the subscriber is or was down, 4 because the subscriber throttles, 1 for the rate limit, 5 until received, 3 for the next attempt',
+    ],
+    [
+      'the newest of many',
+      open(100, 'circuit_open'),
+      [{ rel: 'next', href: '?marker=2' }],
+      'at least 100 deliveries: 100 because the subscriber is or was down',
+    ],
+  ])('says how many deliveries wait and why, by one request: %s', async (_, deliveries, links, text) => {
+    const path = '/v2/queues/orders/deliveries';
+    const api = await stubApi({
+      [`GET ${ONE}`]: () => json(subscription),
+      [`GET ${path}`]: () => json({ deliveries, links }),
+    });
+    const { stdout } = await api.run(['subscription', 'show', 'orders', ID]);
+    expect(stdout).toMatch(new RegExp(`\\nWaiting +${text}\\n`));
+    const asked = api.requests.filter((request) => request.path.startsWith(path));
+    expect(asked.map((request) => request.path)).toEqual([`${path}?subscription=${ID}&limit=100`]);
+  });
+
+  it.each([
+    ['none waits', () => json({ deliveries: [{ ...listed, status: 'exhausted' }], links: [] })],
+    ['the caller may not list deliveries', () => json({ message: 'Forbidden' }, 403)],
+  ])('says nothing of deliveries where %s', async (_, answer) => {
+    const api = await stubApi({
+      [`GET ${ONE}`]: () => json(subscription),
+      'GET /v2/queues/orders/deliveries': answer,
+    });
+    const { status, stdout, stderr } = await api.run(['subscription', 'show', 'orders', ID]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).not.toContain('Waiting');
   });
 
   it('shows in local time when it was disabled', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { pressureState } from '../../../cli/api/back-pressure.ts';
 import { pressureWords } from '../../../console/src/parts/back-pressure.ts';
 
 const since = '2026-11-21T12:00:00.000Z';
@@ -14,7 +15,7 @@ describe('the words for back-pressure', () => {
     ],
   ] as const)('call a subscription %s, and say what it means', (state, pressure, meaning) => {
     const words = pressureWords({ ...pressure, since });
-    expect(words.state).toBe(state);
+    expect(pressureState({ ...pressure, since })).toBe(state);
     expect(words.detail).toContain(meaning);
     expect(words.detail).toContain('uses none of their attempts');
   });

@@ -11,7 +11,14 @@ import { SubscriptionState } from '../../parts/subscription-state.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { authText } from './auth-draft.ts';
 
-export function SubscriptionFacts({ subscription }: { subscription: SubscriptionView }): JSX.Element {
+export function SubscriptionFacts({
+  subscription,
+  waiting,
+}: {
+  subscription: SubscriptionView;
+  /** How many deliveries wait and why; undefined: none that is known. */
+  waiting: string | undefined;
+}): JSX.Element {
   const { subscriber, age, ttl, options, failing, confirmation } = subscription;
   const { _retry_policy, ...others } = options;
   const hasOthers = Object.keys(others).length > 0;
@@ -23,6 +30,7 @@ export function SubscriptionFacts({ subscription }: { subscription: Subscription
       <Facts
         facts={[
           ['State', <SubscriptionState of={subscription} />],
+          ['Waiting', waiting],
           ['Receives', isPull(subscription) ? 'by pull' : undefined],
           ['Counted failures in a row', failing?.failures],
           [

@@ -4,6 +4,7 @@ import { findQueue } from '../../../../cli/api/queues.ts';
 import { labelOf } from '../../../../cli/api/subscription-labels.ts';
 import { showSubscription } from '../../../../cli/api/subscriptions.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
+import { waitingText } from '../../../../cli/api/waiting.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { isNotFound } from '../../api/failure-words.ts';
 import { firstWithin } from '../../api/listed.ts';
@@ -31,6 +32,10 @@ const LOOKING_MS = 10_000;
 export function SubscriptionPage({ queue, id }: { queue: string; id: string }): JSX.Element {
   const { api } = useConsole();
   const subscription = useLive(`subscription/${queue}/${id}`, () => showSubscription(api, queue, id));
+  const waiting = useLive(
+    `waiting/${queue}/${id}`,
+    async (signal) => (await waitingText(api, queue, id, signal)) ?? null,
+  );
   const metadata = useLive(`queue/${queue}`, () => findQueue(api, queue));
   const { most, showMore } = useMost();
   const recent = useLive(`recent/${queue}/${id}/${most}`, (signal) =>
@@ -70,7 +75,9 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }): 
         )}
       </PageHeading>
       <div class="section">
-        <Loaded live={subscription}>{(view) => <SubscriptionFacts subscription={view} />}</Loaded>
+        <Loaded live={subscription}>
+          {(view) => <SubscriptionFacts subscription={view} waiting={waiting.value ?? undefined} />}
+        </Loaded>
       </div>
       <div class="columns">
         <Section title="Send a test message">
