@@ -1,3 +1,4 @@
+import type { FieldError } from '../shared/domain/errors.ts';
 import { adviceFor, ApiRefusal } from './api/api-refusal.ts';
 import { failureText } from './failure-text.ts';
 import { printable, printableJson } from './output/printable.ts';
@@ -30,4 +31,19 @@ function linesOf(failure: unknown): string[] {
     ...fields.map((fault) => `  ${printable(fault.field)} ${printable(fault.message)}`),
     ...(advice === undefined ? [] : [advice]),
   ];
+}
+
+/** Reports options whose values are wrong, as a usage error. `what`: the subject of the sentence. */
+export function reportInvalid(
+  what: string,
+  error: { code: string; fields: readonly FieldError[] },
+  json: boolean,
+  terminal: Terminal,
+): void {
+  terminal.exitStatus = 2;
+  if (json) terminal.print(JSON.stringify({ error }));
+  else {
+    terminal.printError(`${what} is invalid:`);
+    for (const { field, message } of error.fields) terminal.printError(`  ${field} ${message}`);
+  }
 }

@@ -8,7 +8,7 @@ import { findApi, type ApiAccess, type ApiCall } from './api-access.ts';
 import { ApiRefusal, isAnswer } from './api-refusal.ts';
 import { namingMissingQueues } from './missing-queue.ts';
 import { searchOf, type ApiAnswer, type ApiClient, type ApiRequest } from './api-request.ts';
-import { parsedAnswer } from './parsed-answer.ts';
+import { callBy } from './parsed-answer.ts';
 
 /** API Gateway itself times out after 30 s. */
 const TIMEOUT_MS = 35_000;
@@ -52,11 +52,7 @@ export function apiClient(access: ApiAccess, sleep = systemSleep): ApiClient {
       interval = interval.afterEmpty();
     }
   };
-  return {
-    name: access.name,
-    send,
-    call: async (request, schema) => parsedAnswer(await send(request), request, schema),
-  };
+  return { name: access.name, send, call: callBy(send) };
 }
 
 function mayRetry(request: ApiRequest, { kind }: Outcome): boolean {

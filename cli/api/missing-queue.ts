@@ -5,7 +5,7 @@ import type { ApiAnswer, ApiClient, ApiRequest } from './api-request.ts';
 import { nearestName } from './nearest-name.ts';
 import { printable } from '../output/printable.ts';
 import type { Terminal } from '../terminal.ts';
-import { parsedAnswer } from './parsed-answer.ts';
+import { callBy } from './parsed-answer.ts';
 import { findQueue } from './queues.ts';
 
 /** The client, with one more question where the API finds nothing: is it the queue that is missing? */
@@ -19,11 +19,7 @@ export function namingMissingQueues(api: ApiClient): ApiClient {
       throw error;
     }
   };
-  return {
-    ...api,
-    send,
-    call: async (request, schema) => parsedAnswer(await send(request), request, schema),
-  };
+  return { ...api, send, call: callBy(send) };
 }
 
 /** The queue that the request needs; undefined if the request itself asks for the queue. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { firstField } from '../../shared/wire/fields.ts';
-import type { ApiAnswer, ApiRequest } from './api-request.ts';
+import type { ApiAnswer, ApiClient, ApiRequest } from './api-request.ts';
 
 /** The response does not match the schema that this version knows. */
 export class UnknownAnswer extends Error {
@@ -37,4 +37,9 @@ export function parsedAnswer<Answer>(
     .safeParse(text);
   if (parsed.success) return parsed.data;
   throw new UnknownAnswer(request, firstField(parsed.error));
+}
+
+/** The method `call` of a client that sends requests so. */
+export function callBy(send: ApiClient['send']): ApiClient['call'] {
+  return async (request, schema) => parsedAnswer(await send(request), request, schema);
 }

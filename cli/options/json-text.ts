@@ -1,3 +1,12 @@
+/** The value of JSON text. `message`: the fault as the end of a sentence. */
+export function parsedJson(text: string): { ok: true; value: unknown } | { ok: false; message: string } {
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch (error) {
+    return { ok: false, message: `is not JSON: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
 /** JSON members as source text: parsing and serialising them would drop digits of long numbers. */
 export type Members = readonly (readonly [name: string, source: string | undefined])[];
 

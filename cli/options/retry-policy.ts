@@ -5,6 +5,7 @@ import { parseRetryPolicy } from '../../shared/domain/retry/policy-schema.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { isPresetName, unknownPreset } from '../../shared/domain/retry/presets.ts';
 import { jsonObjectOf } from './arguments.ts';
+import { parsedJson } from './json-text.ts';
 
 export type PolicyRefusal = { code: 'invalid_json' | 'invalid_retry_policy'; fields: FieldError[] };
 
@@ -13,7 +14,7 @@ export type GivenPolicy = { policy?: PartialRetryPolicy; refusal?: PolicyRefusal
 /** Parses a policy given as JSON or by the name of a preset. `prefix` is put before field names in errors. */
 export function givenPolicy(text: string | undefined, prefix: string): GivenPolicy {
   if (text === undefined) return {};
-  const json = parseJson(text);
+  const json = WORD.test(text) ? { ok: true as const, value: text } : parsedJson(text);
   if (!json.ok) {
     return {
       refusal: { code: 'invalid_json', fields: [{ field: prefix + WHOLE_POLICY, message: json.message }] },
@@ -33,12 +34,3 @@ export function policyOf(text: string): string {
 }
 
 const WORD = /^[A-Za-z][\w-]*$/;
-
-function parseJson(text: string): { ok: true; value: unknown } | { ok: false; message: string } {
-  if (WORD.test(text)) return { ok: true, value: text };
-  try {
-    return { ok: true, value: JSON.parse(text) };
-  } catch (error) {
-    return { ok: false, message: `is not JSON: ${error instanceof Error ? error.message : String(error)}` };
-  }
-}

@@ -5,6 +5,7 @@ import { ApiRefusal } from '../../cli/api/api-refusal.ts';
 import type { ApiClient } from '../../cli/api/api-request.ts';
 import { deliveriesOfMessage } from '../../cli/api/deliveries.ts';
 import { itemsOf } from '../../cli/api/listing.ts';
+import { callBy } from '../../cli/api/parsed-answer.ts';
 import { putQueue } from '../../cli/api/queues.ts';
 import { createSubscription } from '../../cli/api/subscriptions.ts';
 import { isOpen } from '../../shared/domain/delivery/delivery.ts';
@@ -83,11 +84,8 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
 function unsignedClient(apiUrl: string, signal: AbortSignal): ApiClient {
   const authorize = ({ headers }: { headers: Headers }) => Promise.resolve(headers);
   const api = apiClient({ name: 'the local deployment', apiUrl, isLocal: true, authorize });
-  return {
-    ...api,
-    send: (request) => api.send({ ...request, signal }),
-    call: (request, schema) => api.call({ ...request, signal }, schema),
-  };
+  const send: ApiClient['send'] = (request) => api.send({ ...request, signal });
+  return { ...api, send, call: callBy(send) };
 }
 
 /** None until the message is recorded. */

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { FieldError } from '../../../shared/domain/errors.ts';
+import { reportInvalid } from '../../failure-report.ts';
 import { examplesText } from '../../options/deployment-options.ts';
 import { readInput } from '../../options/input.ts';
 import type { PartialRetryPolicy } from '../../../shared/domain/retry/policy.ts';
@@ -30,7 +31,8 @@ export function addPlan(command: Command, terminal: Terminal): void {
 async function plan(options: PlanOptions, terminal: Terminal): Promise<void> {
   const request = await requestOf(options, terminal);
   if (!request.ok) {
-    refuse(request.fields, options.json === true, terminal);
+    const error = { code: 'invalid_request', fields: request.fields };
+    reportInvalid('The plan', error, options.json === true, terminal);
     return;
   }
   const { policy, outage, prices } = request.value;
@@ -71,14 +73,4 @@ function outageOf({ outageHours, outageShare, fanOut }: PlanOptions): PlanReques
   return outageHours === undefined
     ? {}
     : { outage: { hours: outageHours, share: outageShare ?? 1 / fanOut } };
-}
-
-function refuse(fields: readonly FieldError[], json: boolean, terminal: Terminal): void {
-  terminal.exitStatus = 2;
-  if (json) {
-    terminal.print(JSON.stringify({ error: { code: 'invalid_request', fields } }));
-    return;
-  }
-  terminal.printError('The plan is invalid:');
-  for (const { field, message } of fields) terminal.printError(`  ${field} ${message}`);
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { FieldError } from '../../../shared/domain/errors.ts';
+import { parsedJson } from '../../options/json-text.ts';
 import measured from './operations.json' with { type: 'json' };
 import listPrices from './prices.json' with { type: 'json' };
 
@@ -171,7 +172,7 @@ export function regionPrices(
   given?: string,
 ): Validated<{ asOf: string; prices: RegionPrices }> {
   const source = given === undefined ? { ok: true as const, value: listPrices } : parsedJson(given);
-  if (!source.ok) return source;
+  if (!source.ok) return { ok: false, fields: [{ field: 'prices', message: source.message }] };
   const prices = pricesSchema.safeParse(source.value);
   if (!prices.success) {
     const fieldOf = ({ path, message }: z.core.$ZodIssue): FieldError => ({
@@ -185,13 +186,4 @@ export function regionPrices(
   if (found !== undefined) return { ok: true, value: { asOf, prices: found } };
   const message = `has no prices: ${region}. Known regions: ${Object.keys(regions).join(', ')}. Give prices of other regions with --prices`;
   return { ok: false, fields: [{ field: 'region', message }] };
-}
-
-function parsedJson(text: string): Validated<unknown> {
-  try {
-    return { ok: true, value: JSON.parse(text) };
-  } catch (error) {
-    const message = `is not JSON: ${error instanceof Error ? error.message : String(error)}`;
-    return { ok: false, fields: [{ field: 'prices', message }] };
-  }
 }

@@ -7,6 +7,7 @@ import {
 import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
 import { meanSeconds, retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
 import { POLICY_PRESETS, type PresetName } from '../../../shared/domain/vocabulary.ts';
+import { reportInvalid } from '../../failure-report.ts';
 import { examplesText } from '../../options/deployment-options.ts';
 import { givenPolicy, type GivenPolicy, type PolicyRefusal } from '../../options/retry-policy.ts';
 import { type Column, tableLines } from '../../output/table.ts';
@@ -68,8 +69,7 @@ function preview(options: PreviewOptions, terminal: Terminal): void {
   const queue = givenPolicy(options.queuePolicy, 'queue.');
   const refusal = refusalOf([subscription, queue]);
   if (refusal !== undefined) {
-    printRefusal(refusal, options.json === true, terminal);
-    terminal.exitStatus = 2;
+    reportInvalid('The retry policy', refusal, options.json === true, terminal);
     return;
   }
   const inForce = policyInForce({
@@ -89,15 +89,6 @@ function refusalOf(policies: GivenPolicy[]): PolicyRefusal | undefined {
     ? 'invalid_json'
     : 'invalid_retry_policy';
   return { code, fields: refusals.flatMap(({ fields }) => fields) };
-}
-
-function printRefusal(refusal: PolicyRefusal, json: boolean, terminal: Terminal): void {
-  if (json) {
-    terminal.print(JSON.stringify({ error: refusal }));
-    return;
-  }
-  terminal.printError('The retry policy is invalid:');
-  for (const { field, message } of refusal.fields) terminal.printError(`  ${field} ${message}`);
 }
 
 function asJson({ source, policy }: PolicyInForce): string {

@@ -2,6 +2,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import * as z from 'zod';
 import { Problem } from '../../../local/install/problem.mjs';
 import { MIN_PER_SECOND, MAX_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
+import { jsonOrUndefined } from '../../api/api-refusal.ts';
 import { collect, jsonObjectOf, wholeNumberOf } from '../../options/arguments.ts';
 import { readInput } from '../../options/input.ts';
 import { policyOf } from '../../options/retry-policy.ts';
@@ -45,6 +46,8 @@ export function addCallOptions(command: Command): Command {
     );
 }
 
+const jsonObject = z.record(z.string(), z.unknown());
+
 /** In bytes; the API's limit for all options. */
 const MAX_AUTH_FILE = 65_536;
 
@@ -57,16 +60,8 @@ export async function withAuth<Given extends CallOptions>(given: Given, terminal
   const { authFile } = given;
   if (authFile === undefined) return given;
   const auth = await readInput(authFile, MAX_AUTH_FILE, terminal);
-  if (!isJsonObject(auth)) throw new Problem('The file for --auth-file must contain a JSON object.');
+  if (!jsonObject.safeParse(jsonOrUndefined(auth)).success) throw new Problem('The file for --auth-file must contain a JSON object.');
   return { ...given, auth };
-}
-
-function isJsonObject(text: string): boolean {
-  try {
-    return z.record(z.string(), z.unknown()).safeParse(JSON.parse(text)).success;
-  } catch {
-    return false;
-  }
 }
 
 /** Whether any of these options was given, apart from `--options`. */

@@ -1,6 +1,6 @@
 import { ApiRefusal, isAnswer } from '../../../cli/api/api-refusal.ts';
 import { searchOf, type ApiAnswer, type ApiClient, type ApiRequest } from '../../../cli/api/api-request.ts';
-import { parsedAnswer } from '../../../cli/api/parsed-answer.ts';
+import { callBy } from '../../../cli/api/parsed-answer.ts';
 import { consoleInfoSchema, type ConsoleInfo } from '../../../shared/wire/views/console.ts';
 import type { SessionToken } from '../session-token.ts';
 import { limitConcurrency } from './limit-concurrency.ts';
@@ -32,15 +32,13 @@ export function pageClient(token: SessionToken): PageClient {
   const ask = (prefix: string, request: ApiRequest): Promise<ApiAnswer> =>
     slots(() => once(prefix, request, token), request.signal);
   const send = (request: ApiRequest): Promise<ApiAnswer> => ask('/api', request);
+  const callLocal = callBy((request) => ask('/api-local', request));
   return {
     name: 'the API',
     send,
-    call: async (request, schema) => parsedAnswer(await send(request), request, schema),
-    callLocal: async (request, schema) => parsedAnswer(await ask('/api-local', request), request, schema),
-    info: async (signal) => {
-      const request = { method: 'GET', path: '/info', signal } as const;
-      return parsedAnswer(await ask('/api-local', request), request, consoleInfoSchema);
-    },
+    call: callBy(send),
+    callLocal,
+    info: (signal) => callLocal({ method: 'GET', path: '/info', signal }, consoleInfoSchema),
   };
 }
 

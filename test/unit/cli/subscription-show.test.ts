@@ -97,6 +97,26 @@ describe('posthaste subscription show', () => {
   });
 });
 
+describe('posthaste subscription list', () => {
+  it('lists which subscriptions are slowed, each kind by another word', async () => {
+    const slowed = [
+      { reason: 'circuit_open', since: AT },
+      { reason: 'circuit_open', since: AT, perSecond: 4 },
+      { reason: 'receiver_throttled', since: AT, perSecond: 4 },
+    ].map((backPressure) => ({ ...subscription, backPressure }));
+    const api = await stubApi({
+      'GET /v2/queues/orders/subscriptions': () => json({ subscriptions: [...slowed, subscription], links: [] }),
+    });
+    const { stdout } = await api.run(['subscription', 'list', 'orders']);
+    expect(stdout.match(/circuit open|slowed|throttled|enabled/g)).toEqual([
+      'circuit open',
+      'slowed',
+      'throttled',
+      'enabled',
+    ]);
+  });
+});
+
 describe('posthaste subscription rotate-secret', () => {
   it('says in local time how long the old secret is valid', async () => {
     const api = await stubApi({ [`POST ${ONE}/secret/rotate`]: () => json({ previousExpiresAt: AT }) });

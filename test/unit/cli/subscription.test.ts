@@ -98,25 +98,6 @@ describe('posthaste subscription', () => {
     ]);
   });
 
-  it('lists which subscriptions are slowed, each kind by another word', async () => {
-    const since = '2026-01-01T00:00:00.000Z';
-    const slowed = [
-      { reason: 'circuit_open', since },
-      { reason: 'circuit_open', since, perSecond: 4 },
-      { reason: 'receiver_throttled', since, perSecond: 4 },
-    ].map((backPressure) => ({ ...view, backPressure }));
-    const api = await stubApi({
-      [`GET ${LIST}`]: () => json({ subscriptions: [...slowed, view], links: [] }),
-    });
-    const { stdout } = await api.run(['subscription', 'list', 'orders']);
-    expect(stdout.match(/circuit open|slowed|throttled|enabled/g)).toEqual([
-      'circuit open',
-      'slowed',
-      'throttled',
-      'enabled',
-    ]);
-  });
-
   it('changes one option and sends the other options unchanged', async () => {
     const api = await stubApi({ [`GET ${ONE}`]: () => json(view), [`PATCH ${ONE}`]: () => json(view) });
     const run = await api.run(['subscription', 'update', 'orders', ID, '--policy', '{}', '--json']);
