@@ -17,7 +17,7 @@ import {
   type RootKeys,
 } from './local-aws.ts';
 
-export type Deployment = {
+export type DeployRequest = {
   endpoint: string;
   keys: RootKeys;
   /** CDK context: the settings, or for an app of the user its key `posthaste` with them. */
@@ -35,7 +35,7 @@ const outputsSchema = z.record(z.string(), z.record(z.string(), z.string()));
  * Deploys all stacks with the CDK command, and returns the outputs of Posthaste by their names.
  * @throws Problem with the end of the CDK's output if it fails; or if the app has no deployment, or several
  */
-export async function deploy(deployment: Deployment): Promise<Outputs> {
+export async function deploy(deployment: DeployRequest): Promise<Outputs> {
   const assembly = await synthAndBootstrap(deployment);
   const outputs = join(deployment.folder, 'outputs.json');
   rmSync(outputs, { force: true });
@@ -47,7 +47,7 @@ export async function deploy(deployment: Deployment): Promise<Outputs> {
 /**
  * Synthesises and bootstraps in parallel. A failure stops the other, so that an invalid setting is reported at once.
  */
-async function synthAndBootstrap(deployment: Deployment): Promise<string> {
+async function synthAndBootstrap(deployment: DeployRequest): Promise<string> {
   const failed = new AbortController();
   const together = { ...deployment, signal: AbortSignal.any([deployment.signal, failed.signal]) };
   const [assembly, account] = [synthesised(together), bootstrap(together)];
@@ -61,7 +61,7 @@ async function synthAndBootstrap(deployment: Deployment): Promise<string> {
   }
 }
 
-async function synthesised(deployment: Deployment): Promise<string> {
+async function synthesised(deployment: DeployRequest): Promise<string> {
   const { app = builtInApp(), context, folder } = deployment;
   const isBuiltIn = deployment.app === undefined;
   const synthesise = (output: string): Promise<void> =>
@@ -83,7 +83,7 @@ function builtInApp(): string {
   return words.map(shellWord).join(' ');
 }
 
-function bootstrap(deployment: Deployment): Promise<void> {
+function bootstrap(deployment: DeployRequest): Promise<void> {
   return step('Preparing the account (cdk bootstrap)', () =>
     cdk(deployment, 'bootstrap', ['bootstrap', ACCOUNT]),
   );
@@ -97,7 +97,7 @@ function contextOf(context: Settings): string[] {
 
 /** Runs the CDK; by default in a folder without an app, which it would run, and lock `cdk.out`. */
 async function cdk(
-  { endpoint, keys, folder, signal }: Deployment,
+  { endpoint, keys, folder, signal }: DeployRequest,
   name: string,
   args: string[],
   { cwd = folder, env = plainEnvironment() } = {},

@@ -8,7 +8,7 @@ import {
 } from '../../shared/wire/views/subscription-delivery.ts';
 import { timeText } from '../../shared/wire/fields.ts';
 import { type ApiClient, apiPath, type ApiRequest } from './api-request.ts';
-import { linksSchema, listing, type ListingRequest } from './listing.ts';
+import { linksSchema, listing, type Limits } from './listing.ts';
 
 /** A delivery in the listing of its queue, which omits delivered ones. */
 export type ListedDelivery = z.infer<typeof deliverySummarySchema>;
@@ -31,14 +31,12 @@ type Window = {
 
 export type DeliveryFilter = Window & { status?: string | undefined; subscription?: string | undefined };
 
-type Most = Pick<ListingRequest<unknown>, 'most' | 'signal'>;
-
 /** Open and failed deliveries of a queue, newest first. */
 export function listDeliveries(
   api: ApiClient,
   queue: string,
   { status, subscription, ...window }: DeliveryFilter,
-  limits: Most = {},
+  limits: Limits = {},
 ): AsyncGenerator<ListedDelivery, boolean> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/deliveries`,
@@ -57,7 +55,7 @@ export function deliveriesOfSubscription(
   api: ApiClient,
   { queue, subscriptionId }: Pick<DeliveryAddress, 'queue' | 'subscriptionId'>,
   window: Window,
-  limits: Most = {},
+  limits: Limits = {},
 ): AsyncGenerator<SubscriptionDeliveryView, boolean> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/subscriptions/${subscriptionId}/deliveries`,
@@ -79,7 +77,7 @@ function windowOf({ since, until, deleted }: Window): NonNullable<ApiRequest['qu
 export function deliveriesOfMessage(
   api: ApiClient,
   { queue, messageId }: { queue: string; messageId: string },
-  limits: Most = {},
+  limits: Limits = {},
 ): AsyncGenerator<DeliveryView, boolean> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/messages/${messageId}/deliveries`,

@@ -9,11 +9,11 @@ export type ListedPage<Item> = { items: Item[]; links: z.infer<typeof linksSchem
 /** The API's maximum page size. */
 const MOST_ON_A_PAGE = 100;
 
-export type ListingRequest<Item> = Pick<ApiRequest, 'path' | 'query' | 'signal'> & {
-  schema: z.ZodType<ListedPage<Item>>;
-  /** @default all */
-  most?: number | undefined;
-};
+/** `most`: by default all. */
+export type Limits = { most?: number | undefined; signal?: AbortSignal | undefined };
+
+type ListingRequest<Item> = Limits &
+  Pick<ApiRequest, 'path' | 'query'> & { schema: z.ZodType<ListedPage<Item>> };
 
 /** All items of a listing; fetches page after page as they are read. Returns whether it ended at `most`, with more to come. */
 export const listing = async function* <Item>(

@@ -3,7 +3,7 @@ import { parseJson, propertySource } from '../../shared/wire/json-slice.ts';
 import { messageSummarySchema, messageViewSchema } from '../../shared/wire/views/message.ts';
 import { type ApiClient, apiPath } from './api-request.ts';
 import { parsedAnswer } from './parsed-answer.ts';
-import { linksSchema, listing } from './listing.ts';
+import { linksSchema, listing, type Limits } from './listing.ts';
 
 export type MessageView = z.infer<typeof messageViewSchema>;
 
@@ -38,7 +38,7 @@ const pageSchema = z
 export function listMessages(
   api: ApiClient,
   queue: string,
-  { most, signal, ...window }: { since?: string; until?: string; most?: number; signal?: AbortSignal } = {},
+  { most, signal, ...window }: Limits & { since?: string | undefined; until?: string | undefined } = {},
 ): AsyncGenerator<ListedMessage, boolean> {
   return listing(api, {
     path: apiPath`/v2/queues/${queue}/messages`,
@@ -59,12 +59,8 @@ const postedSchema = z.object({ ids: z.array(z.string()) });
  * Publishes messages and returns their ids in order. `body` is the source text of `{"messages": [...]}`. Give every
  * message an id: the request may be repeated, and only messages with ids are then recognised as duplicates.
  */
-export async function postMessages(
-  api: ApiClient,
-  queue: string,
-  { body, signal }: { body: string; signal?: AbortSignal },
-): Promise<string[]> {
+export async function postMessages(api: ApiClient, queue: string, body: string): Promise<string[]> {
   const path = apiPath`/v2/queues/${queue}/messages`;
-  const request = { method: 'POST', path, body, repeatable: true, signal } as const;
+  const request = { method: 'POST', path, body, repeatable: true } as const;
   return (await api.call(request, postedSchema)).ids;
 }

@@ -24,7 +24,6 @@ export type LookRequest = {
   signal: AbortSignal;
   /** Reads what became of the deliveries of notices. */
   api?: ApiClient | undefined;
-  onProgress?: (read: number) => void;
 };
 
 /** `isInterrupted`: by the caller's signal. */
@@ -65,7 +64,7 @@ export async function lookAtDeadLetters(ports: DeadLetterPorts, request: LookReq
 /** The same for other values than views. */
 export async function lookThrough<Item>(
   ports: DeadLetterPorts,
-  { which, filter = {}, since, limit, signal, onProgress }: Omit<LookRequest, 'api'>,
+  { which, filter = {}, since, limit, signal }: Omit<LookRequest, 'api'>,
   describeAll: (deadLetters: readonly DeadLetter[]) => Promise<readonly Item[]>,
 ): Promise<Look<Item>> {
   const items: Item[] = [];
@@ -82,7 +81,6 @@ export async function lookThrough<Item>(
       items.push(...(await describeAll(deadLetters)));
       return deadLetters.map(() => ({ kind: 'redriven' }));
     },
-    onProgress: ({ handled, left }) => onProgress?.(handled + left),
   });
   return { items, result, isInterrupted: result.end === 'interrupted' && signal.aborted };
 }

@@ -29,7 +29,7 @@ export type DeadLetterRequest<Message> = {
   hiddenSeconds?: number;
   /** When aborted, the current batch is completed and no further one starts. */
   signal: AbortSignal;
-  onProgress: (tally: Tally) => void;
+  onProgress?: (tally: Tally) => void;
 };
 
 /** Far above the time to send 50 dead letters with every request retried. */
@@ -164,20 +164,29 @@ async function isCountedEmpty<Message>({ ports, before, seen, held }: Run<Messag
 /** Handles the new dead letters of a batch. True if there were any. */
 async function processBatch<Message>(run: Run<Message>, received: readonly DeadLetter[]): Promise<boolean> {
   const fresh = received.filter(({ id }) => !run.seen.has(id));
-  const taken: { deadLetter: DeadLetter; message: Message }[] = [];
   for (const { id, receipt } of received) {
     run.seen.add(id);
     // Held until removed, so that a failure releases it together with those that stay.
     run.held.set(id, { id, receipt });
   }
+  if (fresh.length === 0) return false;
+  const taken = takeFrom(run, fresh);
+  if (taken.length > 0) await handleBatch(run, taken);
+  run.request.onProgress?.(tallyOf(run));
+  return true;
+}
+
+type Taken<Message> = { deadLetter: DeadLetter; message: Message };
+
+/** Those to handle, up to the limit. */
+function takeFrom<Message>(run: Run<Message>, fresh: readonly DeadLetter[]): Taken<Message>[] {
   const room = (run.request.limit ?? Infinity) - run.handled;
+  const taken: Taken<Message>[] = [];
   for (const deadLetter of fresh) {
     const message = taken.length < room ? messageOf(run, deadLetter) : undefined;
     if (message !== undefined) taken.push({ deadLetter, message });
   }
-  if (taken.length > 0) await handleBatch(run, taken);
-  if (fresh.length > 0) run.request.onProgress(tallyOf(run));
-  return fresh.length > 0;
+  return taken;
 }
 
 /** The message to handle; undefined if the dead letter stays. */
@@ -195,10 +204,7 @@ function messageOf<Message>(run: Run<Message>, deadLetter: DeadLetter): Message 
   return reading.message;
 }
 
-async function handleBatch<Message>(
-  run: Run<Message>,
-  taken: readonly { deadLetter: DeadLetter; message: Message }[],
-): Promise<void> {
+async function handleBatch<Message>(run: Run<Message>, taken: readonly Taken<Message>[]): Promise<void> {
   const results = await run.request.handle(taken.map(({ message }) => message));
   const removed: DeadLetter[] = [];
   for (const [index, { deadLetter }] of taken.entries()) {

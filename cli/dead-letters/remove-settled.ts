@@ -50,7 +50,6 @@ async function removeNow(
     recovered,
     startedAt: Infinity,
     signal: AbortSignal.any([signal, AbortSignal.timeout(MOST_MS)]),
-    onProgress: () => undefined,
   });
   if (handled === 0) return;
   const notices = counted(handled, 'settled notice', 'settled notices');

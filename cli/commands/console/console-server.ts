@@ -2,7 +2,7 @@ import type { Hono } from 'hono';
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ConsoleFailureCode } from '../../../shared/wire/views/console.ts';
-import { forward, relay } from '../../loopback/forward.ts';
+import { relay, sendSigned } from '../../loopback/signed-request.ts';
 import { startLoopbackServer, type Exchange, type LoopbackServer } from '../../loopback/loopback-server.ts';
 import { refusalOf, refuse, type Refusal } from '../../loopback/refusal.ts';
 import { consoleInfo, type ConsoleTarget } from './console-info.ts';
@@ -18,7 +18,7 @@ export type ConsoleOptions = {
   page: PageFiles;
   target: ConsoleTarget;
   /** Port on 127.0.0.1. @default a free port */
-  port?: number;
+  port?: number | undefined;
 };
 
 /**
@@ -111,6 +111,6 @@ async function answerOf(
   const { method = '', url = '' } = request;
   if (deadLetters !== undefined && url.startsWith(DEAD_LETTERS)) return answerBy(deadLetters, request);
   const path = url.slice(API.length);
-  const answer = await forward(target.access, request, path);
+  const answer = await sendSigned(target.access, request, path);
   return answer instanceof Response ? explainRefusal(`${method} ${path}`, answer) : answer;
 }

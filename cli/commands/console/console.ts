@@ -42,11 +42,7 @@ async function runConsole(
     await work();
   };
   const [target, page] = await Promise.all([targetOf(choice, terminal), builtPage({ signal, show })]);
-  const server = await startConsole({
-    page: await readPage(page),
-    target,
-    ...(port === undefined ? {} : { port }),
-  });
+  const server = await startConsole({ page: await readPage(page), target, port });
   let opening: BrowserLaunch | undefined;
   try {
     terminal.print(json === true ? JSON.stringify({ url: server.url }) : announcement(server.url, target));

@@ -60,7 +60,6 @@ export function deadLetterRoutes(open: () => Promise<DeadLetterAccess>, signal: 
         // The ids choose exactly; this clock may be behind that of SQS.
         startedAt: Infinity,
         signal,
-        onProgress: () => undefined,
       };
       return context.json(resultOf(await work(await open(), whichIn(context), request), filter));
     });

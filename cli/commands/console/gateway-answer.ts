@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { ConsoleFailureCode } from '../../../shared/wire/views/console.ts';
 import { adviceFor, ApiRefusal, jsonOrUndefined } from '../../api/api-refusal.ts';
-import { refusalFromFailure } from '../../loopback/forward.ts';
+import { refusalFromFailure } from '../../loopback/signed-request.ts';
 import type { Refusal } from '../../loopback/refusal.ts';
 
 /** The body of errors that API Gateway itself returns. */

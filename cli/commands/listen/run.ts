@@ -35,7 +35,7 @@ export async function runListen(
   const secret = { verifier: await givenVerifier(options, terminal) };
   let answered = 0;
   const receiver = await startWebhookReceiver({
-    ...(options.port !== undefined && { port: options.port }),
+    port: options.port,
     path: options.path,
     script: options.answer,
     verifier: () => secret.verifier,

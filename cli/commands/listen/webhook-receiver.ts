@@ -25,7 +25,7 @@ export type Webhook = {
 };
 
 export type ReceiverOptions = {
-  port?: number;
+  port?: number | undefined;
   /** Requests for other paths get 404 and are not shown. */
   path: string;
   script: AnswerScript;

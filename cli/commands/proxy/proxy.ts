@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type ApiAccess, findApi } from '../../api/api-access.ts';
 import { untilAborted } from '../../interruption.ts';
-import { forward, relay } from '../../loopback/forward.ts';
+import { relay, sendSigned } from '../../loopback/signed-request.ts';
 import { type LoopbackServer, startLoopbackServer } from '../../loopback/loopback-server.ts';
 import { refusalOf } from '../../loopback/refusal.ts';
 import { wholeNumberOf } from '../../options/arguments.ts';
@@ -47,7 +47,7 @@ export function addProxy(command: Command, terminal: Terminal): void {
  */
 export function startSigningProxy(access: ApiAccess, wanted?: number): Promise<LoopbackServer> {
   return startLoopbackServer(async ({ request, response, port }) => {
-    const answer = refusalOf(request, port) ?? (await forward(access, request, request.url ?? '/'));
+    const answer = refusalOf(request, port) ?? (await sendSigned(access, request, request.url ?? '/'));
     await relay(answer, response);
   }, wanted);
 }

@@ -21,7 +21,7 @@ export async function postBatch(
   while (left.length > 0) {
     try {
       const body = `{"messages":[${left.map(({ text }) => text).join(',')}]}`;
-      const ids = await postMessages(api, queue, { body });
+      const ids = await postMessages(api, queue, body);
       return { published: left.flatMap(({ line }, index) => pairOf(line, ids[index])), refused };
     } catch (error) {
       const faults = error instanceof ApiRefusal ? faultsByMessage(error) : new Map<number, string>();

@@ -96,7 +96,7 @@ async function publishOne(
   const body = `{"messages":[${outgoingMessage(1, message).text}]}`;
   const { api, isNew } = await openQueue(queue, options, terminal);
   const earlier = options.id === undefined || isNew ? undefined : await findMessage(api, queue, options.id);
-  const [id = ''] = await postMessages(api, queue, { body });
+  const [id = ''] = await postMessages(api, queue, body);
   if (options.json === true) terminal.printJson({ id, ...earlier });
   else if (earlier === undefined) terminal.print(`Published message ${printable(id)} to ${queue}.`);
   else {

@@ -6,7 +6,7 @@ import { asJson, progressText, sentenceOf, statusOf } from '../../dead-letters/o
 import { outcomeOf, runProblem } from '../../dead-letters/run-text.ts';
 import { withWholeIds } from '../../dead-letters/whole-ids.ts';
 import { requireQueue } from '../../api/missing-queue.ts';
-import type { DeploymentChoice } from '../../deployment.ts';
+import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { sumOf } from '../../output/counts-text.ts';
 import { printable } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
@@ -14,14 +14,13 @@ import type { Terminal } from '../../terminal.ts';
 import { filterOf } from '../deadletters/filter-options.ts';
 
 /** `since`: milliseconds since the epoch. */
-export type RedriveOptions = DeploymentChoice &
+export type RedriveOptions = DeploymentOptions &
   DeadLetterFilter & {
     since?: number;
     limit?: number;
     dryRun?: true;
     toQueue?: string;
     evenUnmatched?: true;
-    json?: true;
   };
 
 /** Redrives a queue, prints the result and returns the exit status. */

@@ -60,7 +60,8 @@ export async function withAuth<Given extends CallOptions>(given: Given, terminal
   const { authFile } = given;
   if (authFile === undefined) return given;
   const auth = await readInput(authFile, MAX_AUTH_FILE, terminal);
-  if (!jsonObject.safeParse(jsonOrUndefined(auth)).success) throw new Problem('The file for --auth-file must contain a JSON object.');
+  if (!jsonObject.safeParse(jsonOrUndefined(auth)).success)
+    throw new Problem('The file for --auth-file must contain a JSON object.');
   return { ...given, auth };
 }
 

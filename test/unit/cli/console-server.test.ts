@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CredentialsProblem } from '../../../cli/api/api-access.ts';
-import { refusalFromFailure } from '../../../cli/loopback/forward.ts';
+import { refusalFromFailure } from '../../../cli/loopback/signed-request.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
 import type { StubAnswer } from '../../support/aws-stub.ts';
 import {

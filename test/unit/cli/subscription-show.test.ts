@@ -105,7 +105,8 @@ describe('posthaste subscription list', () => {
       { reason: 'receiver_throttled', since: AT, perSecond: 4 },
     ].map((backPressure) => ({ ...subscription, backPressure }));
     const api = await stubApi({
-      'GET /v2/queues/orders/subscriptions': () => json({ subscriptions: [...slowed, subscription], links: [] }),
+      'GET /v2/queues/orders/subscriptions': () =>
+        json({ subscriptions: [...slowed, subscription], links: [] }),
     });
     const { stdout } = await api.run(['subscription', 'list', 'orders']);
     expect(stdout.match(/circuit open|slowed|throttled|enabled/g)).toEqual([

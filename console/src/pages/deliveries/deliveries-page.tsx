@@ -21,12 +21,8 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
   const { most, showMore } = useMost();
   const { status, subscription, since, until } = query;
   const deliveries = useLive(`deliveries/${queue}/${JSON.stringify(query)}/${most}`, (signal) => {
-    const filter = {
-      ...(status !== undefined && { status }),
-      ...(subscription !== undefined && { subscription }),
-      ...(since !== undefined && { since: Date.parse(since) }),
-      ...(until !== undefined && { until: Date.parse(until) }),
-    };
+    const window = { since: timeIn(since), until: timeIn(until) };
+    const filter = { status, subscription, ...window };
     return itemsOf(listDeliveries(api, queue, filter, { most, signal }));
   });
   return (
@@ -73,6 +69,10 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
       </div>
     </PageOfQueue>
   );
+}
+
+function timeIn(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Date.parse(text);
 }
 
 function SubscriptionFilter({ queue, subscription }: { queue: string; subscription: string }): JSX.Element {

@@ -39,8 +39,7 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }):
   const { since, until, show = 'all' } = query;
   const choice = isChoice(show) ? show : 'all';
   const messages = useLive(`messages/${queue}/${choice}/${most}/${since ?? ''}/${until ?? ''}`, (signal) => {
-    const window = { ...(since !== undefined && { since }), ...(until !== undefined && { until }) };
-    return firstOf(chosen(listMessages(api, queue, { ...window, signal }), choice), most);
+    return firstOf(chosen(listMessages(api, queue, { since, until, signal }), choice), most);
   });
   return (
     <PageOfQueue title="Messages" queue={queue} live={messages}>

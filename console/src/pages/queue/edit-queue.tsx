@@ -11,7 +11,14 @@ import { ActionFailure } from '../../parts/notice.tsx';
 import { Form, FormActions } from '../../parts/form.tsx';
 import { SelectField } from '../../parts/select-field.tsx';
 import { PolicyField } from '../designer/policy-field.tsx';
-import { QUEUE_FIELDS, queueDraft, queueFaults, queuePatch, type QueueDraft } from './queue-draft.ts';
+import {
+  OWN_CONTROLS,
+  QUEUE_FIELDS,
+  queueDraft,
+  queueFaults,
+  queuePatch,
+  type QueueDraft,
+} from './queue-draft.ts';
 
 type Edited = { queue: string; metadata: Record<string, unknown>; onDone: () => void };
 
@@ -37,11 +44,18 @@ function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () =
   });
   const own = queueFaults(draft);
   const rejected = rejectedFields(action);
-  const faults = new Map([...faultsByField(rejected, QUEUE_FIELDS, 'others'), ...own]);
+  const faults = new Map([...faultsByField(rejected, OWN_CONTROLS, QUEUE_FIELDS.others), ...own]);
   const change = (changed: Partial<QueueDraft>): void => {
     setDraft({ ...draft, ...changed });
     reset();
   };
+  const field = (name: keyof typeof QUEUE_FIELDS) => ({
+    value: draft[name],
+    fault: faults.get(QUEUE_FIELDS[name]),
+    onValue: (value: string) => {
+      change({ [name]: value });
+    },
+  });
   return (
     <Form action={action} ready={own.size === 0} onSubmit={run}>
       <PolicyField
@@ -53,13 +67,9 @@ function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () =
         }}
       />
       <SelectField
+        {...field('retainMessages')}
         label="Message data to keep"
         hint="Kept data can be shown, tested against a filter, and sent again."
-        fault={faults.get('_retain_messages')}
-        value={draft.retainMessages}
-        onValue={(retainMessages) => {
-          change({ retainMessages });
-        }}
       >
         <option value="">as the deployment’s setting retainMessages says</option>
         {RETAINED_MESSAGES.map((choice) => (
@@ -70,36 +80,24 @@ function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () =
       </SelectField>
       <div class="window-fields">
         <InputField
+          {...field('ttl')}
           label="Default ttl of messages, seconds"
           inputMode="decimal"
           placeholder="none"
-          value={draft.ttl}
-          fault={faults.get('_default_message_ttl')}
-          onValue={(ttl) => {
-            change({ ttl });
-          }}
         />
         <InputField
+          {...field('delay')}
           label="Default delay of messages, seconds"
           inputMode="decimal"
           placeholder="none"
-          value={draft.delay}
-          fault={faults.get('_default_message_delay')}
-          onValue={(delay) => {
-            change({ delay });
-          }}
         />
       </div>
       <InputField
+        {...field('others')}
         label="Other metadata"
         hint="A JSON object. Names that begin with an underscore may have a meaning (docs/api.md)."
         rows={6}
         code
-        value={draft.others}
-        fault={faults.get('others')}
-        onValue={(others) => {
-          change({ others });
-        }}
       />
       <ActionFailure of={action} />
       {own.size > 0 ? <p class="field-fault">Correct the marked fields first.</p> : null}

@@ -22,7 +22,7 @@ export function Publish({ queue, onPublished }: { queue: string; onPublished: ()
     // The data is sent as typed: parsing and printing it would round big integers.
     const head = type === '' ? '' : `"type":${JSON.stringify(type)},`;
     const id = JSON.stringify(crypto.randomUUID());
-    const ids = await postMessages(api, queue, { body: `{"messages":[{"id":${id},${head}"body":${data}}]}` });
+    const ids = await postMessages(api, queue, `{"messages":[{"id":${id},${head}"body":${data}}]}`);
     onPublished();
     return ids[0] ?? '';
   });

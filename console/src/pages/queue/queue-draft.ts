@@ -22,30 +22,35 @@ export type QueueDraft = {
   others: string;
 };
 
-/** The metadata that has its own control. */
-const MEMBERS = {
-  policy: '_retry_policy',
+const POLICY = '_retry_policy';
+
+/** The metadata of each field of text. */
+export const QUEUE_FIELDS = {
   retainMessages: '_retain_messages',
   ttl: '_default_message_ttl',
   delay: '_default_message_delay',
+  others: 'others',
 } as const;
 
-export const QUEUE_FIELDS: readonly string[] = Object.values(MEMBERS);
+const { others: OTHERS, ...TEXTS } = QUEUE_FIELDS;
+
+/** The metadata that has its own control. */
+export const OWN_CONTROLS: readonly string[] = [POLICY, ...Object.values(TEXTS)];
 
 export function queueDraft(metadata: Metadata): QueueDraft {
-  const others = Object.entries(metadata).filter(([name]) => !QUEUE_FIELDS.includes(name));
+  const others = Object.entries(metadata).filter(([name]) => !OWN_CONTROLS.includes(name));
   return {
     policy: choiceOf(queuePolicy(metadata)),
-    retainMessages: textOf(metadata[MEMBERS.retainMessages]),
-    ttl: textOf(metadata[MEMBERS.ttl]),
-    delay: textOf(metadata[MEMBERS.delay]),
+    retainMessages: textOf(metadata[TEXTS.retainMessages]),
+    ttl: textOf(metadata[TEXTS.ttl]),
+    delay: textOf(metadata[TEXTS.delay]),
     others: others.length === 0 ? '' : JSON.stringify(Object.fromEntries(others), null, 2),
   };
 }
 
 /** The retry policy in the metadata of a queue; undefined: none that is valid. */
 export function queuePolicy(metadata: Metadata = {}): PartialRetryPolicy | undefined {
-  return retryPolicySchema.safeParse(metadata[MEMBERS.policy]).data;
+  return retryPolicySchema.safeParse(metadata[POLICY]).data;
 }
 
 function textOf(value: unknown): string {
@@ -56,8 +61,8 @@ function textOf(value: unknown): string {
 export function queueFaults({ policy, others }: QueueDraft): Faults {
   const fault = othersFault(others);
   return new Map([
-    ...(policyIn(policy).ok ? [] : [[MEMBERS.policy, 'has errors'] as const]),
-    ...(fault === undefined ? [] : [['others', fault] as const]),
+    ...(policyIn(policy).ok ? [] : [[POLICY, 'has errors'] as const]),
+    ...(fault === undefined ? [] : [[OTHERS, fault] as const]),
   ]);
 }
 
@@ -67,7 +72,7 @@ function othersFault(text: string): string | undefined {
   if (fault !== undefined) return fault;
   const given = objectSchema.safeParse(JSON.parse(text));
   if (!given.success) return 'This is not a JSON object.';
-  const twice = Object.keys(given.data).find((name) => QUEUE_FIELDS.includes(name));
+  const twice = Object.keys(given.data).find((name) => OWN_CONTROLS.includes(name));
   return twice === undefined ? undefined : `${twice} has its own field.`;
 }
 
@@ -89,9 +94,9 @@ function membersIn({ policy, retainMessages, ttl, delay, others }: QueueDraft): 
   const checked = policyIn(policy);
   return {
     ...objectSchema.parse(others.trim() === '' ? {} : JSON.parse(others)),
-    [MEMBERS.policy]: checked.ok ? checked.value : undefined,
-    [MEMBERS.retainMessages]: retainMessages === '' ? undefined : retainMessages,
-    [MEMBERS.ttl]: numberIn(ttl),
-    [MEMBERS.delay]: numberIn(delay),
+    [POLICY]: checked.ok ? checked.value : undefined,
+    [TEXTS.retainMessages]: retainMessages === '' ? undefined : retainMessages,
+    [TEXTS.ttl]: numberIn(ttl),
+    [TEXTS.delay]: numberIn(delay),
   };
 }

@@ -20,7 +20,7 @@ const RETURNED_HEADERS = ['content-type', 'location', 'allow', 'retry-after', 'c
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /** Signs a request and sends it to the API. `path` is relative to the API's URL. */
-export async function forward(
+export async function sendSigned(
   { apiUrl, authorize }: ApiAccess,
   request: IncomingMessage,
   path: string,
