@@ -46,6 +46,11 @@ export class ApiRefusal extends Error {
   }
 }
 
+/** Whether the API found nothing at the requested path. */
+export function isNotFound(failure: unknown): failure is ApiRefusal {
+  return failure instanceof ApiRefusal && failure.code === 'not_found';
+}
+
 type RefusalDetails = { message: string; code?: string; fields: readonly FieldError[] };
 
 function refusalOf(text: string): RefusalDetails {

@@ -1,6 +1,6 @@
 import { Problem } from '../../local/install/problem.mjs';
 import { commandText } from '../command-name.ts';
-import { ApiRefusal } from './api-refusal.ts';
+import { ApiRefusal, isNotFound } from './api-refusal.ts';
 import type { ApiAnswer, ApiClient, ApiRequest } from './api-request.ts';
 import { nearestName } from './nearest-name.ts';
 import { printable } from '../output/printable.ts';
@@ -14,7 +14,7 @@ export function namingMissingQueues(api: ApiClient): ApiClient {
     try {
       return await api.send(request);
     } catch (error) {
-      const queue = error instanceof ApiRefusal && error.code === 'not_found' ? queueIn(request) : undefined;
+      const queue = isNotFound(error) ? queueIn(request) : undefined;
       if (queue !== undefined) await requireQueue(api, queue);
       throw error;
     }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ApiRefusal } from './api-refusal.ts';
+import { isNotFound } from './api-refusal.ts';
 import { type ApiClient, apiPath } from './api-request.ts';
 import { linksSchema, listing } from './listing.ts';
 
@@ -48,7 +48,7 @@ export async function findQueue(api: ApiClient, queue: string): Promise<Metadata
   try {
     return await showQueue(api, queue);
   } catch (error) {
-    if (error instanceof ApiRefusal && error.code === 'not_found') return undefined;
+    if (isNotFound(error)) return undefined;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
-import { ApiRefusal } from './api-refusal.ts';
+import { ApiRefusal, isNotFound } from './api-refusal.ts';
 import type { ApiClient } from './api-request.ts';
 import { itemsOf, type Listed } from './listing.ts';
 import { showMessage, type ShownMessage } from './messages.ts';
@@ -44,7 +44,7 @@ export async function findMessage(
     return await showMessage(api, queue, id, signal);
   } catch (error) {
     // 400: the text cannot be the id of a message.
-    if (error instanceof ApiRefusal && (error.status === 404 || error.status === 400)) return undefined;
+    if (isNotFound(error) || (error instanceof ApiRefusal && error.status === 400)) return undefined;
     throw error;
   }
 }
@@ -58,7 +58,7 @@ async function subscriptionsLike(
     return await itemsOf(listSubscriptions(api, queue, { most: MOST_PER_QUEUE, match: text }));
   } catch (error) {
     // A deleted queue has messages, and no subscriptions.
-    if (error instanceof ApiRefusal && error.status === 404) return { items: [], more: false };
+    if (isNotFound(error)) return { items: [], more: false };
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
 import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
-import { ApiRefusal } from './api-refusal.ts';
+import { ApiRefusal, isNotFound } from './api-refusal.ts';
 import type { ApiClient } from './api-request.ts';
 import { listSubscriptions, showSubscription } from './subscriptions.ts';
 
@@ -51,7 +51,7 @@ export function subscriptionLabels(api: ApiClient, queue: string): SubscriptionL
       labels.set(id, labelOf(await showSubscription(api, queue, id)));
     } catch (error) {
       if (!(error instanceof ApiRefusal)) throw error;
-      labels.set(id, error.status === 404 ? '(deleted)' : '');
+      labels.set(id, isNotFound(error) ? '(deleted)' : '');
     }
   };
   let listed: Promise<void> | undefined;

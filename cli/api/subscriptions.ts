@@ -6,7 +6,7 @@ import {
   subscriptionViewSchema,
   type SubscriptionView,
 } from '../../shared/wire/views/subscription.ts';
-import { ApiRefusal } from './api-refusal.ts';
+import { isNotFound } from './api-refusal.ts';
 import { type ApiClient, apiPath } from './api-request.ts';
 import { showDelivery } from './deliveries.ts';
 import { linksSchema, listing, markerIn } from './listing.ts';
@@ -153,7 +153,7 @@ async function awaitFirstAttempt(api: ApiClient, tested: DeliveryView): Promise<
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     delivery = await showDelivery(api, delivery).catch((error: unknown) => {
       // A delivery has no record before its first attempt.
-      if (error instanceof ApiRefusal && error.status === 404) return delivery;
+      if (isNotFound(error)) return delivery;
       throw error;
     });
   }

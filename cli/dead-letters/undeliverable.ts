@@ -7,7 +7,7 @@ import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
 import type { RecoveryView } from '../../shared/wire/views/recovery.ts';
 import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
 import type { ApiClient } from '../api/api-request.ts';
-import { ApiRefusal } from '../api/api-refusal.ts';
+import { ApiRefusal, isNotFound } from '../api/api-refusal.ts';
 import { retryDelivery, showDelivery } from '../api/deliveries.ts';
 import { showMessage } from '../api/messages.ts';
 import { NoSuchQueue } from '../api/missing-queue.ts';
@@ -60,7 +60,7 @@ async function retriedOne(api: ApiClient, ended: EndedDelivery): Promise<Redrive
     await retryDelivery(api, ended);
     return { kind: 'redriven' };
   } catch (error) {
-    if (error instanceof ApiRefusal && error.code === 'not_found')
+    if (isNotFound(error))
       return { kind: 'refused', reason: 'not_on_record' };
     if (error instanceof ApiRefusal && error.code === 'conflict')
       return { kind: 'refused', reason: error.message };
@@ -125,7 +125,7 @@ async function deliveryState(api: ApiClient, ended: EndedDelivery): Promise<Noti
 }
 
 function isMissing(error: unknown): boolean {
-  return error instanceof NoSuchQueue || (error instanceof ApiRefusal && error.code === 'not_found');
+  return error instanceof NoSuchQueue || isNotFound(error);
 }
 
 function stateOf(
@@ -179,7 +179,7 @@ async function isAmong(
     const acceptedAt = Date.parse(view.acceptedAt);
     return acceptedAt >= Date.parse(since) && acceptedAt < Date.parse(until);
   } catch (error) {
-    if (error instanceof ApiRefusal && error.code === 'not_found') return false;
+    if (isNotFound(error)) return false;
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import * as z from 'zod';
+import { calendarTimeOf } from '../api/calendar-time.ts';
 
 const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 
@@ -13,22 +14,9 @@ const duration = z
 export const TIME_FORMS =
   'a time such as 2026-11-21 14:00 (local, or with a zone), or an age such as 90s, 1h, 2d';
 
-const CALENDAR_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/;
-
 /** Seconds of an age such as 90s, 30m, 1h, 2d; undefined for other texts. */
 export function ageOf(text: string): number | undefined {
   return duration.safeParse(text).data;
-}
-
-/**
- * A date, with or without a time and a zone, in milliseconds since the epoch; undefined for other texts. Without a zone
- * it is local, as the command prints times. `isDay`: a date alone, which starts at its midnight.
- */
-export function calendarTimeOf(text: string): { at: number; isDay: boolean } | undefined {
-  const [, day, clock, zone = ''] = CALENDAR_TIME.exec(text) ?? [];
-  if (!z.iso.date().safeParse(day).success) return undefined;
-  const at = Date.parse(`${day}T${clock ?? '00:00'}${zone}`);
-  return Number.isNaN(at) ? undefined : { at, isDay: clock === undefined };
 }
 
 /** Parses a time, or an age before now, to milliseconds since the epoch. */

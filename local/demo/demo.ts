@@ -1,7 +1,7 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { apiClient } from '../../cli/api/api-client.ts';
-import { ApiRefusal } from '../../cli/api/api-refusal.ts';
+import { isNotFound } from '../../cli/api/api-refusal.ts';
 import type { ApiClient } from '../../cli/api/api-request.ts';
 import { deliveriesOfMessage } from '../../cli/api/deliveries.ts';
 import { itemsOf } from '../../cli/api/listing.ts';
@@ -93,7 +93,7 @@ async function deliveriesSoFar(api: ApiClient, messageId: string): Promise<Deliv
   try {
     return (await itemsOf(deliveriesOfMessage(api, { queue: demoQueue, messageId }))).items;
   } catch (error) {
-    if (error instanceof ApiRefusal && error.status === 404) return [];
+    if (isNotFound(error)) return [];
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import { counted } from '../../api/counted.ts';
-import { ApiRefusal } from '../../api/api-refusal.ts';
+import { isNotFound } from '../../api/api-refusal.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { showDelivery } from '../../api/deliveries.ts';
 import { commandText, shellWord } from '../../command-name.ts';
@@ -61,7 +61,7 @@ async function ended(
     progress.show(progressText(last));
     const now = await showDelivery(api, started, signal).catch((error: unknown) => {
       // A delivery has no record before its first attempt.
-      if (error instanceof ApiRefusal && error.status === 404) return last;
+      if (isNotFound(error)) return last;
       throw error;
     });
     const isChanged = now.status !== last.status || now.attempts.length !== last.attempts.length;

@@ -2,7 +2,7 @@ import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { showMessage } from '../../api/messages.ts';
-import { ApiRefusal } from '../../api/api-refusal.ts';
+import { isNotFound } from '../../api/api-refusal.ts';
 import {
   deliveriesOfMessage,
   listDeliveries,
@@ -126,7 +126,7 @@ async function pollMessage(
     for await (const delivery of deliveries) found.push(snapshotOf(summaryOf(delivery)));
     return found;
   } catch (error) {
-    if (error instanceof ApiRefusal && error.status === 404) return [];
+    if (isNotFound(error)) return [];
     throw error;
   }
 }
@@ -152,7 +152,7 @@ async function refetch(api: ApiClient, seen: Snapshot, signal: AbortSignal): Pro
     return snapshotOf(summaryOf(await showDelivery(api, seen, signal)));
   } catch (error) {
     // The record was deleted together with its message.
-    if (error instanceof ApiRefusal && error.status === 404)
+    if (isNotFound(error))
       return { ...seen, status: 'cancelled', reason: 'gone' };
     throw error;
   }

@@ -3,6 +3,7 @@ import { timeText } from '../../../shared/wire/fields.ts';
 import { findApi } from '../../api/api-access.ts';
 import { apiClient } from '../../api/api-client.ts';
 import { adviceFor } from '../../api/api-refusal.ts';
+import { calendarTimeOf, windowAround } from '../../api/calendar-time.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { itemsOf, type Listed } from '../../api/listing.ts';
 import { requireQueue } from '../../api/missing-queue.ts';
@@ -10,7 +11,7 @@ import { queueNames } from '../../api/queues.ts';
 import { MOST_PER_QUEUE } from '../../api/search.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { ageOf, calendarTimeOf } from '../../options/time.ts';
+import { ageOf } from '../../options/time.ts';
 import { counted } from '../../api/counted.ts';
 import { printable } from '../../output/printable.ts';
 import { clockTime } from '../../output/time-text.ts';
@@ -107,24 +108,14 @@ async function queuesToSearch(api: ApiClient, { queue }: Options): Promise<Liste
   return itemsOf(queueNames(api, MOST_QUEUES));
 }
 
-const AROUND_MS = 5 * 60_000;
-
 /** The window around a time, of a whole day, or since an age; undefined for other texts. */
 function windowOf(what: string, now = Date.now()): Window | undefined {
   const age = ageOf(what);
   if (age !== undefined) return { since: timeText(now - age * 1000), until: timeText(now) };
   const time = calendarTimeOf(what);
   if (time === undefined) return undefined;
-  const { at, isDay } = time;
-  return isDay
-    ? { since: timeText(at), until: timeText(nextDay(at)) }
-    : { since: timeText(at - AROUND_MS), until: timeText(at + AROUND_MS) };
-}
-
-/** The same local time on the next day, which may be 23 or 25 hours later. */
-function nextDay(at: number): number {
-  const date = new Date(at);
-  return date.setDate(date.getDate() + 1);
+  const { since, until } = windowAround(time);
+  return { since: timeText(since), until: timeText(until) };
 }
 
 function findingLines({ kind, queue, id, text, next }: Finding): string[] {

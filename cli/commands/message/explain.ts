@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ExplainVerdict } from '../../../shared/domain/vocabulary.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { openApi } from '../../api/api-client.ts';
-import { ApiRefusal } from '../../api/api-refusal.ts';
+import { isNotFound } from '../../api/api-refusal.ts';
 import { explainMessage, noneLeftText, type Explained } from '../../api/explain.ts';
 import { shortId } from '../../api/subscription-labels.ts';
 import { commandText, shellWord } from '../../command-name.ts';
@@ -49,7 +49,7 @@ export function addExplain(command: Command, terminal: Terminal): void {
         rowOf: (one) => rowOf(one, terminal),
         none: () => noneLeftText(matched),
       }).catch((error: unknown) => {
-        const isMissing = error instanceof ApiRefusal && error.code === 'not_found';
+        const isMissing = isNotFound(error);
         throw isMissing ? noSuchMessage(queue, messageId) : error;
       });
     });

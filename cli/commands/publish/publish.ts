@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { openApiToWrite } from '../../api/api-client.ts';
 import type { ApiClient } from '../../api/api-request.ts';
-import { ApiRefusal } from '../../api/api-refusal.ts';
+import { ApiRefusal, isNotFound } from '../../api/api-refusal.ts';
 import { postMessages, showMessage } from '../../api/messages.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { isQueue, noSuchQueue } from '../../api/missing-queue.ts';
@@ -127,7 +127,7 @@ async function findMessage(
     const { acceptedAt } = (await showMessage(api, queue, id)).view;
     return { acceptedAt };
   } catch (error) {
-    if (error instanceof ApiRefusal && (error.status === 404 || error.status === 403)) return undefined;
+    if (isNotFound(error) || (error instanceof ApiRefusal && error.status === 403)) return undefined;
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
+import { ApiRefusal, isNotFound } from '../../../cli/api/api-refusal.ts';
 import { UnknownAnswer } from '../../../cli/api/parsed-answer.ts';
 import { ConsoleStopped } from './page-client.ts';
 
@@ -89,11 +89,6 @@ export function wordsFor(
 function sentence(text: string): string {
   const begun = text.slice(0, 1).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
-}
-
-/** Whether the API found nothing at the requested path. */
-export function isNotFound(failure: unknown): boolean {
-  return failure instanceof ApiRefusal && failure.code === 'not_found';
 }
 
 /** Whether a retry can succeed: not after a refused session token, nor for something that does not exist. */

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
-import { isNotFound, isTransient } from '../api/failure-words.ts';
+import { isNotFound } from '../../../cli/api/api-refusal.ts';
+import { isTransient } from '../api/failure-words.ts';
 import { useConsole } from './console-context.tsx';
 import type { Freshness } from './freshness.ts';
 import { startPoller } from './poller.ts';

@@ -4,7 +4,7 @@ import type { DeliveryAddress } from '../../../../cli/api/deliveries.ts';
 import { dataIn, showMessage } from '../../../../cli/api/messages.ts';
 import { showSubscription } from '../../../../cli/api/subscriptions.ts';
 import { isPull } from '../../../../shared/domain/subscription/subscriber-url.ts';
-import { isNotFound } from '../../api/failure-words.ts';
+import { isNotFound } from '../../../../cli/api/api-refusal.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { loadedBy, useAction } from '../../live/use-action.ts';
 import { Loaded } from '../../parts/loaded.tsx';

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { dataIn, showMessage, type MessageView } from '../../../../cli/api/messages.ts';
 import { explainMessage } from '../../../../cli/api/explain.ts';
-import { isNotFound } from '../../api/failure-words.ts';
+import { isNotFound } from '../../../../cli/api/api-refusal.ts';
 import { itemsOf } from '../../../../cli/api/listing.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';

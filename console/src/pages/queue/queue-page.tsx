@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
 import { showQueue } from '../../../../cli/api/queues.ts';
-import { isNotFound } from '../../api/failure-words.ts';
+import { isNotFound } from '../../../../cli/api/api-refusal.ts';
 import { itemsOf } from '../../../../cli/api/listing.ts';
 import { recentReader } from '../../api/recent-deliveries.ts';
 import { useConsole } from '../../live/console-context.tsx';

@@ -6,7 +6,7 @@ import { showSubscription } from '../../../../cli/api/subscriptions.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
 import { waitingText } from '../../../../cli/api/waiting.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import { isNotFound } from '../../api/failure-words.ts';
+import { isNotFound } from '../../../../cli/api/api-refusal.ts';
 import { firstWithin } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';

@@ -1,0 +1,30 @@
+import * as z from 'zod';
+
+const CALENDAR_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/;
+
+/** `isDay`: a date alone, which starts at its midnight. `at`: milliseconds since the epoch. */
+export type CalendarTime = { at: number; isDay: boolean };
+
+/**
+ * A date, with or without a time and a zone, in milliseconds since the epoch; undefined for other texts. Without a zone
+ * it is local, as the command and the console show times.
+ */
+export function calendarTimeOf(text: string): CalendarTime | undefined {
+  const [, day, clock, zone = ''] = CALENDAR_TIME.exec(text) ?? [];
+  if (!z.iso.date().safeParse(day).success) return undefined;
+  const at = Date.parse(`${day}T${clock ?? '00:00'}${zone}`);
+  return Number.isNaN(at) ? undefined : { at, isDay: clock === undefined };
+}
+
+const AROUND_MS = 5 * 60_000;
+
+/** What a search for a time looks through: the day, or five minutes before and after. Milliseconds since the epoch. */
+export function windowAround({ at, isDay }: CalendarTime): { since: number; until: number } {
+  return isDay ? { since: at, until: nextDay(at) } : { since: at - AROUND_MS, until: at + AROUND_MS };
+}
+
+/** The same local time on the next day, which may be 23 or 25 hours later. */
+function nextDay(at: number): number {
+  const date = new Date(at);
+  return date.setDate(date.getDate() + 1);
+}
