@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { RedrivenQueue } from '../../shared/domain/vocabulary.ts';
 import type { ApiClient } from './api-request.ts';
 
 const healthSchema = z.object({
@@ -15,6 +16,14 @@ const healthSchema = z.object({
 });
 
 export type Health = z.infer<typeof healthSchema>;
+
+/** The dead-letter queues by their names in the health report. */
+export const HEALTH_NAMES: Record<RedrivenQueue, string> = {
+  ingress: 'ingressDeadLetters',
+  delivery: 'deliveryDeadLetters',
+  operation: 'operationDeadLetters',
+  undeliverable: 'undeliverable',
+};
 
 /** Reads the health report; status 503 is a report as well, of a failing deployment. */
 export function readHealth(api: ApiClient, signal?: AbortSignal): Promise<Health> {

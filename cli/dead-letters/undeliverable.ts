@@ -60,8 +60,7 @@ async function retriedOne(api: ApiClient, ended: EndedDelivery): Promise<Redrive
     await retryDelivery(api, ended);
     return { kind: 'redriven' };
   } catch (error) {
-    if (isNotFound(error))
-      return { kind: 'refused', reason: 'not_on_record' };
+    if (isNotFound(error)) return { kind: 'refused', reason: 'not_on_record' };
     if (error instanceof ApiRefusal && error.code === 'conflict')
       return { kind: 'refused', reason: error.message };
     throw error;

@@ -152,8 +152,7 @@ async function refetch(api: ApiClient, seen: Snapshot, signal: AbortSignal): Pro
     return snapshotOf(summaryOf(await showDelivery(api, seen, signal)));
   } catch (error) {
     // The record was deleted together with its message.
-    if (isNotFound(error))
-      return { ...seen, status: 'cancelled', reason: 'gone' };
+    if (isNotFound(error)) return { ...seen, status: 'cancelled', reason: 'gone' };
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { REDRIVEN_QUEUES } from '../../../shared/domain/vocabulary.ts';
 import type { ApiClient } from '../../api/api-request.ts';
-import type { Health } from '../../api/service.ts';
+import { HEALTH_NAMES, type Health } from '../../api/service.ts';
 import { openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
 import { NO_REASON } from '../../dead-letters/filter.ts';
 import { lookAtDeadLetters } from '../../dead-letters/look.ts';
@@ -8,7 +8,7 @@ import { isSettled } from '../../dead-letters/undeliverable.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';
 import type { Terminal } from '../../terminal.ts';
-import { type Finding, HEALTH_NAMES, type Reasons } from './health-findings.ts';
+import type { Finding, Reasons } from './health-findings.ts';
 
 /** Messages of each queue. */
 const LIMIT = 200;

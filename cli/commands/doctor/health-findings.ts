@@ -1,5 +1,5 @@
 import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
-import type { Health } from '../../api/service.ts';
+import { HEALTH_NAMES, type Health } from '../../api/service.ts';
 import { commandText } from '../../command-name.ts';
 import { countsText } from '../../output/counts-text.ts';
 
@@ -75,14 +75,6 @@ function reasonsText(look: ReasonCounts | undefined): string {
   if (look === undefined || look.read === 0) return '';
   return `${look.isComplete ? '' : `; of ${look.read} read`}: ${countsText(look.reasons)}`;
 }
-
-/** The dead-letter queues by their names in the health report. */
-export const HEALTH_NAMES: Record<RedrivenQueue, string> = {
-  ingress: 'ingressDeadLetters',
-  delivery: 'deliveryDeadLetters',
-  operation: 'operationDeadLetters',
-  undeliverable: 'undeliverable',
-};
 
 /** The queues that the functions consume. */
 export const WORK_QUEUES = ['ingress', 'delivery', 'retry', 'operation'];

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { REDRIVEN_QUEUES } from '../../../../shared/domain/vocabulary.ts';
-import type { Health } from '../../../../cli/api/service.ts';
+import { HEALTH_NAMES, type Health } from '../../../../cli/api/service.ts';
 import type { Live } from '../../live/use-live.ts';
 import { counted } from '../../../../cli/api/counted.ts';
 import { Failure, Notice } from '../../parts/notice.tsx';
@@ -58,16 +58,13 @@ function warningsIn({ checks, queues = {}, overdue = 0 }: Health): NamedWarning[
       .map(([name]): NamedWarning => [name, `Not available: ${inWords(name)}.`]),
     ...(overdue > 0 ? [['overdue', overdueText(overdue)] as const] : []),
     ...Object.entries(queues)
-      .filter(([name, count]) => count > 0 && name.endsWith(DEAD_LETTERS))
+      .filter(([name, count]) => count > 0 && name.endsWith('DeadLetters'))
       .map(([name, count]): NamedWarning => [name, deadLetterText(name, count)]),
   ];
 }
 
-/** The queue counts of the health report are named after the queue and this. */
-const DEAD_LETTERS = 'DeadLetters';
-
 function deadLetterText(name: string, count: number): JSX.Element {
-  const which = REDRIVEN_QUEUES.find((queue) => name === `${queue}${DEAD_LETTERS}`);
+  const which = REDRIVEN_QUEUES.find((queue) => HEALTH_NAMES[queue] === name);
   return (
     <>
       About {count} in the queue of {inWords(name)}
