@@ -22,6 +22,9 @@ const killing = 'test/deployed/killed*.test.ts';
 /** Every page and form of the console, in both themes and with bad input. Too long for `npm test`. */
 const everyPage = ['test/browser/{pages,bad-input,changes,forms}.test.ts'];
 
+/** How long `expect.poll` waits for an event that comes at some time. A test fails sooner only if it says so. */
+const patient = { expect: { poll: { timeout: 10_000 } } } as const;
+
 /** Settings of all tests in a browser. */
 const inBrowser = {
   // As long as Playwright waits for an element.
@@ -40,6 +43,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/unit/**/*.test.ts', 'test/contract/in-memory*.test.ts'],
           exclude: timed,
+          ...patient,
           // The files of a worker share the loaded modules: loading takes longer than most tests.
           isolate: false,
           // One more than the processors: some files mostly wait.
@@ -54,6 +58,7 @@ export default defineConfig({
         test: {
           name: 'unit-timed',
           include: timed,
+          ...patient,
           isolate: false,
           maxWorkers: 3,
           testTimeout: 20_000,

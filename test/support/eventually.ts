@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { pollInterval } from '../../shared/domain/retry/poll-interval.ts';
 
 const INTERVAL = { floor: 0.1, ceiling: 1, exponent: 1.5 };
@@ -18,5 +18,17 @@ export const eventually = async <T>(
     if (found !== undefined) return found;
     if (Date.now() > deadline) throw new Error(`${what}: not within ${withinMs} ms`);
     await pause(interval.wait * 1000);
+  }
+};
+
+/**
+ * Lets the event loop turn until `holds`, also while the timers stand still. (`expect.poll` would move them.)
+ * @throws after 15 s
+ */
+export const turnsUntil = async (holds: () => boolean): Promise<void> => {
+  const startedAt = performance.now();
+  while (!holds()) {
+    if (performance.now() - startedAt > 15_000) throw new Error(`Not within 15 s: ${holds.toString()}`);
+    await turn();
   }
 };

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
 import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
+import { turnsUntil } from '../../support/eventually.ts';
 import { type RawServer, startRawServer } from './raw-server.ts';
 
 const DEADLINE_MS = 3_000;
@@ -123,7 +124,7 @@ describe('a connection that is not reusable', () => {
     const body = 'x'.repeat(32 * 1024 * 1024);
     expect(await postTo(subscriber, server.url, body)).toEqual(OK);
     for (const socket of server.connections) socket.resume();
-    await expect.poll(() => server?.open()).toBe(0);
+    await turnsUntil(() => server?.open() === 0);
     expect(await postTo(subscriber, server.url)).toEqual(OK);
     expect(server.connections).toHaveLength(2);
   });
@@ -133,14 +134,12 @@ describe('a connection that is not reusable', () => {
       socket.pause();
     });
     const body = 'x'.repeat(32 * 1024 * 1024);
-    const startedAt = performance.now();
     expect(await postTo(sender(), server.url, body, 300)).toEqual({
       kind: 'unanswered',
       error: 'timeout',
       detail: 'before an answer',
     });
-    expect(performance.now() - startedAt).toBeLessThan(1_500);
     for (const socket of server.connections) socket.resume();
-    await expect.poll(() => server?.open()).toBe(0);
+    await turnsUntil(() => server?.open() === 0);
   });
 });

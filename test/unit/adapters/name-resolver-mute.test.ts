@@ -7,6 +7,7 @@ import { nameResolver, type Resolve } from '../../../shared/adapters/http/resolv
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
 import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
+import { turnsUntil } from '../../support/eventually.ts';
 import { startReceiver } from '../../support/receiver.ts';
 
 const MOST_LOOKUPS = 256;
@@ -67,7 +68,7 @@ const silence = async (
   const askedAt = Date.now();
   vi.setSystemTime(askedAt);
   const first = asking(resolve, names);
-  await expect.poll(() => asked(dns, before).size).toBe(names.length);
+  await turnsUntil(() => asked(dns, before).size === names.length);
   vi.setSystemTime(askedAt + silentMs);
   await first.giveUp();
 };
@@ -84,23 +85,22 @@ describe('names whose name servers are mute', () => {
     onTestFinished(receiver.close);
     const { port } = new URL(receiver.url());
     const subscriber = httpSubscriber({ allowedAddresses: ['127.0.0.0/8'], resolve });
-    const post = (name: string, timeoutMs: number): Promise<Reply> =>
-      subscriber.post({ url: `http://${name}:${port}/`, headers: {}, body: Buffer.from('{}') }, timeoutMs);
-    // The others would time out first, if they waited for the mute names.
-    const mute = numbered('mute', 40).map((name) => post(name, 1_500));
-    const others = numbered('healthy', 60).map((name) => post(name, 1_000));
-    for (const reply of await Promise.all(others))
+    const post = (name: string): Promise<Reply> =>
+      subscriber.post({ url: `http://${name}:${port}/`, headers: {}, body: Buffer.from('{}') }, 15_000);
+    const mute = asking(resolve, numbered('mute', 40));
+    // They would time out, if they waited for the mute names.
+    for (const reply of await Promise.all(numbered('healthy', 60).map(post)))
       expect(reply).toEqual({ kind: 'answered', statusCode: 200 });
-    for (const reply of await Promise.all(mute)) expect(reply).toMatchObject({ error: 'timeout' });
+    await mute.giveUp();
   });
 
   it(`are looked up ${MOST_LOOKUPS} at a time, the next as soon as one is aborted`, async () => {
     const { dns, resolve } = await startDns();
     const names = numbered('mute', MOST_LOOKUPS + 44);
     const all = asking(resolve, names);
-    await expect.poll(() => asked(dns).size).toBe(MOST_LOOKUPS);
+    await turnsUntil(() => asked(dns).size === MOST_LOOKUPS);
     await all.giveUp(names.slice(0, 10));
-    await expect.poll(() => asked(dns).size).toBe(MOST_LOOKUPS + 10);
+    await turnsUntil(() => asked(dns).size === MOST_LOOKUPS + 10);
     await all.giveUp();
     expect(asked(dns).size).toBe(MOST_LOOKUPS + 10);
   });
@@ -142,7 +142,7 @@ describe('names whose name servers are mute', () => {
     const { dns, resolve } = await startDns();
     const subscriber = httpSubscriber({ allowedAddresses: [], resolve });
     const all = asking(resolve, numbered('mute', MOST_LOOKUPS));
-    await expect.poll(() => asked(dns).size).toBe(MOST_LOOKUPS);
+    await turnsUntil(() => asked(dns).size === MOST_LOOKUPS);
     const post = (name: string): Promise<Reply> =>
       subscriber.post({ url: `http://${name}/`, headers: {}, body: Buffer.from('{}') }, 200);
     const [askedFor, waiting] = await Promise.allSettled([post('mute-0.example'), post('waiting.example')]);

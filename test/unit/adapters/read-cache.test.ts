@@ -1,5 +1,6 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readCache } from '../../../shared/adapters/read-cache.ts';
+import { turnsUntil } from '../../support/eventually.ts';
 
 const aCache = ({ maxAgeMs = 5000, maxWeight = 100 } = {}) => {
   const time = { now: 1_000_000 };
@@ -22,9 +23,7 @@ const aRead = () => {
 };
 
 const begun = ({ timesStarted }: ReturnType<typeof aRead>): Promise<void> =>
-  vi.waitFor(() => {
-    expect(timesStarted()).toBeGreaterThan(0);
-  });
+  turnsUntil(() => timesStarted() > 0);
 
 const reading = (value: string | undefined) => () => Promise.resolve(value);
 

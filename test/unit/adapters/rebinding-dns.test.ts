@@ -153,15 +153,4 @@ describe('a name server that changes its answers', () => {
     expect(await postBy(sender, 'four.example')).toEqual(OK);
     expect(canaries.map((canary) => canary.connections())).toEqual([1, 0]);
   });
-
-  it('that never answers costs no more time than the deadline', async () => {
-    const sender = await senderWith(() => undefined);
-    const startedAt = performance.now();
-    const reply = await sender.post(
-      { url: `http://mute.example:${port}/`, headers: {}, body: Buffer.from('{}') },
-      200,
-    );
-    expect(reply).toEqual({ kind: 'unanswered', error: 'timeout', detail: 'while the name was resolved' });
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
-  });
 });

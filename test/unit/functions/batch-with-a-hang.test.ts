@@ -9,10 +9,6 @@ import { deliverOnLoopback } from '../../support/deliver-on-loopback.ts';
 import { anSqsRecord } from '../../support/sqs-event.ts';
 import { startReceiver, type Receiver } from '../../support/receiver.ts';
 
-const ATTEMPT_TIMEOUT_MS = 1_500;
-/** Ample for a request over loopback, and far below the timeout. */
-const PROMPT_MS = 750;
-
 describe('a batch of ten in which one subscriber hangs', () => {
   let receiver: Receiver;
 
@@ -22,12 +18,12 @@ describe('a batch of ten in which one subscriber hangs', () => {
   afterEach(() => receiver.close());
 
   /** Delivers one message to each of ten subscriptions; the first receiver shows `behaviour`. */
-  const deliverBatch = async (behaviour: 'hang' | undefined) => {
-    const facts: { fact: Fact; at: number }[] = [];
+  const deliverBatch = async (attemptTimeoutMs: number, behaviour?: 'hang') => {
+    const facts: Fact[] = [];
     const wakeUps: WakeUp[] = [];
     const sentAgain: FirstJob[] = [];
     const journal = {
-      note: (fact: Fact) => void facts.push({ fact, at: performance.now() }),
+      note: (fact: Fact) => void facts.push(fact),
       fault: (error: unknown) => {
         throw error;
       },
@@ -35,7 +31,7 @@ describe('a batch of ten in which one subscriber hangs', () => {
     } satisfies Partial<LambdaJournal>;
     const { environment, subscriptions } = deliverOnLoopback({
       journal,
-      attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
+      attemptTimeoutMs,
       deliveryQueue: {
         send: (jobs) => {
           sentAgain.push(...jobs);
@@ -57,35 +53,29 @@ describe('a batch of ten in which one subscriber hangs', () => {
       await subscriptions.addSubscription(aSubscription({ id, subscriber: receiver.url(`/${id}`), options }));
     receiver.script('/s-0', [behaviour === undefined ? {} : { behaviour }]);
 
-    const startedAt = performance.now();
     const response = await environment()(ids.map((id) => anSqsRecord(jobOf(id))));
-    const tookMs = performance.now() - startedAt;
-    const attempts = facts.flatMap(({ fact, at }) =>
-      fact.fact === 'attempt_made' ? [{ ...fact.attempt, key: fact.key, recordedMs: at - startedAt }] : [],
+    const attempts = facts.flatMap((fact) =>
+      fact.fact === 'attempt_made' ? [{ ...fact.attempt, key: fact.key }] : [],
     );
-    return { response, tookMs, attempts, wakeUps, sentAgain };
+    return { response, attempts, wakeUps, sentAgain };
   };
 
-  it('calls the other nine at once, and is acknowledged as soon as the hanging attempt ends and its wake-up is scheduled', async () => {
-    const { attempts, response, tookMs, wakeUps, sentAgain } = await deliverBatch('hang');
-    const others = attempts.filter(({ key }) => key.subscriptionId !== 's-0');
-    expect(others.map(({ outcome }) => outcome)).toEqual(Array(9).fill('delivered'));
-    expect(Math.max(...others.map(({ recordedMs }) => recordedMs))).toBeLessThan(PROMPT_MS);
+  it('calls the other nine meanwhile, and is acknowledged when the wake-up of the hanging one is scheduled', async () => {
+    const { attempts, response, wakeUps, sentAgain } = await deliverBatch(1_500, 'hang');
+    // In the order in which they ended.
+    expect(attempts.map(({ outcome }) => outcome)).toEqual([...Array<string>(9).fill('delivered'), 'failed']);
+    expect(attempts[9]).toMatchObject({ error: 'timeout: before an answer', key: { subscriptionId: 's-0' } });
     expect(receiver.received()).toHaveLength(10);
-
-    const hanging = attempts.find(({ key }) => key.subscriptionId === 's-0');
-    expect(hanging).toMatchObject({ outcome: 'failed', error: 'timeout: before an answer' });
     expect(response).toEqual({ batchItemFailures: [] });
     expect(wakeUps).toMatchObject([{ attempt: 2, key: { subscriptionId: 's-0' } }]);
     expect(sentAgain).toEqual([]);
-    expect(tookMs).toBeGreaterThanOrEqual(ATTEMPT_TIMEOUT_MS - 5);
-    expect(tookMs - (hanging?.recordedMs ?? 0)).toBeLessThan(PROMPT_MS);
   });
 
-  it('finishes quickly if no subscriber hangs', async () => {
-    const { response, tookMs } = await deliverBatch(undefined);
+  it('does not wait for the timeout if no subscriber hangs', async () => {
+    // Longer than the test may take.
+    const { response, attempts } = await deliverBatch(60_000);
     expect(response).toEqual({ batchItemFailures: [] });
-    expect(tookMs).toBeLessThan(PROMPT_MS);
+    expect(attempts).toHaveLength(10);
   });
 });
 

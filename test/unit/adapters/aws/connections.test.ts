@@ -3,6 +3,7 @@ import { sqsClient } from '../../../../shared/adapters/sqs/client.ts';
 import type { Invocation } from '../../../../shared/adapters/aws/client-options.ts';
 import { inMemoryJournal } from '../../../support/in-memory/in-memory-journal.ts';
 import { awsStub, type AwsStub, type StubAnswer } from '../../../support/aws-stub.ts';
+import { turnsUntil } from '../../../support/eventually.ts';
 
 beforeEach(() => {
   // No waits between retries.
@@ -10,15 +11,22 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.restoreAllMocks();
+  vi.useRealTimers();
 });
+
+/** No request is out of time, however long a busy machine takes for hundreds of connections. */
+const timeStandsStill = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 
 /** The most attempts that an invocation may make concurrently. */
 const MOST = 500;
 const MOST_IDLE = 50;
 
-const queueThat = async (answer: (index: number) => StubAnswer, invocation: Invocation = {}) => {
-  const stub = await awsStub((_, index) => {
-    const given = answer(index);
+const queueThat = async (
+  answer: (index: number) => StubAnswer | Promise<StubAnswer>,
+  invocation: Invocation = {},
+) => {
+  const stub = await awsStub(async (_, index) => {
+    const given = await answer(index);
     return typeof given === 'object' && given.status === undefined
       ? { body: '{"MessageId":"1"}', ...given }
       : given;
@@ -69,19 +77,27 @@ describe('a connection to a service', () => {
 
   it('is available for each call of a full batch while the service is slow', async () => {
     const journal = inMemoryJournal();
+    timeStandsStill();
+    const slow = Promise.withResolvers<StubAnswer>();
+    const { stub, send } = await queueThat(() => slow.promise, { journal });
+    const all = Promise.allSettled(Array.from({ length: MOST }, (_, index) => send(`${index}`)));
+    await turnsUntil(() => stub.requests.length === MOST);
     // Longer than the connection timeout.
-    const { stub, send } = await queueThat(() => ({ afterMs: 1_500 }), { journal });
-    const sent = await Promise.allSettled(Array.from({ length: MOST }, (_, index) => send(`${index}`)));
+    await vi.advanceTimersByTimeAsync(1_500);
+    slow.resolve({});
+    const sent = await all;
     expect(sent.filter(({ status }) => status === 'rejected')).toEqual([]);
     expect(journal.facts).toEqual([]);
     expect(stub.requests).toHaveLength(MOST);
   });
 
   it(`is one of at most ${MOST}, of which ${MOST_IDLE} are kept when idle`, async () => {
+    timeStandsStill();
     const { stub, send } = await queueThat(() => ({}));
     await Promise.all(Array.from({ length: MOST + 100 }, (_, index) => send(`${index}`)));
     expect(stub.requests).toHaveLength(MOST + 100);
     expect(stub.connections()).toBe(MOST);
+    vi.useRealTimers();
     await expect.poll(() => stub.openConnections()).toBe(MOST_IDLE);
   });
 
@@ -100,14 +116,15 @@ describe('a call that waits for a connection', () => {
     const time = { left: 4_000 };
     const deadline = { remainingMs: () => time.left };
     const { stub, send } = await queueThat((index) => (index < MOST ? 'silence' : {}), { deadline });
+    timeStandsStill();
     const unanswered = Promise.allSettled(Array.from({ length: MOST }, () => send('unanswered')));
-    const arrived = () => {
-      expect(stub.requests).toHaveLength(MOST);
-    };
-    await vi.waitFor(arrived, { timeout: 1_800 });
+    await turnsUntil(() => stub.requests.length === MOST);
     // Too little for a retry.
     time.left = 200;
-    await expect(send('late')).rejects.toMatchObject({ name: 'TimeoutError' });
+    const late = expect(send('late')).rejects.toMatchObject({ name: 'TimeoutError' });
+    await vi.advanceTimersByTimeAsync(200);
+    await late;
+    await vi.advanceTimersByTimeAsync(1_800);
     await unanswered;
     time.left = 4_000;
     await Promise.all(Array.from({ length: MOST }, () => send('next')));
