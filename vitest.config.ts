@@ -25,6 +25,9 @@ const everyPage = ['test/browser/{pages,bad-input,changes,forms}.test.ts'];
 /** How long `expect.poll` waits for an event that comes at some time. A test fails sooner only if it says so. */
 const patient = { expect: { poll: { timeout: 10_000 } } } as const;
 
+/** Each step waits for `PATIENCE_MS` of test/support/eventually.ts at the most. */
+const onDeployment = { testTimeout: 240_000, hookTimeout: 120_000 };
+
 /** Settings of all tests in a browser. */
 const inBrowser = {
   // As long as Playwright waits for an element.
@@ -107,8 +110,7 @@ export default defineConfig({
           // With 4 the local AWS is idle at times, and the whole takes a fifth longer.
           maxWorkers: 6,
           sequence: { groupOrder: 3 },
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          ...onDeployment,
         },
       },
       {
@@ -119,8 +121,7 @@ export default defineConfig({
           isolate: false,
           maxWorkers: 4,
           sequence: { groupOrder: 4 },
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          ...onDeployment,
         },
       },
       {

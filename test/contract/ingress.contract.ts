@@ -52,14 +52,14 @@ export const describeIngressContract = (name: string, make: () => Promise<Ingres
       expect(bodiesOf(await arrivals(50))).toEqual(bodies.toSorted());
     });
 
-    it('delivers a delayed message after its delay, and an undelayed one at once', async () => {
+    it('delivers a delayed message not before its delay', async () => {
       const { ingress, now, arrivals } = await make();
       const sentAt = now();
       await ingress.publish([{ body: '"delayed"', delaySeconds: 1 }, { body: '"prompt"' }]);
       const arrived = await arrivals(2);
-      expect(arrived.map(({ body }) => body)).toEqual(['"prompt"', '"delayed"']);
-      expect((arrived[1]?.at ?? 0) - sentAt).toBeGreaterThanOrEqual(1_000);
-      expect((arrived[1]?.at ?? 0) - sentAt).toBeLessThan(3_000);
+      expect(bodiesOf(arrived)).toEqual(['"delayed"', '"prompt"']);
+      const delayed = arrived.find(({ body }) => body === '"delayed"');
+      expect((delayed?.at ?? 0) - sentAt).toBeGreaterThanOrEqual(1_000);
     });
   });
 };

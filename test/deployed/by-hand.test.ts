@@ -152,7 +152,7 @@ describe.concurrent('manual retry and cancellation on the deployed system', () =
     // The retry of another, later delivery shows that the retry of the cancelled one would have been made.
     await subscribe(queue, receiver.url(other));
     await publish({ queue, id: 'later', data: 1 });
-    await receiver.waitFor(other, 2, 30_000);
+    await receiver.waitFor(other, 2);
     expect(receiver.received(path).filter(({ body }) => String(body).includes('"id":"m"'))).toHaveLength(1);
     expect(await callAction(delivery, 'cancel')).toMatchObject({ status: 409 });
   });

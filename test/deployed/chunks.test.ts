@@ -153,15 +153,20 @@ describe.concurrent('a fan-out of ten on the deployed system', () => {
   it('cancels a delivery before its job arrives, and another during its attempt', async () => {
     const { queue, paths, ids } = await subscribed(3);
     const [early = '', inProgress = '', other = ''] = ids;
-    receiver.script(paths[1] ?? '', [{ status: 503, delayMs: 3_000 }]);
+    const cancelled = Promise.withResolvers<undefined>();
+    receiver.script(paths[1] ?? '', async () => {
+      await cancelled.promise;
+      return { status: 503 };
+    });
     await publish({ queue, id: 'm', data: 1, delay: 8 });
     await eventually('the record of the message', async () => {
       const response = await callApi('GET', `/v2/queues/${queue}/messages/m`);
       return response.ok ? true : undefined;
     });
     expect(await callAction(queue, early, 'cancel')).toBe(200);
-    await receiver.waitFor(paths[1] ?? '', 1, 30_000);
+    await receiver.waitFor(paths[1] ?? '', 1);
     expect(await callAction(queue, inProgress, 'cancel')).toBe(200);
+    cancelled.resolve(undefined);
     const deliveries = await finishedDeliveries(queue, 'm', 3);
 
     const statusOf = (id: string) => deliveries.find(({ subscriptionId }) => subscriptionId === id)?.status;

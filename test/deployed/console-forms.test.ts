@@ -83,7 +83,7 @@ inBrowser('the forms of the console on the deployed system', () => {
       .click();
     await clickIn('Send');
     await dialog.getByText('Sent', { exact: true }).waitFor();
-    const [request] = await receiver.waitFor(`/${queue}`, 1, 20_000);
+    const [request] = await receiver.waitFor(`/${queue}`, 1);
     expect(request?.headers['webhook-id']).toBe(message);
     await clickIn('Done');
 

@@ -71,7 +71,7 @@ inBrowser('the console on the deployed system', () => {
       expect(await axeViolations(page)).toEqual([]);
 
       await page.getByRole('button', { name: 'Deliver again' }).click();
-      const [first, second] = await receiver.waitFor(`/${queue}`, 2, 20_000);
+      const [first, second] = await receiver.waitFor(`/${queue}`, 2);
       expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
       // The page shows it without a reload.
       await delivered.first().waitFor();
@@ -89,7 +89,7 @@ inBrowser('the console on the deployed system', () => {
     await page.getByLabel('Type', { exact: true }).fill('order.created');
     await page.getByLabel('Data', { exact: true }).fill('{"total": 12345678901234567890}');
     await page.getByRole('button', { name: 'Publish' }).click();
-    const [request] = await receiver.waitFor(`/${queue}`, 1, 20_000);
+    const [request] = await receiver.waitFor(`/${queue}`, 1);
     expect(request?.body.toString()).toContain('"data":{"total": 12345678901234567890}');
     await page.getByText('1 delivered').waitFor();
     await page.locator('.notice a').click();
@@ -138,7 +138,7 @@ inBrowser('the console on the deployed system', () => {
     const { page, faults, close } = await openPage(browser, served.url);
     await goTo(page, `#/queues/${queue}`);
     await page.getByRole('button', { name: 'Publish' }).click();
-    await receiver.waitFor(`/${queue}`, 1, 20_000);
+    await receiver.waitFor(`/${queue}`, 1);
     await page.getByText('1 retrying').waitFor();
     const message = (await page.locator('.notice a').textContent()) ?? '';
     await goTo(page, `#/queues/${queue}/messages/${message}/deliveries/${id}`);
@@ -183,7 +183,7 @@ inBrowser('the console on the deployed system', () => {
       return (await start.count()) === 1 ? true : undefined;
     });
     await start.click();
-    await receiver.waitFor(`/${queue}`, 2, 30_000);
+    await receiver.waitFor(`/${queue}`, 2);
     await page.getByText('completed', { exact: true }).waitFor();
 
     await goTo(page, `#/queues/${queue}/books`);

@@ -33,6 +33,6 @@ it('deliver sends back a job that arrives early, and makes its attempt when it i
   });
   await send(deployment.endpoints.deliveryQueueUrl, job);
 
-  const [request] = await receiver.waitFor(`/${queue}`, 1, 20_000);
+  const [request] = await receiver.waitFor(`/${queue}`, 1);
   expect(request?.arrivedAt).toBeGreaterThanOrEqual(dueAt);
 });

@@ -58,7 +58,7 @@ const webhook = z.object({
 
 /** Waits for the first webhook of a queue. */
 const delivered = async (queue: string) => {
-  await receiver.waitFor(`/${queue}`, 1, 30_000);
+  await receiver.waitFor(`/${queue}`, 1);
   const [request] = receiver.received(`/${queue}`);
   return webhook.parse(JSON.parse(request?.body.toString() ?? ''));
 };

@@ -38,11 +38,11 @@ describe('a message on the deployed system', () => {
     expect(bucketsFor(260)).toBe(2);
     const { queue, paths } = await queueWith(260);
     await publish({ queue, id: 'm', data: { hello: 'all' } });
-    const deliveries = await finishedDeliveries(queue, 'm', paths.length, 90_000);
+    const deliveries = await finishedDeliveries(queue, 'm', paths.length);
 
     expect(deliveries.every(({ status }) => status === 'delivered')).toBe(true);
     expect(requestsTo(paths)).toEqual(paths.map(() => 1));
-  }, 180_000);
+  });
 
   it('causes one request per subscriber when it is published fifty times at once with one id', async () => {
     const { queue, paths } = await queueWith(3);

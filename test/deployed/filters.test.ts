@@ -66,7 +66,7 @@ describe('subscriptions of one queue', () => {
 
     for (const id of [all, large])
       expect((await callApi('POST', `${message}/deliveries/${id}/send`)).status).toBe(202);
-    await receiver.waitFor(`/${queue}/all`, 2, 30_000);
+    await receiver.waitFor(`/${queue}/all`, 2);
     await finishedDeliveries(queue, 'small', 2);
     expect(idsAt(`/${queue}/large`)).toEqual(['small']);
     const books = await callApi('GET', `/v2/queues/${queue}/books`);

@@ -50,7 +50,7 @@ it('forwards to a local program through an outage of it, without AWS credentials
     expect(await nextLine()).toMatchObject({ messageId: 'during', attempt: 1, outcome: 'nacked' });
 
     const restarted = await startReceiver({ port: Number(new URL(target.url()).port) });
-    const [request] = await restarted.waitFor('/hook', 1, 20_000);
+    const [request] = await restarted.waitFor('/hook', 1);
     const headers = z.record(z.string(), z.string()).parse(request?.headers);
     new Webhook(secret).verify(request?.body ?? '', headers);
     const { status, attempts } = await finishedDelivery(queue, 'during');

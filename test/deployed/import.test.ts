@@ -68,7 +68,7 @@ describe('an import of hundreds of lines', () => {
 
     await publish({ queue, type: 'wanted', data: 1 });
     for (const index of LISTENING) {
-      const [request] = await receiver.waitFor(`/${queue}/${index}`, 1, 30_000);
+      const [request] = await receiver.waitFor(`/${queue}/${index}`, 1);
       const headers = z.record(z.string(), z.string()).parse(request?.headers);
       expect(() =>
         new Webhook(imported[index]?.secret ?? '').verify(request?.body ?? '', headers),
@@ -85,5 +85,5 @@ describe('an import of hundreds of lines', () => {
       const bytes = Buffer.from(secret.replace('whsec_', ''), 'base64');
       expect(spellingsOf(bytes).filter((spelling) => logged.includes(spelling))).toEqual([]);
     }
-  }, 120_000);
+  });
 });

@@ -10,7 +10,7 @@ import { recoveryViewSchema, type RecoveryView } from '../../shared/wire/views/r
 import { callApi, deleteSubscription, deliveriesOf, putQueue, subscribe } from '../support/api-client.ts';
 import { NO_RETRIES } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, PATIENCE_MS } from '../support/eventually.ts';
 import { killWorkersIn } from '../support/processes.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { publish, send, sendTogether, taken } from '../support/sqs-messages.ts';
@@ -45,10 +45,8 @@ const exhaustedMessages = async (count: number) => {
   for (let start = 0; start < count; start += 10) {
     await sendTogether(endpoints.ingressQueueUrl, bodies.slice(start, start + 10));
   }
-  await eventually(
-    'the end of all deliveries',
-    async () => ((await undelivered(queue, 'exhausted')) === count ? true : undefined),
-    60_000,
+  await eventually('the end of all deliveries', async () =>
+    (await undelivered(queue, 'exhausted')) === count ? true : undefined,
   );
   return { queue, path };
 };
@@ -76,15 +74,11 @@ const start = async (queue: string): Promise<RecoveryView> => {
   return recoveryViewSchema.parse(await answerOf('POST', `/v2/queues/${queue}/recoveries`, { since, until }));
 };
 
-const ended = (queue: string, id: string, withinMs?: number): Promise<RecoveryView> =>
-  eventually(
-    `the end of recovery ${id}`,
-    async () => {
-      const view = recoveryViewSchema.parse(await answerOf('GET', `/v2/queues/${queue}/recoveries/${id}`));
-      return view.state === 'running' ? undefined : view;
-    },
-    withinMs,
-  );
+const ended = (queue: string, id: string): Promise<RecoveryView> =>
+  eventually(`the end of recovery ${id}`, async () => {
+    const view = recoveryViewSchema.parse(await answerOf('GET', `/v2/queues/${queue}/recoveries/${id}`));
+    return view.state === 'running' ? undefined : view;
+  });
 
 // Concurrent, because these tests mostly wait. SQS also redelivers other operations that the kill interrupts.
 describe.concurrent('a recovery on the deployed system', () => {
@@ -96,7 +90,7 @@ describe.concurrent('a recovery on the deployed system', () => {
     const { id } = await start(queue);
 
     const recoveries = dynamoRecoveries(documents, endpoints.deliveriesTable);
-    const deadline = Date.now() + 30_000;
+    const deadline = Date.now() + PATIENCE_MS;
     while (((await recoveries.find(queue, id))?.batch.length ?? 0) === 0) {
       if (Date.now() > deadline) throw new Error('the recovery did not start');
       await pause(25);
@@ -104,7 +98,7 @@ describe.concurrent('a recovery on the deployed system', () => {
     expect(await killWorkersIn(inject('folder'), endpoints.functions.operate)).toBeGreaterThan(0);
     expect(await recoveries.find(queue, id)).toMatchObject({ state: 'running' });
 
-    expect(await ended(queue, id, 60_000)).toMatchObject({
+    expect(await ended(queue, id)).toMatchObject({
       state: 'completed',
       found: count,
       reopened: count,
@@ -119,7 +113,7 @@ describe.concurrent('a recovery on the deployed system', () => {
     const ids = receiver.received(path).map(({ headers }) => headers['webhook-id']);
     expect(ids).toHaveLength(2 * count);
     expect(new Set(ids.slice(count)).size).toBe(count);
-  }, 180_000);
+  });
 
   it('stops on request', async () => {
     const { queue, path } = await exhaustedMessages(1);
@@ -129,7 +123,7 @@ describe.concurrent('a recovery on the deployed system', () => {
     const { id: later } = await start(queue);
     await ended(queue, later);
     expect(await ended(queue, id)).toMatchObject({ state: 'stopped', found: 0 });
-    await receiver.waitFor(path, 2, 10_000);
+    await receiver.waitFor(path, 2);
   });
 });
 

@@ -81,7 +81,7 @@ describe('the examples of a Lambda producer and of a receiver with Powertools', 
     const id = randomUUID();
     const payments = [{ id, account: 'acme', amount: 1250 }];
     expect(await producer.handler({ payments }, inLambda)).toEqual([`payment-received-${id}`]);
-    const [request] = await receiver.waitFor('/payments', 1, 30_000);
+    const [request] = await receiver.waitFor('/payments', 1);
     if (request === undefined) throw new Error('no webhook came');
     // Waits for the first, which may be under way, as Posthaste does by its retry.
     await eventually('the answer to the repeated webhook', () => received(request).catch(() => undefined));

@@ -24,11 +24,10 @@ type Scenario = {
   policy?: PartialRetryPolicy;
   /** Seconds before the first attempt. */
   delay?: number;
-  withinMs?: number;
 };
 
 /** Publishes one message to one subscriber and waits until its delivery has finished. */
-const delivered = async ({ answers, queuePolicy, policy, delay = 0, withinMs }: Scenario) => {
+const delivered = async ({ answers, queuePolicy, policy, delay = 0 }: Scenario) => {
   const queue = `retries-${randomUUID()}`;
   const path = `/${queue}`;
   receiver.script(path, answers);
@@ -39,30 +38,27 @@ const delivered = async ({ answers, queuePolicy, policy, delay = 0, withinMs }: 
     policy === undefined ? {} : { _retry_policy: policy },
   );
   await publish({ queue, id: 'm', data: { queue }, delay });
-  const delivery = await finishedDelivery(queue, 'm', withinMs);
+  const delivery = await finishedDelivery(queue, 'm');
   return { queue, path, subscriptionId, delivery, requests: receiver.received(path) };
 };
 
-/** The lateness of each retry in milliseconds; negative is early. */
-const lateness = (
-  requests: readonly { arrivedAt: number }[],
-  attempts: readonly { startedAt: string; durationMs: number }[],
-  delays: readonly number[],
-) =>
-  delays.map((delay, index) => {
-    const failed = attempts[index];
+/**
+ * Each retry: by what it was started, and its delay since the end of the attempt before it. Its request came no earlier.
+ * How late requests are depends on the machine, and is measured by bench:lateness.
+ */
+const startsOf = ({ delivery, requests }: Awaited<ReturnType<typeof delivered>>) =>
+  delivery.attempts.slice(1).map(({ by, dueAt = '' }, index) => {
+    const failed = delivery.attempts[index];
     const retry = requests[index + 1];
     if (failed === undefined || retry === undefined) throw new Error(`retry ${index + 1} was not made`);
-    return retry.arrivedAt - (Date.parse(failed.startedAt) + failed.durationMs + delay * 1000);
+    expect(retry.arrivedAt).toBeGreaterThanOrEqual(Date.parse(dueAt));
+    return [by, Math.round((Date.parse(dueAt) - Date.parse(failed.startedAt) - failed.durationMs) / 1000)];
   });
-
-const p95 = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.95) - 1] ?? Infinity;
 
 // Concurrent, because these tests mostly wait.
 describe.concurrent('a delivery on the deployed system', () => {
-  it('follows the four-phase schedule with no retry early and a p95 lateness of at most 1.5 s', async () => {
-    const { delivery, requests } = await delivered({
+  it('follows the four-phase schedule, with no retry early', async () => {
+    const made = await delivered({
       answers: [{ status: 503 }],
       policy: {
         retries_with_no_delay: 2,
@@ -75,10 +71,8 @@ describe.concurrent('a delivery on the deployed system', () => {
       },
       // Waits for the other concurrent tests to subscribe and for the functions to start.
       delay: 4,
-      withinMs: 60_000,
     });
-    const delays = [0, 0, 1, 1, 2, 3, 3];
-    const late = lateness(requests, delivery.attempts, delays);
+    const { delivery, requests } = made;
 
     expect(delivery.status).toBe('exhausted');
     expect(requests).toHaveLength(8);
@@ -89,8 +83,15 @@ describe.concurrent('a delivery on the deployed system', () => {
       ...Array<string>(3).fill('backoff'),
       'post_backoff',
     ]);
-    expect(Math.min(...late)).toBeGreaterThanOrEqual(0);
-    expect(p95(late)).toBeLessThanOrEqual(1_500);
+    expect(startsOf(made)).toEqual([
+      ['same_invocation', 0],
+      ['same_invocation', 0],
+      ['sqs_delay', 1],
+      ['sqs_delay', 1],
+      ['sqs_delay', 2],
+      ['sqs_delay', 3],
+      ['sqs_delay', 3],
+    ]);
   });
 
   it('stops at the first success and ignores a duplicate message and late wake-ups', async () => {
@@ -119,24 +120,20 @@ describe.concurrent('a delivery on the deployed system', () => {
     expect(ids.filter((id) => id === 'm')).toHaveLength(3);
   });
 
-  it('is retried on time by EventBridge Scheduler when the delay is long', async () => {
-    const { delivery, requests } = await delivered({
+  it('is retried by EventBridge Scheduler when the delay is long', async () => {
+    const made = await delivered({
       answers: [{ status: 503 }, { status: 200 }],
       policy: { ...NO_RETRIES, minimum_delay_retries: 1, minimum_delay: 7, maximum_delay: 7 },
-      withinMs: 40_000,
     });
-    const [late] = lateness(requests, delivery.attempts, [7]);
 
-    expect(delivery.status).toBe('delivered');
-    expect(late).toBeGreaterThanOrEqual(0);
-    expect(late).toBeLessThanOrEqual(1_500);
+    expect(made.delivery.status).toBe('delivered');
+    expect(startsOf(made)).toEqual([['scheduler', 7]]);
   });
 
   it('makes 25 attempts under a policy of 24 retries', async () => {
     const { delivery, requests } = await delivered({
       answers: [{ status: 500 }],
       policy: { ...NO_RETRIES, retries_with_no_delay: 20, minimum_delay_retries: 4, minimum_delay: 1 },
-      withinMs: 60_000,
     });
 
     expect(delivery).toMatchObject({ status: 'exhausted' });

@@ -50,5 +50,5 @@ describe('the statistics of a queue', () => {
     const attempts = { attempts: 3, attemptsFailed: 0, attemptsRejected: 1 };
     expect(total).toMatchObject({ messages: 4, matched: 3, filtered: 1, ...attempts, ...ends });
     expect([total.timeToDelivery?.count, total.response?.count]).toEqual([2, 3]);
-  }, 120_000);
+  });
 });

@@ -42,7 +42,7 @@ beforeAll(async () => {
   await invoke(functions.reconcile);
   lines = await linesWhenDeadLettered(deadLettered);
   linesSinceStart = await logLines([functions.reconcile]);
-}, 90_000);
+});
 
 afterAll(async () => {
   await receiver.close();
@@ -93,7 +93,7 @@ const retryByScheduler = async (): Promise<void> => {
   for (const path of ['late', 'no']) await subscribe(queue, receiver.url(`/${queue}/${path}`), { auth });
   await subscribe(queue, receiver.url(`/${queue}/never`), { event_types: ['other'] });
   await publish({ queue, id: 'far', type: 'some', data: plant('data sent to several') });
-  await finishedDeliveries(queue, 'far', 2, 60_000);
+  await finishedDeliveries(queue, 'far', 2);
 };
 
 /** Messages to a rate-limited subscriber, to a disabled one, and to a queue without subscriptions. */

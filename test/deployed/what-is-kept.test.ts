@@ -81,13 +81,13 @@ describe('a message too large for its record', () => {
 
     await expireSoon(queue);
     await retryEnded({ queue, messageId: 'm', subscriptionId });
-    await receiver.waitFor(path, 2, 30_000);
+    await receiver.waitFor(path, 2);
     expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'exhausted' });
 
     await expireSoon(queue);
     const [since, until] = [new Date(Date.now() - hour), new Date()].map((time) => time.toISOString());
     await ok('POST', `/v2/queues/${queue}/recoveries`, { since, until });
-    await receiver.waitFor(path, 3, 30_000);
+    await receiver.waitFor(path, 3);
 
     expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'delivered' });
     expect(dataOf(path).map((one) => one === data)).toEqual([true, true, true]);

@@ -98,13 +98,13 @@ describe('posthaste worker', () => {
     await subscribe(queue, receiver.url(path));
     const first = start('--concurrency', '8');
     await publishAll(queue, MESSAGES);
-    await receiver.waitFor(path, 10, 30_000);
+    await receiver.waitFor(path, 10);
     first.kill('SIGTERM');
     // As an orchestrator does, which replaces it.
     start();
     expect(await first.ended).toBe(0);
     expect(first.stderr()).not.toContain('not finished');
-    await receiver.waitFor(path, MESSAGES, 45_000);
+    await receiver.waitFor(path, MESSAGES);
     const requests = requestsById(path);
     expect(requests.size).toBe(MESSAGES);
     expect([...requests.values()].every((count) => count === 1)).toBe(true);

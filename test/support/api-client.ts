@@ -93,23 +93,14 @@ export const finishedDeliveries = (
   queue: string,
   messageId: string,
   count: number,
-  withinMs = 30_000,
 ): Promise<DeliveryView[]> =>
-  eventually(
-    `${count} finished deliveries of ${messageId}`,
-    async () => {
-      const over = (await deliveriesOf(queue, messageId))?.filter(isOver);
-      return over?.length === count ? over : undefined;
-    },
-    withinMs,
-  );
+  eventually(`${count} finished deliveries of ${messageId}`, async () => {
+    const over = (await deliveriesOf(queue, messageId))?.filter(isOver);
+    return over?.length === count ? over : undefined;
+  });
 
-export const finishedDelivery = async (
-  queue: string,
-  messageId: string,
-  withinMs = 30_000,
-): Promise<DeliveryView> => {
-  const [delivery] = await finishedDeliveries(queue, messageId, 1, withinMs);
+export const finishedDelivery = async (queue: string, messageId: string): Promise<DeliveryView> => {
+  const [delivery] = await finishedDeliveries(queue, messageId, 1);
   if (delivery === undefined) throw new Error(`${messageId} has no delivery`);
   return delivery;
 };

@@ -4,13 +4,19 @@ import { pollInterval } from '../../shared/domain/retry/poll-interval.ts';
 const INTERVAL = { floor: 0.1, ceiling: 1, exponent: 1.5 };
 
 /**
+ * For events that must come, on a slow machine as well: it judges nothing. A test of the deployed system may take as long
+ * as two such waits.
+ */
+export const PATIENCE_MS = 100_000;
+
+/**
  * The first result of `look` that is not undefined.
  * @throws an error that names `what`, if there is none within `withinMs`
  */
 export const eventually = async <T>(
   what: string,
   look: () => Promise<T | undefined>,
-  withinMs = 30_000,
+  withinMs = PATIENCE_MS,
 ): Promise<T> => {
   const deadline = Date.now() + withinMs;
   for (let interval = pollInterval(INTERVAL); ; interval = interval.afterEmpty()) {

@@ -11,6 +11,7 @@ import { isIPv6 } from 'node:net';
 import type { Socket } from 'node:net';
 import { type PeerCertificate, TLSSocket, type TlsOptions } from 'node:tls';
 
+import { PATIENCE_MS } from './eventually.ts';
 import { closeServer, listen } from './listening.ts';
 import { misbehave } from './misbehaviour.ts';
 import type { Misbehaviour } from './misbehaviour.ts';
@@ -61,9 +62,9 @@ export type Receiver = {
   received: (path?: string) => readonly ReceivedRequest[];
   /**
    * Waits for the first `count` requests of a path.
-   * @throws if they do not arrive within `deadlineMs`
+   * @throws if they do not arrive within `deadlineMs`, by default `PATIENCE_MS`
    */
-  waitFor: (path: string, count: number, deadlineMs: number) => Promise<readonly ReceivedRequest[]>;
+  waitFor: (path: string, count: number, deadlineMs?: number) => Promise<readonly ReceivedRequest[]>;
   /** Number of connections accepted so far, including those without a request. */
   connections: () => number;
   /** Number of open connections. */
@@ -138,7 +139,7 @@ export const startReceiver = async (options: ReceiverOptions = {}): Promise<Rece
       `${options.tls ? 'https' : 'http'}://${isIPv6(host) ? `[${host}]` : host}:${port}${path}`,
     script: (path, script) => void scripts.set(path, { script, used: 0 }),
     received,
-    waitFor: (path, count, deadlineMs) =>
+    waitFor: (path, count, deadlineMs = PATIENCE_MS) =>
       new Promise((resolve, reject) => {
         const found = received(path);
         if (found.length >= count) {

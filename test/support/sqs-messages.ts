@@ -53,29 +53,17 @@ export const sendTogether = async (queueUrl: string, bodies: readonly string[]):
 const HIDDEN_SECONDS = 2;
 
 /** Takes the first matching message off a queue. Other messages stay for other tests. */
-export const taken = (
-  queueUrl: string,
-  isWanted: (message: Message) => boolean,
-  withinMs = 30_000,
-): Promise<Message> =>
-  eventually(
-    `a message on ${queueUrl.split('/').at(-1) ?? queueUrl}`,
-    async () => {
-      for (
-        let messages = await received(queueUrl);
-        messages.length > 0;
-        messages = await received(queueUrl)
-      ) {
-        const wanted = messages.find(isWanted);
-        if (wanted === undefined) continue;
-        const { ReceiptHandle } = wanted;
-        await deployment.sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle }));
-        return wanted;
-      }
-      return undefined;
-    },
-    withinMs,
-  );
+export const taken = (queueUrl: string, isWanted: (message: Message) => boolean): Promise<Message> =>
+  eventually(`a message on ${queueUrl.split('/').at(-1) ?? queueUrl}`, async () => {
+    for (let messages = await received(queueUrl); messages.length > 0; messages = await received(queueUrl)) {
+      const wanted = messages.find(isWanted);
+      if (wanted === undefined) continue;
+      const { ReceiptHandle } = wanted;
+      await deployment.sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle }));
+      return wanted;
+    }
+    return undefined;
+  });
 
 const received = async (queueUrl: string): Promise<readonly Message[]> => {
   const { Messages = [] } = await deployment.sqs.send(
