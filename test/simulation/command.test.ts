@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { simulationRequestOf } from './request.ts';
 
 const entry = new URL('simulate.ts', import.meta.url).pathname;
 
@@ -33,23 +32,5 @@ describe('npm run simulate', () => {
       'lost',
       'violations',
     ]);
-  });
-
-  it.each([
-    ['a seed that is not a number', ['--seed', 'x']],
-    ['a negative seed', ['--seed=-1']],
-    ['no faults', ['--faults', '0']],
-    ['a fraction of faults', ['--faults', '1.5']],
-    ['an unknown option', ['--sed', '1']],
-    ['a positional argument', ['1']],
-  ])('rejects %s', (_, args) => {
-    expect(simulationRequestOf(args)).toBeUndefined();
-  });
-
-  it('prints its usage and exits with code 2 on invalid arguments', async () => {
-    const { code, stdout, stderr } = await simulate('wrong');
-    expect(code).toBe(2);
-    expect(stdout).toBe('');
-    expect(stderr).toMatch(/^usage: .+\n$/);
   });
 });

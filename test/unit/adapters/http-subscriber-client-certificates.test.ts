@@ -61,21 +61,6 @@ describe('subscribers that ask for a client certificate', () => {
   });
 
   it.each([
-    ['without one', undefined, 'tls_failed', 'client certificate required'],
-    // Node's server closes the connection without an alert.
-    [
-      'with one of an unknown authority',
-      clientOf(stranger, 'one'),
-      'connection_reset',
-      'closed before an answer',
-    ],
-  ])('fail %s, and no request is made', async (_what, tls, error, detail) => {
-    const receiver = await receiverWith(server, true);
-    expect(await post(receiver.url(), tls)).toEqual({ kind: 'unanswered', error, detail });
-    expect(receiver.received()).toEqual([]);
-  });
-
-  it.each([
     [42, 'bad certificate'],
     [43, 'unsupported certificate'],
     [44, 'certificate revoked'],

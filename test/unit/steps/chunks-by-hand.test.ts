@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { removeMember } from '../../../shared/domain/delivery/chunk-changes.ts';
-import { reopenDelivery, retryDelivery } from '../../../shared/steps/retry-delivery.ts';
+import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
@@ -86,27 +86,6 @@ describe('a manual cancellation of a delivery in a chunk', () => {
     });
   });
 
-  it('during a failing attempt prevents retries', async () => {
-    const world = await underWay({ 's-3': 503 }, { policy: RETRIED });
-    await cancelled(world, 's-3');
-    await world.clock.run();
-
-    expect(await world.delivery('s-3')).toMatchObject({
-      status: 'cancelled',
-      reason: 'manual',
-      attempts: [],
-    });
-    expect(world.requests()).toEqual([1, 1, 1]);
-  });
-
-  it('does not allow another round while its request is in flight', async () => {
-    const world = await underWay({ 's-3': 503 });
-    world.settings.retainMessages = 'all';
-    await cancelled(world, 's-3');
-
-    expect(await retried(world, 's-3')).toMatchObject({ kind: 'refused', why: 'in_flight' });
-  });
-
   it('prevents a first attempt that is not due yet, but not those of the other members', async () => {
     const world = await chunkedWorld(4);
     await world.publish({}, 60);
@@ -122,33 +101,6 @@ describe('a manual cancellation of a delivery in a chunk', () => {
     });
     expect(world.separateMembers()).toEqual(['s-2', 's-3']);
     for (const id of ['s-1', 's-4']) expect((await world.delivery(id)).status).toBe('delivered');
-  });
-
-  it('prevents the first attempt of a failing subscription outside the chunk', async () => {
-    const world = await chunkedWorld(3);
-    await world.subscribe('failing', { failing: { since: world.startedAt, failures: 3 } });
-    await world.publish({}, 60);
-    expect((await cancelled(world, 'failing')).kind).toBe('cancelled');
-    await world.clock.run();
-
-    expect([...world.requests(), world.requestsOf('failing')]).toEqual([1, 1, 1, 0]);
-    expect(world.separateMembers()).toEqual(['failing']);
-  });
-
-  it('is refused for an unrecorded delivery if all matches are recorded', async () => {
-    const world = await underWay();
-    await world.subscribe('other', { createdAt: 0 });
-
-    expect(await cancelled(world, 'other')).toMatchObject({ kind: 'refused', why: 'no_such_delivery' });
-    expect(world.separateMembers()).toEqual([]);
-  });
-
-  it('is refused for a delivered member, which stays in its chunk', async () => {
-    const world = await underWay();
-    await world.clock.run();
-
-    expect(await cancelled(world, 's-1')).toMatchObject({ kind: 'refused', why: 'over' });
-    expect(world.separateMembers()).toEqual([]);
   });
 
   it('after a crash ends the delivery, and the redelivered job attempts the others', async () => {
@@ -189,35 +141,6 @@ describe('a manual retry of a delivery in a chunk', () => {
     });
   });
 
-  it('runs once per request', async () => {
-    const world = await chunkedWorld(2);
-    world.settings.retainMessages = 'all';
-    await world.publish();
-    await world.clock.run();
-    for (const expected of [2, 3]) {
-      await retried(world, 's-1');
-      await world.clock.run();
-      expect(world.requests()).toEqual([expected, 1]);
-    }
-    expect(await world.delivery('s-1')).toMatchObject({ status: 'delivered', round: 3 });
-  });
-
-  it('is refused if the message was not kept, and the member stays in its chunk', async () => {
-    const world = await chunkedWorld(2);
-    await world.publish();
-    await world.clock.run();
-
-    expect(await retried(world, 's-1')).toMatchObject({ kind: 'refused', why: 'body_gone' });
-    expect(world.separateMembers()).toEqual([]);
-  });
-
-  it('is refused during its attempt', async () => {
-    const world = await underWay();
-
-    expect(await retried(world, 's-3')).toMatchObject({ kind: 'refused', why: 'in_flight' });
-    expect(world.separateMembers()).toEqual([]);
-  });
-
   it('is refused before its job is received, and while SQS will redeliver it', async () => {
     const world = await chunkedWorld(2);
     await world.publish({}, 900);
@@ -227,21 +150,5 @@ describe('a manual retry of a delivery in a chunk', () => {
     await world.until(180_000);
 
     expect(await retried(world, 's-1')).toMatchObject({ why: 'not_begun' });
-  });
-});
-
-describe('a recovery of a delivery in a chunk', () => {
-  it('skips a delivered member and reopens a failed one', async () => {
-    const world = await chunkedWorld(2);
-    world.subscriber.script(world.urlOf('s-2'), [status(503), status(200)]);
-    await world.publish();
-    await world.clock.run();
-    const recovered = async (id: string) => reopenDelivery(world.byHandContext, await world.keyOf(id), 'r-1');
-
-    expect(await recovered('s-1')).toMatchObject({ kind: 'refused', why: 'delivered' });
-    expect((await recovered('s-2')).kind).toBe('retried');
-    await world.clock.run();
-    expect(world.requests()).toEqual([1, 2]);
-    expect(world.separateMembers()).toEqual(['s-2']);
   });
 });
