@@ -1,5 +1,5 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { chunkItemKeyOf, itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
@@ -26,11 +26,7 @@ import { describeChunksContract } from './chunks.contract.ts';
 const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
 const pacing = { sleep: () => Promise.resolve() };
-let table: string;
-
-beforeAll(async () => {
-  table = await tables.like(endpoints.deliveriesTable);
-});
+const table = await tables.like(endpoints.deliveriesTable);
 afterAll(tables.deleteAll);
 
 const make = (client = documents) => ({

@@ -1,5 +1,5 @@
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { deliveryIndexes, ttlAttribute } from '../../shared/config/tables.ts';
@@ -15,11 +15,7 @@ import { describeWaitingDeliveriesContract } from './waiting-deliveries.contract
 
 const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
-let table: string;
-
-beforeAll(async () => {
-  table = await tables.like(endpoints.deliveriesTable);
-});
+const table = await tables.like(endpoints.deliveriesTable);
 afterAll(tables.deleteAll);
 
 describeDeliveriesContract('in DynamoDB', () => dynamoDeliveries(documents, table));

@@ -18,11 +18,7 @@ import { describeMessageListingsContract } from './message-listings.contract.ts'
 const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
 const reading = { sleep: () => Promise.resolve(), random: Math.random };
-let table: string;
-
-beforeAll(async () => {
-  table = await tables.like(endpoints.deliveriesTable);
-});
+const table = await tables.like(endpoints.deliveriesTable);
 afterAll(tables.deleteAll);
 
 const makeDeliveries = () => ({

@@ -1,5 +1,5 @@
 import { DeleteCommand, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { deliveryIndexes, ttlAttribute } from '../../shared/config/tables.ts';
 import { deployment } from '../support/deployment.ts';
@@ -11,11 +11,7 @@ import { describeMessageRecordsContract } from './message-records.contract.ts';
 
 const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
-let table: string;
-
-beforeAll(async () => {
-  table = await tables.like(endpoints.deliveriesTable);
-});
+const table = await tables.like(endpoints.deliveriesTable);
 afterAll(tables.deleteAll);
 
 describeMessageRecordsContract('in DynamoDB', () => dynamoMessageRecords(documents, table));

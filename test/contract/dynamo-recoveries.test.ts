@@ -1,5 +1,5 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
 import { ttlAttribute } from '../../shared/config/tables.ts';
 import { deployment } from '../support/deployment.ts';
@@ -11,11 +11,7 @@ import { describeRecoveriesContract } from './recoveries.contract.ts';
 
 const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
-let table: string;
-
-beforeAll(async () => {
-  table = await tables.like(endpoints.deliveriesTable);
-});
+const table = await tables.like(endpoints.deliveriesTable);
 afterAll(tables.deleteAll);
 
 describeRecoveriesContract('in DynamoDB', () => dynamoRecoveries(documents, table));

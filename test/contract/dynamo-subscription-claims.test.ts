@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import {
   subscriberItemKey,
@@ -25,11 +25,7 @@ import { privateTables } from '../support/private-tables.ts';
 const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
 const clock = { sleep: () => Promise.resolve(), now: () => Date.now() };
-let table: string;
-
-beforeAll(async () => {
-  table = await tables.like(endpoints.subscriptionsTable);
-});
+const table = await tables.like(endpoints.subscriptionsTable);
 afterAll(tables.deleteAll);
 
 const registryOf = (tableName: string) => dynamoRegistry(documents, tableName, clock);

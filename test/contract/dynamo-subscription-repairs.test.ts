@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import { asEnabled, moveTo } from '../../shared/domain/subscription/change.ts';
@@ -13,11 +13,7 @@ import { privateTables } from '../support/private-tables.ts';
 const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
 const clock = { now: () => SOME_TIME, sleep: () => Promise.resolve() };
-let table: string;
-
-beforeAll(async () => {
-  table = await tables.like(endpoints.subscriptionsTable);
-});
+const table = await tables.like(endpoints.subscriptionsTable);
 afterAll(tables.deleteAll);
 
 const NEW_URL = 'https://subscriber.test/new';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { dynamoPullSubscriptions } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
@@ -22,11 +22,7 @@ import { removeSubscription } from '../support/remove-subscription.ts';
 const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
 const clock = { sleep: () => Promise.resolve(), now: () => Date.now() };
-let table: string;
-
-beforeAll(async () => {
-  table = await tables.like(endpoints.subscriptionsTable);
-});
+const table = await tables.like(endpoints.subscriptionsTable);
 afterAll(tables.deleteAll);
 
 const registryOf = (tableName: string) => dynamoRegistry(documents, tableName, clock);

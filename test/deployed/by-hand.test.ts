@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { encodeWakeUp } from '../../shared/wire/jobs/delivery-job.ts';
 import { deliveryViewSchema, type DeliveryView } from '../../shared/wire/views/delivery.ts';
 import {
@@ -16,7 +16,7 @@ import {
 } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { publish, send } from '../support/sqs-messages.ts';
 
 const retries = (count: number, delaySeconds: number) => ({
@@ -28,15 +28,8 @@ const retries = (count: number, delaySeconds: number) => ({
   maximum_delay_retries: 0,
 });
 
-let receiver: Receiver;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-
-afterAll(async () => {
-  await receiver.close();
-});
+const receiver = await startReceiver();
+afterAll(receiver.close);
 
 const pathOf = ({ queue, messageId, subscriptionId }: DeliveryView): string =>
   `/v2/queues/${queue}/messages/${messageId}/deliveries/${subscriptionId}`;

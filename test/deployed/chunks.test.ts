@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { chunkOfItem } from '../../shared/adapters/dynamodb/chunks.ts';
 import { chunkPrefix } from '../../shared/adapters/dynamodb/delivery-keys.ts';
@@ -12,18 +12,11 @@ import { callApi, deliveriesOf, finishedDeliveries, putQueue, subscribe } from '
 import { aBarePolicy } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { publish } from '../support/sqs-messages.ts';
 
-let receiver: Receiver;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-
-afterAll(async () => {
-  await receiver.close();
-});
+const receiver = await startReceiver();
+afterAll(receiver.close);
 
 const itemSchema = z.looseObject({ sk: z.string() });
 

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { projectNode, projectRoot } from '../../local/install/paths.mjs';
 import { awsEnvironment, plainEnvironment } from '../../local/local-aws.ts';
@@ -9,19 +9,12 @@ import { booksViewSchema } from '../../shared/wire/views/books.ts';
 import { deliveryViewSchema } from '../../shared/wire/views/delivery.ts';
 import { finishedDelivery } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 
 const { apiUrl, endpoint } = deployment.endpoints;
 
-let receiver: Receiver;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-
-afterAll(async () => {
-  await receiver.close();
-});
+const receiver = await startReceiver();
+afterAll(receiver.close);
 
 /** The API's URL is set explicitly, because its host name does not resolve on the local AWS. */
 const env = {

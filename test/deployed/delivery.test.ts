@@ -1,6 +1,6 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import {
   callApi,
@@ -12,21 +12,14 @@ import {
 } from '../support/api-client.ts';
 import { deployment, invoke } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { publish, send, taken } from '../support/sqs-messages.ts';
 
 const { deliveriesTable, deliveryDeadLetterUrl, functions, ingressQueueUrl, retryQueueUrl } =
   deployment.endpoints;
 
-let receiver: Receiver;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-
-afterAll(async () => {
-  await receiver.close();
-});
+const receiver = await startReceiver();
+afterAll(receiver.close);
 
 const newQueue = async (options: Record<string, unknown> = {}) => {
   const queue = `delivery-${randomUUID()}`;

@@ -1,21 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
 import { putQueue, subscribe } from '../support/api-client.ts';
 import { aMessage } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { send } from '../support/sqs-messages.ts';
 
-let receiver: Receiver;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-
-afterAll(async () => {
-  await receiver.close();
-});
+const receiver = await startReceiver();
+afterAll(receiver.close);
 
 it('deliver sends back a job that arrives early, and makes its attempt when it is due', async () => {
   const queue = `early-${randomUUID()}`;

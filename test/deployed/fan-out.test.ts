@@ -1,20 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { bucketsFor } from '../../shared/domain/delivery/fan-out.ts';
 import { finishedDeliveries, finishedDelivery, putQueue, subscribeAll } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { publish, sendTogether, taken } from '../support/sqs-messages.ts';
 
-let receiver: Receiver;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-
-afterAll(async () => {
-  await receiver.close();
-});
+const receiver = await startReceiver();
+afterAll(receiver.close);
 
 const queueWith = async (subscribers: number): Promise<{ queue: string; paths: string[] }> => {
   const queue = `fan-out-${randomUUID()}`;

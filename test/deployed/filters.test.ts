@@ -1,21 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { deliveryViewSchema } from '../../shared/wire/views/delivery.ts';
 import { callApi, finishedDeliveries, putQueue, subscribe } from '../support/api-client.ts';
 import { explanationSchema } from '../../functions/api/messages/explain-route.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { publish } from '../support/sqs-messages.ts';
 
-let receiver: Receiver;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-
-afterAll(async () => {
-  await receiver.close();
-});
+const receiver = await startReceiver();
+afterAll(receiver.close);
 
 const idsAt = (path: string): unknown[] =>
   receiver.received(path).map(({ headers }) => headers['webhook-id']);

@@ -4,26 +4,20 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
 import { projectNode, projectRoot } from '../../local/install/paths.mjs';
 import { awsEnvironment, plainEnvironment } from '../../local/local-aws.ts';
 import { deployment } from '../support/deployment.ts';
 import { logLines } from '../support/log-lines.ts';
 import { spellingsOf } from '../support/planted-secrets.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { publish } from '../support/sqs-messages.ts';
 
 const { apiUrl, endpoint, functions } = deployment.endpoints;
 
-let receiver: Receiver;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(async () => {
-  await receiver.close();
-});
+const receiver = await startReceiver();
+afterAll(receiver.close);
 
 /** Makes the command send two requests: the API accepts 500 lines in one. */
 const COUNT = 600;

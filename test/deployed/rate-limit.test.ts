@@ -1,23 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { MIN_PER_SECOND } from '../../shared/domain/subscription/rate-limit.ts';
 import { callApi, putQueue, subscribe } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
-import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
+import { startReceiver, type ReceivedRequest } from '../support/receiver.ts';
 import { sendTogether } from '../support/sqs-messages.ts';
 
 const WINDOW_SECONDS = 10;
 const MESSAGES = 120;
 
-let receiver: Receiver;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-
-afterAll(async () => {
-  await receiver.close();
-});
+const receiver = await startReceiver();
+afterAll(receiver.close);
 
 /** The maximum of attempts that start within any ten seconds. Each request says when its attempt started. */
 const mostInAWindow = (requests: readonly ReceivedRequest[]): number => {

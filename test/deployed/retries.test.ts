@@ -1,22 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { encodeWakeUp } from '../../shared/wire/jobs/delivery-job.ts';
 import { finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
 import { NO_RETRIES } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
-import { startReceiver, type Answer, type Receiver } from '../support/receiver.ts';
+import { startReceiver, type Answer } from '../support/receiver.ts';
 import { publish, send, taken } from '../support/sqs-messages.ts';
 
-let receiver: Receiver;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-
-afterAll(async () => {
-  await receiver.close();
-});
+const receiver = await startReceiver();
+afterAll(receiver.close);
 
 type Scenario = {
   answers: readonly [Answer, ...Answer[]];

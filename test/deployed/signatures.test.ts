@@ -1,23 +1,16 @@
 import { createPublicKey, type KeyObject, randomBytes, randomUUID, verify } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { callApi, finishedDelivery } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
-import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
+import { startReceiver, type ReceivedRequest } from '../support/receiver.ts';
 import { publish } from '../support/sqs-messages.ts';
 
 const { apiUrl } = deployment.endpoints;
 
-let receiver: Receiver;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-
-afterAll(async () => {
-  await receiver.close();
-});
+const receiver = await startReceiver();
+afterAll(receiver.close);
 
 const subscribedSchema = z.object({ subscription_id: z.string(), secret: z.string() });
 const rotatedSchema = z.object({ secret: z.string().optional() });

@@ -1,23 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { healthSchema } from '../../functions/api/service/routes.ts';
 import { subscriptionViewSchema } from '../../shared/wire/views/subscription.ts';
 import { callApi, deliveriesOf, finishedDelivery, subscribe } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
+import { startReceiver, type ReceivedRequest } from '../support/receiver.ts';
 
 const { apiUrl } = deployment.endpoints;
 
-let receiver: Receiver;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(async () => {
-  await receiver.close();
-});
+const receiver = await startReceiver();
+afterAll(receiver.close);
 
 /** The received requests with their bodies as text. */
 const received = (path: string) =>

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
 import { metricsOf } from '../support/emitted-metrics.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { sendTogether } from '../support/sqs-messages.ts';
 import { privateWorkerEnvironment, startWorker, type WorkerProcess } from '../support/worker-process.ts';
 
@@ -11,15 +11,10 @@ const MESSAGES = 60;
 /** Of each request, so that many are in flight at the stop. Milliseconds. */
 const SLOW_MS = 300;
 
-let receiver: Receiver;
+const receiver = await startReceiver();
+afterAll(receiver.close);
 let own: Awaited<ReturnType<typeof privateWorkerEnvironment>>;
 const workers: WorkerProcess[] = [];
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-
-afterAll(() => receiver.close());
 
 // Queues for each test: the emulator continues the long poll of a worker that has ended, and may give it a message.
 beforeEach(async () => {
