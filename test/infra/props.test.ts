@@ -85,56 +85,29 @@ describe('the properties of the constructs', () => {
   });
 
   it('stand for all settings, in the units of the settings', () => {
+    const {
+      attemptTimeout: _a,
+      subscriptionCache: _s,
+      retryAfterCap: _r,
+      circuitWindow: _c,
+      ...more
+    } = every;
+    const { retention: _t, overdueAfter: _o, disableFailingAfter: _d, batchWindow: _b, ...rest } = more;
+    const { logRetention: _l, alarmTopic: _m, ...same } = rest;
     expect(settingsOf(every)).toEqual(
       parseSettings({
-        deployment: 'Shop',
+        ...same,
         attemptTimeoutSeconds: 20,
         schedulerThreshold: 120,
         subscriptionCacheSeconds: 0,
-        defaultRetryPolicy: { minimum_delay: 2 },
         retryAfterCapSeconds: 7200,
-        backPressure: false,
-        circuitRequests: 20,
-        circuitFailurePercent: 80,
         circuitWindowSeconds: 60,
-        retryThrottled: true,
         retentionDays: 40,
-        retainMessages: 'all',
-        queueStatistics: false,
-        attemptEvents: true,
-        firstAttemptsPerJob: 5,
         overdueAfterSeconds: 60,
         disableFailingAfterDays: 0.5,
-        allowedAddresses: '10.0.0.0/8',
-        allowedPorts: '443,8000-9000',
-        subscriptionConfirmation: true,
-        maxSubscriptionsPerQueue: 7,
-        maxSubscriptionMegabytesPerQueue: 8,
-        publicApiUrl: 'https://hooks.example.com',
-        jwtScopes,
-        jwtQueuesClaim: 'queues',
-        ingressRoutes: { 'my.shop': 'orders', [TOPIC]: ['bills', 'orders'] },
-        logLevel: 'warn',
-        logSuccessSampling: 0.5,
-        local: true,
-        compute: 'both',
-        dispatchConcurrency: 2,
-        deliverConcurrency: 3,
-        retryConcurrency: 4,
-        messagesPerBatch: 20,
         batchWindowSeconds: 5,
-        apiRateLimit: 9,
-        apiAuthorization: 'jwt',
-        jwtIssuer: 'https://id.example.com',
-        jwtAudience: 'posthaste',
-        ingressSenders: TOPIC,
-        payloadSources: [{ bucket: 'producer', prefix: 'events/' }],
-        vpc: ids,
-        userAgentContact: 'hooks@example.com',
         logRetentionDays: 7,
         alarmTopicArn: TOPIC,
-        runbookUrl: 'https://runbooks.example.com/posthaste',
-        tracing: true,
       }),
     );
     expect([...Object.keys(every), 'staticAddresses'].toSorted()).toEqual(

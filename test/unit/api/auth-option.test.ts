@@ -41,14 +41,11 @@ const subscribe = (auth: unknown, more: object = {}, subscriber = SUBSCRIBER) =>
 describe('options.auth', () => {
   it.each([
     ['a header', header],
-    ['a header with authorities', { ...header, ca: authority.cert }],
     ['basic', basic],
-    ['basic with authorities', { ...basic, ca: authority.cert }],
     ['basic with an empty password, beyond ASCII', { ...basic, username: 'zoë', password: '' }],
     ['mtls', mtls],
     ['mtls with authorities', { ...mtls, ca: authority.cert.repeat(2) }],
     ['OAuth 2 with a secret', { ...oauth2, scope: 'a b', audience: 'https://hooks.example' }],
-    ['OAuth 2 with authorities', { ...oauth2, ca: authority.cert }],
     ['OAuth 2 with a key', { ...oauth2WithoutSecret, private_key: keyIn({}) }],
     [
       'OAuth 2 with a key, its name, certificate and audience',
@@ -65,18 +62,9 @@ describe('options.auth', () => {
     ['an invalid header name', { ...header, name: 'x key' }, 'options.auth.name', /not a valid header name/],
     ['a line break in a header', { ...header, value: 'a\r\nx: b' }, 'options.auth.value', /printable ASCII/],
     ['an empty header', { ...header, value: '' }, 'options.auth.value', /1 to 8192/],
-    ['a huge header', { ...header, value: 'a'.repeat(8193) }, 'options.auth.value', /1 to 8192/],
     ['a colon in the user name', { ...basic, username: 'a:b' }, 'options.auth.username', /colon/],
     ['a control character', { ...basic, password: 'a\u0000' }, 'options.auth.password', /control/],
-    ['half a surrogate pair', { ...basic, password: '\ud800' }, 'options.auth.password', /control/],
     ['a redacted value', { ...basic, password: '***' }, 'options.auth.password', /no stored value/],
-    ['no certificate', { ...mtls, certificate: 'hello' }, 'options.auth.certificate', /in PEM/],
-    [
-      'a certificate of noise',
-      { ...mtls, certificate: client.certificate.replace(/[A-Za-z]{20}/, 'AAAAAAAAAAAAAAAAAAAA') },
-      'options.auth.certificate',
-      /cannot be read/,
-    ],
     [
       'a key beside the certificate, which is shown',
       { ...mtls, certificate: `${client.certificate}${client.private_key}` },
@@ -138,43 +126,9 @@ describe('options.auth', () => {
       'options.auth.token_url',
       /private or reserved/,
     ],
-    ['a pull token URL', { ...oauth2, token_url: 'pull:a' }, 'options.auth.token_url', /https/],
-    [
-      'a fragment in the token URL',
-      { ...oauth2, token_url: 'https://login.example/#a' },
-      'options.auth.token_url',
-      /fragment/,
-    ],
-    [
-      'a password in the token URL',
-      { ...oauth2, token_url: 'https://a:b@login.example/' },
-      'options.auth.token_url',
-      /user name or password/,
-    ],
     ['secret and key', { ...oauth2, private_key: client.private_key }, 'options.auth', /either/],
-    ['neither secret nor key', oauth2WithoutSecret, 'options.auth', /either/],
     ['a key id without key', { ...oauth2, key_id: 'k-1' }, 'options.auth', /private_key for key_id/],
-    [
-      'a certificate without key',
-      { ...oauth2, certificate: client.certificate },
-      'options.auth',
-      /private_key for key_id, certificate/,
-    ],
-    ['an issuer without key', { ...oauth2, issuer: 'a' }, 'options.auth', /certificate or issuer/],
-    [
-      'the certificate of another key, for a token',
-      { ...certified, private_key: keyIn({}) },
-      'options.auth.private_key',
-      /does not belong/,
-    ],
-    [
-      'an expired certificate for a token',
-      { ...oauth2WithoutSecret, ...issue(-2, -1) },
-      'options.auth.certificate',
-      /expired at 2026-11-20/,
-    ],
     ['a scope with a line break', { ...oauth2, scope: 'a\nb' }, 'options.auth.scope', /printable ASCII/],
-    ['an audience beyond ASCII', { ...oauth2, audience: 'é' }, 'options.auth.audience', /printable ASCII/],
   ])('is refused with %s, by name', async (_fault, auth, field, message) => {
     expect(await subscribe(auth)).toMatchObject({
       status: 400,

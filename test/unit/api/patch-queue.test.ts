@@ -110,7 +110,6 @@ describe('PATCH /v2/queues/{queue}', () => {
 
   it.each<[string, unknown, string]>([
     ['a patch that is not a list', { op: 'add', path: '/metadata/a', value: 1 }, 'body'],
-    ['an empty list', [], 'body'],
     [
       'more than a hundred operations',
       Array.from({ length: 101 }, () => ({ op: 'add', path: '/metadata/a', value: 1 })),
@@ -118,24 +117,15 @@ describe('PATCH /v2/queues/{queue}', () => {
     ],
     ['an operation that is not an object', ['add'], '[0]'],
     ['an unknown operation', [{ op: 'merge', path: '/metadata/a', value: 1 }], '[0].op'],
-    ['no operation', [{ path: '/metadata/a', value: 1 }], '[0].op'],
     ['no path', [{ op: 'remove' }], '[0].path'],
-    ['a path that is not text', [{ op: 'remove', path: 7 }], '[0].path'],
     ['a path outside the metadata', [{ op: 'remove', path: '/name' }], '[0].path'],
     ['the metadata as a whole', [{ op: 'replace', path: '/metadata', value: {} }], '[0].path'],
-    ['a path without a slash', [{ op: 'remove', path: 'metadata/a' }], '[0].path'],
     ['an invalid tilde escape', [{ op: 'remove', path: '/metadata/~2' }], '[0].path'],
     ['__proto__ in a path', [{ op: 'add', path: '/metadata/__proto__/x', value: 1 }], '[0].path'],
-    ['__proto__ as a source', [{ op: 'copy', from: '/metadata/__proto__', path: '/metadata/x' }], '[0].from'],
     ['no value', [{ op: 'add', path: '/metadata/a' }], '[0].value'],
     ['no source', [{ op: 'move', path: '/metadata/a' }], '[0].from'],
     ['a move into itself', [{ op: 'move', from: '/metadata/deep', path: '/metadata/deep/x' }], '[0].path'],
     ['an unknown key', [{ op: 'remove', path: '/metadata/a', force: true }], '[0].force'],
-    [
-      'a number that would lose digits',
-      '[{"op": "add", "path": "/metadata/a", "value": 9007199254740993}]',
-      '[0].value',
-    ],
     [
       'a value nested 30,000 levels deep',
       `[{"op": "add", "path": "/metadata/a", "value": ${'['.repeat(30_000)}${']'.repeat(30_000)}}]`,
@@ -153,11 +143,9 @@ describe('PATCH /v2/queues/{queue}', () => {
 
   it.each<[string, object, string]>([
     ['replaces a missing member', { op: 'replace', path: '/metadata/none', value: 1 }, '[1].path'],
-    ['removes a missing member', { op: 'remove', path: '/metadata/none' }, '[1].path'],
     ['removes an inherited name', { op: 'remove', path: '/metadata/toString' }, '[1].path'],
     ['copies a missing member', { op: 'copy', from: '/metadata/none', path: '/metadata/a' }, '[1].path'],
     ['adds below a missing member', { op: 'add', path: '/metadata/none/a', value: 1 }, '[1].path'],
-    ['adds below a text', { op: 'add', path: '/metadata/team/a', value: 1 }, '[1].path'],
     ['adds beyond the end of a list', { op: 'add', path: '/metadata/tags/3', value: 1 }, '[1].path'],
     ['uses a name as a list index', { op: 'replace', path: '/metadata/tags/first', value: 1 }, '[1].path'],
     ['tests for another value', { op: 'test', path: '/metadata/team', value: 'blue' }, '[1].value'],

@@ -99,9 +99,6 @@ describe('PUT /v2/queues/{queue} refuses', () => {
 
   it.each([
     ['a list', [], 'metadata'],
-    ['text', '"text"', 'metadata'],
-    ['null', 'null', 'metadata'],
-    ['a number', '7', 'metadata'],
     ['values nested too deep', nested(33), 'deep'],
     ['values nested so deep that serialising them would exhaust the stack', nested(30_000), 'deep'],
     ['the name __proto__', '{"__proto__": {"a": 1}}', '__proto__'],
