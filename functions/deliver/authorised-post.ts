@@ -130,8 +130,34 @@ function credentialsOf(auth: Exclude<Auth, OAuth2Auth>): Credentials {
 function withoutSecrets(reply: Reply, secrets: readonly string[]): Reply {
   if (reply.kind !== 'answered' || reply.snippet === undefined) return reply;
   const texts = secrets.flatMap(spellings).sort((one, other) => other.length - one.length);
-  return { ...reply, snippet: texts.reduce(withoutText, reply.snippet) };
+  const snippet = texts.reduce(withoutText, reply.snippet);
+  const plain = unescaped(snippet);
+  const plainSnippet = texts.reduce(withoutText, plain);
+  return { ...reply, snippet: plainSnippet === plain ? snippet : plainSnippet };
 }
+
+/** An escape that the end of the snippet cuts off. */
+const CUT_OFF = /(?:\\(?:u[\da-f]{0,3})?|%[\da-f]?|&(?:#x?[\da-f]*|[a-z]{0,4}))$/i;
+
+/** Without the escapes that PHP, .NET, HTML pages and others write in place of characters such as `/`, `+` and `"`. */
+function unescaped(snippet: string): string {
+  return snippet
+    .replace(CUT_OFF, '')
+    .replaceAll(/(?:%[\da-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString())
+    .replaceAll(/&(amp|apos|gt|lt|quot);/g, (_, name: string) => NAMED.get(name) ?? '')
+    .replaceAll(/&#(\d{1,6});/g, (_, code: string) => String.fromCodePoint(Number(code)))
+    .replaceAll(/&#x([\da-f]{1,5});/gi, (_, code: string) => String.fromCodePoint(parseInt(code, 16)))
+    .replaceAll(/\\u([\da-f]{4})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)))
+    .replaceAll(/\\(.)/g, '$1');
+}
+
+const NAMED: ReadonlyMap<string, string> = new Map([
+  ['amp', '&'],
+  ['apos', "'"],
+  ['gt', '>'],
+  ['lt', '<'],
+  ['quot', '"'],
+]);
 
 /** A secret as it was sent, in JSON and in a URL; also without its first word, such as "Bearer". */
 function spellings(secret: string): string[] {

@@ -11,6 +11,7 @@ const DAY = 24 * 60 * 60_000;
 
 const header: Auth = { type: 'header', name: 'X-Api-Key', value: 'Bearer key"0123456789' };
 const tabbed: Auth = { type: 'header', name: 'x-api-key', value: 'one\ttwo' };
+const slashed: Auth = { type: 'header', name: 'x-api-key', value: 'a/b+c"d/e+f' };
 const basic: Auth = { type: 'basic', username: 'zoë', password: 'pass wörd 0123' };
 const BASIC = Buffer.from('zoë:pass wörd 0123').toString('base64');
 
@@ -74,12 +75,28 @@ describe('the record of an attempt', () => {
     ['in base64', basic, `bad ${BASIC}`, 'bad ***'],
     ['decoded', basic, 'zoë:pass wörd 0123', 'zoë:***'],
     ['in a URL', basic, `?p=${encodeURIComponent('pass wörd 0123')}`, '?p=***'],
+    ['as PHP escapes JSON', slashed, '{"key":"a\\/b+c\\"d\\/e+f"}', '{"key":"***"}'],
+    ['as .NET escapes JSON', slashed, '{"key":"a/b\\u002Bc\\u0022d/e\\u002Bf"}', '{"key":"***"}'],
+    ['on an HTML page', slashed, '<b>a/b+c&quot;d/e+f</b>', '<b>***</b>'],
+    ['on an HTML page by numbers', slashed, '<b>a&#x2F;b&#43;c&#34;d/e+f</b>', '<b>***</b>'],
+    ['in a URL in lower case', slashed, '?key=a%2fb%2bc%22d%2fe%2bf', '?key=***'],
+    ['cut off amid an escape', slashed, '{"key":"a\\/b\\u002Bc\\"d\\/e\\u002', '{"key":"***'],
     ['cut off', basic, 'zoë:pass wörd', 'zoë:***'],
   ])('does not contain the credentials that a subscriber sends back %s', async (_name, auth, said, kept) => {
     await subscribe(await stored(auth));
     world.subscriber.script(URL, [status(400, { snippet: said })]);
     await publish();
     expect((await world.delivery()).attempts).toMatchObject([{ snippet: kept }]);
+  });
+});
+
+describe('the record of an attempt whose answer has escapes, but no credentials', () => {
+  it('has it as it was sent', async () => {
+    const said = '{"a\\/b": "&amp; %41 \\u0041 &#999999; 5 %"}';
+    await subscribe(await stored(basic));
+    world.subscriber.script(URL, [status(400, { snippet: said })]);
+    await publish();
+    expect((await world.delivery()).attempts).toMatchObject([{ snippet: said }]);
   });
 });
 
