@@ -1,4 +1,4 @@
-import { timeOfNewEpoch } from './rate-limit.ts';
+import { MAX_PER_SECOND, timeOfNewEpoch } from './rate-limit.ts';
 import { subscriberIdentity } from './subscriber-url.ts';
 import type { Subscription } from './subscription.ts';
 
@@ -10,8 +10,8 @@ export function asEnabled(subscription: Subscription, now: number): Subscription
 }
 
 /**
- * A subscription with another subscriber. If the address changes, its failure history and its pressure are
- * dropped, because they belong to the old address.
+ * A subscription with another subscriber. If the address changes, its failure history is dropped and its pressure
+ * ends, because they belong to the old address.
  */
 export function moveTo(subscriber: string, current: Subscription, now: number): Subscription {
   const moved = { ...current, subscriber };
@@ -32,13 +32,17 @@ export function hasMoved(before: Subscription, after: Subscription): boolean {
 
 /** Whether deliveries that wait under back-pressure need not wait after the change. */
 export function endsPressure(before: Subscription, after: Subscription): boolean {
-  return before.pressure !== undefined && !before.pressure.ended && after.pressure === undefined;
+  const { pressure } = before;
+  return pressure !== undefined && !pressure.ended && after.pressure?.at !== pressure.at;
 }
 
 /** Identified by `changedAt`. Slots of the line so far become invalid. */
 function withoutHistory(subscription: Subscription, now: number): Subscription {
-  const fresh = { ...subscription, changedAt: timeOfNewEpoch(subscription, now) };
+  const changedAt = timeOfNewEpoch(subscription, now);
+  const { pressure, ...fresh } = { ...subscription, changedAt };
   delete fresh.failing;
-  delete fresh.pressure;
-  return fresh;
+  if (pressure === undefined || pressure.ended) return fresh;
+  // At the highest rate it slows no request. The next answer ends the episode, and operators are notified.
+  const { reason, since } = pressure;
+  return { ...fresh, pressure: { reason, since, at: changedAt, opensAt: now, perSecond: MAX_PER_SECOND } };
 }

@@ -187,6 +187,7 @@ describe('a change of a subscription under pressure', () => {
 
     const { seen } = world.subscriber;
     expect(seen.slice(1).map(({ request }) => request.url)).toEqual(Array.from({ length: 20 }, () => url));
+    expect(pressed.events()).toEqual(['subscription.slowed', 'subscription.resumed']);
   });
 
   it('of its limit keeps the pressure', async () => {

@@ -34,10 +34,29 @@ describe('the pressure of a subscription', () => {
     expect(paceOf(pull, NOW)).toBeUndefined();
   });
 
-  it('is dropped with a new address or when it is re-enabled', () => {
+  it('slows nothing after a new address or once it is re-enabled, and the next answer ends the episode', () => {
     const current = under({ reason: 'circuit_open' });
+    for (const changed of [moveTo('https://other.test/', current, NOW), asEnabled(current, NOW)]) {
+      expect(pressureAt(changed, NOW - SECOND)).toBeUndefined();
+      expect(answer(changed, NOW)).toMatchObject({
+        pressure: { ended: true },
+        unsent: { event: { type: 'subscription.resumed', reason: 'circuit_open', since: NOW } },
+      });
+    }
+  });
+
+  it('that has ended is dropped with a new address or when it is re-enabled', () => {
+    const current = under({ ended: true });
     expect(moveTo('https://other.test/', current, NOW)).not.toHaveProperty('pressure');
     expect(asEnabled(current, NOW)).not.toHaveProperty('pressure');
+  });
+
+  it('begins another episode if the subscriber fails after it was re-enabled', () => {
+    const enabled = asEnabled(under({ reason: 'circuit_open' }), NOW);
+    expect(findDown(enabled, NOW + SECOND, TRIPPED)).toMatchObject({
+      pressure: { since: NOW + SECOND },
+      unsent: { event: { type: 'subscription.slowed', since: NOW + SECOND } },
+    });
   });
 
   it('is kept from the results of requests that were sent under another version', () => {
