@@ -97,7 +97,11 @@ async function importExisting(
   const hasCredentials = shown !== contentKey(request, request.auth);
   if (isEqual && !(replace && hasCredentials)) return { kind: 'unchanged', subscription: current };
   if (!replace) throw subscriberTaken(subscriptionId);
-  const result = await updateSubscription(context, { queue, subscriptionId }, contentChange(request));
+  const result = await updateSubscription(
+    context,
+    { queue, subscriptionId },
+    contentChange(current, request),
+  );
   switch (result.kind) {
     case 'changed':
       return { kind: 'replaced', before: result.before, subscription: result.after };
@@ -127,13 +131,20 @@ function contentKey({ name, options, ttl, disabled }: Content, auth: Auth | unde
   });
 }
 
-/** Replaces the whole content, including absent members. The subscriber stays, so it need not confirm again. */
-function contentChange({ name, options, auth, ttl, disabled }: SubscriptionRequest): SubscriptionChange {
+/**
+ * Replaces the whole content, including absent members. The subscriber stays, so it need not confirm again. Enabling one
+ * that is enabled would clear its failures, and end its back-pressure.
+ */
+function contentChange(
+  current: Subscription,
+  { name, options, auth, ttl, disabled }: SubscriptionRequest,
+): SubscriptionChange {
+  const staysEnabled = current.disabled === undefined && disabled === undefined;
   return {
     name: name ?? null,
     options,
     ...(auth && { auth }),
     ttl: ttl ?? null,
-    disabled: disabled ?? null,
+    ...(!staysEnabled && { disabled: disabled ?? null }),
   };
 }

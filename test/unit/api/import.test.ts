@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { apiUnderTest, faultOf } from './api-under-test.ts';
+import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
 
 const HOOK = 'https://hooks.example';
 const EXPORT = '/v2/queues/orders/export';
@@ -141,6 +141,22 @@ describe('POST /v2/queues/{queue}/import', () => {
     expect((await call('GET', `${SUBSCRIPTIONS}/id-1`)).body).toMatchObject({ disabled });
     await call('POST', `${IMPORT}?replace=true`, lines({ subscriber: `${HOOK}/a` }));
     expect((await call('GET', `${SUBSCRIPTIONS}/id-1`)).body).not.toHaveProperty('disabled');
+  });
+
+  it('keeps the failures and the back-pressure of a subscription that stays enabled', async () => {
+    const { call, registry } = apiUnderTest();
+    await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/a` });
+    const failing = { since: 1, failures: 3 };
+    const pressure = { reason: 'circuit_open', since: 1, at: 1, opensAt: 1 } as const;
+    const key = { queue: 'orders', subscriptionId: 'id-1', now: NOON };
+    await registry.changeSubscription(key, (current) => ({ ...current, failing, pressure }));
+    const other = lines({ subscriber: `${HOOK}/a`, options: { raw_delivery: true } });
+    expect(await call('POST', `${IMPORT}?replace=true`, other)).toMatchObject(answerOf({ replaced: 1 }));
+    expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({
+      options: { raw_delivery: true },
+      failing,
+      pressure,
+    });
   });
 
   it('names each invalid line, and imports the others', async () => {
