@@ -164,9 +164,9 @@ inBrowser('the pages of the console', () => {
     await page.getByText('No request before').getByText(local(pressure.opensAt)).waitFor();
     expect(await axeViolationsInBothThemes(page, 'light')).toEqual(NO_VIOLATIONS);
     await goTo(page, '#/queues/orders/deliveries?status=pending');
-    await page.getByText('waits, because the subscriber is or was down').waitFor();
+    await page.getByText('waits because the subscriber is or was down').waitFor();
     await goTo(page, `#/queues/orders/messages/held/deliveries/${warehouse}`);
-    await page.getByText('waits, because the subscriber is or was down').waitFor();
+    await page.getByText('waits because the subscriber is or was down').waitFor();
     await page.getByText('circuit open', { exact: true }).waitFor();
     expect(await axeViolationsInBothThemes(page, 'light')).toEqual(NO_VIOLATIONS);
     await close();

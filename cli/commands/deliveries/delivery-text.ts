@@ -36,7 +36,7 @@ function attemptText({ number, phase, dueAt, waiting }: NonNullable<Shown['nextA
 
 /** When the next attempt starts. A delivery that waits asks again then, and may have to wait longer. */
 export function whenText(dueAt: string | undefined, waiting: Waiting | undefined): string {
-  return waiting === undefined ? clockTime(dueAt) : `not before ${clockTime(dueAt)}, ${WAITS[waiting]}`;
+  return waiting === undefined ? clockTime(dueAt) : `not before ${clockTime(dueAt)}, waits ${WAITS[waiting]}`;
 }
 
 /** The same within a sentence that says why it waits. */

@@ -38,12 +38,14 @@ export function addSubscriptionShow(subscription: Command, terminal: Terminal): 
   });
 }
 
+const FORBIDDEN = 403;
+
 /** A caller that may see subscriptions need not see deliveries. */
 async function waitingIfReadable(api: ApiClient, queue: string, id: string): Promise<string | undefined> {
   try {
     return await waitingText(api, queue, id);
   } catch (error) {
-    if (error instanceof ApiRefusal) return undefined;
+    if (error instanceof ApiRefusal && error.status === FORBIDDEN) return undefined;
     throw error;
   }
 }

@@ -69,10 +69,10 @@ export type Waiting = WaitingReason | 'pull';
 
 /** Why a due delivery waits, in the words of the command and the console. */
 export const WAITS: Readonly<Record<Waiting, string>> = {
-  rate_limited: 'waits for the rate limit of the subscription',
-  receiver_throttled: 'waits, because the subscriber throttles',
-  circuit_open: 'waits, because the subscriber is or was down',
-  pull: 'waits until it is received',
+  rate_limited: 'for the rate limit of the subscription',
+  receiver_throttled: 'because the subscriber throttles',
+  circuit_open: 'because the subscriber is or was down',
+  pull: 'until it is received',
 };
 
 /** What starts an attempt, in the words of the command and the console. */

@@ -115,8 +115,8 @@ describe('posthaste deliveries', () => {
 
   it.each([
     ['rate_limited', 'waits for the rate limit of the subscription', false],
-    ['receiver_throttled', 'waits, because the subscriber throttles', true],
-    ['circuit_open', 'waits, because the subscriber is or was down', true],
+    ['receiver_throttled', 'waits because the subscriber throttles', true],
+    ['circuit_open', 'waits because the subscriber is or was down', true],
   ])('shows why a delivery waits, at least until when: %s', async (waiting, why, isSlowed) => {
     const nextAttempt = { number: 1, phase: 'initial', dueAt: AT, by: 'sqs_delay', waiting };
     const view = { ...retrying, status: 'pending', nextAttempt };

@@ -144,7 +144,7 @@ describe('posthaste explain', () => {
         verdict: 'circuit_open',
         delivery: { ...delivery, subscriptionId: ID, nextAttemptAt: AT, waiting: 'circuit_open' },
       },
-      `it waits, because the subscriber is or was down, last 503, 2 attempts, not before ${LOCAL}. If it works again: POSTHASTE subscription enable orders 5b0c0f1e`,
+      `it waits because the subscriber is or was down, last 503, 2 attempts, not before ${LOCAL}. If it works again: POSTHASTE subscription enable orders 5b0c0f1e`,
     ],
     [
       {

@@ -16,6 +16,8 @@ const listed = {
   attemptCount: 1,
 };
 const ONE = `/v2/queues/orders/subscriptions/${ID}`;
+const DELIVERIES = '/v2/queues/orders/deliveries';
+const noDeliveries = { [`GET ${DELIVERIES}`]: () => json({ deliveries: [], links: [] }) };
 
 describe('posthaste subscription show', () => {
   it.each([
@@ -33,7 +35,7 @@ describe('posthaste subscription show', () => {
       failing: { since: AT, failures: 3 },
       backPressure: { since: AT, ...pressure },
     };
-    const api = await stubApi({ [`GET ${ONE}`]: () => json(slowed) });
+    const api = await stubApi({ [`GET ${ONE}`]: () => json(slowed), ...noDeliveries });
     const { stdout } = await api.run(['subscription', 'show', 'orders', ID]);
     expect(stdout).toMatch(new RegExp(`State +${state}\n`));
     expect(stdout).toMatch(new RegExp(`Failing since +${LOCAL}, 3 counted failures\n`));
@@ -55,7 +57,7 @@ describe('posthaste subscription show', () => {
         ...open(5, 'pull'),
       ],
       [],
-      '15 deliveries: 2 because the subscriber is or was down, 4 because the subscriber throttles, 1 for the rate limit, 5 until received, 3 for the next attempt',
+      '15 deliveries: 1 for the rate limit of the subscription, 2 because the subscriber is or was down, 3 for the next attempt, 4 because the subscriber throttles, 5 until it is received',
     ],
     [
       'the newest of many',
@@ -64,15 +66,14 @@ describe('posthaste subscription show', () => {
       'at least 100 deliveries: 100 because the subscriber is or was down',
     ],
   ])('says how many deliveries wait and why, by one request: %s', async (_, deliveries, links, text) => {
-    const path = '/v2/queues/orders/deliveries';
     const api = await stubApi({
       [`GET ${ONE}`]: () => json(subscription),
-      [`GET ${path}`]: () => json({ deliveries, links }),
+      [`GET ${DELIVERIES}`]: () => json({ deliveries, links }),
     });
     const { stdout } = await api.run(['subscription', 'show', 'orders', ID]);
     expect(stdout).toMatch(new RegExp(`\\nWaiting +${text}\\n`));
-    const asked = api.requests.filter((request) => request.path.startsWith(path));
-    expect(asked.map((request) => request.path)).toEqual([`${path}?subscription=${ID}&limit=100`]);
+    const asked = api.requests.filter((request) => request.path.startsWith(DELIVERIES));
+    expect(asked.map((request) => request.path)).toEqual([`${DELIVERIES}?subscription=${ID}&limit=100`]);
   });
 
   it.each([
@@ -81,7 +82,7 @@ describe('posthaste subscription show', () => {
   ])('says nothing of deliveries where %s', async (_, answer) => {
     const api = await stubApi({
       [`GET ${ONE}`]: () => json(subscription),
-      'GET /v2/queues/orders/deliveries': answer,
+      [`GET ${DELIVERIES}`]: answer,
     });
     const { status, stdout, stderr } = await api.run(['subscription', 'show', 'orders', ID]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -90,7 +91,7 @@ describe('posthaste subscription show', () => {
 
   it('shows in local time when it was disabled', async () => {
     const disabled = { ...subscription, disabled: { reason: 'gone', at: AT } };
-    const api = await stubApi({ [`GET ${ONE}`]: () => json(disabled) });
+    const api = await stubApi({ [`GET ${ONE}`]: () => json(disabled), ...noDeliveries });
     const { stdout } = await api.run(['subscription', 'show', 'orders', ID]);
     expect(stdout).toMatch(new RegExp(`State +disabled \\(gone\\)\nDisabled at +${LOCAL}\n`));
     expect(stdout).not.toContain('If it works again');

@@ -112,7 +112,7 @@ const COLUMNS: readonly Column<ListedDelivery>[] = [
     cell: ({ nextAttemptAt, waiting }) => (
       <>
         {nextAttemptAt === undefined ? null : <Moment at={nextAttemptAt} />}
-        {waiting === undefined ? null : <span class="sub">{WAITS[waiting]}</span>}
+        {waiting === undefined ? null : <span class="sub">waits {WAITS[waiting]}</span>}
       </>
     ),
   },

@@ -100,7 +100,7 @@ function Report({ delivery }: { delivery: DeliveryDetail }): JSX.Element {
                 <span class="muted">
                   {nextAttempt.waiting === undefined
                     ? nextAttempt.phase.replace('_', ' ')
-                    : WAITS[nextAttempt.waiting]}
+                    : `waits ${WAITS[nextAttempt.waiting]}`}
                 </span>
               </>
             ),

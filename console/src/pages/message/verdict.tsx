@@ -44,7 +44,7 @@ export function Verdict({ of }: { of: Explained }): JSX.Element {
 
 function reasonText(of: Explained): string | undefined {
   const { verdict, delivery: { waiting, reason } = {} } = of;
-  if (waiting !== undefined) return WAITS[waiting];
+  if (waiting !== undefined) return `waits ${WAITS[waiting]}`;
   return ruleText(of) ?? (reason === verdict ? undefined : reason?.replaceAll('_', ' '));
 }
 
