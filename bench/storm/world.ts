@@ -100,15 +100,9 @@ export function stormWorld({
     return Promise.resolve();
   };
 
-  const operating = {
-    ...byHandContext.ports,
-    registry: twins.subscriptions,
-    wakeUps: { sendDelayed, unschedule: scheduler.remove },
-  };
-  const operations = operatingQueue(time, {
-    ports: { ...slow(operating), journal: twins.journal },
-    settings,
-  });
+  const operateWakeUps = { sendDelayed, unschedule: scheduler.remove };
+  const operateStores = { ...byHandContext.ports, registry: twins.subscriptions, wakeUps: operateWakeUps };
+  const operations = operatingQueue(time, { ports: slow(operateStores), settings });
 
   const environment = (): DeliverContext => {
     const wakeUps = { sendDelayed, ...scheduler.client() };

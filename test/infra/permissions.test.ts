@@ -245,7 +245,6 @@ describe('EventBridge Scheduler', () => {
 
   it("lets deliver create schedules only in the deployment's group", () => {
     const [schedules] = grantsOf('Deliver')['scheduler:CreateSchedule'] ?? [];
-    const name = String(group.Properties['Name']);
-    expect(JSON.stringify(schedules)).toContain(`:schedule/${name}/*`);
+    expect(JSON.stringify(schedules)).toContain(`:schedule/${String(group.Properties['Name'])}/*`);
   });
 });

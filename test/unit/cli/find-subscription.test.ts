@@ -87,7 +87,11 @@ describe('a subscription in a command', () => {
       refusal(400, 'invalid_request', 'match is not a known field', [
         { field: 'match', message: 'is not a known field' },
       ]);
-    const api = await stubApi({ [LIST]: unknown, [`${LIST}/${ACME}`]: () => json(all[0]) });
+    const api = await stubApi({
+      [LIST]: unknown,
+      [`${LIST}/${ACME}`]: () => json(all[0]),
+      'GET /v2/queues/orders/deliveries': () => json({ deliveries: [], links: [] }),
+    });
     const { status, stderr } = await api.run(['subscription', 'show', 'orders', 'ACME']);
     expect(status).toBe(1);
     expect(stderr).toContain('Names and URLs of subscriptions need a deployment of this version: ');

@@ -157,6 +157,7 @@ describe('posthaste subscription', () => {
     const api = await stubApi({
       [`POST ${ONE}/disable`]: () => json(disabled),
       [`GET ${ONE}`]: () => json(disabled),
+      'GET /v2/queues/orders/deliveries': () => json({ deliveries: [], links: [] }),
       [`POST ${ONE}/enable`]: () => json(view),
     });
     const said = async (words: string) => (await api.run(['subscription', words, 'orders', ID])).stdout;

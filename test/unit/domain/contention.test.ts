@@ -36,12 +36,6 @@ describe('a retried conditional write', () => {
     expect(pauses).toEqual([1, 2]);
   });
 
-  it('may return undefined', async () => {
-    expect(
-      await withRetriedWrites(() => Promise.resolve(undefined), contended('queue orders')),
-    ).toBeUndefined();
-  });
-
   it('fails if its caller has no result for a lasting contention', async () => {
     const retried = withRetriedWrites(refused(4).step, contended('queue orders'));
     await expect(retried).rejects.toThrow(new ContendedError('queue orders'));
