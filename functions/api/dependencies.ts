@@ -71,7 +71,7 @@ export type ApiSettings = TokenRules & {
   subscriptionConfirmation: boolean;
   /** Whether the functions write counters per queue and minute. */
   queueStatistics: boolean;
-  /** The most subscriptions, and bytes of subscriptions, that a queue can have. */
+  /** The most subscriptions, and bytes of subscriptions, that a queue can have: dispatch reads all for each message. */
   queueLimit: Amount;
 };
 

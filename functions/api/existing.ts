@@ -4,8 +4,8 @@ import {
   type Subscription,
   type SubscriptionKey,
 } from '../../shared/domain/subscription/subscription.ts';
-import type { Clock } from '../../shared/ports/clock.ts';
 import type { Registry } from '../../shared/ports/subscriptions.ts';
+import type { ApiPorts } from './dependencies.ts';
 import { notFound, RefusedRequest } from './errors.ts';
 import { flag } from './fields.ts';
 import { queueName } from './paths.ts';
@@ -54,7 +54,7 @@ export async function existingSubscription(
   return { id, record };
 }
 
-type PresentContext = { registry: Pick<Registry, 'findSubscription'>; clock: Pick<Clock, 'now'> };
+type PresentContext = Pick<ApiPorts, 'registry' | 'clock'>;
 
 /** @throws RefusedRequest `not_found`, also for a deleted or expired subscription */
 export async function presentSubscription(

@@ -2,16 +2,14 @@ import * as z from 'zod';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
-import type { Clock } from '../../../shared/ports/clock.ts';
-import type { Deliveries } from '../../../shared/ports/deliveries.ts';
-import type { MessageListings, MessageRecords, MessageWindow } from '../../../shared/ports/messages.ts';
+import type { MessageWindow } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import {
   subscriptionDeliverySchema,
   subscriptionDeliveryView,
 } from '../../../shared/wire/views/subscription-delivery.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies, ApiPorts } from '../dependencies.ts';
 import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields, windowOf } from '../fields.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { queuePath, subscriptionKey } from '../paths.ts';
@@ -72,12 +70,7 @@ const subscriptionDeliveriesSchema = z.object({
   links: linksSchema,
 });
 
-type ListContext = {
-  clock: Pick<Clock, 'now'>;
-  messageListings: Pick<MessageListings, 'newest'>;
-  messageRecords: Pick<MessageRecords, 'find'>;
-  deliveries: Pick<Deliveries, 'find'>;
-};
+type ListContext = Pick<ApiPorts, 'clock' | 'messageListings' | 'messageRecords' | 'deliveries'>;
 
 /** `type`: of the message. */
 type Found = { delivery: Delivery; type: string | undefined };

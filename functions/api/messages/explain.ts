@@ -4,26 +4,18 @@ import { filterBudget, matchContentOf } from '../../../shared/domain/message/mat
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import { retentionOf } from '../../../shared/domain/message/retention.ts';
 import type { MessageListItem } from '../../../shared/domain/message/message-detail.ts';
-import type { Payloads } from '../../../shared/ports/bodies.ts';
-import type { Clock } from '../../../shared/ports/clock.ts';
-import type { Deliveries, DeliveryListings } from '../../../shared/ports/deliveries.ts';
-import type { MessageRecord, MessageRecords } from '../../../shared/ports/messages.ts';
+import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
-import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { readMessage } from '../../../shared/steps/keep-message.ts';
 import type { ExplainedSubscription } from '../../../shared/wire/views/explanation.ts';
 import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
+import type { ApiDependencies } from '../dependencies.ts';
 import { messageItem } from './messages.ts';
 
-type ExplainContext = {
-  registry: Pick<Registry, 'findSubscription' | 'listSubscriptions'>;
-  messageRecords: Pick<MessageRecords, 'find'>;
-  deliveries: Pick<Deliveries, 'find'>;
-  deliveryListings: Pick<DeliveryListings, 'ofMessage' | 'tally'>;
-  payloads: Pick<Payloads, 'get'>;
-  clock: Pick<Clock, 'now'>;
-  settings: { retentionMs: number };
-};
+type ExplainContext = Pick<
+  ApiDependencies,
+  'registry' | 'messageRecords' | 'deliveries' | 'deliveryListings' | 'payloads' | 'clock' | 'settings'
+>;
 
 /** `subscriptionId`: only this one; the page is empty if the queue has no such subscription and no delivery for it. */
 type ExplainRequest = PageRequest & { subscriptionId?: string | undefined };

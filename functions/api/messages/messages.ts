@@ -4,7 +4,6 @@ import { isConfirmationId, withoutLink } from '../../../shared/domain/subscripti
 import type { MessageListItem, MessageDetail } from '../../../shared/domain/message/message-detail.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
-import type { Ingress } from '../../../shared/ports/queues.ts';
 import type {
   MessageListings,
   MessageRecord,
@@ -13,17 +12,12 @@ import type {
 } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { Payloads } from '../../../shared/ports/bodies.ts';
-import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { spliceRaw } from '../../../shared/wire/json-slice.ts';
+import type { ApiPorts } from '../dependencies.ts';
 import { postRulesOf } from '../queues/metadata.ts';
 import { MAX_MESSAGE_BYTES } from '../request-json.ts';
 
-export type PublishContext = {
-  registry: Registry;
-  ingress: Ingress;
-  clock: Clock;
-  newId: () => string;
-};
+export type PublishContext = Pick<ApiPorts, 'registry' | 'ingress' | 'clock' | 'newId'>;
 
 /** A checked message. `ttl` and `delay` are seconds. */
 export type PostedMessage = {

@@ -9,23 +9,16 @@ import {
 import { recordLateResult } from '../../../shared/domain/delivery/transitions.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import type { PullFault } from '../../../shared/domain/vocabulary.ts';
-import type { Clock } from '../../../shared/ports/clock.ts';
-import type { Deliveries } from '../../../shared/ports/deliveries.ts';
-import type { Journal } from '../../../shared/ports/journal.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
-import type { WakeUps } from '../../../shared/ports/wake-ups.ts';
 import { recordResult } from '../../../shared/steps/record-received.ts';
 import { writeTime } from '../../../shared/steps/retention.ts';
+import type { ApiPorts, ApiSettings } from '../dependencies.ts';
 import { policyOf } from '../deliveries/deliveries.ts';
 import type { Receipt } from './receipt.ts';
 
-export type AnswerContext = {
-  clock: Pick<Clock, 'now'>;
-  deliveries: Pick<Deliveries, 'find' | 'write'>;
+export type AnswerContext = Pick<ApiPorts, 'clock' | 'deliveries' | 'wakeUps' | 'journal'> & {
   registry: Pick<Registry, 'findQueue' | 'findSubscription'>;
-  wakeUps: Pick<WakeUps, 'sendDelayed'>;
-  journal: Journal;
-  settings: { retentionMs: number; defaultRetryPolicy: RetryPolicy };
+  settings: Pick<ApiSettings, 'retentionMs' | 'defaultRetryPolicy'>;
 };
 
 /** What a subscriber says of a delivery that it received. */

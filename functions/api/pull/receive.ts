@@ -5,29 +5,18 @@ import type { WebhookRequest } from '../../../shared/domain/delivery/webhook-req
 import type { Message } from '../../../shared/domain/message/message.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { CancelReason } from '../../../shared/domain/vocabulary.ts';
-import type { Payloads } from '../../../shared/ports/bodies.ts';
-import type { Clock } from '../../../shared/ports/clock.ts';
-import type { Deliveries } from '../../../shared/ports/deliveries.ts';
-import type { Journal } from '../../../shared/ports/journal.ts';
-import type { MessageRecord, MessageRecords } from '../../../shared/ports/messages.ts';
-import type { SecretOpener } from '../../../shared/ports/subscriptions.ts';
+import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { readKept } from '../../../shared/steps/keep-message.ts';
 import { type BodyRetention, writeTime } from '../../../shared/steps/retention.ts';
 import { openedSecrets, signedRequest, type OpenedSecret } from '../../../shared/steps/sign-request.ts';
+import type { ApiPorts, ApiSettings } from '../dependencies.ts';
 import { answerBytesOf, MAX_ANSWER_BYTES } from '../paging.ts';
 import { receiptText } from './receipt.ts';
 
-export type ReceiveContext = {
-  clock: Pick<Clock, 'now'>;
-  deliveries: Pick<Deliveries, 'waiting' | 'write'>;
-  messageRecords: Pick<MessageRecords, 'find' | 'keepBody'>;
-  payloads: Payloads;
-  secretOpener: SecretOpener;
-  journal: Journal;
-  /** Cryptographically secure. */
-  randomBytes: (bytes: number) => Uint8Array;
-  settings: BodyRetention & { userAgent: string };
-};
+export type ReceiveContext = Pick<
+  ApiPorts,
+  'clock' | 'deliveries' | 'messageRecords' | 'payloads' | 'secretOpener' | 'journal' | 'randomBytes'
+> & { settings: BodyRetention & Pick<ApiSettings, 'userAgent'> };
 
 /** A received delivery. `headers`, `body`: of the request that a push would have made now. */
 export type Received = {

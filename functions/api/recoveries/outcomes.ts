@@ -6,13 +6,12 @@ import {
   type RecoveryOutcomes,
 } from '../../../shared/domain/recovery/outcomes.ts';
 import type { Recovery } from '../../../shared/domain/recovery/recovery.ts';
-import type { Clock } from '../../../shared/ports/clock.ts';
-import type { DeliveryListings, DeliveryRecords, Recoveries } from '../../../shared/ports/deliveries.ts';
+import type { DeliveryRecords } from '../../../shared/ports/deliveries.ts';
 import {
   recoveryOutcomesSchema,
   recoveryOutcomesView,
 } from '../../../shared/wire/views/recovery-outcomes.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies, ApiPorts } from '../dependencies.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { parseWith } from '../request-json.ts';
 import { type AddRoute, json } from '../route.ts';
@@ -64,11 +63,7 @@ const outcomesAnswerSchema = z.object({
   links: linksSchema,
 });
 
-type OutcomesContext = {
-  clock: Pick<Clock, 'now'>;
-  recoveries: Pick<Recoveries, 'keptPages'>;
-  deliveryListings: Pick<DeliveryListings, 'records'>;
-};
+type OutcomesContext = Pick<ApiPorts, 'clock' | 'recoveries' | 'deliveryListings'>;
 
 type Outcomes = { outcomes: readonly RecoveryOutcomes[] } & Pick<DeliveryRecords, 'unreadable'>;
 

@@ -7,18 +7,12 @@ import {
   type RecoverySelection,
   nextVersion,
 } from '../../../shared/domain/recovery/recovery.ts';
-import type { Clock } from '../../../shared/ports/clock.ts';
-import type { Operations } from '../../../shared/ports/queues.ts';
-import type { Recoveries } from '../../../shared/ports/deliveries.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { type BodyRetention, bodyRetentionMs } from '../../../shared/steps/retention.ts';
+import type { ApiPorts } from '../dependencies.ts';
 
-export type RecoveriesContext = {
+export type RecoveriesContext = Pick<ApiPorts, 'recoveries' | 'operations' | 'clock' | 'newId'> & {
   registry: Pick<Registry, 'findQueue'>;
-  recoveries: Recoveries;
-  operations: Operations;
-  clock: Pick<Clock, 'now'>;
-  newId: () => string;
   settings: BodyRetention;
 };
 

@@ -1,19 +1,11 @@
 import { errorOf } from '../../../shared/domain/errors.ts';
-import type { Clock } from '../../../shared/ports/clock.ts';
-import type { Deliveries } from '../../../shared/ports/deliveries.ts';
-import type { MessageRecords } from '../../../shared/ports/messages.ts';
-import type { QueueDepth, QueueDepths } from '../../../shared/ports/queues.ts';
-import type { Registry } from '../../../shared/ports/subscriptions.ts';
+import type { QueueDepth } from '../../../shared/ports/queues.ts';
+import type { ApiDependencies } from '../dependencies.ts';
 
-export type HealthContext = {
-  registry: Pick<Registry, 'findQueue'>;
-  messageRecords: Pick<MessageRecords, 'find'>;
-  deliveries: Pick<Deliveries, 'overdue'>;
-  queueDepths: QueueDepths;
-  clock: Pick<Clock, 'now'>;
-  /** How long past due, in milliseconds, a retry counts as overdue. */
-  settings: { overdueAfterMs: number };
-};
+export type HealthContext = Pick<
+  ApiDependencies,
+  'registry' | 'messageRecords' | 'deliveries' | 'queueDepths' | 'clock' | 'settings'
+>;
 
 export type Check = 'subscriptionsTable' | 'deliveriesTable' | 'queues';
 

@@ -9,26 +9,20 @@ import {
   owesConfirmationRequest,
   isPresent,
 } from '../../../shared/domain/subscription/subscription.ts';
-import type { Journal } from '../../../shared/ports/journal.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
+import type { ApiPorts, ApiSettings } from '../dependencies.ts';
 import { publishToOne, type PublishToOneContext } from './publish-to-one.ts';
 
-export type NewConfirmationContext = Pick<PublishToOneContext, 'clock'> & {
-  /** Cryptographically secure. */
-  randomBytes: (bytes: number) => Uint8Array;
-};
+export type NewConfirmationContext = Pick<ApiPorts, 'clock' | 'randomBytes'>;
 
 export type ConfirmationContext = NewConfirmationContext & {
   registry: Pick<Registry, 'findQueue'>;
-  /** Every new subscriber must confirm, even if the metadata of its queue does not require it. */
-  settings: { subscriptionConfirmation: boolean };
+  settings: Pick<ApiSettings, 'subscriptionConfirmation'>;
 };
 
 export type SendConfirmationContext = NewConfirmationContext &
-  PublishToOneContext & {
-    registry: Pick<Registry, 'changeSubscription' | 'findQueue'>;
-    journal: Journal;
-  };
+  PublishToOneContext &
+  Pick<ApiPorts, 'journal'> & { registry: Pick<Registry, 'changeSubscription'> };
 
 /** The size of the SHA-256 hash that is stored instead of the token. */
 const TOKEN_BYTES = 32;

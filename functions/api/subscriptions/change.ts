@@ -20,8 +20,9 @@ import {
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Operations } from '../../../shared/ports/queues.ts';
-import type { Registry, RegistryChange, SecretSealer } from '../../../shared/ports/subscriptions.ts';
+import type { Registry, RegistryChange } from '../../../shared/ports/subscriptions.ts';
 import { bytesOf } from '../../../shared/domain/subscription/room.ts';
+import type { ApiPorts } from '../dependencies.ts';
 import { invalidFields, type RefusedRequest } from '../errors.ts';
 import { type RoomContext, takeRoom } from './room.ts';
 import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
@@ -33,10 +34,7 @@ import {
   withoutAuth,
 } from './seal-auth.ts';
 
-export type ChangeContext = {
-  registry: Pick<Registry, 'changeSubscription'>;
-  clock: Pick<Clock, 'now'>;
-};
+export type ChangeContext = { registry: Pick<Registry, 'changeSubscription'> } & Pick<ApiPorts, 'clock'>;
 
 /**
  * Absent members stay unchanged. `name: null` removes it. `ttl`: seconds from now, or `null` for no expiry.
@@ -57,11 +55,8 @@ export type SubscriptionChange = {
 export type UpdateContext = ChangeContext &
   ConfirmationContext &
   RoomContext &
-  SealAuthContext & {
-    registry: Pick<Registry, 'findSubscription'>;
-    secretSealer: SecretSealer;
-    operations: Operations;
-  };
+  SealAuthContext &
+  Pick<ApiPorts, 'operations'> & { registry: Pick<Registry, 'findSubscription'> };
 
 /** `secret`: the new one, if the change created one. It is not shown again. */
 export type UpdateResult = ChangeResult & { secret?: SigningSecret };

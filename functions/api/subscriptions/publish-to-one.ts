@@ -1,24 +1,18 @@
 import { MAX_BODY_IN_JOB } from '../../../shared/domain/message/body.ts';
-import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
 import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import { retainedFor, retentionOf } from '../../../shared/domain/message/retention.ts';
 import { queueLimitOf } from '../../../shared/domain/subscription/queue-limits.ts';
-import type { Clock } from '../../../shared/ports/clock.ts';
-import type { DeliveryQueue } from '../../../shared/ports/queues.ts';
-import type { MessageRecords } from '../../../shared/ports/messages.ts';
-import type { Payloads } from '../../../shared/ports/bodies.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { storeBody } from '../../../shared/steps/keep-message.ts';
 import { type BodyRetention, bodyRetentionMs } from '../../../shared/steps/retention.ts';
+import type { ApiPorts } from '../dependencies.ts';
 
-export type PublishToOneContext = {
+export type PublishToOneContext = Pick<
+  ApiPorts,
+  'clock' | 'messageRecords' | 'payloads' | 'deliveryQueue'
+> & {
   registry: Pick<Registry, 'findQueue'>;
-  clock: Pick<Clock, 'now'>;
-  messageRecords: MessageRecords;
-  payloads: Payloads;
-  deliveryQueue: DeliveryQueue<DeliveryJob>;
-  /** Milliseconds. */
   settings: BodyRetention;
 };
 

@@ -1,12 +1,12 @@
 import { queueLimitOf } from '../../../shared/domain/subscription/queue-limits.ts';
 import type { Amount } from '../../../shared/domain/subscription/room.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
+import type { ApiSettings } from '../dependencies.ts';
 import { RefusedRequest } from '../errors.ts';
 
 export type RoomContext = {
   registry: Pick<Registry, 'takeRoom' | 'findQueue'>;
-  /** Limits the subscriptions of a queue, because dispatch reads all of them for each message. */
-  settings: { queueLimit: Amount };
+  settings: Pick<ApiSettings, 'queueLimit'>;
 };
 
 /** Reserves room for more subscriptions in a queue. @throws RefusedRequest where the queue is full */

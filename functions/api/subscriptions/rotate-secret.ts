@@ -20,10 +20,9 @@ import {
   type SubscriptionKey,
   isPresent,
 } from '../../../shared/domain/subscription/subscription.ts';
-import type { Clock } from '../../../shared/ports/clock.ts';
-import type { SecretSealer, Registry } from '../../../shared/ports/subscriptions.ts';
+import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { timeText, timeView } from '../../../shared/wire/fields.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies, ApiPorts } from '../dependencies.ts';
 import { type AddRoute, json, optionalJsonBody } from '../route.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import { seconds } from '../fields.ts';
@@ -125,12 +124,8 @@ function rotationFields(value: unknown): RotationFields {
   return { secret, graceMs };
 }
 
-type RotateContext = {
+type RotateContext = Pick<ApiPorts, 'clock' | 'secretSealer' | 'randomBytes'> & {
   registry: Pick<Registry, 'findSubscription' | 'changeSubscription'>;
-  clock: Pick<Clock, 'now'>;
-  secretSealer: SecretSealer;
-  /** Cryptographically secure. */
-  randomBytes: (bytes: number) => Uint8Array;
 };
 
 type RotateRequest = SubscriptionKey & {

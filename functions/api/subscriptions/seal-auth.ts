@@ -9,18 +9,13 @@ import {
 import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
 import { hasNewOrigin } from '../../../shared/domain/subscription/change.ts';
 import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
-import type { Clock } from '../../../shared/ports/clock.ts';
-import type { SecretOpener, SecretSealer } from '../../../shared/ports/subscriptions.ts';
 import { openedAuth } from '../../../shared/steps/authorise.ts';
+import type { ApiPorts } from '../dependencies.ts';
 import { canonicalJson } from '../audit.ts';
 import { invalidFields, type RefusedRequest } from '../errors.ts';
 import { certificateFault, endOf, tlsFault } from './pem.ts';
 
-export type SealAuthContext = {
-  clock: Pick<Clock, 'now'>;
-  secretSealer: Pick<SecretSealer, 'sealAuth'>;
-  secretOpener: SecretOpener;
-};
+export type SealAuthContext = Pick<ApiPorts, 'clock' | 'secretSealer' | 'secretOpener'>;
 
 type Target = Pick<Subscription, 'id' | 'queue' | 'subscriber' | 'options'>;
 

@@ -7,26 +7,17 @@ import type {
   Subscription,
   SubscriptionOptions,
 } from '../../../shared/domain/subscription/subscription.ts';
-import type { Clock } from '../../../shared/ports/clock.ts';
-import {
-  type AddResult,
-  QueueMissingError,
-  type Registry,
-  type SecretSealer,
-} from '../../../shared/ports/subscriptions.ts';
+import { type AddResult, QueueMissingError } from '../../../shared/ports/subscriptions.ts';
 import { amountOf } from '../../../shared/domain/subscription/room.ts';
+import type { ApiPorts } from '../dependencies.ts';
 import { type RoomContext, takeRoom } from './room.ts';
 import { sealAuth, type SealAuthContext } from './seal-auth.ts';
 import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
 
 export type SubscribeContext = ConfirmationContext &
   RoomContext &
-  SealAuthContext & {
-    registry: Registry;
-    secretSealer: SecretSealer;
-    clock: Clock;
-    newId: () => string;
-  };
+  SealAuthContext &
+  Pick<ApiPorts, 'newId' | 'registry'>;
 
 /** A checked request. `ttl` is in seconds. */
 export type SubscriptionRequest = {

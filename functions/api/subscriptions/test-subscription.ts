@@ -5,13 +5,10 @@ import { waitsForPull } from '../../../shared/domain/delivery/pull.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import { absenceOf } from '../../../shared/domain/subscription/subscription.ts';
-import type { Clock } from '../../../shared/ports/clock.ts';
-import type { Deliveries } from '../../../shared/ports/deliveries.ts';
-import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import { type Json, propertySource } from '../../../shared/wire/json-slice.ts';
 import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies, ApiPorts } from '../dependencies.ts';
 import { type AddRoute, json, optionalJsonBody } from '../route.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import { bodyFault, publishedType } from '../fields.ts';
@@ -92,12 +89,7 @@ function testFields(json: Json): { type?: string; data?: string } {
   return { ...(type !== undefined && { type }), ...(data !== undefined && { data }) };
 }
 
-type TestContext = PublishToOneContext & {
-  registry: Pick<Registry, 'findSubscription' | 'findQueue'>;
-  deliveries: Pick<Deliveries, 'find'>;
-  clock: Clock;
-  newId: () => string;
-};
+type TestContext = PublishToOneContext & Pick<ApiPorts, 'registry' | 'deliveries' | 'newId'>;
 
 /** `data` is the source text of a JSON value. */
 type TestRequest = { queue: string; subscriptionId: string; type?: string; data?: string };
