@@ -16,7 +16,7 @@ import { deliveryItemOf } from './delivery-item.ts';
 import { chunkItemKeyOf, chunkKeyOf } from './delivery-keys.ts';
 import { readItem } from './queries.ts';
 import { matchCounted } from './message-records.ts';
-import { decode, decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { decode, decodeRecord, keySchema, RECORD_VERSION, ttlOf } from './record.ts';
 import { conditional, expression, type Expression, transactWrite } from './writes.ts';
 
 /** The CHUNK items of the deliveries table. */
@@ -106,18 +106,13 @@ const chunkSchema = z.object({
   retentionDays: number.exactOptional(),
 });
 
-const keySchema = z.object({ pk: z.string(), sk: z.string() }).transform((item, context) => {
-  const key = chunkKeyOf(item);
-  if (key !== undefined) return key;
-  context.addIssue({ code: 'custom', path: ['sk'], message: 'is not the key of a chunk' });
-  return z.NEVER;
-});
+const chunkKeySchema = keySchema(chunkKeyOf, 'sk');
 
 /** @throws UnreadableRecordError */
 export function chunkOfItem(item: unknown): Chunk {
   const { members, early, lease, acceptedAt, ...rest } = decodeRecord(chunkSchema, item);
   return {
-    key: decode(keySchema, item),
+    key: decode(chunkKeySchema, item),
     acceptedAt: acceptedAt ?? 0,
     ...(members === undefined ? {} : { members: new Map(Object.entries(members)) }),
     excluded: early ?? new Set(),

@@ -9,7 +9,7 @@ import {
 } from '../../domain/delivery/delivery.ts';
 import type { OverdueDelivery } from '../../domain/delivery/transitions.ts';
 import type { Deliveries, DeliveryRecords, WriteResult } from '../../ports/deliveries.ts';
-import { deliveryItemKeySchema, deliveryItemOf, deliveryOf } from './delivery-item.ts';
+import { deliveryKeySchema, deliveryItemOf, deliveryOf } from './delivery-item.ts';
 import { itemKeyOf, overduePartition, pullPartition, shards } from './delivery-keys.ts';
 import { conditionOf, updateOf } from './delivery-write.ts';
 import { conditional, expression } from './writes.ts';
@@ -199,7 +199,7 @@ const overdueSchema = z.object({ overdueAt: z.number() });
 
 function overdueOf(item: unknown): OverdueDelivery {
   return {
-    key: decode(deliveryItemKeySchema, item),
+    key: decode(deliveryKeySchema, item),
     overdueAt: decode(overdueSchema, item).overdueAt,
   };
 }
@@ -229,6 +229,6 @@ function readingOf(item: unknown): RecordReading {
     return { delivery: deliveryOf(item) };
   } catch (error) {
     if (!(error instanceof UnreadableRecordError)) throw error;
-    return { key: decode(deliveryItemKeySchema, item), error };
+    return { key: decode(deliveryKeySchema, item), error };
   }
 }

@@ -23,7 +23,15 @@ import {
   notDeliveredSortOf,
   overduePartitionOf,
 } from './delivery-keys.ts';
-import { decode, decodeRecord, withLongNames, RECORD_VERSION, withShortNames, ttlOf } from './record.ts';
+import {
+  decode,
+  decodeRecord,
+  keySchema,
+  withLongNames,
+  RECORD_VERSION,
+  withShortNames,
+  ttlOf,
+} from './record.ts';
 
 const names = {
   number: 'n',
@@ -170,21 +178,14 @@ const fields = {
 } satisfies Record<Exclude<keyof Delivery, 'key'>, z.ZodType>;
 
 /** The key attributes of an item, which every index projects. */
-export const deliveryItemKeySchema = z
-  .object({ pk: z.string(), sk: z.string() })
-  .transform((item, context) => {
-    const key = deliveryKeyOf(item);
-    if (key !== undefined) return key;
-    context.addIssue({ code: 'custom', path: ['pk'], message: 'is not the key of a delivery' });
-    return z.NEVER;
-  });
+export const deliveryKeySchema = keySchema(deliveryKeyOf, 'pk');
 
 const deliverySchema = z.object(fields);
 
 /** @throws UnreadableRecordError */
 export function deliveryOf(item: unknown): Delivery {
   return {
-    key: decode(deliveryItemKeySchema, item),
+    key: decode(deliveryKeySchema, item),
     ...decodeRecord(deliverySchema, item),
   };
 }

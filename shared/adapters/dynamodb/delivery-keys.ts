@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
-import { deliveryIndexes, primaryKey } from '../../config/tables.ts';
+import { deliveryIndexes } from '../../config/tables.ts';
 import type { Status } from '../../domain/vocabulary.ts';
 import type { ChunkKey, DeliveryKey, NextAttempt } from '../../domain/delivery/delivery.ts';
 import { waitsForPull } from '../../domain/delivery/pull.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
+import type { ItemKey } from './record.ts';
 
 /**
  * One key of an index takes 1,000 writes a second, and a throttled index throttles its table. A queue or the whole
@@ -11,10 +12,10 @@ import type { MessageKey } from '../../domain/message/message.ts';
  */
 export const shards = { byQueue: 8, bySubscription: 4, byHour: 8, overdue: 8 } as const;
 
-const DELIVERY = 'DELIVERY#';
+export const deliveryPrefix = 'DELIVERY#';
 
 /** Sorts before `DELIVERY#`, so that one query reads the chunks of a bucket first. */
-const CHUNK = 'CHUNK#';
+export const chunkPrefix = 'CHUNK#';
 
 /** The sort key of the MESSAGE item, which is in bucket 0. */
 export const MESSAGE = 'MESSAGE';
@@ -24,28 +25,18 @@ export function partitionOf({ queue, messageId }: MessageKey, bucket: number): s
   return `${queue}#${messageId}#${bucket}`;
 }
 
-export const deliveryPrefix = DELIVERY;
-
-export const chunkPrefix = CHUNK;
-
-export function itemKeyOf(key: DeliveryKey): Record<'pk' | 'sk', string> {
-  return {
-    [primaryKey.partition]: partitionOf(key, key.bucket),
-    [primaryKey.sort]: `${DELIVERY}${key.subscriptionId}`,
-  };
+export function itemKeyOf(key: DeliveryKey): ItemKey {
+  return { pk: partitionOf(key, key.bucket), sk: `${deliveryPrefix}${key.subscriptionId}` };
 }
 
-export function chunkItemKeyOf(key: ChunkKey): Record<'pk' | 'sk', string> {
-  return {
-    [primaryKey.partition]: partitionOf(key, key.bucket),
-    [primaryKey.sort]: `${CHUNK}${key.chunk}`,
-  };
+export function chunkItemKeyOf(key: ChunkKey): ItemKey {
+  return { pk: partitionOf(key, key.bucket), sk: `${chunkPrefix}${key.chunk}` };
 }
 
 /** The chunk that an item key belongs to. Undefined: not the key of a chunk. */
 export function chunkKeyOf({ pk, sk }: ItemKey): ChunkKey | undefined {
   const place = partitionParts(pk);
-  const chunk = sk.startsWith(CHUNK) ? sk.slice(CHUNK.length) : '';
+  const chunk = sk.startsWith(chunkPrefix) ? sk.slice(chunkPrefix.length) : '';
   return place === undefined || !isNumber(chunk) ? undefined : { ...place, chunk: Number(chunk) };
 }
 
@@ -56,29 +47,21 @@ export function chunkKeyOf({ pk, sk }: ItemKey): ChunkKey | undefined {
 export function slotsItemKey({
   queue,
   subscriptionId,
-}: Pick<DeliveryKey, 'queue' | 'subscriptionId'>): Record<'pk' | 'sk', string> {
-  return {
-    [primaryKey.partition]: `${queue}#${subscriptionId}#slots`,
-    [primaryKey.sort]: 'SLOTS',
-  };
+}: Pick<DeliveryKey, 'queue' | 'subscriptionId'>): ItemKey {
+  return { pk: `${queue}#${subscriptionId}#slots`, sk: 'SLOTS' };
 }
 
 /** The counters of a queue and minute; sort keys are times, such as `14:05`, UTC. No bucket is called `statistics`. */
-export function statisticsItemKey(queue: string, at: number): Record<'pk' | 'sk', string> {
+export function statisticsItemKey(queue: string, at: number): ItemKey {
   const minute = new Date(at).toISOString();
-  return {
-    [primaryKey.partition]: `${queue}#${minute.slice(0, 10)}#statistics`,
-    [primaryKey.sort]: minute.slice(11, 16),
-  };
+  return { pk: `${queue}#${minute.slice(0, 10)}#statistics`, sk: minute.slice(11, 16) };
 }
-
-type ItemKey = { pk: string; sk: string };
 
 /** The delivery that an item key belongs to; indexes project keys only. Undefined: not the key of a delivery. */
 export function deliveryKeyOf({ pk, sk }: ItemKey): DeliveryKey | undefined {
   const place = partitionParts(pk);
-  if (place === undefined || !sk.startsWith(DELIVERY)) return undefined;
-  return { ...place, subscriptionId: sk.slice(DELIVERY.length) };
+  if (place === undefined || !sk.startsWith(deliveryPrefix)) return undefined;
+  return { ...place, subscriptionId: sk.slice(deliveryPrefix.length) };
 }
 
 /** Undefined: not the key of a message. */

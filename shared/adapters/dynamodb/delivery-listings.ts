@@ -12,7 +12,7 @@ import type { DeliveryListings, DeliverySelection, ListedDelivery } from '../../
 import { InvalidMarkerError, type Page, type PageRequest } from '../../ports/page.ts';
 import { chunkOfItem } from './chunks.ts';
 import { recordsOf } from './deliveries.ts';
-import { deliveryItemKeySchema, deliveryOf } from './delivery-item.ts';
+import { deliveryKeySchema, deliveryOf } from './delivery-item.ts';
 import {
   byQueuePartition,
   bySubscriptionPartition,
@@ -101,7 +101,7 @@ const entrySchema = z.object({
 function listedDeliveryOf(entry: unknown): ListedDelivery {
   const { notDeliveredSk, status } = decode(entrySchema, entry);
   return {
-    key: decode(deliveryItemKeySchema, entry),
+    key: decode(deliveryKeySchema, entry),
     acceptedAt: timeOfPlace(notDeliveredSk),
     status,
   };

@@ -6,7 +6,7 @@ import type { Message, MessageKey } from '../../domain/message/message.ts';
 import { traceContextSchema } from '../../domain/message/trace-context.ts';
 import type { MessageRecord } from '../../ports/messages.ts';
 import { byHourPartition, MESSAGE, partitionOf, shardOf, shards, sortableTime } from './delivery-keys.ts';
-import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { decodeRecord, type ItemKey, RECORD_VERSION, ttlOf } from './record.ts';
 
 /** A message stored inline; queue and id are in the record's key. */
 const keptMessageSchema = z.object({
@@ -57,11 +57,8 @@ const recordSchema = z.object({
   expiresAt: z.number(),
 } satisfies Record<Exclude<keyof MessageRecord, 'key' | 'erasedAt'>, z.ZodType>);
 
-export function messageItemKeyOf(key: MessageKey): { pk: string; sk: string } {
-  return {
-    pk: partitionOf(key, 0),
-    sk: MESSAGE,
-  };
+export function messageItemKeyOf(key: MessageKey): ItemKey {
+  return { pk: partitionOf(key, 0), sk: MESSAGE };
 }
 
 /** @throws UnreadableRecordError */

@@ -14,7 +14,7 @@ import {
   type ReadPart,
   timeOfPlace,
 } from './pages.ts';
-import { decode } from './record.ts';
+import { decode, keySchema } from './record.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 
@@ -116,15 +116,11 @@ function partsOf(
   );
 }
 
-const entrySchema = z
-  .object({ pk: z.string(), sk: z.string(), [deliveryIndexes.byHour.sort]: z.string().regex(/^\d{13}#/) })
-  .transform((entry, context): ListedMessage => {
-    const key = messageKeyOf(entry);
-    if (key !== undefined) return { key, acceptedAt: timeOfPlace(entry[deliveryIndexes.byHour.sort]) };
-    context.addIssue({ code: 'custom', path: ['pk'], message: 'is not the key of a message' });
-    return z.NEVER;
-  });
+const messageKeySchema = keySchema(messageKeyOf, 'pk');
+
+const entrySchema = z.object({ [deliveryIndexes.byHour.sort]: z.string().regex(/^\d{13}#/) });
 
 function listedMessageOf(entry: unknown): ListedMessage {
-  return decode(entrySchema, entry);
+  const { [deliveryIndexes.byHour.sort]: place } = decode(entrySchema, entry);
+  return { key: decode(messageKeySchema, entry), acceptedAt: timeOfPlace(place) };
 }

@@ -16,10 +16,26 @@ export class UnreadableRecordError extends Error {
   }
 }
 
-const itemKeysSchema = z.object({ pk: z.string(), sk: z.string() });
+/** The key of an item, in either table. */
+export type ItemKey = { pk: string; sk: string };
+
+const itemKeySchema = z.object({ pk: z.string(), sk: z.string() });
+
+/**
+ * What the key of an item names. `keyOf` returns undefined for the keys of other items; the error then names the
+ * attribute `decisive`.
+ */
+export function keySchema<Key>(keyOf: (item: ItemKey) => Key | undefined, decisive: keyof ItemKey) {
+  return itemKeySchema.transform((item, context) => {
+    const key = keyOf(item);
+    if (key !== undefined) return key;
+    context.addIssue({ code: 'custom', path: [decisive], message: 'is of another kind of item' });
+    return z.NEVER;
+  });
+}
 
 function nameOf(item: unknown): string {
-  const parsed = itemKeysSchema.safeParse(item);
+  const parsed = itemKeySchema.safeParse(item);
   return parsed.success ? `${parsed.data.pk} ${parsed.data.sk}` : 'without keys';
 }
 

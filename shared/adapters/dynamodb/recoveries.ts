@@ -8,7 +8,7 @@ import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { conditional } from './writes.ts';
 import { lastOf, pageOf } from './pages.ts';
 import { queryItems, readItem } from './queries.ts';
-import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { decodeRecord, type ItemKey, RECORD_VERSION, ttlOf } from './record.ts';
 import { randomBytes } from 'node:crypto';
 
 /**
@@ -39,7 +39,7 @@ export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): R
           TableName: tableName,
           ScanIndexForward: false,
           KeyConditionExpression: `${primaryKey.partition} = :jobs AND begins_with(${primaryKey.sort}, :prefix)`,
-          ExpressionAttributeValues: { ':jobs': jobsPartitionOf(queue), ':prefix': recoveryPrefix },
+          ExpressionAttributeValues: { ':jobs': jobsPartitionOf(queue), ':prefix': RECOVERY },
           ExclusiveStartKey: last === undefined ? undefined : recoveryKeyOf(queue, last),
         },
         page.limit + 1,
@@ -108,17 +108,12 @@ async function refusalOf(write: Promise<unknown>, token: string) {
 const JOB = 'JOB#';
 const RECOVERY = 'RECOVERY#';
 
-const recoveryPrefix = RECOVERY;
-
 function jobsPartitionOf(queue: string): string {
   return `${JOB}${queue}`;
 }
 
-function recoveryKeyOf(queue: string, id: string): Record<'pk' | 'sk', string> {
-  return {
-    [primaryKey.partition]: jobsPartitionOf(queue),
-    [primaryKey.sort]: `${RECOVERY}${id}`,
-  };
+function recoveryKeyOf(queue: string, id: string): ItemKey {
+  return { pk: jobsPartitionOf(queue), sk: `${RECOVERY}${id}` };
 }
 
 /** Not the prefix of a recovery, so that listings of recoveries do not contain the pages. */
@@ -126,11 +121,8 @@ function pagePrefixOf(id: string): string {
   return `PAGE#${id}#`;
 }
 
-function pageKeyOf(queue: string, id: string, number: number): Record<'pk' | 'sk', string> {
-  return {
-    [primaryKey.partition]: jobsPartitionOf(queue),
-    [primaryKey.sort]: pagePrefixOf(id) + String(number).padStart(8, '0'),
-  };
+function pageKeyOf(queue: string, id: string, number: number): ItemKey {
+  return { pk: jobsPartitionOf(queue), sk: pagePrefixOf(id) + String(number).padStart(8, '0') };
 }
 
 /** Without the queue, which is that of the recovery. */
@@ -213,9 +205,5 @@ function pageItemOf({ selection, id, pages, batch, expiresAt }: Recovery & { pag
 }
 
 function withoutQueue({ messageId, subscriptionId, bucket }: DeliveryKey) {
-  return {
-    messageId,
-    subscriptionId,
-    bucket,
-  };
+  return { messageId, subscriptionId, bucket };
 }

@@ -10,12 +10,10 @@ import type {
 } from '../../domain/subscription/subscription.ts';
 import { isPull, subscriberIdentity } from '../../domain/subscription/subscriber-url.ts';
 import { storedAuthSchema } from '../../domain/subscription/auth.ts';
-import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { decodeRecord, type ItemKey, RECORD_VERSION, ttlOf } from './record.ts';
 import { disabledItemOf, healthSchemas, pressureFieldsOf, unsentItemOf } from './subscription-health-item.ts';
 import { partialPolicySchema } from '../../domain/retry/policy.ts';
 import { DAY_MS } from '../../domain/duration.ts';
-
-export type ItemKey = { pk: string; sk: string };
 
 const META = 'META';
 export const subscriptionPrefix = 'SUB#';
@@ -32,10 +30,7 @@ export function queueItemKey(queue: string): ItemKey {
   return { pk: queuePartition(queue), sk: META };
 }
 export function subscriptionItemKey(queue: string, id: string): ItemKey {
-  return {
-    pk: queuePartition(queue),
-    sk: `${subscriptionPrefix}${id}`,
-  };
+  return { pk: queuePartition(queue), sk: `${subscriptionPrefix}${id}` };
 }
 
 /** Key of the claim that keeps a subscriber unique on its queue. */

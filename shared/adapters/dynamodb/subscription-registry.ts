@@ -19,11 +19,10 @@ import { addSubscriptions, takeRoom } from './subscription-writes.ts';
 import type { RegistryTable } from './writes.ts';
 import type { Pacing } from '../lambda/invocation-deadline.ts';
 import { lastOf, pageOf, pageUpTo, QUEUE_LISTING } from './pages.ts';
-import { decode } from './record.ts';
+import { decode, type ItemKey } from './record.ts';
 import {
   holderOf,
   isDeletedQueue,
-  type ItemKey,
   PULLS,
   pullSortOf,
   queueItemKey,
