@@ -155,21 +155,4 @@ describe('GET /v2/queues/{queue}/books', () => {
       });
     });
   });
-
-  it.each([
-    ['subscription=a%20b', 'subscription'],
-    ['since=soon', 'since'],
-    ['until=2026-11-21', 'until'],
-    ['since=2026-11-21T12:00:00Z&until=2026-11-21T12:00:00Z', 'until'],
-    ['since=2026-11-21T12:00:00Z', 'since'],
-    ['since=2025-10-01T00:00:00Z', 'since'],
-    ['marker=x', 'marker'],
-    ['limit=10', 'limit'],
-  ])('refuses ?%s and names %s', async (query, field) => {
-    const { call } = await apiWithOrders();
-    expect(await call('GET', `${PATH}?${query}`)).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', field),
-    });
-  });
 });

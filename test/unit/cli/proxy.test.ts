@@ -78,15 +78,7 @@ describe('the signing proxy', () => {
 
   it.each<[string, LoopbackRequest]>([
     ['a host name that was rebound to this machine', { headers: { host: 'evil.example' } }],
-    ['another port in the host', { headers: { host: '127.0.0.1:1' } }],
     ['a page of another origin', { method: 'POST', headers: { origin: 'https://evil.example' }, body: '{}' }],
-    ['a page without an origin', { method: 'POST', headers: { origin: 'null' }, body: '{}' }],
-    [
-      'a preflight request of another origin',
-      { method: 'OPTIONS', headers: { origin: 'https://evil.example' } },
-    ],
-    ['an image request of another page', { headers: { 'sec-fetch-site': 'cross-site' } }],
-    ['a page on another port', { headers: { 'sec-fetch-site': 'same-site' } }],
   ])('refuses %s, and forwards nothing', async (_, asked) => {
     const before = api.requests.length;
     const answer = await ask(asked);
@@ -133,16 +125,6 @@ describe('the signing proxy', () => {
     // If the proxy closes before the whole body is sent, the caller may see a connection error instead.
     if (!(answer instanceof Error)) expect(answer).toMatchObject({ status: 413 });
     expect(api.requests).toHaveLength(before);
-  });
-
-  it('reports an unreachable API in the error format of the API', async () => {
-    const gone = await awsStub(() => 'silence');
-    await gone.close();
-    const stranded = await startSigningProxy(access(gone.config.endpoint));
-    const answer = await fetch(`${stranded.url}/v2/queues`);
-    expect(answer.status).toBe(502);
-    expect(await answer.json()).toMatchObject({ error: { code: 'unreachable' } });
-    await stranded.close();
   });
 
   it('listens on loopback as a command, and exits with status 0 on Ctrl-C', async () => {

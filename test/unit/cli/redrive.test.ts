@@ -119,22 +119,11 @@ describe('posthaste redrive', () => {
     expect(deadLetters.size).toBe(1);
   });
 
-  it.each([
-    [
-      'there is no such stack',
-      'Nowhere',
-      /^posthaste: There is no deployment Nowhere in this AWS account and region\. .*\n$/,
-    ],
-    [
-      'its stacks are from an older version',
-      'Old',
-      /^posthaste: The stacks of Old have no output ApiUrl, .*\n$/,
-    ],
-  ])('reports in one message that %s', async (_, deployment, sentence) => {
+  it('reports in one message that the stacks are from an older version', async () => {
     const { environment } = await deployed();
-    const { status, stdout, stderr } = await redrive(['ingress', '--deployment', deployment], environment);
-    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toMatch(sentence);
+    const { status, stderr } = await redrive(['ingress', '--deployment', 'Old'], environment);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^posthaste: The stacks of Old have no output ApiUrl, .*\n$/);
   });
 
   it('reports in one message that AWS cannot be reached', async () => {
@@ -146,18 +135,10 @@ describe('posthaste redrive', () => {
   });
 
   it.each([
-    ['no queue', []],
     ['an unknown queue', ['retry']],
-    ['an unknown option', ['ingress', '--sinse', '1h']],
-    ['a time without a date', ['ingress', '--since', '14:00']],
-    ['an invalid date', ['ingress', '--since', '2026-02-30T00:00:00Z']],
-    ['an unknown unit', ['ingress', '--since', '3w']],
     ['a time in the future', ['ingress', '--since', '2999-01-01T00:00:00Z']],
     ['another queue for what is no ingress message', ['delivery', '--to-queue', 'orders']],
     ['a limit of zero', ['ingress', '--limit', '0']],
-    ['a fractional limit', ['ingress', '--limit', '1.5']],
-    ['an invalid stack name prefix', ['ingress', '--deployment', 'a b']],
-    ['two deployments', ['ingress', '--local', '--deployment', 'Posthaste']],
   ])('answers %s with the usage and status 2', async (_, args) => {
     const { status, stdout, stderr } = await redrive(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
@@ -232,11 +213,5 @@ describe('posthaste redrive', () => {
       const { stdout } = await posthaste(args, { env: environment });
       expect(stdout).toContain('There is no queue ordrs. Did you mean orders?');
     });
-  });
-
-  it('has an example in its help', async () => {
-    const { status, stdout } = await redrive(['--help']);
-    expect(status).toBe(0);
-    expect(stdout).toContain('posthaste -- redrive ingress');
   });
 });

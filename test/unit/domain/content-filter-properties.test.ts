@@ -58,7 +58,6 @@ const dataOf = (lists: boolean) =>
 
 const withLists = dataOf(true);
 const data = withLists.value;
-const object = withLists.object;
 /** Without lists. */
 const plainObject = dataOf(false).object;
 const noList = data.filter((value) => !Array.isArray(value));
@@ -79,20 +78,8 @@ const valueAt = (value: unknown, [step, ...steps]: readonly PropertyKey[]): unkn
 };
 
 describe('a content filter', () => {
-  it('decides like its expansion without $or for data without lists', () => {
+  it('decides like its expansion without $or for data without lists, and names a field that does not match', () => {
     let matched = 0;
-    fc.assert(
-      fc.property(filter, plainObject, (filter, object) => {
-        const expected = matchesByWays(filter, object);
-        matched += expected ? 1 : 0;
-        expect(matches(filter, object)).toBe(expected);
-      }),
-      { numRuns: 2000 },
-    );
-    expect(matched).toBeGreaterThan(30);
-  });
-
-  it('names a field that it asks for, exactly where the data does not match', () => {
     const namesIn = (value: Json): string[] =>
       typeof value === 'object' && value !== null
         ? Object.entries(value).flatMap(([key, inner]) => [key, ...namesIn(inner)])
@@ -100,10 +87,13 @@ describe('a content filter', () => {
     fc.assert(
       fc.property(filter, plainObject, (filter, object) => {
         const mismatch = mismatchOf(filter, object);
+        matched += mismatch === undefined ? 1 : 0;
         expect(mismatch === undefined).toBe(matchesByWays(filter, object));
         for (const step of mismatch?.split('.') ?? []) expect(namesIn(filter)).toContain(step);
       }),
+      { numRuns: 2000 },
     );
+    expect(matched).toBeGreaterThan(30);
   });
 
   it('matches the nested data from which it was derived', () => {
@@ -136,54 +126,6 @@ describe('a content filter', () => {
     fc.assert(
       fc.property(filter, data, (filter, data) => {
         expect(matches(filter, [[data]])).toBe(matches(filter, data));
-      }),
-    );
-  });
-
-  it('matches with $or if one of the alternatives matches', () => {
-    fc.assert(
-      fc.property(filter, filter, object, (left, right, object) => {
-        const either = { $or: [left, right] };
-        fc.pre(parseContentFilter(either).ok);
-        expect(matches(either, object)).toBe(matches(left, object) || matches(right, object));
-      }),
-    );
-  });
-
-  it('matches with several fields if each of them matches', () => {
-    fc.assert(
-      fc.property(filter, rules, object, (filter, rules, object) => {
-        const another = { another: rules };
-        const both = matches(filter, object) && matches(another, object);
-        expect(matches({ ...filter, ...another }, object)).toBe(both);
-      }),
-    );
-  });
-
-  it('matches with several rules if one of them matches', () => {
-    fc.assert(
-      fc.property(name, rules, object, (name, rules, object) => {
-        const alone = rules.map((rule) => matches({ [name]: [rule] }, object));
-        expect(matches({ [name]: rules }, object)).toBe(alone.includes(true));
-      }),
-    );
-  });
-
-  it('with anything-but is the opposite of the plain rule for a single value', () => {
-    const pair: fc.Arbitrary<{ is: Json[]; isNot: Json[] }> = fc.oneof(
-      fc
-        .array(scalar, { minLength: 1 })
-        .map((values) => ({ is: values, isNot: [{ 'anything-but': values }] })),
-      fc
-        .constantFrom('prefix', 'suffix')
-        .chain((kind) =>
-          text.map((affix) => ({ is: [{ [kind]: affix }], isNot: [{ 'anything-but': { [kind]: affix } }] })),
-        ),
-      fc.constant<{ is: Json[]; isNot: Json[] }>({ is: [{ exists: true }], isNot: [{ exists: false }] }),
-    );
-    fc.assert(
-      fc.property(pair, scalar, ({ is, isNot }, value) => {
-        expect(matches({ a: is }, { a: value })).toBe(!matches({ a: isNot }, { a: value }));
       }),
     );
   });
