@@ -9,7 +9,8 @@ import type { MessageListings, MessageRecords } from '../../shared/ports/message
 import type { Journal, OperatorEvents } from '../../shared/ports/journal.ts';
 import type { QueueStatistics } from '../../shared/ports/statistics.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
-import type { RateLimits, Registry, SecretOpener, SecretSealer } from '../../shared/ports/subscriptions.ts';
+import type { RateLimits } from '../../shared/ports/pace.ts';
+import type { Registry, SecretOpener, SecretSealer } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import type { Audit, Caller } from './audit.ts';
 import type { Claims, TokenRules } from './permission.ts';

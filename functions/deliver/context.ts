@@ -9,9 +9,11 @@ import type { Journal, OperatorEvents } from '../../shared/ports/journal.ts';
 import type { MessageRecords } from '../../shared/ports/messages.ts';
 import type { DeadLetters, DeliveryQueue, Operations, Undeliverables } from '../../shared/ports/queues.ts';
 import type { AccessTokens, Subscriber } from '../../shared/ports/subscriber.ts';
-import type { RateLimits, SecretOpener, Subscriptions } from '../../shared/ports/subscriptions.ts';
+import type { CommonResults, RateLimits } from '../../shared/ports/pace.ts';
+import type { SecretOpener, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import type { RecentResults } from '../../shared/domain/subscription/recent-results.ts';
+import type { SubscriptionKey } from '../../shared/domain/subscription/subscription.ts';
 
 export type DeliverPorts = {
   clock: Clock;
@@ -21,6 +23,7 @@ export type DeliverPorts = {
   payloads: Payloads;
   subscriptions: Subscriptions;
   rateLimits: RateLimits;
+  commonResults: CommonResults;
   subscriber: Subscriber;
   accessTokens: AccessTokens;
   secretOpener: SecretOpener;
@@ -70,8 +73,11 @@ export type HealthWrites = {
 
 /** What one function instance knows of each subscription's latest requests (pressure.ts). */
 export type ResultMemory = {
-  /** Changes and returns the results of a subscription, named by its queue and id. */
-  update(subscription: string, change: (known: RecentResults | undefined) => RecentResults): RecentResults;
+  /** Changes and returns the results of a subscription. */
+  update(
+    subscription: SubscriptionKey,
+    change: (known: RecentResults | undefined) => RecentResults,
+  ): RecentResults;
 };
 
 /**

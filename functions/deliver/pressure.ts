@@ -4,14 +4,20 @@ import {
   pressureAfter,
   type PressureChange,
 } from '../../shared/domain/subscription/pressure-changes.ts';
+import { epochTime } from '../../shared/domain/subscription/rate-limit.ts';
 import {
+  answeredPerSecond,
+  type DeliveryResult,
+  isCircuitTripped,
+  nextReportAt,
   pressureSignalOf,
   type RecentResults,
+  unreported,
   withResult,
 } from '../../shared/domain/subscription/recent-results.ts';
 import type { DeliveryKey, NextAttempt } from '../../shared/domain/delivery/delivery.ts';
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
-import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { Subscription, SubscriptionKey } from '../../shared/domain/subscription/subscription.ts';
 import type { DeliverContext, ResultMemory } from './context.ts';
 import { hintMs, type AttemptResult } from './record.ts';
 
@@ -25,10 +31,11 @@ export type RecordedAttempt = {
 };
 
 /** How an attempt changes the pace of its subscription (docs/retry-policy.md#back-pressure). Undefined: not at all. */
-export function pressureChangeOf(
-  { ports, settings, recentResults }: DeliverContext,
+export async function pressureChangeOf(
+  context: DeliverContext,
   { key, subscription, policy, result: { attempt, reply }, next }: RecordedAttempt,
-): PressureChange | undefined {
+): Promise<PressureChange | undefined> {
+  const { ports, settings, recentResults } = context;
   const now = ports.clock.now();
   // Switched off during an episode, which nothing else would end.
   if (!settings.backPressure) return endOfPressure(subscription, now);
@@ -38,13 +45,41 @@ export function pressureChangeOf(
   // A probe that finds no name or no TLS, for example, has failed as well.
   const signal = pressureSignalOf(reply) ?? (isProbe ? 'down' : undefined);
   if (signal === undefined) return undefined;
-  const { queue, subscriptionId, messageId } = key;
-  const results = recentResults.update(`${queue}/${subscriptionId}`, (known) =>
-    withResult(known, { messageId, signal, startedAt, now, version: pressure?.at }, settings),
-  );
-  const retryAfterMs = hintMs(reply, startedAt + durationMs, settings.retryAfterCapMs);
-  const seen = { signal, startedAt, now, results, retryAfterMs, nextAttempt: next, policy, rules: settings };
-  return pressureAfter(subscription, seen);
+  const version = epochTime(subscription);
+  const result = { messageId: key.messageId, signal, now, version, isPressed: pressure !== undefined };
+  const results = recentResults.update(key, (known) => withResult(known, result, settings));
+  const latest = signal === 'down' && !isProbe ? await commonResults(context, key, results) : [];
+  return pressureAfter(subscription, {
+    signal,
+    startedAt,
+    now,
+    answeredPerSecond: answeredPerSecond(results, now),
+    isTripped: isCircuitTripped(latest, pressure, settings),
+    retryAfterMs: hintMs(reply, startedAt + durationMs, settings.retryAfterCapMs),
+    nextAttempt: next,
+    policy,
+    rules: settings,
+  });
+}
+
+/**
+ * Adds the results of this instance to those of all, and returns the latest of all. Only after a failure, so that a
+ * subscriber that answers costs no write. Empty: added lately, or under an earlier version.
+ */
+async function commonResults(
+  { ports, settings, recentResults }: DeliverContext,
+  { queue, subscriptionId }: SubscriptionKey,
+  results: RecentResults,
+): Promise<readonly DeliveryResult[]> {
+  const key = { queue, subscriptionId };
+  const now = ports.clock.now();
+  const added = unreported(results, now);
+  if (added.length === 0) return [];
+  recentResults.update(key, (known = results) => ({ ...known, reportedAt: now }));
+  const common = await ports.commonResults.add(key, results.version, added, settings);
+  const quietUntil = nextReportAt(common, now, settings);
+  recentResults.update(key, (known = results) => ({ ...known, quietUntil }));
+  return common;
 }
 
 /** Subscriptions whose results an instance remembers. Those with the oldest results are forgotten first. */
@@ -54,11 +89,12 @@ const MOST_SUBSCRIPTIONS = 10_000;
 export function resultMemory(): ResultMemory {
   const bySubscription = new Map<string, RecentResults>();
   return {
-    update: (subscription, change) => {
-      const results = change(bySubscription.get(subscription));
+    update: ({ queue, subscriptionId }, change) => {
+      const name = `${queue}/${subscriptionId}`;
+      const results = change(bySubscription.get(name));
       // A Map keeps the order of insertion.
-      bySubscription.delete(subscription);
-      bySubscription.set(subscription, results);
+      bySubscription.delete(name);
+      bySubscription.set(name, results);
       const [first] = bySubscription.size > MOST_SUBSCRIPTIONS ? bySubscription.keys() : [];
       if (first !== undefined) bySubscription.delete(first);
       return results;

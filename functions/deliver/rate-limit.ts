@@ -16,7 +16,7 @@ import {
 } from '../../shared/domain/subscription/rate-limit.ts';
 import { spreadOut } from '../../shared/domain/subscription/slot-line.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
-import type { SlotConstraints } from '../../shared/ports/subscriptions.ts';
+import type { SlotConstraints } from '../../shared/ports/pace.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { returnSlot } from '../../shared/steps/move-up.ts';
 import { writeTime } from '../../shared/steps/retention.ts';

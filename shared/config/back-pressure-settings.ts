@@ -22,7 +22,7 @@ export const backPressureSettings = {
     rule: wholeNumber('deliveries', 1, 1_000),
     default: 10,
     description:
-      'How many deliveries to one subscriber a function instance must have attempted within `circuitWindowSeconds` to open its circuit.',
+      'How many deliveries to one subscriber must have been attempted within `circuitWindowSeconds` to open its circuit.',
     variable: 'CIRCUIT_REQUESTS',
     functions: ['deliver'],
   },

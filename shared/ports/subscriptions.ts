@@ -2,7 +2,6 @@ import type { Auth } from '../domain/subscription/auth.ts';
 import type { HealthChange } from '../domain/subscription/health.ts';
 import type { RetainedMessages } from '../domain/vocabulary.ts';
 import type { Amount } from '../domain/subscription/room.ts';
-import type { RateLimit, Slot } from '../domain/subscription/rate-limit.ts';
 import type { SigningSecret } from '../domain/subscription/signing-secret.ts';
 import type {
   Disabled,
@@ -199,23 +198,6 @@ export type PullSubscription = SubscriptionKey & { expiresAt?: number };
 export interface PullSubscriptions {
   /** Up to a thousand after `last`, in a constant order, by default the first; none: the end. */
   after(last?: PullSubscription): Promise<readonly PullSubscription[]>;
-}
-
-/**
- * Constraints on a slot, in milliseconds since the epoch. `from`: no earlier slot; a line that ends before it has
- * none. `until`: no later slot, such as when the message expires.
- */
-export type SlotConstraints = { from?: number | undefined; until?: number | undefined };
-
-/** Slot lines of rate-limited subscriptions. */
-export interface RateLimits {
-  /**
-   * Reserves the next free slot for the caller. Without one, returns a slot without an epoch, whose time says when
-   * to ask again. A missed slot need not be returned: the rate never exceeds the limit.
-   */
-  reserve(limited: SubscriptionKey, limit: RateLimit, wanted?: SlotConstraints): Promise<Slot>;
-  /** Returns an unused slot for other deliveries; at most once per slot. A slot of an outdated line is ignored. */
-  returnSlot(limited: SubscriptionKey, slot: Slot): Promise<void>;
 }
 
 /**

@@ -4,7 +4,7 @@ import type { WakeUp } from '../domain/delivery/job.ts';
 import { planSqsDelay } from '../domain/retry/wake-up-plan.ts';
 import { canReturnSlot, SLOT_LEAD_MS, type RateLimit, type Slot } from '../domain/subscription/rate-limit.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { RateLimits } from '../ports/subscriptions.ts';
+import type { RateLimits } from '../ports/pace.ts';
 import { removeSchedule, type InterventionContext } from './retry-delivery.ts';
 import { writeTime } from './retention.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import { SLOT_LEAD_MS, type Slot } from '../../shared/domain/subscription/rate-limit.ts';
 import type { SubscriptionKey } from '../../shared/domain/subscription/subscription.ts';
-import type { RateLimits } from '../../shared/ports/subscriptions.ts';
+import type { RateLimits } from '../../shared/ports/pace.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 
 type UnderTest = { rateLimits: RateLimits; setTime: (now: number) => void };

@@ -1,3 +1,4 @@
+import type { StoredResults } from '../support/in-memory/in-memory-common-results.ts';
 import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { invocationMs } from '../../shared/domain/delivery/lease.ts';
 import { visibilityTimeout } from '../../shared/domain/receives.ts';
@@ -52,6 +53,8 @@ export type SimulatedWorld = {
   subscriptions: SubscriptionStore;
   /** The rate-limit lines: until when slots are reserved. */
   lines: Map<string, Line>;
+  /** What requests to each subscription lately found. */
+  results: StoredResults;
   receivers: Receivers;
   registry: SimulatedRegistry;
   /** The current recovery records. */
@@ -122,6 +125,7 @@ export const simulatedWorld = (
     recoveries: new Map(),
     recoveryPages: new Map(),
     lines: new Map(),
+    results: new Map(),
     receivers: simulatedReceivers(
       { time, history, deliveries },
       new Map(scenario.subscriptions.map(({ id, answers }) => [id, answers])),

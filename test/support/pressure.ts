@@ -1,12 +1,11 @@
 import { expect } from 'vitest';
-import { pressureAt } from '../../shared/domain/subscription/back-pressure.ts';
 import { applyHealthChange, healthChangeHolds } from '../../shared/domain/subscription/health.ts';
 import {
   pressureAfter,
   type PressureChange,
   type SeenRequest,
 } from '../../shared/domain/subscription/pressure-changes.ts';
-import type { PressureSignal, RecentResults } from '../../shared/domain/subscription/recent-results.ts';
+import type { PressureSignal } from '../../shared/domain/subscription/recent-results.ts';
 import type { Pressure, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { aBarePolicy, aSubscription } from './builders.ts';
 import { SOME_TIME } from './delivery-builders.ts';
@@ -24,46 +23,25 @@ export const under = (pressure: Partial<Pressure>, more: Partial<Subscription> =
     ...more,
   });
 
-/** What an instance knows after `failures` of ten deliveries, and `answered` a second lately. */
-const someResults = (
-  subscription: Subscription,
-  now: number,
-  { failures = 0, answered = 0 },
-): RecentResults => ({
-  version: pressureAt(subscription, now)?.at,
-  began: 0,
-  latest: Array.from({ length: 10 }, (_, index) => ({
-    messageId: `m-${index}`,
-    at: now,
-    isFailure: index < failures,
-  })),
-  answered: 10 * answered,
-  answeredAt: now,
-});
-
-type More = Partial<Omit<SeenRequest, 'signal' | 'now'>> & { failures?: number; answered?: number };
+type More = Partial<Omit<SeenRequest, 'signal' | 'now'>>;
 
 /** Its delivery is due again after 20 s; the last delay of its policy is 40 s. */
 const afterRequest = (
   signal: PressureSignal,
   subscription: Subscription,
   now: number,
-  { failures, answered, ...more }: More = {},
+  more: More = {},
 ): PressureChange | undefined =>
   pressureAfter(subscription, {
     signal,
     startedAt: now,
     now,
-    results: someResults(subscription, now, { failures, answered }),
+    answeredPerSecond: 0,
+    isTripped: false,
     retryAfterMs: 0,
     nextAttempt: { dueAt: now + 20_000 },
     policy: aBarePolicy({ maximum_delay_retries: 2, maximum_delay: 40 }),
-    rules: {
-      circuitRequests: 10,
-      circuitFailurePercent: 70,
-      circuitWindowMs: 30_000,
-      retryAfterCapMs: 3_600_000,
-    },
+    rules: { retryAfterCapMs: 3_600_000 },
     ...more,
   });
 
@@ -77,7 +55,7 @@ export const answer = (subscription: Subscription, now: number, more: More = {})
   afterRequest('up', subscription, now, more);
 
 /** Results that open a circuit. */
-export const TRIPPED = { failures: 10 };
+export const TRIPPED = { isTripped: true };
 
 /** The subscription after the change, whose event has been sent. */
 export const made = (change: PressureChange | undefined, subscription: Subscription): Subscription => {

@@ -4,6 +4,7 @@ import type { Status } from '../../domain/vocabulary.ts';
 import type { ChunkKey, DeliveryKey, NextAttempt } from '../../domain/delivery/delivery.ts';
 import { waitsForPull } from '../../domain/delivery/pull.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
+import type { SubscriptionKey } from '../../domain/subscription/subscription.ts';
 import type { ItemKey } from './record.ts';
 
 /**
@@ -44,11 +45,13 @@ export function chunkKeyOf({ pk, sk }: ItemKey): ChunkKey | undefined {
  * The item with the time up to which the slots of a subscription are reserved. Not the key of a message, because no
  * bucket is called `slots`.
  */
-export function slotsItemKey({
-  queue,
-  subscriptionId,
-}: Pick<DeliveryKey, 'queue' | 'subscriptionId'>): ItemKey {
+export function slotsItemKey({ queue, subscriptionId }: SubscriptionKey): ItemKey {
   return { pk: `${queue}#${subscriptionId}#slots`, sk: 'SLOTS' };
+}
+
+/** The item with the latest results of a subscription's requests. No bucket is called `results`. */
+export function resultsItemKey({ queue, subscriptionId }: SubscriptionKey): ItemKey {
+  return { pk: `${queue}#${subscriptionId}#results`, sk: 'RESULTS' };
 }
 
 /** The counters of a queue and minute; sort keys are times, such as `14:05`, UTC. No bucket is called `statistics`. */

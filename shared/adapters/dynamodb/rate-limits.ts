@@ -17,7 +17,7 @@ import {
 } from '../../domain/subscription/slot-line.ts';
 import type { SubscriptionKey } from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { RateLimits } from '../../ports/subscriptions.ts';
+import type { RateLimits } from '../../ports/pace.ts';
 import { slotsItemKey } from './delivery-keys.ts';
 import { combineCalls } from '../combine-calls.ts';
 import { conditional, expression, type Expression, ifConditionHolds } from './writes.ts';

@@ -3,13 +3,7 @@ import type { RetryPolicy } from '../retry/policy.ts';
 import { retrySchedule } from '../retry/schedule.ts';
 import { endOfRamp, growthOf, isCircuitOpen, pressureAt, rateAt, startOfEpisode } from './back-pressure.ts';
 import { MAX_PER_SECOND, rateLimitOf, timeOfNewEpoch } from './rate-limit.ts';
-import {
-  answeredPerSecond,
-  type CircuitRules,
-  isCircuitTripped,
-  type PressureSignal,
-  type RecentResults,
-} from './recent-results.ts';
+import type { PressureSignal } from './recent-results.ts';
 import type { PendingEvent, Pressure, Subscription } from './subscription.ts';
 
 /** A conditional write of the pressure. `from`: version that the request was sent under; undefined: none. */
@@ -54,14 +48,16 @@ export type SeenRequest = {
   signal: PressureSignal;
   startedAt: number;
   now: number;
-  /** With that of this request. */
-  results: RecentResults;
+  /** Requests a second that the subscriber has lately answered to this instance. */
+  answeredPerSecond: number;
+  /** Whether the latest results, with that of this request, open a circuit. */
+  isTripped: boolean;
   /** What `Retry-After` asks for, capped; 0: nothing. Milliseconds. */
   retryAfterMs: number;
   /** The delivery's, if its policy makes one. */
   nextAttempt: Pick<NextAttempt, 'dueAt'> | undefined;
   policy: RetryPolicy;
-  rules: CircuitRules & { retryAfterCapMs: number };
+  rules: { retryAfterCapMs: number };
 };
 
 /** How a request changes the pressure. Undefined: not at all. */
@@ -88,9 +84,9 @@ function afterRefusal(subscription: Subscription, seen: SeenRequest): PressureCh
 function rateAfterRefusal(
   { options: { max_per_second = MAX_PER_SECOND } }: Subscription,
   current: Pressure | undefined,
-  { startedAt, now, results }: SeenRequest,
+  { startedAt, answeredPerSecond }: SeenRequest,
 ): { perSecond: number; learned?: true } {
-  if (current?.perSecond === undefined) return { perSecond: firstRate(results, now) };
+  if (current?.perSecond === undefined) return { perSecond: firstRate(answeredPerSecond) };
   const { perSecond, learned } = current;
   // Refused soon after it opened: that says little about the rate.
   if (!learned && rateAt(current, startedAt) < 2 * perSecond) return { perSecond: atLeast(perSecond / 2) };
@@ -103,8 +99,8 @@ function rateAfterRefusal(
 }
 
 /** A busy subscriber need not begin anew. Other instances had their share, so it takes this rate. */
-function firstRate(results: RecentResults, now: number): number {
-  const answered = FIRST_SHARE * Math.min(MAX_PER_SECOND, answeredPerSecond(results, now));
+function firstRate(answeredPerSecond: number): number {
+  const answered = FIRST_SHARE * Math.min(MAX_PER_SECOND, answeredPerSecond);
   return Math.max(FIRST_PER_SECOND, hundredths(answered));
 }
 
@@ -118,10 +114,10 @@ function hundredths(value: number): number {
 
 /** Opens the circuit, or keeps it open after a failed probe. Undefined: no change. */
 function afterOutage(subscription: Subscription, seen: SeenRequest): PressureChange | undefined {
-  const { startedAt, now, results, rules } = seen;
+  const { startedAt, now, isTripped } = seen;
   const current = pressureAt(subscription, startedAt);
   const isProbe = current !== undefined && isCircuitOpen(current);
-  if (!isProbe && !isCircuitTripped(results, current, rules)) return undefined;
+  if (!isProbe && !isTripped) return undefined;
   const ageMs = isProbe ? now - startOfEpisode(current, startedAt) : 0;
   const opensAt = now + Math.ceil(probeDelayMs(ageMs, seen));
   return slow(subscription, current, seen, { reason: 'circuit_open', opensAt });
@@ -158,11 +154,11 @@ function slow(
 
 /** A subscriber that answers closes its circuit, and ends an episode that is over. Undefined: no change. */
 function afterAnswer(subscription: Subscription, seen: SeenRequest): PressureChange | undefined {
-  const { startedAt, now, results } = seen;
+  const { startedAt, now, answeredPerSecond } = seen;
   const current = pressureAt(subscription, startedAt);
   if (current === undefined) return endOfPressure(subscription, now);
   if (!isCircuitOpen(current)) return undefined;
-  const next = { reason: current.reason, opensAt: now, perSecond: firstRate(results, now) };
+  const next = { reason: current.reason, opensAt: now, perSecond: firstRate(answeredPerSecond) };
   const change = slow(subscription, current, seen, next);
   return { ...change, moveUpAt: endOfRamp(next) };
 }

@@ -21,26 +21,31 @@ export function pressureSignalOf(reply: Reply): PressureSignal | undefined {
   }
 }
 
+/** What the last request of a delivery found. `at`: milliseconds since the epoch. */
+export type DeliveryResult = { messageId: string; at: number; isFailure: boolean };
+
 /** What a function instance remembers of a subscription's requests. Times are milliseconds since the epoch. */
 export type RecentResults = {
-  /** Of the pressure that `latest` were sent under; undefined: none. */
-  version: number | undefined;
-  /** Start of the first request under this version. */
-  began: number;
-  /** The last result of each delivery, in order. Without pressure, from a failure on until failures are forgotten. */
-  latest: readonly { messageId: string; at: number; isFailure: boolean }[];
+  /** Of the subscription that `latest` were sent under (`epochTime`, rate-limit.ts). */
+  version: number;
+  /** In order. Without pressure, from a failure on until failures are forgotten. */
+  latest: readonly DeliveryResult[];
+  /** When the last of them were added to the common record. */
+  reportedAt: number;
+  /** None are added before. */
+  quietUntil: number;
   /** Answered requests, each of which counts less as it ages; as of `answeredAt`. */
   answered: number;
   answeredAt: number;
 };
 
-/** The result of a delivery's request. `version`: of the pressure that it was sent under. */
+/** The result of a delivery's request. `isPressed`: sent under back-pressure. */
 type RequestResult = {
   messageId: string;
   signal: PressureSignal;
-  startedAt: number;
   now: number;
-  version: number | undefined;
+  version: number;
+  isPressed: boolean;
 };
 
 /** When the latest results open a circuit (docs/settings.md). */
@@ -56,36 +61,70 @@ const FAILURES_IN_RAMP = 3;
 /** Time in which the weight of an answered request falls to 1/e. So long must a subscriber take a rate to get it again. */
 const ANSWERED_MS = 10_000;
 
+/** How often an instance reports while there are enough results, and they do not open the circuit. */
+const REPORT_EVERY_MS = 1_000;
+
 /** The results with one more. Late results of requests under an earlier version change nothing. */
 export function withResult(
   known: RecentResults | undefined,
-  result: RequestResult,
+  { messageId, signal, now, version, isPressed }: RequestResult,
   rules: CircuitRules,
 ): RecentResults {
-  const { signal, startedAt, now, version } = result;
-  const { began, latest, ...answers } = known ?? NO_RESULTS;
-  const isSame = version === answers.version;
-  if (!isSame && startedAt < began) return { began, latest, ...answers };
+  const before = known ?? NO_RESULTS;
+  if (version < before.version) return before;
+  const same = version === before.version ? before : { ...before, ...NOTHING_REPORTED, latest: [] };
+  const all = latestOf([...same.latest, { messageId, at: now, isFailure: signal === 'down' }], now, rules);
   return {
+    ...same,
     version,
-    began: isSame ? began : startedAt,
-    latest: latestWith(isSame ? latest : [], result, rules),
-    answered: weightAt(answers, now) + (signal === 'up' ? 1 : 0),
+    latest: isPressed || all.some(({ isFailure }) => isFailure) ? all : [],
+    answered: weightAt(before, now) + (signal === 'up' ? 1 : 0),
     answeredAt: now,
   };
 }
 
-const NO_RESULTS: RecentResults = { version: undefined, began: 0, latest: [], answered: 0, answeredAt: 0 };
+const NOTHING_REPORTED = { reportedAt: -Infinity, quietUntil: -Infinity };
+const NO_RESULTS: RecentResults = {
+  ...NOTHING_REPORTED,
+  version: -Infinity,
+  latest: [],
+  answered: 0,
+  answeredAt: 0,
+};
 
-function latestWith(
-  latest: RecentResults['latest'],
-  { messageId, signal, now, version }: RequestResult,
+/** The last results that decide on the circuit: one of each delivery, in their order, within the window. */
+export function latestOf(
+  results: readonly DeliveryResult[],
+  now: number,
   { circuitRequests, circuitWindowMs }: CircuitRules,
-): RecentResults['latest'] {
-  const others = latest.filter((one) => one.messageId !== messageId && one.at > now - circuitWindowMs);
-  const all = [...others, { messageId, at: now, isFailure: signal === 'down' }];
-  const isKept = version !== undefined || all.some(({ isFailure }) => isFailure);
-  return isKept ? all.slice(-2 * circuitRequests) : [];
+): readonly DeliveryResult[] {
+  const inOrder = results.toSorted((one, other) => one.at - other.at);
+  const lastOfEach = new Map(inOrder.map((result, index) => [result.messageId, index]));
+  return inOrder
+    .filter(({ messageId, at }, index) => lastOfEach.get(messageId) === index && at > now - circuitWindowMs)
+    .slice(-mostDeciding({ circuitRequests }));
+}
+
+/** How many results decide at most. */
+export function mostDeciding({ circuitRequests }: Pick<CircuitRules, 'circuitRequests'>): number {
+  return 2 * circuitRequests;
+}
+
+/** The results to add to the common record after a failure. */
+export function unreported(
+  { latest, reportedAt, quietUntil }: RecentResults,
+  now: number,
+): readonly DeliveryResult[] {
+  return now < quietUntil ? [] : latest.filter(({ at }) => at >= reportedAt);
+}
+
+/** When an instance that got these common results adds to them again. */
+export function nextReportAt(
+  common: readonly DeliveryResult[],
+  now: number,
+  { circuitRequests }: CircuitRules,
+): number {
+  return common.length < circuitRequests ? now : now + REPORT_EVERY_MS;
 }
 
 function weightAt(
@@ -103,11 +142,10 @@ export function answeredPerSecond(results: RecentResults, now: number): number {
 
 /** Whether the latest results, each of another delivery, show that the subscriber is down. */
 export function isCircuitTripped(
-  { version, latest }: RecentResults,
+  latest: readonly DeliveryResult[],
   pressure: Pressure | undefined,
   { circuitRequests, circuitFailurePercent }: CircuitRules,
 ): boolean {
-  if (version !== pressure?.at) return false;
   const failures = latest.filter(({ isFailure }) => isFailure).length;
   const isRamp = pressure?.reason === 'circuit_open';
   if (isRamp && failures === latest.length && failures >= FAILURES_IN_RAMP) return true;

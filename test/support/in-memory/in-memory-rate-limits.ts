@@ -1,7 +1,7 @@
 import type { Slot } from '../../../shared/domain/subscription/rate-limit.ts';
 import { findSlots, type Line, lineStart } from '../../../shared/domain/subscription/slot-line.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
-import type { RateLimits } from '../../../shared/ports/subscriptions.ts';
+import type { RateLimits } from '../../../shared/ports/pace.ts';
 
 /** The lines of subscriptions in a Map, which several instances may share. */
 export const inMemoryRateLimits = (

@@ -120,6 +120,19 @@ describe('a subscriber that is down', () => {
     expect((await pressed.pressure())?.opensAt).toBeGreaterThanOrEqual(nextAt);
   });
 
+  it('has an open circuit after ten failures of ten function instances', async () => {
+    const { deliverContext } = world;
+    deliverContext.recentResults = { update: (_, change) => change(undefined) };
+    await pressed.subscribe();
+    world.subscriber.script(URL, [status(503)]);
+    await pressed.publish(...numbered(9));
+    await pressed.runFor(1_000);
+    expect(await pressed.pressure()).toBeUndefined();
+    await pressed.publish('tenth');
+    await pressed.runFor(1_000);
+    expect(await pressed.pressure()).toMatchObject({ reason: 'circuit_open' });
+  });
+
   it.each([
     ['nine deliveries fail', 9, status(503)],
     ['they fail by 500', 12, status(500)],

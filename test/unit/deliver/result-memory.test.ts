@@ -6,10 +6,11 @@ describe('the memory of results', () => {
   it('is apart for each subscription, and forgets the one without results for longest beyond ten thousand', () => {
     const memory = resultMemory();
     const answer = (subscription: string): RecentResults =>
-      memory.update(subscription, (known) => ({
-        version: undefined,
-        began: 0,
+      memory.update({ queue: 'orders', subscriptionId: subscription }, (known) => ({
+        version: 0,
         latest: [],
+        reportedAt: 0,
+        quietUntil: 0,
         answered: 1 + (known?.answered ?? 0),
         answeredAt: 0,
       }));

@@ -32,7 +32,7 @@ describe('the first refusal', () => {
     [3, 2],
     [9_000, 500],
   ])('of a subscriber that answered %d a second starts at %d', (answered, perSecond) => {
-    expect(refuse(aSubscription(), NOW, { answered }).pressure.perSecond).toBe(perSecond);
+    expect(refuse(aSubscription(), NOW, { answeredPerSecond: answered }).pressure.perSecond).toBe(perSecond);
   });
 
   it('closes the line for a second if the subscriber names no time', () => {
@@ -189,7 +189,9 @@ describe('an answer', () => {
   });
 
   it('to a probe soon after the subscriber answered many begins at half of their rate', () => {
-    expect(answer(under({ reason: 'circuit_open' }), NOW, { answered: 100 })?.pressure.perSecond).toBe(50);
+    expect(
+      answer(under({ reason: 'circuit_open' }), NOW, { answeredPerSecond: 100 })?.pressure.perSecond,
+    ).toBe(50);
   });
 
   it('to a probe opens the ramp no sooner than max_per_second allows another request', () => {

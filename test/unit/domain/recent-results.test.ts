@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import {
   answeredPerSecond,
   isCircuitTripped,
+  nextReportAt,
   type PressureSignal,
   pressureSignalOf,
   type RecentResults,
+  unreported,
   withResult,
 } from '../../../shared/domain/subscription/recent-results.ts';
 import type { Pressure } from '../../../shared/domain/subscription/subscription.ts';
@@ -13,13 +15,13 @@ const RULES = { circuitRequests: 10, circuitFailurePercent: 70, circuitWindowMs:
 
 type Step = { signal: PressureSignal; messageId?: string; at?: number; version?: number };
 
-/** The results of requests; each is of another delivery and starts at its result. */
+/** The results of requests, each of another delivery. `version`: of a pressure. */
 const resultsOf = (steps: readonly Step[]): RecentResults | undefined =>
   steps.reduce<RecentResults | undefined>(
-    (known, { signal, messageId, at = 0, version }, index) =>
+    (known, { signal, messageId = '', at = 0, version = 0 }, index) =>
       withResult(
         known,
-        { signal, messageId: messageId ?? `m-${index}`, startedAt: at, now: at, version },
+        { signal, messageId: messageId || `m-${index}`, now: at, version, isPressed: version > 0 },
         RULES,
       ),
     undefined,
@@ -28,7 +30,7 @@ const resultsOf = (steps: readonly Step[]): RecentResults | undefined =>
 const times = (count: number, step: Step): Step[] => Array.from({ length: count }, () => step);
 
 const isTripped = (steps: readonly Step[], pressure?: Pressure): boolean =>
-  isCircuitTripped(resultsOf(steps) ?? expect.fail(), pressure, RULES);
+  isCircuitTripped((resultsOf(steps) ?? expect.fail()).latest, pressure, RULES);
 
 const DOWN: Step = { signal: 'down' };
 const UP: Step = { signal: 'up' };
@@ -102,11 +104,9 @@ describe('the latest results open a circuit', () => {
   });
 
   it('only if their requests were sent under the pressure in force', () => {
-    const under7 = times(10, { ...DOWN, version: 7, at: 10 });
-    const late = times(10, { ...DOWN, at: 9 });
-    expect(isTripped(under7)).toBe(false);
-    expect(isTripped([...under7, ...late])).toBe(false);
-    expect(isTripped([...times(9, DOWN), { ...DOWN, version: 7, at: 10 }], ramp(7))).toBe(false);
+    const late = times(10, { ...DOWN, version: 6 });
+    expect(isTripped([{ ...DOWN, version: 7 }, ...late])).toBe(false);
+    expect(isTripped([...times(9, DOWN), { ...DOWN, version: 7 }])).toBe(false);
   });
 
   it('in a ramp if the first three failed', () => {
@@ -121,6 +121,31 @@ describe('the latest results open a circuit', () => {
     expect(isTripped(times(3, { ...DOWN, version: 7 }), { ...ramp(7), reason: 'receiver_throttled' })).toBe(
       false,
     );
+  });
+});
+
+describe('an instance adds to the common results', () => {
+  const reported = resultsOf([...times(3, DOWN), { ...UP, at: 1_000 }]) ?? expect.fail();
+
+  it('what it has not added before', () => {
+    expect(unreported(reported, 1_000)).toHaveLength(4);
+    expect(unreported({ ...reported, reportedAt: 1_000 }, 1_000).map(({ at }) => at)).toEqual([1_000]);
+  });
+
+  it('at once while there are fewer than ten, and then once a second', () => {
+    const { latest } = resultsOf(times(10, DOWN)) ?? expect.fail();
+    expect(nextReportAt(latest.slice(1), 5, RULES)).toBe(5);
+    const quietUntil = nextReportAt(latest, 5, RULES);
+    expect(unreported({ ...reported, quietUntil }, 1_004)).toEqual([]);
+    expect(unreported({ ...reported, quietUntil }, 1_005)).toHaveLength(4);
+  });
+
+  it('nothing of requests under an earlier version', () => {
+    const quiet = { ...reported, reportedAt: 2_000, quietUntil: 3_000 };
+    const result = { ...DOWN, messageId: 'm', now: 2_500, version: 8, isPressed: true };
+    expect(unreported(withResult(quiet, result, RULES), 2_500)).toEqual([
+      { messageId: 'm', at: 2_500, isFailure: true },
+    ]);
   });
 });
 

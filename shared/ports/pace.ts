@@ -1,0 +1,34 @@
+import type { RateLimit, Slot } from '../domain/subscription/rate-limit.ts';
+import type { CircuitRules, DeliveryResult } from '../domain/subscription/recent-results.ts';
+import type { SubscriptionKey } from '../domain/subscription/subscription.ts';
+
+/**
+ * Constraints on a slot, in milliseconds since the epoch. `from`: no earlier slot; a line that ends before it has
+ * none. `until`: no later slot, such as when the message expires.
+ */
+export type SlotConstraints = { from?: number | undefined; until?: number | undefined };
+
+/** Slot lines of rate-limited subscriptions. */
+export interface RateLimits {
+  /**
+   * Reserves the next free slot for the caller. Without one, returns a slot without an epoch, whose time says when
+   * to ask again. A missed slot need not be returned: the rate never exceeds the limit.
+   */
+  reserve(limited: SubscriptionKey, limit: RateLimit, wanted?: SlotConstraints): Promise<Slot>;
+  /** Returns an unused slot for other deliveries; at most once per slot. A slot of an outdated line is ignored. */
+  returnSlot(limited: SubscriptionKey, slot: Slot): Promise<void>;
+}
+
+/** What the requests of all functions to a subscription lately found. */
+export interface CommonResults {
+  /**
+   * Adds results of requests that were sent under this version of the subscription (`epochTime`), and returns the latest
+   * with them. Empty if results under a later version are on record, or concurrent writes kept interfering.
+   */
+  add(
+    subscription: SubscriptionKey,
+    version: number,
+    results: readonly DeliveryResult[],
+    rules: CircuitRules,
+  ): Promise<readonly DeliveryResult[]>;
+}
