@@ -7,9 +7,7 @@ import {
 import { epochTime } from '../../shared/domain/subscription/rate-limit.ts';
 import {
   answeredPerSecond,
-  type DeliveryResult,
   isCircuitTripped,
-  nextReportAt,
   pressureSignalOf,
   type RecentResults,
   unreported,
@@ -17,7 +15,7 @@ import {
 } from '../../shared/domain/subscription/recent-results.ts';
 import type { DeliveryKey, NextAttempt } from '../../shared/domain/delivery/delivery.ts';
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
-import type { Subscription, SubscriptionKey } from '../../shared/domain/subscription/subscription.ts';
+import type { Pressure, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { DeliverContext, ResultMemory } from './context.ts';
 import { hintMs, type AttemptResult } from './record.ts';
 
@@ -46,15 +44,14 @@ export async function pressureChangeOf(
   const signal = pressureSignalOf(reply) ?? (isProbe ? 'down' : undefined);
   if (signal === undefined) return undefined;
   const version = epochTime(subscription);
-  const result = { messageId: key.messageId, signal, now, version, isPressed: pressure !== undefined };
+  const result = { messageId: key.messageId, signal, now, version };
   const results = recentResults.update(key, (known) => withResult(known, result, settings));
-  const latest = signal === 'down' && !isProbe ? await commonResults(context, key, results) : [];
   return pressureAfter(subscription, {
     signal,
     startedAt,
     now,
     answeredPerSecond: answeredPerSecond(results, now),
-    isTripped: isCircuitTripped(latest, pressure, settings),
+    isTripped: !isProbe && (await isTripped(context, subscription, results, pressure)),
     retryAfterMs: hintMs(reply, startedAt + durationMs, settings.retryAfterCapMs),
     nextAttempt: next,
     policy,
@@ -63,23 +60,22 @@ export async function pressureChangeOf(
 }
 
 /**
- * Adds the results of this instance to those of all, and returns the latest of all. Only after a failure, so that a
- * subscriber that answers costs no write. Empty: added lately, or under an earlier version.
+ * Whether the subscriber is down by the results of this instance, if they are enough, or else of all instances. Successes
+ * of instances that have seen no failure are missing there, so none may be among them.
  */
-async function commonResults(
+async function isTripped(
   { ports, settings, recentResults }: DeliverContext,
-  { queue, subscriptionId }: SubscriptionKey,
+  { queue, id: subscriptionId, failing }: Subscription,
   results: RecentResults,
-): Promise<readonly DeliveryResult[]> {
+  pressure: Pressure | undefined,
+): Promise<boolean> {
   const key = { queue, subscriptionId };
   const now = ports.clock.now();
-  const added = unreported(results, now);
-  if (added.length === 0) return [];
+  const added = unreported(results, failing, now, settings);
+  if (added.length === 0) return isCircuitTripped(results.latest, pressure, settings);
   recentResults.update(key, (known = results) => ({ ...known, reportedAt: now }));
   const common = await ports.commonResults.add(key, results.version, added, settings);
-  const quietUntil = nextReportAt(common, now, settings);
-  recentResults.update(key, (known = results) => ({ ...known, quietUntil }));
-  return common;
+  return isCircuitTripped(common, pressure, { ...settings, circuitFailurePercent: 100 });
 }
 
 /** Subscriptions whose results an instance remembers. Those with the oldest results are forgotten first. */

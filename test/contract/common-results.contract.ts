@@ -32,12 +32,12 @@ export const describeCommonResultsContract = (name: string, make: () => UnderTes
       expect(await add(VERSION, failure('a', SOME_TIME - 1))).toEqual(['b', 'a', 'c']);
     });
 
-    it('of eight concurrent callers are all kept', async () => {
+    it('of ten concurrent callers are all kept, and one of them sees them all', async () => {
       const { add } = begun();
-      await add(VERSION, failure('first'));
-      const ids = Array.from({ length: 8 }, (_, index) => `m-${index}`);
-      await Promise.all(ids.map((id) => add(VERSION, failure(id))));
-      expect((await add(VERSION, failure('last'))).toSorted()).toEqual(['first', 'last', ...ids]);
+      const ids = Array.from({ length: 10 }, (_, index) => `m-${index}`);
+      const seen = await Promise.all(ids.map((id) => add(VERSION, failure(id))));
+      const [most = []] = seen.toSorted((one, other) => other.length - one.length);
+      expect(most.toSorted()).toEqual(ids);
     });
 
     it('are the last twenty however many are added', async () => {

@@ -42,14 +42,9 @@ export function dynamoCommonResults(
   return {
     add: (subscription, version, results, rules) => {
       const addition = { subscription, version, results, rules };
-      let isFirst = true;
-      let stored: Stored | undefined;
+      let request = appended(addition, clock.now());
       return withRetriedWrites<readonly DeliveryResult[]>(
         async () => {
-          if (stored !== undefined && stored.version > version) return [];
-          const now = clock.now();
-          const request = isFirst ? appended(addition, now) : written(addition, stored, now);
-          isFirst = false;
           const result = await conditional(
             client.update({
               TableName: tableName,
@@ -59,9 +54,13 @@ export function dynamoCommonResults(
               ...request,
             }),
           );
+          const now = clock.now();
           if (result.kind === 'written')
             return latestOf(decode(storedSchema, result.output.Attributes).latest, now, rules);
-          stored = result.item && decode(storedSchema, result.item);
+          const stored = result.item && decode(storedSchema, result.item);
+          if (stored !== undefined && stored.version > version) return [];
+          const hasRoom = stored?.version === version && stored.latest.length < mostStored(rules);
+          request = hasRoom ? appended(addition, now) : written(addition, stored, now);
           return 'again';
         },
         () => [],
@@ -70,12 +69,17 @@ export function dynamoCommonResults(
   };
 }
 
+/** Then the item is written anew, without the results that no longer decide. */
+function mostStored(rules: CircuitRules): number {
+  return 2 * mostDeciding(rules);
+}
+
 function appended({ version, results, rules }: Addition, now: number) {
   const expr = expression();
   const latest = expr.name('latest');
   return {
     UpdateExpression: `SET ${latest} = list_append(${latest}, ${expr.value(results)}), ${expr.name(ttlAttribute)} = ${expr.value(ttlOf(now + DAY_MS))}`,
-    ConditionExpression: `${expr.name('version')} = ${expr.value(version)} AND size(${latest}) < ${expr.value(2 * mostDeciding(rules))}`,
+    ConditionExpression: `${expr.name('version')} = ${expr.value(version)} AND size(${latest}) < ${expr.value(mostStored(rules))}`,
     ...expr.attributes(),
   };
 }

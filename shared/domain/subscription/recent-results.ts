@@ -1,5 +1,5 @@
 import { type Reply, TOO_MANY_REQUESTS } from '../delivery/outcome.ts';
-import type { Pressure } from './subscription.ts';
+import type { FailureStreak, Pressure } from './subscription.ts';
 
 /** What a reply says about the subscriber. `up`: it answers requests, even if it refuses this one. */
 export type PressureSignal = 'throttled' | 'down' | 'up';
@@ -28,25 +28,16 @@ export type DeliveryResult = { messageId: string; at: number; isFailure: boolean
 export type RecentResults = {
   /** Of the subscription that `latest` were sent under (`epochTime`, rate-limit.ts). */
   version: number;
-  /** In order. Without pressure, from a failure on until failures are forgotten. */
   latest: readonly DeliveryResult[];
-  /** When the last of them were added to the common record. */
+  /** When they were last added to the common results. */
   reportedAt: number;
-  /** None are added before. */
-  quietUntil: number;
   /** Answered requests, each of which counts less as it ages; as of `answeredAt`. */
   answered: number;
   answeredAt: number;
 };
 
-/** The result of a delivery's request. `isPressed`: sent under back-pressure. */
-type RequestResult = {
-  messageId: string;
-  signal: PressureSignal;
-  now: number;
-  version: number;
-  isPressed: boolean;
-};
+/** The result of a delivery's request. `version`: of the subscription. */
+type RequestResult = { messageId: string; signal: PressureSignal; now: number; version: number };
 
 /** When the latest results open a circuit (docs/settings.md). */
 export type CircuitRules = {
@@ -61,36 +52,24 @@ const FAILURES_IN_RAMP = 3;
 /** Time in which the weight of an answered request falls to 1/e. So long must a subscriber take a rate to get it again. */
 const ANSWERED_MS = 10_000;
 
-/** How often an instance reports while there are enough results, and they do not open the circuit. */
-const REPORT_EVERY_MS = 1_000;
-
 /** The results with one more. Late results of requests under an earlier version change nothing. */
 export function withResult(
   known: RecentResults | undefined,
-  { messageId, signal, now, version, isPressed }: RequestResult,
+  { messageId, signal, now, version }: RequestResult,
   rules: CircuitRules,
 ): RecentResults {
-  const before = known ?? NO_RESULTS;
+  const before = known ?? { ...NOTHING_SENT, version, answered: 0, answeredAt: now };
   if (version < before.version) return before;
-  const same = version === before.version ? before : { ...before, ...NOTHING_REPORTED, latest: [] };
-  const all = latestOf([...same.latest, { messageId, at: now, isFailure: signal === 'down' }], now, rules);
+  const same = version === before.version ? before : { ...before, ...NOTHING_SENT, version };
   return {
     ...same,
-    version,
-    latest: isPressed || all.some(({ isFailure }) => isFailure) ? all : [],
+    latest: latestOf([...same.latest, { messageId, at: now, isFailure: signal === 'down' }], now, rules),
     answered: weightAt(before, now) + (signal === 'up' ? 1 : 0),
     answeredAt: now,
   };
 }
 
-const NOTHING_REPORTED = { reportedAt: -Infinity, quietUntil: -Infinity };
-const NO_RESULTS: RecentResults = {
-  ...NOTHING_REPORTED,
-  version: -Infinity,
-  latest: [],
-  answered: 0,
-  answeredAt: 0,
-};
+const NOTHING_SENT = { latest: [], reportedAt: -Infinity };
 
 /** The last results that decide on the circuit: one of each delivery, in their order, within the window. */
 export function latestOf(
@@ -110,21 +89,27 @@ export function mostDeciding({ circuitRequests }: Pick<CircuitRules, 'circuitReq
   return 2 * circuitRequests;
 }
 
-/** The results to add to the common record after a failure. */
+/**
+ * The results that an instance adds to those of all, because it has too few to decide. None while it has seen no failure,
+ * and the record of the subscription has none that began lately: so a subscriber that answers costs no write.
+ */
 export function unreported(
-  { latest, reportedAt, quietUntil }: RecentResults,
+  { latest, reportedAt }: RecentResults,
+  failing: FailureStreak | undefined,
   now: number,
+  rules: CircuitRules,
 ): readonly DeliveryResult[] {
-  return now < quietUntil ? [] : latest.filter(({ at }) => at >= reportedAt);
+  const sinceFailure = fromFailureOn(latest);
+  const isSuspect =
+    sinceFailure.length > 0 || (failing !== undefined && now - failing.since < rules.circuitWindowMs);
+  return isSuspect && sinceFailure.length < rules.circuitRequests
+    ? latest.filter(({ at }) => at >= reportedAt)
+    : [];
 }
 
-/** When an instance that got these common results adds to them again. */
-export function nextReportAt(
-  common: readonly DeliveryResult[],
-  now: number,
-  { circuitRequests }: CircuitRules,
-): number {
-  return common.length < circuitRequests ? now : now + REPORT_EVERY_MS;
+function fromFailureOn(latest: readonly DeliveryResult[]): readonly DeliveryResult[] {
+  const first = latest.findIndex(({ isFailure }) => isFailure);
+  return first === -1 ? [] : latest.slice(first);
 }
 
 function weightAt(
@@ -140,14 +125,18 @@ export function answeredPerSecond(results: RecentResults, now: number): number {
   return (1_000 * weightAt(results, now)) / ANSWERED_MS;
 }
 
-/** Whether the latest results, each of another delivery, show that the subscriber is down. */
+/**
+ * Whether the latest results, each of another delivery, show that the subscriber is down. Without pressure, those since
+ * the first failure.
+ */
 export function isCircuitTripped(
   latest: readonly DeliveryResult[],
   pressure: Pressure | undefined,
   { circuitRequests, circuitFailurePercent }: CircuitRules,
 ): boolean {
-  const failures = latest.filter(({ isFailure }) => isFailure).length;
+  const counted = pressure === undefined ? fromFailureOn(latest) : latest;
+  const failures = counted.filter(({ isFailure }) => isFailure).length;
   const isRamp = pressure?.reason === 'circuit_open';
-  if (isRamp && failures === latest.length && failures >= FAILURES_IN_RAMP) return true;
-  return latest.length >= circuitRequests && 100 * failures >= circuitFailurePercent * latest.length;
+  if (isRamp && failures === counted.length && failures >= FAILURES_IN_RAMP) return true;
+  return counted.length >= circuitRequests && 100 * failures >= circuitFailurePercent * counted.length;
 }

@@ -133,6 +133,18 @@ describe('a subscriber that is down', () => {
     expect(await pressed.pressure()).toMatchObject({ reason: 'circuit_open' });
   });
 
+  it('is called as before if one of ten function instances has a success since the first failure', async () => {
+    const { deliverContext } = world;
+    deliverContext.recentResults = { update: (_, change) => change(undefined) };
+    await pressed.subscribe();
+    for (const [index, id] of numbered(12).entries()) {
+      world.subscriber.script(URL, [status(index === 5 ? 200 : 503)]);
+      await pressed.publish(id);
+      await pressed.runFor(100);
+    }
+    expect(await pressed.pressure()).toBeUndefined();
+  });
+
   it.each([
     ['nine deliveries fail', 9, status(503)],
     ['they fail by 500', 12, status(500)],

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import {
   answeredPerSecond,
   isCircuitTripped,
-  nextReportAt,
   type PressureSignal,
   pressureSignalOf,
   type RecentResults,
@@ -19,11 +18,7 @@ type Step = { signal: PressureSignal; messageId?: string; at?: number; version?:
 const resultsOf = (steps: readonly Step[]): RecentResults | undefined =>
   steps.reduce<RecentResults | undefined>(
     (known, { signal, messageId = '', at = 0, version = 0 }, index) =>
-      withResult(
-        known,
-        { signal, messageId: messageId || `m-${index}`, now: at, version, isPressed: version > 0 },
-        RULES,
-      ),
+      withResult(known, { signal, messageId: messageId || `m-${index}`, now: at, version }, RULES),
     undefined,
   );
 
@@ -125,27 +120,43 @@ describe('the latest results open a circuit', () => {
 });
 
 describe('an instance adds to the common results', () => {
-  const reported = resultsOf([...times(3, DOWN), { ...UP, at: 1_000 }]) ?? expect.fail();
+  const seen = (...steps: Step[]): RecentResults => resultsOf(steps) ?? expect.fail();
+  const added = (results: RecentResults, now = 0, failingSince?: number) =>
+    unreported(
+      results,
+      failingSince === undefined ? undefined : { since: failingSince, failures: 1 },
+      now,
+      RULES,
+    ).map(({ messageId }) => messageId);
 
-  it('what it has not added before', () => {
-    expect(unreported(reported, 1_000)).toHaveLength(4);
-    expect(unreported({ ...reported, reportedAt: 1_000 }, 1_000).map(({ at }) => at)).toEqual([1_000]);
+  it('nothing of a subscriber that answers', () => {
+    expect(added(seen(UP, UP))).toEqual([]);
   });
 
-  it('at once while there are fewer than ten, and then once a second', () => {
-    const { latest } = resultsOf(times(10, DOWN)) ?? expect.fail();
-    expect(nextReportAt(latest.slice(1), 5, RULES)).toBe(5);
-    const quietUntil = nextReportAt(latest, 5, RULES);
-    expect(unreported({ ...reported, quietUntil }, 1_004)).toEqual([]);
-    expect(unreported({ ...reported, quietUntil }, 1_005)).toHaveLength(4);
+  it('all that it has seen, once it sees a failure', () => {
+    expect(added(seen(UP, DOWN))).toEqual(['m-0', 'm-1']);
+    expect(added(seen(DOWN, UP))).toEqual(['m-0', 'm-1']);
   });
 
-  it('nothing of requests under an earlier version', () => {
-    const quiet = { ...reported, reportedAt: 2_000, quietUntil: 3_000 };
-    const result = { ...DOWN, messageId: 'm', now: 2_500, version: 8, isPressed: true };
-    expect(unreported(withResult(quiet, result, RULES), 2_500)).toEqual([
-      { messageId: 'm', at: 2_500, isFailure: true },
-    ]);
+  it('its successes, if another instance lately saw a failure', () => {
+    expect(added(seen(UP), 29_999, 0)).toEqual(['m-0']);
+    expect(added(seen(UP), 30_000, 0)).toEqual([]);
+  });
+
+  it('each result once', () => {
+    const results = { ...seen(DOWN, { ...DOWN, at: 10 }), reportedAt: 5 };
+    expect(added(results, 10)).toEqual(['m-1']);
+  });
+
+  it('nothing more once it has seen ten since a failure', () => {
+    expect(added(seen(...times(20, UP), ...times(9, DOWN)))).toHaveLength(20);
+    expect(added(seen(...times(20, UP), ...times(10, DOWN)))).toEqual([]);
+  });
+
+  it('only results under the current version of the subscription', () => {
+    const before = { ...seen(...times(9, DOWN)), reportedAt: 5 };
+    const result = { ...DOWN, messageId: 'm', now: 1, version: 8 };
+    expect(added(withResult(before, result, RULES), 1)).toEqual(['m']);
   });
 });
 
