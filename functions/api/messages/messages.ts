@@ -1,5 +1,6 @@
 import { endOfBuckets } from '../../../shared/domain/delivery/fan-out.ts';
 import { messageIdOf, type MessageKey } from '../../../shared/domain/message/message.ts';
+import type { TraceContext } from '../../../shared/domain/message/trace-context.ts';
 import { isConfirmationId, withoutLink } from '../../../shared/domain/subscription/confirmation.ts';
 import type { MessageListItem, MessageDetail } from '../../../shared/domain/message/message-detail.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
@@ -40,13 +41,17 @@ export type PublishResult =
 
 /**
  * Sends messages to the ingress queue like any producer, and creates the queue if it is missing, as Zaqar does. The
- * metadata of the queue supplies missing ttls and delays. `bytes`: the size of the request.
+ * metadata of the queue supplies missing ttls and delays. `bytes`: the size of the request. `trace`: what it is part of.
  * @throws when some could not be sent. In a repeat with the same ids, those already sent count as duplicates.
  */
 export async function publish(
   context: PublishContext,
   queue: string,
-  { messages, bytes }: { messages: readonly PostedMessage[]; bytes: number },
+  {
+    messages,
+    bytes,
+    trace,
+  }: { messages: readonly PostedMessage[]; bytes: number; trace?: TraceContext | undefined },
 ): Promise<PublishResult> {
   const rules = postRulesOf((await context.registry.findQueue(queue))?.metadata ?? {});
   const { _default_message_ttl: ttl, _default_message_delay: delay, _max_messages_post_size: most } = rules;
@@ -58,13 +63,19 @@ export async function publish(
     id: message.id ?? context.newId(),
   }));
   const bodies = named.map((message) => ingressBody(queue, message));
-  const index = bodies.findIndex((body) => Buffer.byteLength(body) > MAX_MESSAGE_BYTES);
+  const mostBytes = MAX_MESSAGE_BYTES - (trace === undefined ? 0 : TRACE_BYTES);
+  const index = bodies.findIndex((body) => Buffer.byteLength(body) > mostBytes);
   if (index !== -1) return { kind: 'too_large', index };
   await context.registry.ensureQueue({ name: queue, metadata: {}, createdAt: context.clock.now() });
   // Fair SQS queues: the group keeps a busy queue from delaying the messages of others.
-  await context.ingress.publish(bodies.map((body) => ({ body, group: queue })));
+  await context.ingress.publish(
+    bodies.map((body) => ({ body, group: queue, ...(trace && { attributes: trace }) })),
+  );
   return { kind: 'published', ids: named.map((message) => messageIdOf(message).id) };
 }
+
+/** The names, types and values of both attributes at their longest: SQS counts them as part of the message. */
+const TRACE_BYTES = 600;
 
 /** The wire form of the ingress queue (docs/ingress.md#own-form); the data is inserted as its source text. */
 function ingressBody(queue: string, message: PostedMessage & { id: string }): string {

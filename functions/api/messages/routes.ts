@@ -1,3 +1,4 @@
+import { traceContextOf } from '../../../shared/domain/message/trace-context.ts';
 import * as z from 'zod';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
 import { MAX_DELAY_SECONDS } from '../../../shared/domain/retry/wake-up-plan.ts';
@@ -41,7 +42,8 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       id: 'postMessages',
       tag: 'messages',
       summary: 'Publishes messages',
-      description: 'Publishes all messages or none. Creates the queue if it does not exist.',
+      description:
+        'Publishes all messages or none. Creates the queue if it does not exist. The headers `traceparent` and `tracestate` (W3C Trace Context) go with the messages.',
       permission: 'publish',
       body: jsonBody(postedMessagesSchema),
       answers: {
@@ -59,6 +61,10 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       const result = await publish(dependencies, queue, {
         messages: parseMessages(posted),
         bytes: Buffer.byteLength(posted.source),
+        trace: traceContextOf({
+          traceparent: context.req.header('traceparent'),
+          tracestate: context.req.header('tracestate'),
+        }),
       });
       if (result.kind === 'too_large') throw tooLarge(result.index);
       if (result.kind === 'post_too_large')

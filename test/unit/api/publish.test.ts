@@ -38,6 +38,26 @@ describe('POST /v2/queues/{queue}/messages', () => {
     expect(groups).toEqual(['orders', 'orders', 'bills']);
   });
 
+  it('passes on the trace of the request as attributes, and drops an invalid one', async () => {
+    const attributes: (Record<string, string> | undefined)[] = [];
+    const { call } = apiUnderTest({
+      ingress: {
+        publish: (messages) => {
+          attributes.push(...messages.map((message) => message.attributes));
+          return Promise.resolve();
+        },
+      },
+    });
+    const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' };
+    const one = { messages: [{ body: 1 }] };
+    await call('POST', PATH, one, trace);
+    await call('POST', PATH, one, { ...trace, traceparent: 'none' });
+    expect(attributes).toEqual([trace, undefined]);
+    const full = { messages: [{ body: 'x'.repeat(1_048_576 - 300) }] };
+    expect(await call('POST', PATH, full, trace)).toMatchObject({ status: 413 });
+    expect(await call('POST', PATH, full)).toMatchObject({ status: 201 });
+  });
+
   it('creates a missing queue, and leaves an existing one unchanged', async () => {
     const { call, registry } = apiUnderTest();
     await call('PUT', '/v2/queues/bills', { team: 'red' });
