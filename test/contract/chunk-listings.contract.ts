@@ -74,7 +74,7 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
 
     const ORDER = ['0d', 'Z-before-all', '_b', 'a', 'c', 'e', 'f', 'g', 'h', 'zz', '-x', 'i', 'k'];
 
-    it.each(Array.from({ length: ORDER.length + 1 }, (_, index) => index + 1))(
+    it.each([1, 2, 5, ORDER.length, ORDER.length + 1])(
       'are listed once each, by bucket and subscription, %i at a time',
       async (limit) => {
         const { listings, message, all } = await spread();

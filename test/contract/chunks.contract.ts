@@ -140,7 +140,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
           expect(await chunks.find(key)).toEqual(model.chunk());
           for (const delivery of model.own()) expect(await deliveries.find(delivery.key)).toEqual(delivery);
         }),
-        { numRuns: 60 },
+        { numRuns: 30 },
       );
     });
 

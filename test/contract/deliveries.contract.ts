@@ -202,7 +202,7 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
           }
           expect(await deliveries.find(model.key)).toEqual(model);
         }),
-        { numRuns: 40 },
+        { numRuns: 20 },
       );
     });
   });

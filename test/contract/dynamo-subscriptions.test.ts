@@ -69,7 +69,7 @@ const underTest = (): SubscriptionsUnderTest => {
 };
 describeSubscriptionsContract('in DynamoDB', underTest);
 // Each run takes ten requests.
-describeSubscriptionHealthContract('in DynamoDB', underTest, 60);
+describeSubscriptionHealthContract('in DynamoDB', underTest, 40);
 
 it('reads a bounded part of a queue for each page of a search', async () => {
   const queue = randomUUID();

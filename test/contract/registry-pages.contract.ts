@@ -25,7 +25,7 @@ export const describeRegistryPagesContract = (name: string, make: () => Promise<
   };
 
   describe(`pages of the subscription registry ${name}`, () => {
-    it.each([1, 2, 3, 6, 7, 8])(
+    it.each([1, 3, 7, 8])(
       'list subscriptions by id, %i at a time, each once, without a marker on the last page',
       async (limit) => {
         const { registry, queue } = await withSubscriptions();
@@ -36,7 +36,7 @@ export const describeRegistryPagesContract = (name: string, make: () => Promise<
       },
     );
 
-    it.each([1, 3, 4, 5])('list queues by name, %i at a time, with all fields', async (limit) => {
+    it.each([1, 4, 5])('list queues by name, %i at a time, with all fields', async (limit) => {
       const registry = await make();
       const queues = ['.', 'B', 'a-1', 'b_2'].map((queueName, createdAt) =>
         aQueue({ name: queueName, metadata: { queueName }, retryPolicy: {}, createdAt }),
