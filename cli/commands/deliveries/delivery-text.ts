@@ -81,7 +81,7 @@ function answerOf({ statusCode, error, snippet, lost }: Attempt): string {
 
 function plannedHead(waiting: Waiting | undefined): string {
   const isSlowed = waiting === 'receiver_throttled' || waiting === 'circuit_open';
-  return `Planned attempts, if each one fails immediately:${isSlowed ? ' Back-pressure can move these later.' : ''}`;
+  return `Planned attempts, if each one fails at once${isSlowed ? ' (back-pressure can delay them)' : ''}:`;
 }
 
 function plannedLines(planned: DeliveryDetail['planned']): string[] {

@@ -10,7 +10,8 @@ import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 
 const DESCRIPTIONS = {
-  enable: 'Enable a disabled subscription: it receives new messages again.',
+  enable:
+    'Enable a disabled subscription: it receives new messages again. Ends the back-pressure of one that is slowed.',
   disable:
     'Disable a subscription: no requests are sent. New deliveries are recorded as cancelled, and can be recovered.',
 };

@@ -60,8 +60,15 @@ export type SeenRequest = {
   rules: { retryAfterCapMs: number };
 };
 
-/** How a request changes the pressure. Undefined: not at all. */
+/**
+ * How a request changes the pressure. Undefined: not at all. The first one after an episode is over ends it, whatever it
+ * found, so that operators hear of the end before they hear of another beginning.
+ */
 export function pressureAfter(subscription: Subscription, seen: SeenRequest): PressureChange | undefined {
+  if (pressureAt(subscription, seen.startedAt) === undefined) {
+    const end = endOfPressure(subscription, seen.now);
+    if (end !== undefined) return end;
+  }
   switch (seen.signal) {
     case 'throttled':
       return afterRefusal(subscription, seen);
@@ -152,12 +159,11 @@ function slow(
   };
 }
 
-/** A subscriber that answers closes its circuit, and ends an episode that is over. Undefined: no change. */
+/** A subscriber that answers closes its circuit. Undefined: no change. */
 function afterAnswer(subscription: Subscription, seen: SeenRequest): PressureChange | undefined {
   const { startedAt, now, answeredPerSecond } = seen;
   const current = pressureAt(subscription, startedAt);
-  if (current === undefined) return endOfPressure(subscription, now);
-  if (!isCircuitOpen(current)) return undefined;
+  if (current === undefined || !isCircuitOpen(current)) return undefined;
   const next = { reason: current.reason, opensAt: now, perSecond: firstRate(answeredPerSecond) };
   const change = slow(subscription, current, seen, next);
   return { ...change, moveUpAt: endOfRamp(next) };

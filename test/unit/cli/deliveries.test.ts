@@ -107,7 +107,7 @@ describe('posthaste deliveries', () => {
     const { stdout } = await api.run(['deliveries', 'show', 'orders', 'm1', ID]);
     expect(stdout).toMatch(/Status +retrying\nNext attempt +#2 pre_backoff/);
     expect(stdout).toMatch(/1 {2}initial .* 5 ms {2}failed +503\n/);
-    expect(stdout).toContain('Planned attempts, if each one fails immediately:');
+    expect(stdout).toContain('Planned attempts, if each one fails at once:');
     expect(jsonLines((await api.run(['deliveries', 'show', 'orders', 'm1', ID, '--json'])).stdout)).toEqual([
       view,
     ]);
@@ -126,7 +126,7 @@ describe('posthaste deliveries', () => {
     });
     const { stdout } = await api.run(['deliveries', 'show', 'orders', 'm1', ID]);
     expect(stdout).toMatch(new RegExp(`Next attempt +#1 initial, not before ${clockTime(AT)}, ${why}\\n`));
-    expect(stdout.includes('immediately: Back-pressure can move these later.\n')).toBe(isSlowed);
+    expect(stdout.includes('at once (back-pressure can delay them):\n')).toBe(isSlowed);
     const listing = await stubApi({
       [OF_QUEUE]: () => page({ ...listed, nextAttemptAt: AT, waiting }),
       [OF_MESSAGE]: () => page(view),

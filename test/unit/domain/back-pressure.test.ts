@@ -53,10 +53,20 @@ describe('the pressure of a subscription', () => {
 
   it('begins another episode if the subscriber fails after it was re-enabled', () => {
     const enabled = asEnabled(under({ reason: 'circuit_open' }), NOW);
-    expect(findDown(enabled, NOW + SECOND, TRIPPED)).toMatchObject({
-      pressure: { since: NOW + SECOND },
-      unsent: { event: { type: 'subscription.slowed', since: NOW + SECOND } },
+    const ended = made(findDown(enabled, NOW + SECOND, TRIPPED), enabled);
+    expect(findDown(ended, NOW + 2 * SECOND, TRIPPED)).toMatchObject({
+      pressure: { since: NOW + 2 * SECOND },
+      unsent: { event: { type: 'subscription.slowed', since: NOW + 2 * SECOND } },
     });
+  });
+
+  it('whose episode is over ends with the next request, even with one that fails', () => {
+    const over = under({ reason: 'circuit_open', perSecond: 2 });
+    for (const change of [findDown(over, NOW + HOUR), refuse(over, NOW + HOUR)])
+      expect(change).toMatchObject({
+        pressure: { ended: true },
+        unsent: { event: { type: 'subscription.resumed', since: NOW, at: NOW + HOUR } },
+      });
   });
 
   it('is kept from the results of requests that were sent under another version', () => {
