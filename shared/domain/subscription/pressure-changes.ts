@@ -61,8 +61,8 @@ export type SeenRequest = {
 };
 
 /**
- * How a request changes the pressure. Undefined: not at all. The first one after an episode is over ends it, whatever it
- * found, so that operators hear of the end before they hear of another beginning.
+ * How a request changes the pressure. Undefined: not at all. The first request after an episode is over ends it, even if
+ * it failed: operators hear of the end before they hear of another beginning.
  */
 export function pressureAfter(subscription: Subscription, seen: SeenRequest): PressureChange | undefined {
   if (pressureAt(subscription, seen.startedAt) === undefined) {
