@@ -51,7 +51,7 @@ export async function pressureChangeOf(
     startedAt,
     now,
     answeredPerSecond: answeredPerSecond(results, now),
-    isTripped: !isProbe && (await isTripped(context, subscription, results, pressure)),
+    isTripped: signal === 'down' && !isProbe && (await isTripped(context, subscription, results, pressure)),
     retryAfterMs: hintMs(reply, startedAt + durationMs, settings.retryAfterCapMs),
     nextAttempt: next,
     policy,
@@ -60,18 +60,18 @@ export async function pressureChangeOf(
 }
 
 /**
- * Whether the subscriber is down by the results of this instance, if they are enough, or else of all instances. Successes
- * of instances that have seen no failure are missing there, so none may be among them.
+ * Whether the subscriber is down by the results of this instance, if they are enough, or else of all instances. These are
+ * added to only after a failure, so that a success costs no write. Some successes are missing, so none may be among them.
  */
 async function isTripped(
   { ports, settings, recentResults }: DeliverContext,
-  { queue, id: subscriptionId, failing }: Subscription,
+  { queue, id: subscriptionId }: Subscription,
   results: RecentResults,
   pressure: Pressure | undefined,
 ): Promise<boolean> {
   const key = { queue, subscriptionId };
   const now = ports.clock.now();
-  const added = unreported(results, failing, now, settings);
+  const added = unreported(results, settings);
   if (added.length === 0) return isCircuitTripped(results.latest, pressure, settings);
   recentResults.update(key, (known = results) => ({ ...known, reportedAt: now }));
   const common = await ports.commonResults.add(key, results.version, added, settings);

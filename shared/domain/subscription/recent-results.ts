@@ -1,5 +1,5 @@
 import { type Reply, TOO_MANY_REQUESTS } from '../delivery/outcome.ts';
-import type { FailureStreak, Pressure } from './subscription.ts';
+import type { Pressure } from './subscription.ts';
 
 /** What a reply says about the subscriber. `up`: it answers requests, even if it refuses this one. */
 export type PressureSignal = 'throttled' | 'down' | 'up';
@@ -89,22 +89,12 @@ export function mostDeciding({ circuitRequests }: Pick<CircuitRules, 'circuitReq
   return 2 * circuitRequests;
 }
 
-/**
- * The results that an instance adds to those of all, because it has too few to decide. None while it has seen no failure,
- * and the record of the subscription has none that began lately: so a subscriber that answers costs no write.
- */
+/** The results that an instance adds to those of all after a failure: none if it has seen enough to decide. */
 export function unreported(
   { latest, reportedAt }: RecentResults,
-  failing: FailureStreak | undefined,
-  now: number,
-  rules: CircuitRules,
+  { circuitRequests }: CircuitRules,
 ): readonly DeliveryResult[] {
-  const sinceFailure = fromFailureOn(latest);
-  const isSuspect =
-    sinceFailure.length > 0 || (failing !== undefined && now - failing.since < rules.circuitWindowMs);
-  return isSuspect && sinceFailure.length < rules.circuitRequests
-    ? latest.filter(({ at }) => at >= reportedAt)
-    : [];
+  return fromFailureOn(latest).length < circuitRequests ? latest.filter(({ at }) => at >= reportedAt) : [];
 }
 
 function fromFailureOn(latest: readonly DeliveryResult[]): readonly DeliveryResult[] {
