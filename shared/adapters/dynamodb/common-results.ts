@@ -9,7 +9,6 @@ import {
   latestOf,
   mostDeciding,
 } from '../../domain/subscription/recent-results.ts';
-import type { SubscriptionKey } from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CommonResults } from '../../ports/pace.ts';
 import { resultsItemKey } from './delivery-keys.ts';
@@ -24,7 +23,6 @@ const storedSchema = z.object({
 type Stored = z.infer<typeof storedSchema>;
 
 type Addition = {
-  subscription: SubscriptionKey;
   version: number;
   results: readonly DeliveryResult[];
   rules: CircuitRules;
@@ -41,7 +39,7 @@ export function dynamoCommonResults(
 ): CommonResults {
   return {
     add: (subscription, version, results, rules) => {
-      const addition = { subscription, version, results, rules };
+      const addition = { version, results, rules };
       let request = appended(addition, clock.now());
       return withRetriedWrites<readonly DeliveryResult[]>(
         async () => {

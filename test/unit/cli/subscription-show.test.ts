@@ -1,23 +1,14 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { clockTime } from '../../../cli/output/time-text.ts';
-import { AT, ID, subscription } from './delivery-views.ts';
+import { AT, ID, listed, page, subscription } from './delivery-views.ts';
 import { closeStubs, json, stubApi } from './stub-api.ts';
 
 afterAll(closeStubs);
 
 const LOCAL = clockTime(AT);
-/** A delivery as the queue lists it. */
-const listed = {
-  queue: 'orders',
-  messageId: 'm1',
-  subscriptionId: ID,
-  status: 'retrying',
-  acceptedAt: AT,
-  attemptCount: 1,
-};
 const ONE = `/v2/queues/orders/subscriptions/${ID}`;
 const DELIVERIES = '/v2/queues/orders/deliveries';
-const noDeliveries = { [`GET ${DELIVERIES}`]: () => json({ deliveries: [], links: [] }) };
+const noDeliveries = { [`GET ${DELIVERIES}`]: () => page() };
 
 describe('posthaste subscription show', () => {
   it.each([
