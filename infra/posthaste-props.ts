@@ -46,8 +46,20 @@ export interface PosthasteProps {
    */
   readonly retryAfterCap?: Duration;
   /**
-   * Whether subscribers that throttle or are down get fewer requests, while their deliveries wait.
-   * @default true
+   * Whether all requests of a subscriber that throttles are slowed down to what it takes. A queue or subscription can
+   * set it for itself.
+   * @default false
+   */
+  readonly adaptToThrottling?: boolean;
+  /**
+   * Whether a subscriber that is down gets one probe at a time, while its deliveries wait. A queue or subscription
+   * can set it for itself.
+   * @default false
+   */
+  readonly holdWhileDown?: boolean;
+  /**
+   * Former name of both `adaptToThrottling` and `holdWhileDown`: `true` turns them on.
+   * @default false
    */
   readonly backPressure?: boolean;
   /**

@@ -38,6 +38,8 @@ export const propOf: Readonly<Record<keyof typeof settings, Prop>> = {
   subscriptionCacheSeconds: duration('subscriptionCache', 'seconds'),
   defaultRetryPolicy: { type: 'PartialRetryPolicy | PresetName' },
   retryAfterCapSeconds: duration('retryAfterCap', 'seconds'),
+  adaptToThrottling: same,
+  holdWhileDown: same,
   backPressure: same,
   circuitRequests: same,
   circuitFailurePercent: same,

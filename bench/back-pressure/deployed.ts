@@ -29,7 +29,7 @@ export async function startOneSubscriber(
   stack.defer(() => receiver.close());
   const { endpoints, makeQueue, subscribe, publish } = await startDeployed(stack, {
     folder: runFolder('back-pressure'),
-    settings: {},
+    settings: { adaptToThrottling: 'true', holdWhileDown: 'true' },
     signal,
   });
   await makeQueue(QUEUE, policy);

@@ -59,7 +59,9 @@ export async function play({ messages, perSecond, receiver, options = {}, seed }
     }),
   });
   await world.subscriptions.putQueue(aQueue());
-  await world.subscriptions.addSubscription(aSubscription({ options }));
+  await world.subscriptions.addSubscription(
+    aSubscription({ options: { adapt_to_throttling: true, hold_while_down: true, ...options } }),
+  );
   for (let index = 0; index < messages; index += 1)
     world.time.at(START + (index * SECOND) / perSecond, () => {
       world.publish(aMessage({ id: `m-${index}` }));

@@ -13,6 +13,7 @@ import {
   attemptTimeoutOf,
   type Subscription,
 } from '../../shared/domain/subscription/subscription.ts';
+import { paceSwitchesOf } from '../../shared/domain/subscription/switches.ts';
 import type { Outcome } from '../../shared/domain/vocabulary.ts';
 import { RequestNotSentError } from '../../shared/ports/subscriber.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
@@ -56,7 +57,14 @@ export async function makeAttempt(
   const result = await post(context, ready);
   const { next, retried } = await record(context, held, ready.policy, result);
   const { policy } = ready.policy;
-  const recorded = { key: held.delivery.key, subscription: ready.subscription, policy, result, next };
+  const recorded = {
+    key: held.delivery.key,
+    queue: ready.queue,
+    subscription: ready.subscription,
+    policy,
+    result,
+    next,
+  };
   // The health of a disabled subscription no longer matters.
   if (disablingReason(result.reply) === undefined) await recordHealth(context, recorded);
   return retried;
@@ -75,7 +83,7 @@ async function prepareRequest(
   if (subscription === undefined) return undefined;
   const { secretOpener, clock } = context.ports;
   const credentials = await openedCredentials(secretOpener, subscription, clock.now());
-  const slot = await waitForSlot(context, held, subscription);
+  const slot = await waitForSlot(context, { ...held, subscription });
   if (slot === undefined) return undefined;
   // The calls since the claim may have been slow. If the lease ended during the request, a second request could
   // start.
@@ -140,8 +148,8 @@ async function post(context: DeliverContext, ready: ReadyDelivery): Promise<Atte
   const reply = await replyOrRelease(context, ready, startedAt);
   const durationMs = clock.now() - startedAt;
   const dueAt = dueAtOf(ready);
-  const { retry_throttled: isThrottledRetried = context.settings.retryThrottled } =
-    ready.subscription.options;
+  const { retry_throttled = context.settings.retryThrottled } = ready.subscription.options;
+  const isThrottledRetried = retry_throttled || paceSwitchesOf(ready, context.settings).adaptToThrottling;
   const { retry_on_status: listed } = ready.policy.policy;
   const decided = outcomeOf(reply, isThrottledRetried ? [...listed, TOO_MANY_REQUESTS] : listed);
   // A rejection would be final, although the current credentials may be accepted.

@@ -13,6 +13,7 @@ import type { CommonResults, RateLimits } from '../../shared/ports/pace.ts';
 import type { SecretOpener, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import type { RecentResults } from '../../shared/domain/subscription/recent-results.ts';
+import type { PaceSwitches } from '../../shared/domain/subscription/switches.ts';
 import type { SubscriptionKey } from '../../shared/domain/subscription/subscription.ts';
 
 export type DeliverPorts = {
@@ -43,15 +44,14 @@ type DeliverSettings = {
   retryAfterCapMs: number;
   defaultRetryPolicy: RetryPolicy;
   userAgent: string;
-  /** Whether subscribers that throttle or are down get fewer requests. */
-  backPressure: boolean;
   /** Results of so many deliveries within the window can open a circuit. */
   circuitRequests: number;
   circuitFailurePercent: number;
   circuitWindowMs: number;
   /** Whether a 429 is retried where the policy and the subscription do not say so. */
   retryThrottled: boolean;
-} & HealthRules;
+} & HealthRules &
+  PaceSwitches;
 
 export type DeliverContext = {
   ports: DeliverPorts;

@@ -159,14 +159,15 @@ async function deliverOne(
 async function withSlot(
   context: DeliverContext,
   unclaimed: Unclaimed,
-  { absence, subscription }: Recipient,
+  { absence, queue, subscription }: Recipient,
 ): Promise<Unclaimed | undefined> {
   const { work, receipt } = unclaimed;
   if (absence !== undefined || subscription === undefined) return unclaimed;
-  if (paceFor(context, subscription) === undefined || !canReserveBeforeClaim(work, receipt)) return unclaimed;
+  const recipient = { queue, subscription };
+  if (paceFor(context, recipient) === undefined || !canReserveBeforeClaim(work, receipt)) return unclaimed;
   const found = await messageFor(context, work, work);
   if (found === undefined) return unclaimed;
-  const slot = await reserveBeforeClaim(context, work, subscription, found.message);
+  const slot = await reserveBeforeClaim(context, work, recipient, found.message);
   return slot === 'waits' ? undefined : { ...unclaimed, message: () => Promise.resolve(found), slot };
 }
 

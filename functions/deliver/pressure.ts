@@ -8,6 +8,7 @@ import { epochTime } from '../../shared/domain/subscription/rate-limit.ts';
 import {
   answeredPerSecond,
   isCircuitTripped,
+  type PressureSignal,
   pressureSignalOf,
   type RecentResults,
   unreported,
@@ -15,13 +16,20 @@ import {
 } from '../../shared/domain/subscription/recent-results.ts';
 import type { DeliveryKey, NextAttempt } from '../../shared/domain/delivery/delivery.ts';
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
-import type { Pressure, Subscription } from '../../shared/domain/subscription/subscription.ts';
+import { type Reply, TOO_MANY_REQUESTS } from '../../shared/domain/delivery/outcome.ts';
+import type { Pressure, Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
+import {
+  isSwitchedOn,
+  type PaceSwitches,
+  paceSwitchesOf,
+} from '../../shared/domain/subscription/switches.ts';
 import type { DeliverContext, ResultMemory } from './context.ts';
 import { hintMs, type AttemptResult } from './record.ts';
 
 /** A recorded attempt. `next`: the delivery's next one, if its policy makes one. */
 export type RecordedAttempt = {
   key: DeliveryKey;
+  queue: Queue | undefined;
   subscription: Subscription;
   policy: RetryPolicy;
   result: AttemptResult;
@@ -31,17 +39,18 @@ export type RecordedAttempt = {
 /** How an attempt changes the pace of its subscription (docs/retry-policy.md#back-pressure). Undefined: not at all. */
 export async function pressureChangeOf(
   context: DeliverContext,
-  { key, subscription, policy, result: { attempt, reply }, next }: RecordedAttempt,
+  { key, queue, subscription, policy, result: { attempt, reply }, next }: RecordedAttempt,
 ): Promise<PressureChange | undefined> {
   const { ports, settings, recentResults } = context;
   const now = ports.clock.now();
-  // Switched off during an episode, which nothing else would end.
-  if (!settings.backPressure) return endOfPressure(subscription, now);
+  const switches = paceSwitchesOf({ queue, subscription }, settings);
+  const ended = endIfSwitchedOff(subscription, switches, now);
+  if (ended !== undefined) return ended;
   const { startedAt, durationMs } = attempt;
   const pressure = pressureAt(subscription, startedAt);
   const isProbe = pressure !== undefined && isCircuitOpen(pressure);
   // A probe that finds no name or no TLS, for example, has failed as well.
-  const signal = pressureSignalOf(reply) ?? (isProbe ? 'down' : undefined);
+  const signal = signalFor(switches, reply) ?? (isProbe ? 'down' : undefined);
   if (signal === undefined) return undefined;
   const version = epochTime(subscription);
   const result = { messageId: key.messageId, signal, now, version };
@@ -57,6 +66,42 @@ export async function pressureChangeOf(
     policy,
     rules: settings,
   });
+}
+
+/** Nothing else would end an episode whose switch is off. What waits in its line moves up. */
+function endIfSwitchedOff(
+  subscription: Subscription,
+  switches: PaceSwitches,
+  now: number,
+): PressureChange | undefined {
+  const { pressure } = subscription;
+  if (pressure === undefined || isSwitchedOn(pressure.reason, switches)) return undefined;
+  const end = endOfPressure(subscription, now);
+  return end && { ...end, moveUpAt: now };
+}
+
+/**
+ * What a reply says, as far as a switch asks for it. Undefined: nothing, so that without switches nothing is counted. A
+ * refusal is an answer where the subscription does not adapt to it.
+ */
+function signalFor(
+  { adaptToThrottling, holdWhileDown }: PaceSwitches,
+  reply: Reply,
+): PressureSignal | undefined {
+  if (!adaptToThrottling && !holdWhileDown) return undefined;
+  const signal = pressureSignalOf(reply);
+  switch (signal) {
+    case 'throttled': {
+      const isRefusal = reply.kind === 'answered' && reply.statusCode === TOO_MANY_REQUESTS;
+      if (adaptToThrottling) return signal;
+      return isRefusal ? 'up' : 'down';
+    }
+    case 'down':
+      return holdWhileDown ? signal : undefined;
+    case 'up':
+    case undefined:
+      return signal;
+  }
 }
 
 /**

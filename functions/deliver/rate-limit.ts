@@ -15,7 +15,8 @@ import {
   type Slot,
 } from '../../shared/domain/subscription/rate-limit.ts';
 import { spreadOut } from '../../shared/domain/subscription/slot-line.ts';
-import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
+import { isSwitchedOn, paceSwitchesOf } from '../../shared/domain/subscription/switches.ts';
 import type { SlotConstraints } from '../../shared/ports/pace.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { returnSlot } from '../../shared/steps/move-up.ts';
@@ -40,10 +41,9 @@ const WAIT_AFTER_FAULT_MS = 5_000;
  */
 export async function waitForSlot(
   context: DeliverContext,
-  held: LoadedDelivery,
-  subscription: Subscription,
+  held: LoadedDelivery & Paced,
 ): Promise<{ slotAt: number | undefined } | undefined> {
-  const limit = paceFor(context, subscription);
+  const limit = paceFor(context, held);
   if (limit === undefined || isExempt(held, limit)) return { slotAt: undefined };
   const { clock } = context.ports;
   let slot = held.delivery.slot ?? held.slot;
@@ -61,12 +61,19 @@ export async function waitForSlot(
   return undefined;
 }
 
+/** A subscription, and the queue whose switches it inherits. */
+export type Paced = { queue: Queue | undefined; subscription: Subscription };
+
 /** The line that the subscription's requests wait in: by `max_per_second`, by back-pressure, or by both. */
 export function paceFor(
   { ports, settings }: DeliverContext,
-  subscription: Subscription,
+  { queue, subscription }: Paced,
 ): RateLimit | undefined {
-  return settings.backPressure ? paceOf(subscription, ports.clock.now()) : rateLimitOf(subscription);
+  const { pressure } = subscription;
+  const isOn =
+    pressure !== undefined &&
+    isSwitchedOn(pressure.reason, paceSwitchesOf({ queue, subscription }, settings));
+  return isOn ? paceOf(subscription, ports.clock.now()) : rateLimitOf(subscription);
 }
 
 /** An operator's request does not wait for back-pressure; the retries after it wait like all others. */
@@ -158,10 +165,10 @@ export function canReserveBeforeClaim(
 export async function reserveBeforeClaim(
   context: DeliverContext,
   job: DeliveryJob,
-  subscription: Subscription,
+  recipient: Paced,
   { expiresAt }: Message,
 ): Promise<'waits' | Slot | undefined> {
-  const limit = paceFor(context, subscription);
+  const limit = paceFor(context, recipient);
   if (limit === undefined) return undefined;
   const { ports } = context;
   const slot = await reserve(context, job.key, limit, { until: expiresAt });
@@ -184,9 +191,9 @@ export async function reserveBeforeClaim(
  */
 export async function reserveForRetry(
   context: DeliverContext,
-  { delivery, subscription, message }: LoadedDelivery,
+  { delivery, queue, subscription, message }: LoadedDelivery,
 ): Promise<boolean> {
-  const limit = subscription && paceFor(context, subscription);
+  const limit = subscription && paceFor(context, { queue, subscription });
   if (limit === undefined || delivery.next === undefined) return false;
   const { key, next } = delivery;
   const from = next.dueAt;

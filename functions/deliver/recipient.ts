@@ -30,7 +30,8 @@ export async function recipientOf(
   };
   if (kind === 'wake_up') return read('fresh');
   const cached = await read('cached');
-  const isPaced = cached.subscription !== undefined && paceFor(context, cached.subscription) !== undefined;
+  const { subscription } = cached;
+  const isPaced = subscription !== undefined && paceFor(context, { ...cached, subscription }) !== undefined;
   return cached.absence === undefined && !isPaced ? cached : read('fresh');
 }
 

@@ -10,11 +10,26 @@ export const backPressureSettings = {
     variable: 'RETRY_AFTER_CAP_SECONDS',
     functions: ['dispatch', 'deliver', 'operate', 'api'],
   },
+  adaptToThrottling: {
+    rule: flag(),
+    default: false,
+    description:
+      'Whether all requests of a subscriber that throttles are [slowed down](retry-policy.md#back-pressure) to what it takes. A queue or subscription can set it for itself.',
+    variable: 'ADAPT_TO_THROTTLING',
+    functions: ['deliver'],
+  },
+  holdWhileDown: {
+    rule: flag(),
+    default: false,
+    description:
+      'Whether a subscriber that is down gets [one probe at a time](retry-policy.md#back-pressure), while its deliveries wait. A queue or subscription can set it for itself.',
+    variable: 'HOLD_WHILE_DOWN',
+    functions: ['deliver'],
+  },
   backPressure: {
     rule: flag(),
-    default: true,
-    description:
-      'Whether subscribers that throttle or are down get [fewer requests](retry-policy.md#back-pressure), while their deliveries wait.',
+    default: false,
+    description: 'Former name of both `adaptToThrottling` and `holdWhileDown`: `true` turns them on.',
     variable: 'BACK_PRESSURE',
     functions: ['deliver'],
   },

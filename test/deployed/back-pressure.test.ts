@@ -81,7 +81,10 @@ describe.concurrent('on the deployed system', () => {
     const queue = `throttled-${randomUUID()}`;
     const path = `/${queue}`;
     await putQueue(queue, { retry_on_status: [429] });
-    const subscribed = { queue, id: await subscribe(queue, receiver.url(path)) };
+    const subscribed = {
+      queue,
+      id: await subscribe(queue, receiver.url(path), { adapt_to_throttling: true }),
+    };
     throttle(path);
     await publish(queue, 'first', FIRST);
     const closed = await eventually('a closed line', async () => {
@@ -135,7 +138,10 @@ describe.concurrent('on the deployed system', () => {
       minimum_delay: PROBE_EVERY_SECONDS,
       minimum_delay_retries: 30,
     });
-    const subscribed = { queue, id: await subscribe(queue, receiver.url(path)) };
+    const subscribed = {
+      queue,
+      id: await subscribe(queue, receiver.url(path), { hold_while_down: true }),
+    };
     receiver.script(path, [{ status: 503 }]);
     await publish(queue, 'first', FIRST);
     const { since, ...opened } = await eventually('an open circuit', () => pressureOn(subscribed));

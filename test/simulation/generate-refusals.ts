@@ -9,7 +9,8 @@ export const withRefusals = (scenario: Scenario): Scenario => {
   const chance = seededChance(scenario.seed + SEED_OFFSET);
   const settings = {
     ...scenario.settings,
-    backPressure: chance.happens(0.9),
+    adaptToThrottling: chance.happens(0.8),
+    holdWhileDown: chance.happens(0.8),
     circuitRequests: chance.pick([1, 2, 10]),
     retryThrottled: chance.happens(0.2),
   };

@@ -36,7 +36,8 @@ export type SimulatedSettings = {
   retainMessages: RetainedMessages;
   firstAttemptsPerJob: number;
   defaultRetryPolicy: RetryPolicy;
-  backPressure: boolean;
+  adaptToThrottling: boolean;
+  holdWhileDown: boolean;
   circuitRequests: number;
   circuitFailurePercent: number;
   circuitWindowMs: number;

@@ -20,6 +20,8 @@ export type CallOptions = {
   attemptTimeout?: number;
   maxPerSecond?: number;
   retryThrottled?: true;
+  adaptToThrottling?: boolean;
+  holdWhileDown?: boolean;
   eventType?: readonly string[];
   filter?: string;
   authFile?: string;
@@ -36,6 +38,10 @@ export function addCallOptions(command: Command): Command {
     .option('--attempt-timeout <SECONDS>', 'timeout of an attempt', wholeNumberOf(1, 30))
     .option('--max-per-second <NUMBER>', 'maximum requests per second, 0.01 to 1000', rateOf)
     .option('--retry-throttled', 'retry a 429, even if the policy does not list it')
+    .option('--adapt-to-throttling', 'slow down to what the subscriber takes; a 429 is retried')
+    .option('--no-adapt-to-throttling', 'send at the times of the retry policy, also after refusals')
+    .option('--hold-while-down', 'while the subscriber is down, send one probe at a time')
+    .option('--no-hold-while-down', 'send at the times of the retry policy, even to one that is down')
     .option('--event-type <TYPE>', 'only messages of this type; repeatable', collect(String))
     .option('--filter <JSON>', 'only messages whose data matches this filter', jsonObjectOf)
     .option('--auth-file <FILE>', 'how requests authenticate (auth), as JSON in this file; - for stdin')
@@ -84,6 +90,8 @@ function membersOf(given: CallOptions): (readonly [string, string | undefined])[
     ['attempt_timeout', textOf(given.attemptTimeout)],
     ['max_per_second', textOf(given.maxPerSecond)],
     ['retry_throttled', textOf(given.retryThrottled)],
+    ['adapt_to_throttling', textOf(given.adaptToThrottling)],
+    ['hold_while_down', textOf(given.holdWhileDown)],
     ['event_types', textOf(given.eventType)],
     ['filter', given.filter],
     ['auth', given.auth],

@@ -5,6 +5,7 @@ import { policyOrPresetSchema, retryPolicySchema } from '../../../shared/domain/
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { CONFIRM_SUBSCRIPTIONS } from '../../../shared/domain/subscription/confirmation.ts';
 import { queueLimitFields } from '../../../shared/domain/subscription/queue-limits.ts';
+import { queueSwitchFields } from '../../../shared/domain/subscription/switches.ts';
 import { RETAINED_MESSAGES } from '../../../shared/domain/vocabulary.ts';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
 import type { ApiSettings } from '../dependencies.ts';
@@ -46,6 +47,7 @@ export function postRulesOf(metadata: Record<string, unknown>): PostRules {
 
 const ruledMembersSchema = postRulesSchema.extend({
   ...queueLimitFields,
+  ...queueSwitchFields,
   [RETAIN_MESSAGES]: z
     .enum(RETAINED_MESSAGES, `must be ${RETAINED_MESSAGES.join(' or ')}`)
     .describe('Which message bodies are kept, in place of the setting `retainMessages`.')

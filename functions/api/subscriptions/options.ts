@@ -56,6 +56,14 @@ export const optionsSchema = z.strictObject({
     .boolean()
     .describe('Whether a 429 is retried, even if the retry policy lacks it in retry_on_status.')
     .exactOptional(),
+  adapt_to_throttling: z
+    .boolean()
+    .describe('Slow all requests down to what the subscriber takes; a 429 is retried.')
+    .exactOptional(),
+  hold_while_down: z
+    .boolean()
+    .describe('While the subscriber is down, send one probe at a time; the other deliveries wait.')
+    .exactOptional(),
   event_types: eventTypes.describe('Receives only messages of these types.').exactOptional(),
   filter: contentFilter.exactOptional(),
   auth: authOption.exactOptional(),

@@ -110,6 +110,8 @@ export const optionsSchema = z.looseObject({
   attempt_timeout: z.number().exactOptional(),
   max_per_second: z.number().exactOptional(),
   retry_throttled: z.boolean().exactOptional(),
+  adapt_to_throttling: z.boolean().exactOptional(),
+  hold_while_down: z.boolean().exactOptional(),
   event_types: z.array(z.string()).exactOptional(),
   filter: z.unknown().exactOptional(),
 } satisfies Record<keyof SubscriptionOptions, z.ZodType>);

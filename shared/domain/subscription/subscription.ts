@@ -34,6 +34,10 @@ export type SubscriptionOptions = {
   max_per_second?: number;
   /** Whether a 429 is retried by the policy even if its `retry_on_status` lacks it. */
   retry_throttled?: boolean;
+  /** Whether all requests are slowed down to what the subscriber takes (switches.ts). */
+  adapt_to_throttling?: boolean;
+  /** Whether there is one probe at a time while the subscriber is down. */
+  hold_while_down?: boolean;
   /** Only messages of these types match. */
   event_types?: readonly string[];
   /**

@@ -20,6 +20,8 @@ const optionsView = z.looseObject({
   attempt_timeout: z.int().exactOptional(),
   max_per_second: z.number().exactOptional(),
   retry_throttled: z.boolean().exactOptional(),
+  adapt_to_throttling: z.boolean().exactOptional(),
+  hold_while_down: z.boolean().exactOptional(),
   event_types: z.array(z.string()).exactOptional(),
   filter: z.unknown().exactOptional(),
   auth: z.looseObject({ type: z.string() }).exactOptional(),

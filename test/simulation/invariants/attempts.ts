@@ -66,6 +66,11 @@ export const recordsMatchRequests: Invariant = (one) => {
   return [...recorded, ...endMatchesAttempts(one), ...lateSuccess(one)];
 };
 
+const retriedStatuses = ({ actor: { settings }, after }: Write): readonly number[] => {
+  const listed = after.policy?.retry_on_status ?? [];
+  return settings.retryThrottled || settings.adaptToThrottling ? [...listed, 429] : listed;
+};
+
 const compareRecord = (one: DeliveryCase, write: Write, attempt: Attempt): Finding[] => {
   const request = one.requests.find(
     ({ actor, grant }) => actor === write.actor && grant?.number === attempt.number,
@@ -74,9 +79,7 @@ const compareRecord = (one: DeliveryCase, write: Write, attempt: Attempt): Findi
   if (!needsRequest(attempt)) return [];
   if (request === undefined)
     return [violation('records_match_requests', one, `no request ${attempt.number}`)];
-  const retried = write.actor.settings.retryThrottled ? [429] : [];
-  const listed = write.after.policy?.retry_on_status ?? [];
-  const expected = expectedOutcome(request.reply, [...listed, ...retried]);
+  const expected = expectedOutcome(request.reply, retriedStatuses(write));
   const isRight = expected === attempt.outcome && statusOf(request.reply) === attempt.statusCode;
   return isRight
     ? []

@@ -1,4 +1,5 @@
 import { pressureSignalOf } from '../../../shared/domain/subscription/recent-results.ts';
+import { isSwitchedOn } from '../../../shared/domain/subscription/switches.ts';
 import type { Pressure, Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { SeenRequest } from '../history.ts';
 import { MINUTE, SECOND } from '../scenario.ts';
@@ -26,13 +27,15 @@ const finding = (invariant: string, subject: string, detail: string): Finding =>
   detail,
 });
 
-/** The pressures that a request's invocation may have read; undefined: none. */
+/** The pressures that a request's invocation may have read; undefined: none, or its switch is off. */
 const pressuresKnownTo = (
   { world, versions }: Case,
   { actor, at }: SeenRequest,
 ): (Pressure | undefined)[] => {
   const cachedMs = actor.work?.carriesMessage === true ? world.scenario.settings.cacheSeconds * SECOND : 0;
-  return validBetween(versions, actor.startedAt - cachedMs, at).map((version) => version?.pressure);
+  return validBetween(versions, actor.startedAt - cachedMs, at).map((version) =>
+    version?.pressure && isSwitchedOn(version.pressure.reason, actor.settings) ? version.pressure : undefined,
+  );
 };
 
 const isByHand = ({ actor }: SeenRequest): boolean => actor.work?.isAtOnce === true;
@@ -40,7 +43,7 @@ const isByHand = ({ actor }: SeenRequest): boolean => actor.work?.isAtOnce === t
 /** No request starts before the line opens, if its invocation read the subscription after the line was closed. */
 const nothingWhileClosed = (one: Case): Finding[] =>
   one.requests
-    .filter((request) => request.actor.settings.backPressure && !isByHand(request))
+    .filter((request) => !isByHand(request))
     .filter((request) => {
       const now = request.at + request.actor.clockOffset;
       const known = pressuresKnownTo(one, request);
@@ -72,7 +75,7 @@ const isOpen = (pressure: Pressure | undefined): boolean =>
 /** After the record of a refusal its subscription is under pressure, unless a fault or a change intervened. */
 export const refusalsAreHeard: Invariant = (one) =>
   one.requests
-    .filter(({ reply, actor }) => pressureSignalOf(reply) === 'throttled' && actor.settings.backPressure)
+    .filter(({ reply, actor }) => pressureSignalOf(reply) === 'throttled' && actor.settings.adaptToThrottling)
     .flatMap((request) => {
       const write = recordOf(one, request);
       if (write === undefined || request.actor.invocation.faults.length > 0) return [];
@@ -106,7 +109,7 @@ const faultsOf = ({ world, requests }: Case, pressure: Pressure, from: number): 
   const longestMs = Math.max(SECOND, ...caps.map(({ retryAfterCapMs = 0 }) => retryAfterCapMs)) + skewMs;
   const closedMs = pressure.opensAt - from;
   const isCaused = requests.some(
-    ({ reply, answeredAt = Infinity }) => answeredAt <= from && isCause(pressure, pressureSignalOf(reply)),
+    ({ reply, answeredAt = Infinity }) => answeredAt <= from && isCause(pressure, reply),
   );
   return [
     ...(closedMs > longestMs ? [`closed for ${closedMs} ms`] : []),
@@ -114,5 +117,10 @@ const faultsOf = ({ world, requests }: Case, pressure: Pressure, from: number): 
   ];
 };
 
-const isCause = ({ reason }: Pressure, signal: ReturnType<typeof pressureSignalOf>): boolean =>
-  reason === 'receiver_throttled' ? signal === 'throttled' : signal === 'down';
+/** A 503 with `Retry-After` is an outage where the subscription does not adapt to refusals. */
+const isCause = ({ reason }: Pressure, reply: SeenRequest['reply']): boolean => {
+  const signal = pressureSignalOf(reply);
+  return reason === 'receiver_throttled'
+    ? signal === 'throttled'
+    : signal === 'down' || (reply.kind === 'answered' && reply.statusCode === 503);
+};

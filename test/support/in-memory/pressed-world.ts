@@ -1,9 +1,13 @@
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
+import type { PaceSwitches } from '../../../shared/domain/subscription/switches.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
 import { pipelineWorld, type PipelineWorld } from './pipeline-world.ts';
 
+const BOTH_ON: PaceSwitches = { adaptToThrottling: true, holdWhileDown: true };
+
 /** A queue with a subscriber that refuses requests, in any world of the pipeline. */
-export const pressedWorld = <World extends PipelineWorld>(world: World) => {
+export const pressedWorld = <World extends PipelineWorld>(world: World, switches = BOTH_ON) => {
+  Object.assign(world.settings, switches);
   const startedAt = world.clock.now();
   return {
     world,

@@ -87,14 +87,8 @@ describe('a subscriber that throttles', () => {
     expect((await pressed.pressure())?.perSecond).toBeGreaterThan(8);
   });
 
-  it('ends its rejected delivery as the policy says, and is retried if the subscription asks for that', async () => {
+  it('is retried, although the policy does not list 429', async () => {
     await pressed.subscribe({}, { minimum_delay_retries: 1 });
-    world.subscriber.script(URL, [status(429)]);
-    await pressed.publish('rejected');
-    await pressed.runFor(100);
-    expect((await pressed.deliveryOf('rejected')).status).toBe('rejected');
-
-    world.settings.retryThrottled = true;
     world.subscriber.script(URL, [status(429), status(200)]);
     await pressed.publish('retried');
     await world.clock.run();
@@ -106,7 +100,8 @@ describe('a subscriber that throttles', () => {
 
   it('does not retry a 429 if the subscription says so, also if the setting says yes', async () => {
     world.settings.retryThrottled = true;
-    await pressed.subscribe({ retry_throttled: false }, { minimum_delay_retries: 1 });
+    const off = { retry_throttled: false, adapt_to_throttling: false };
+    await pressed.subscribe(off, { minimum_delay_retries: 1 });
     world.subscriber.script(URL, [status(429)]);
     await pressed.publish('rejected');
     await world.clock.run();
@@ -225,7 +220,7 @@ describe('without back-pressure', () => {
     world.subscriber.script(URL, [status(429, { retryAfter: '600' }), status(200)]);
     await pressed.publish('first');
     await pressed.runFor(100);
-    world.settings.backPressure = false;
+    Object.assign(world.settings, { adaptToThrottling: false, holdWhileDown: false });
     await pressed.publish('second');
     await pressed.runFor(100);
 

@@ -1,0 +1,61 @@
+import * as z from 'zod';
+import type { PressureReason } from '../vocabulary.ts';
+import type { Queue, Subscription } from './subscription.ts';
+
+/** Which back-pressure someone has asked for. All off by default: each delivery follows its own policy. */
+export type PaceSwitches = {
+  /** Slow all requests down to what the subscriber takes. A 429 is retried. */
+  adaptToThrottling: boolean;
+  /** While the subscriber is down, send one probe at a time. */
+  holdWhileDown: boolean;
+};
+
+/** Metadata of a queue that sets a switch for its subscriptions. */
+export const queueSwitchFields = {
+  _adapt_to_throttling: z
+    .boolean()
+    .describe('`adapt_to_throttling` of the subscriptions that do not set it.')
+    .exactOptional(),
+  _hold_while_down: z
+    .boolean()
+    .describe('`hold_while_down` of the subscriptions that do not set it.')
+    .exactOptional(),
+};
+
+/** The nearest switch that is set: the subscription's, then the queue's, then the deployment's. */
+export function paceSwitchesOf(
+  {
+    queue,
+    subscription,
+  }: { queue: Pick<Queue, 'metadata'> | undefined; subscription: Pick<Subscription, 'options'> },
+  deployment: PaceSwitches,
+): PaceSwitches {
+  const { adapt_to_throttling, hold_while_down } = subscription.options;
+  return {
+    adaptToThrottling:
+      adapt_to_throttling ?? ofQueue('_adapt_to_throttling', queue) ?? deployment.adaptToThrottling,
+    holdWhileDown: hold_while_down ?? ofQueue('_hold_while_down', queue) ?? deployment.holdWhileDown,
+  };
+}
+
+/** Ignores an invalid value, which earlier versions stored unchecked. */
+function ofQueue(
+  name: keyof typeof queueSwitchFields,
+  queue: Pick<Queue, 'metadata'> | undefined,
+): boolean | undefined {
+  const parsed = queueSwitchFields[name].safeParse(queue?.metadata[name]);
+  return parsed.success ? parsed.data : undefined;
+}
+
+/** Whether a subscription's back-pressure applies. */
+export function isSwitchedOn(
+  reason: PressureReason,
+  { adaptToThrottling, holdWhileDown }: PaceSwitches,
+): boolean {
+  switch (reason) {
+    case 'receiver_throttled':
+      return adaptToThrottling;
+    case 'circuit_open':
+      return holdWhileDown;
+  }
+}

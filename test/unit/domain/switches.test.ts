@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest';
+import { isSwitchedOn, paceSwitchesOf } from '../../../shared/domain/subscription/switches.ts';
+import { aQueue, aSubscription } from '../../support/builders.ts';
+
+const OFF = { adaptToThrottling: false, holdWhileDown: false };
+const ON = { adaptToThrottling: true, holdWhileDown: true };
+
+type Given = { options?: object; metadata?: Record<string, unknown>; deployment: typeof OFF };
+
+const switchesOf = ({ options = {}, metadata = {}, deployment }: Given) =>
+  paceSwitchesOf({ subscription: aSubscription({ options }), queue: aQueue({ metadata }) }, deployment);
+
+it.each([
+  ['nothing is set', { deployment: OFF }, OFF],
+  ['the deployment sets them', { deployment: ON }, ON],
+  [
+    'the queue turns one off',
+    { metadata: { _hold_while_down: false }, deployment: ON },
+    { ...ON, holdWhileDown: false },
+  ],
+  [
+    'the queue turns one on',
+    { metadata: { _adapt_to_throttling: true }, deployment: OFF },
+    { ...OFF, adaptToThrottling: true },
+  ],
+  [
+    'the subscription turns them off',
+    {
+      options: { adapt_to_throttling: false, hold_while_down: false },
+      metadata: { _adapt_to_throttling: true, _hold_while_down: true },
+      deployment: ON,
+    },
+    OFF,
+  ],
+  [
+    'the subscription turns one on',
+    { options: { hold_while_down: true }, deployment: OFF },
+    { ...OFF, holdWhileDown: true },
+  ],
+  ['the queue has an invalid value', { metadata: { _hold_while_down: 'yes' }, deployment: ON }, ON],
+])('the nearest switch wins: %s', (_, given, expected) => {
+  expect(switchesOf(given)).toEqual(expected);
+});
+
+it('are those of the deployment where the queue is unknown', () => {
+  const subscription = aSubscription();
+  expect(paceSwitchesOf({ subscription, queue: undefined }, ON)).toEqual(ON);
+});
+
+it('each apply to their own reason to wait', () => {
+  expect(isSwitchedOn('receiver_throttled', { ...OFF, adaptToThrottling: true })).toBe(true);
+  expect(isSwitchedOn('circuit_open', { ...OFF, adaptToThrottling: true })).toBe(false);
+  expect(isSwitchedOn('circuit_open', { ...OFF, holdWhileDown: true })).toBe(true);
+  expect(isSwitchedOn('receiver_throttled', { ...OFF, holdWhileDown: true })).toBe(false);
+});
