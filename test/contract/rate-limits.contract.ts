@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../shared/domain/duration.ts';
-import { SLOT_LEAD_MS, type Slot } from '../../shared/domain/subscription/rate-limit.ts';
+import { SLOT_LEAD_MS, slotIntervalMs, type Slot } from '../../shared/domain/subscription/rate-limit.ts';
 import type { SubscriptionKey } from '../../shared/domain/subscription/subscription.ts';
 import type { RateLimits } from '../../shared/ports/pace.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
@@ -86,6 +87,26 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       expect(await rateLimits.reserve(limited, later)).toEqual({ at: SOME_TIME + 500, epoch: 'f' });
       setTime(SOME_TIME + 600);
       expect(await rateLimits.reserve(limited, limit)).toEqual({ at: SOME_TIME + 600, epoch: 'e' });
+    });
+
+    it('give a returned slot to the next caller at any rate, and continue the line behind it', async () => {
+      const rates = fc.sample(fc.double({ min: 0.5, max: 1_000, noNaN: true }), { numRuns: 8, seed: 7 });
+      const check = async (perSecond: number): Promise<void> => {
+        const { rateLimits } = begun();
+        const limited = aSubscriptionKey();
+        const paced = { intervalMs: slotIntervalMs(perSecond), epoch: 'e' };
+        const slots: Slot[] = [];
+        for (let batch = 0; batch < 4; batch += 1) {
+          const batched = Array.from({ length: 10 }, () => rateLimits.reserve(limited, paced));
+          slots.push(...(await Promise.all(batched)));
+        }
+        const last = slots.toSorted((one, other) => one.at - other.at).at(-1) ?? { at: NaN };
+        await rateLimits.returnSlot(limited, last);
+        expect(await rateLimits.reserve(limited, paced)).toEqual(last);
+        const next = await rateLimits.reserve(limited, paced);
+        expect(next.at - SOME_TIME).toBe(Math.ceil(Math.round(1_000 * 40 * paced.intervalMs) / 1_000));
+      };
+      await Promise.all([3, 7, 30, 70, 99, ...rates].map(check));
     });
 
     it('give no slot after the deadline of a delivery, so that it delays no other', async () => {

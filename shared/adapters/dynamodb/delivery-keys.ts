@@ -46,7 +46,8 @@ export function chunkKeyOf({ pk, sk }: ItemKey): ChunkKey | undefined {
  * bucket is called `slots`.
  */
 export function slotsItemKey({ queue, subscriptionId }: SubscriptionKey): ItemKey {
-  return { pk: `${queue}#${subscriptionId}#slots`, sk: 'SLOTS' };
+  // Earlier versions have lines in milliseconds with fractions, under the sort key `SLOTS`.
+  return { pk: `${queue}#${subscriptionId}#slots`, sk: 'LINE' };
 }
 
 /** The item with the latest results of a subscription's requests. No bucket is called `results`. */

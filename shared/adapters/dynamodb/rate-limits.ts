@@ -42,6 +42,16 @@ const EXPIRING_TOGETHER_MS = 10_000;
 /** Milliseconds; slots for later are reserved together if their times are this close. */
 const STARTING_TOGETHER_MS = 1_000;
 
+/**
+ * End of the line, in whole microseconds: DynamoDB adds exact decimals and JavaScript binary fractions, so that a sum of
+ * milliseconds with fractions would never equal the stored one.
+ */
+const END = 'endMicroseconds';
+
+function microseconds(milliseconds: number): number {
+  return Math.round(1_000 * milliseconds);
+}
+
 type SlotRequest = {
   limited: SubscriptionKey;
   limit: RateLimit;
@@ -141,15 +151,15 @@ function writeFor(tableName: string, wanted: ReservationRequest, found: FoundSlo
 const writes: Record<LineChange, (tableName: string, wanted: ReservationRequest) => LineWrite> = {
   lengthen: (tableName, { limited, limit, until, count, now, from = now }) => {
     const expr = expression();
-    const end = expr.name('reservedUpTo');
+    const end = expr.name(END);
     return {
       slotsIn: atTheEnd(count, limit),
       request: {
         TableName: tableName,
         Key: slotsItemKey(limited),
-        UpdateExpression: `SET ${end} = ${end} + ${expr.value(count * limit.intervalMs)}, ${lifetimeOf(expr, now)}`,
+        UpdateExpression: `SET ${end} = ${end} + ${expr.value(microseconds(count * limit.intervalMs))}, ${lifetimeOf(expr, now)}`,
         // Domain `isActiveLine`, starts no earlier than wanted, has room for more, and no free slots before its end.
-        ConditionExpression: `${expr.name('epoch')} = ${expr.value(limit.epoch)} AND ${end} > ${expr.value(now)} AND ${end} >= ${expr.value(from)} AND ${end} <= ${expr.value(latestEnd(limit, now, until))} AND attribute_not_exists(${expr.name('left')})`,
+        ConditionExpression: `${expr.name('epoch')} = ${expr.value(limit.epoch)} AND ${end} > ${expr.value(microseconds(now))} AND ${end} >= ${expr.value(microseconds(from))} AND ${end} <= ${expr.value(microseconds(latestEnd(limit, now, until)))} AND attribute_not_exists(${expr.name('left')})`,
         ...RETURN_VALUES,
         ...expr.attributes(),
       },
@@ -157,15 +167,15 @@ const writes: Record<LineChange, (tableName: string, wanted: ReservationRequest)
   },
   begin: (tableName, { limited, limit, count, now }) => {
     const expr = expression();
-    const end = expr.name('reservedUpTo');
+    const end = expr.name(END);
     const epoch = expr.name('epoch');
     return {
       slotsIn: atTheEnd(count, limit),
       request: {
         TableName: tableName,
         Key: slotsItemKey(limited),
-        UpdateExpression: `SET ${end} = ${expr.value(lineStart(limit, now) + count * limit.intervalMs)}, ${epoch} = ${expr.value(limit.epoch)}, ${expr.name('v')} = ${expr.value(RECORD_VERSION)}, ${lifetimeOf(expr, now)} REMOVE ${expr.name('left')}`,
-        ConditionExpression: `attribute_not_exists(${expr.name(primaryKey.partition)}) OR ${epoch} < ${expr.value(limit.epoch)} OR ${end} <= ${expr.value(now)}`,
+        UpdateExpression: `SET ${end} = ${expr.value(microseconds(lineStart(limit, now) + count * limit.intervalMs))}, ${epoch} = ${expr.value(limit.epoch)}, ${expr.name('v')} = ${expr.value(RECORD_VERSION)}, ${lifetimeOf(expr, now)} REMOVE ${expr.name('left')}`,
+        ConditionExpression: `attribute_not_exists(${expr.name(primaryKey.partition)}) OR ${epoch} < ${expr.value(limit.epoch)} OR ${end} <= ${expr.value(microseconds(now))}`,
         ...RETURN_VALUES,
         ...expr.attributes(),
       },
@@ -184,8 +194,11 @@ function fill(
   { activeLine, slots, added, left }: FoundSlots & { activeLine: Line },
 ): LineWrite {
   const expr = expression();
-  const [end, leftName] = [expr.name('reservedUpTo'), expr.name('left')];
-  const sets = [`${end} = ${end} + ${expr.value(added * limit.intervalMs)}`, lifetimeOf(expr, now)];
+  const [end, leftName] = [expr.name(END), expr.name('left')];
+  const sets = [
+    `${end} = ${end} + ${expr.value(microseconds(added * limit.intervalMs))}`,
+    lifetimeOf(expr, now),
+  ];
   const rest = left.length === 0 ? ` REMOVE ${leftName}` : `, ${leftName} = ${expr.value(left)}`;
   return {
     slotsIn: () => slots,
@@ -193,7 +206,7 @@ function fill(
       TableName: tableName,
       Key: slotsItemKey(limited),
       UpdateExpression: `SET ${sets.join(', ')}${rest}`,
-      ConditionExpression: `${expr.name('epoch')} = ${expr.value(activeLine.epoch)} AND ${end} = ${expr.value(activeLine.reservedUpTo)} AND ${leftName} = ${expr.value(activeLine.left)}`,
+      ConditionExpression: `${expr.name('epoch')} = ${expr.value(activeLine.epoch)} AND ${end} = ${expr.value(microseconds(activeLine.reservedUpTo))} AND ${leftName} = ${expr.value(activeLine.left)}`,
       ...RETURN_VALUES,
       ...expr.attributes(),
     },
@@ -213,7 +226,7 @@ function returnSlotUpdate(
     TableName: tableName,
     Key: slotsItemKey(limited),
     UpdateExpression: `SET ${left} = list_append(if_not_exists(${left}, ${expr.value([])}), ${expr.value([at])})`,
-    ConditionExpression: `${expr.name('epoch')} = ${expr.value(epoch)} AND ${expr.name('reservedUpTo')} > ${expr.value(now)} AND (attribute_not_exists(${left}) OR size(${left}) < ${expr.value(MAX_RETURNED_SLOTS)})`,
+    ConditionExpression: `${expr.name('epoch')} = ${expr.value(epoch)} AND ${expr.name(END)} > ${expr.value(microseconds(now))} AND (attribute_not_exists(${left}) OR size(${left}) < ${expr.value(MAX_RETURNED_SLOTS)})`,
     ...expr.attributes(),
   };
 }
@@ -225,11 +238,9 @@ function lifetimeOf(expr: Expression, now: number): string {
   return `${expr.name(ttlAttribute)} = ${expr.value(ttlOf(now + MAX_LINE_MS + DAY_MS))}`;
 }
 
-const lineSchema = z.object({
-  reservedUpTo: z.number(),
-  epoch: z.string(),
-  left: z.array(z.number()).exactOptional(),
-} satisfies Record<keyof Line, z.ZodType>);
+const lineSchema = z
+  .object({ [END]: z.int(), epoch: z.string(), left: z.array(z.number()).exactOptional() })
+  .transform(({ [END]: end, ...line }): Line => ({ ...line, reservedUpTo: end / 1_000 }));
 
 type LineResult = { kind: 'written'; line: Line } | { kind: 'refused'; line: Line | undefined };
 

@@ -1,4 +1,11 @@
-import { epochTime, MAX_PER_SECOND, type RateLimit, rateLimitOf, slotIntervalMs } from './rate-limit.ts';
+import {
+  epochOf,
+  epochTime,
+  MAX_PER_SECOND,
+  type RateLimit,
+  rateLimitOf,
+  slotIntervalMs,
+} from './rate-limit.ts';
 import { isPull } from './subscriber-url.ts';
 import type { Pressure, Subscription } from './subscription.ts';
 
@@ -85,7 +92,7 @@ export function paceOf(subscription: Paced, now: number): RateLimit | undefined 
   const { reason, opensAt, perSecond } = pressure;
   // The epoch of an open circuit ignores a new limit, which would start another probe beside the one in flight.
   const time = isCircuitOpen(pressure) ? pressure.at : epochTime(subscription);
-  const line = { epoch: `${time}/${perSecond ?? 0}`, opensAt, reason };
+  const line = { epoch: epochOf(time, perSecond ?? 0), opensAt, reason };
   if (isCircuitOpen(pressure)) {
     const askAgainMs = askAgainMsAt(Math.max(now, opensAt) - startOfEpisode(pressure, now));
     return { ...line, intervalMs: PROBE_INTERVAL_MS, longestMs: 0, askAgainMs };

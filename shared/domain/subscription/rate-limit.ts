@@ -80,7 +80,7 @@ export function rateLimitOf(subscription: Limited): RateLimit | undefined {
   const { max_per_second: rate } = subscription.options;
   // A subscriber that fetches sets the pace.
   if (rate === undefined || isPull(subscription)) return undefined;
-  return { intervalMs: slotIntervalMs(rate), epoch: `${timeWithoutPressure(subscription)}/${rate}` };
+  return { intervalMs: slotIntervalMs(rate), epoch: epochOf(timeWithoutPressure(subscription), rate) };
 }
 
 /** The time of a change that begins a new line: later than in every epoch so far, even if clocks differ. */
@@ -120,8 +120,16 @@ export function isFromLowerLimit({ epoch }: Slot, limit: RateLimit | undefined):
   return limit === undefined || epoch === undefined || rateIn(epoch) < rateIn(limit.epoch);
 }
 
+/**
+ * The epoch of a line that began at `time`. Earlier versions wrote `/` in place of `@`: their slots are invalid, because
+ * their lines are not continued.
+ */
+export function epochOf(time: number, perSecond: number): string {
+  return `${time}@${perSecond}`;
+}
+
 function rateIn(epoch: string): number {
-  return Number(epoch.slice(epoch.indexOf('/') + 1));
+  return Number(epoch.split(/[/@]/)[1]);
 }
 
 /** Whether a slot may be used now, later, or not at all. */

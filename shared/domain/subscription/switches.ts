@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { PressureReason } from '../vocabulary.ts';
 import type { Queue, Subscription } from './subscription.ts';
 
-/** Which back-pressure someone has asked for. All off by default: each delivery follows its own policy. */
+/** Which back-pressure is turned on. None by default: each delivery follows its own policy. */
 export type PaceSwitches = {
   /** Slow all requests down to what the subscriber takes. A 429 is retried. */
   adaptToThrottling: boolean;

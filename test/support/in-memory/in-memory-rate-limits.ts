@@ -15,8 +15,9 @@ export const inMemoryRateLimits = (
       const found = findSlots(lines.get(key), 1, { limit, now, from, until });
       if ('instead' in found) return answer(found.instead);
       const { activeLine, slots, added, left } = found;
-      const reservedUpTo = (activeLine?.reservedUpTo ?? lineStart(limit, now)) + added * limit.intervalMs;
-      lines.set(key, { reservedUpTo, epoch: limit.epoch, left });
+      const end = (activeLine?.reservedUpTo ?? lineStart(limit, now)) + added * limit.intervalMs;
+      // As DynamoDB stores it: whole microseconds.
+      lines.set(key, { reservedUpTo: Math.round(1_000 * end) / 1_000, epoch: limit.epoch, left });
       return answer(slots[0]);
     },
     returnSlot: ({ queue, subscriptionId }, { at, epoch }) => {

@@ -88,7 +88,7 @@ describe('the pace of a subscription', () => {
     expect(paceOf(aSubscription(), NOW)).toBeUndefined();
     expect(paceOf(aSubscription({ options: { max_per_second: 10 } }), NOW)).toEqual({
       intervalMs: 100,
-      epoch: '0/10',
+      epoch: '0@10',
     });
   });
 
