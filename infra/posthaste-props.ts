@@ -143,7 +143,7 @@ export interface PosthasteProps {
   readonly subscriptionConfirmation?: boolean;
   /**
    * Maximum number of subscriptions of a queue (409 beyond), because dispatch reads all of them for each message. A
-   * queue can have less. Deleted ones count for up to 45 minutes, expired ones (`ttl`) until DynamoDB removes them,
+   * queue can have less. Deleted ones count for up to four hours, expired ones (`ttl`) until DynamoDB removes them,
    * within days. Must be a whole number of subscriptions from 1 to 1000000.
    * @default 100000
    */

@@ -49,7 +49,17 @@ type Composition = ReturnType<typeof composeDispatch | typeof composeDeliver | t
 
 function consumingStep(
   name: WorkerStep,
-  { journal, deadline, queues, timeoutMs, handleRecord, returnSooner, idsOf, probe }: Composition,
+  {
+    journal,
+    deadline,
+    queues,
+    timeoutMs,
+    handleRecord,
+    returnSooner,
+    deadLetters,
+    idsOf,
+    probe,
+  }: Composition,
 ): ConsumingStep {
   return {
     name,
@@ -57,7 +67,7 @@ function consumingStep(
     timeoutMs,
     queues,
     // The clients of the step find the time that is left for a record as they do for an invocation.
-    handling: { handleRecord: deadline.timed(handleRecord), returnSooner, idsOf },
+    handling: { handleRecord: deadline.timed(handleRecord), returnSooner, deadLetters, idsOf },
     check: async () => {
       try {
         await probe();

@@ -33,6 +33,7 @@ export class ChunkFaultError extends Error {
  */
 export class SlowReadsError extends Error {
   override readonly name = 'SlowReadsError';
+  readonly isTransient = true;
   constructor({ queue, messageId }: ChunkJob['key']) {
     super(`reading message ${queue}/${messageId} and its subscriptions left no time for the attempts`);
   }

@@ -46,6 +46,7 @@ export function composeDeliver(source?: Source, access: AwsAccess = {}) {
     handleRecord: (record: SQSRecord, invocation: InvocationContext) =>
       deliverRecord(context, record, invocation),
     returnSooner: earlyReturn({ sqs, queues, random: Math.random }),
+    deadLetters: context.ports.deadLetters,
     idsOf: deliveryIdsIn,
     /** @throws what AWS answers to callers that may not read the table */
     probe: () => context.ports.deliveries.find(NO_DELIVERY),

@@ -30,6 +30,7 @@ export function composeDispatch(source?: Source, access: AwsAccess = {}) {
     timeoutMs: DISPATCH_TIMEOUT_SECONDS * 1000,
     handleRecord: (record: SQSRecord) => dispatchRecord(context, record),
     returnSooner: earlyReturn({ sqs, queues, random: Math.random }),
+    deadLetters: context.ports.deadLetters,
     idsOf: (record: SQSRecord) => messageIdsIn(record, environment.ingressRoutes),
     /** @throws what AWS answers to callers that may not read the table */
     probe: () => context.ports.subscriptions.page('probe', 'cached'),

@@ -86,7 +86,7 @@ export async function dispatch(
   });
 }
 
-/** Dead-letters a message that a retry cannot fix, so that it is not received fifty times. */
+/** Dead-letters a message that a retry cannot fix, so that it is not received again and again. */
 async function refuse(
   { ports }: DispatchContext,
   { sqsMessageId: id, body, attributes }: ReceivedMessage,

@@ -13,8 +13,9 @@ import {
   type ParsedIngress,
   type ReceivedMessage,
 } from '../../shared/wire/ingress/message.ts';
+import { stringAttributes } from '../../shared/wire/jobs/dead-letter.ts';
 import { dispatch, type DispatchContext, type IngressResult } from './dispatch.ts';
-import type { SQSMessageAttributes, SQSRecord } from 'aws-lambda';
+import type { SQSRecord } from 'aws-lambda';
 
 export type IngressContext = DispatchContext &
   ReferencedDataContext & { settings: { ingressRoutes: IngressRoutes; tracing: boolean } };
@@ -44,14 +45,6 @@ function receivedMessage(record: SQSRecord): ReceivedMessage {
     sentAt: Number(record.attributes.SentTimestamp),
     attributes: stringAttributes(record.messageAttributes),
   };
-}
-
-function stringAttributes(attributes: SQSMessageAttributes): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(attributes).flatMap(([name, { stringValue }]) =>
-      stringValue === undefined ? [] : [[name, stringValue]],
-    ),
-  );
 }
 
 export type ReferencedDataContext = {

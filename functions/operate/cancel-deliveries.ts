@@ -23,10 +23,10 @@ import {
 const PAGE = 100;
 
 /**
- * How long SQS may redeliver a message to dispatch: fifty receives, at most 55 s apart (receives.ts). A redelivery
- * sends to the originally matched subscriptions, so the deleted one stays on the list until then.
+ * How long SQS redelivers a message to dispatch in an outage of three hours, with some time to spare (receives.ts). A
+ * redelivery sends to the originally matched subscriptions, so the deleted one stays on the list until then.
  */
-const REPEAT_WINDOW_MS = 45 * 60_000;
+const REPEAT_WINDOW_MS = 4 * 60 * 60_000;
 
 /**
  * Cancels the open deliveries of a deleted subscription or queue, page by page. Best effort: a remaining delivery is

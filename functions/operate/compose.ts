@@ -37,6 +37,7 @@ export function composeOperate(source?: Source, access: AwsAccess = {}) {
     handleRecord: (record: SQSRecord, invocation: InvocationContext) =>
       operateRecord(context, record, invocation),
     returnSooner: earlyReturn({ sqs, queues, random: Math.random }),
+    deadLetters: context.ports.deadLetters,
     idsOf: operationIdsIn,
     /** @throws what AWS answers to callers that may not read the table */
     probe: () => context.ports.recoveries.find('probe', 'probe'),

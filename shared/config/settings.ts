@@ -154,7 +154,7 @@ export const functionSettings = {
     rule: wholeNumber('subscriptions', 1, 1_000_000),
     default: 100_000,
     description:
-      'Maximum number of subscriptions of a queue (409 beyond), because dispatch reads all of them for each message. [A queue](api.md#queues) can have less. Deleted ones count for up to 45 minutes, expired ones (`ttl`) until DynamoDB removes them, within days.',
+      'Maximum number of subscriptions of a queue (409 beyond), because dispatch reads all of them for each message. [A queue](api.md#queues) can have less. Deleted ones count for up to four hours, expired ones (`ttl`) until DynamoDB removes them, within days.',
     variable: 'MAX_SUBSCRIPTIONS_PER_QUEUE',
     functions: ['api'],
   },

@@ -3,6 +3,7 @@ import type { DeliveryKey } from './delivery/delivery.ts';
 /** A change was not written because concurrent writes kept changing the record. Transient: the caller may retry. */
 export class ContendedError extends Error {
   override readonly name = 'ContendedError';
+  readonly isTransient = true;
 
   /** `record`: kind and ids, such as `delivery orders/m-1/s-1`. */
   constructor(record: string) {

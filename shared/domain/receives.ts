@@ -23,22 +23,44 @@ export function visibilityTimeout(functionTimeout: number, window = 0): number {
 }
 
 /**
- * Receives before SQS dead-letters a message. Every crash, throttle, timeout and internal fault uses one: at half a
- * minute each, an outage may last about half an hour.
+ * Receives before SQS dead-letters a message. A message whose invocation crashes comes back after the visibility timeout
+ * and uses them up within the hour; one that an outage returns lasts for over ten hours.
  */
-export const MAX_RECEIVES = 50;
+export const MAX_RECEIVES = 100;
 
 /** Longest redelivery delay after an internal fault, in seconds. */
-const MAX_RETURN_DELAY_SECONDS = 50;
+const MAX_RETURN_DELAY_SECONDS = 480;
+
+/** Shortest delay as a share of the longest of the same receive. */
+const SHORTEST_SHARE = 0.85;
 
 /**
- * Seconds until a message is redelivered after an internal fault: 1 or 2 at first, doubling to 25 to 50. All
- * messages therefore recover within a minute after an outage. `random` is uniform in [0, 1) and spreads the
+ * Seconds until a message is redelivered after an internal fault: about 2 at first, doubling to 408 to 480. A message
+ * waits about as long as the outage has lasted, at most eight minutes. In three hours it is received 8 times in the
+ * first 7 minutes and then every 444 s on average, 33 times in all. `random` is uniform in [0, 1) and spreads the
  * retries.
  */
 export function returnDelaySeconds(receiveCount: number, random: () => number): number {
   const limit = Math.min(MAX_RETURN_DELAY_SECONDS, 2 ** receiveCount);
-  return Math.round((limit / 2) * (1 + random()));
+  return Math.round(limit * (SHORTEST_SHARE + (1 - SHORTEST_SHARE) * random()));
+}
+
+/** Failures after which a message is poison, if others of its queue succeed. */
+const POISON_FAILURES = 5;
+
+/** In milliseconds; longer than the delay between two failures, so that a busy queue has a success in between. */
+const SUCCESS_COUNTS_MS = 10 * 60_000;
+
+/**
+ * Whether a message that failed without a fault of AWS is poison. While all of its queue fail, after a faulty release for
+ * example, none is. `otherSucceededAt`: when another message of the queue last succeeded, as far as this instance saw.
+ */
+export function isPoison(receiveCount: number, otherSucceededAt: number | undefined, now: number): boolean {
+  return (
+    receiveCount >= POISON_FAILURES &&
+    otherSucceededAt !== undefined &&
+    now - otherSucceededAt < SUCCESS_COUNTS_MS
+  );
 }
 
 /**

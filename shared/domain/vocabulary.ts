@@ -166,8 +166,9 @@ export type UnreadableReason =
   | 'queue_not_allowed'
   | `invalid_field:${string}`;
 
-/** Why a function of this deployment dead-lettered a message. */
-export type DeadLetterReason = UnreadableReason | DataReferenceFault | 'unknown_queue' | 'body_missing';
+/** Why a function of this deployment dead-lettered a message. `failed_repeatedly`: poison (receives.ts). */
+export type DeadLetterReason =
+  UnreadableReason | DataReferenceFault | 'unknown_queue' | 'body_missing' | 'failed_repeatedly';
 
 // --- retry policies
 

@@ -9,6 +9,7 @@ import type { SubscriptionKey } from '../domain/subscription/subscription.ts';
  */
 export class RequestNotSentError extends Error {
   override readonly name = 'RequestNotSentError';
+  readonly isTransient = true;
   /** An errno(3) code or a fixed text; it must not contain an address. */
   readonly lack: string;
   constructor(lack: string) {

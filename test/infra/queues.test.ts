@@ -28,12 +28,15 @@ describe('SQS queues', () => {
     expect(ids.toSorted()).toEqual([...sources, ...holding].map(({ path }) => path).toSorted());
   });
 
-  it.each(sources)('$path moves messages to $deadLetters after fifty receives', ({ path, deadLetters }) => {
-    expect(queue(path).Properties['RedrivePolicy']).toEqual({
-      deadLetterTargetArn: arnOf(queue(deadLetters).id),
-      maxReceiveCount: 50,
-    });
-  });
+  it.each(sources)(
+    '$path moves messages to $deadLetters after a hundred receives',
+    ({ path, deadLetters }) => {
+      expect(queue(path).Properties['RedrivePolicy']).toEqual({
+        deadLetterTargetArn: arnOf(queue(deadLetters).id),
+        maxReceiveCount: 100,
+      });
+    },
+  );
 
   it.each(sources)('$path keeps messages for 4 days', ({ path }) => {
     expect(queue(path).Properties['MessageRetentionPeriod']).toBe(4 * DAY);

@@ -56,6 +56,7 @@ export type BatchReading = Pacing & { random: () => number };
 /** DynamoDB left part of a batch unread after all retries, because it is throttled. Transient. */
 class ItemsNotReadError extends Error {
   override readonly name = 'ItemsNotReadError';
+  readonly isTransient = true;
   readonly unread: number;
 
   constructor(unread: number, of: number) {

@@ -10,6 +10,7 @@ import { clientOptions, type ClientOptions } from '../aws/client-options.ts';
 /** The bus accepted the request but not the event. Usually transient: the bus is throttled or failing. */
 export class EventRefusedError extends Error {
   override readonly name = 'EventRefusedError';
+  readonly isTransient = true;
 
   constructor(type: string, code = 'no reason given') {
     super(`The event bus did not accept ${type}: ${code}.`);

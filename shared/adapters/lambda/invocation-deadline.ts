@@ -22,6 +22,7 @@ export type Pacing = { sleep: (milliseconds: number) => Promise<void>; deadline?
 /** The invocation has no time left for a call. The call was not made. */
 export class OutOfTimeError extends Error {
   override readonly name = 'OutOfTimeError';
+  readonly isTransient = true;
 
   constructor() {
     super('The invocation has no time left for another call.');

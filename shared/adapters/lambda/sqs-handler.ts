@@ -8,7 +8,7 @@ import { type RecordHandling, reportingFailures } from '../sqs/failed-records.ts
  * failed record returns after a short delay; the fault is logged with the ids of the record.
  */
 export function sqsHandler(
-  journal: Pick<LambdaJournal, 'fault'> & { flush: () => void | Promise<void> },
+  journal: Pick<LambdaJournal, 'fault' | 'note'> & { flush: () => void | Promise<void> },
   handling: RecordHandling,
 ) {
   const processor = new BatchProcessor(EventType.SQS);

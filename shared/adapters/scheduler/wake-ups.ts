@@ -24,8 +24,8 @@ export type ScheduleSettings = {
   deadLetterArn: string;
 };
 
-/** Scheduler's retries when SQS refuses the wake-up. After an hour, reconcile has long woken the delivery. */
-const TARGET_RETRIES = { MaximumEventAgeInSeconds: 3_600, MaximumRetryAttempts: 30 };
+/** Scheduler's retries when SQS refuses the wake-up: through an outage of some hours, as often as Scheduler allows. */
+const TARGET_RETRIES = { MaximumEventAgeInSeconds: 6 * 3_600, MaximumRetryAttempts: 185 };
 
 /**
  * Deletes schedules made by `schedulerWakeUps`.

@@ -19,6 +19,7 @@ export type BatchTarget = Pacing & {
 /** Some messages of a call could not be sent. All others were sent. */
 export class MessagesNotSentError extends Error {
   override readonly name = 'MessagesNotSentError';
+  readonly isTransient = true;
   readonly unsent: number;
   /** SQS's error codes, each once; a failed request contributes the name of its error. */
   readonly codes: readonly string[];

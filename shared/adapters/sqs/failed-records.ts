@@ -1,7 +1,14 @@
 import type { SQS } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
-import { type InvocationContext, returnDelaySeconds, UnfinishedError } from '../../domain/receives.ts';
+import {
+  type InvocationContext,
+  isPoison,
+  returnDelaySeconds,
+  UnfinishedError,
+} from '../../domain/receives.ts';
 import type { WorkQueueName } from '../../domain/vocabulary.ts';
+import type { DeadLetters } from '../../ports/queues.ts';
+import { stringAttributes } from '../../wire/jobs/dead-letter.ts';
 import type { LambdaJournal } from '../log/journal.ts';
 
 /** How the records of a function's queues are handled, in Lambda or in a worker. */
@@ -9,26 +16,47 @@ export type RecordHandling = {
   handleRecord: (record: SQSRecord, context: InvocationContext) => Promise<void>;
   /** Makes a record that failed with this error visible again before its visibility timeout ends. */
   returnSooner: (record: SQSRecord, error: unknown) => Promise<void>;
+  /** Where poison goes. Without it, SQS dead-letters it after the most receives. */
+  deadLetters?: DeadLetters;
   /** Ids for the log, as far as the record can be read. */
   idsOf?: (record: SQSRecord) => Record<string, string>;
 };
 
 /**
- * Handles a record. A failed one returns after a short delay, and the fault is logged with its ids.
+ * Handles a record. A failed one returns after a short delay, and the fault is logged with its ids. Poison becomes a dead
+ * letter, and counts as handled.
  * @throws the record's fault, so that the caller does not acknowledge it
  */
 export function reportingFailures(
-  journal: Pick<LambdaJournal, 'fault'>,
-  { handleRecord, returnSooner, idsOf = () => ({}) }: RecordHandling,
+  journal: Pick<LambdaJournal, 'fault' | 'note'>,
+  { handleRecord, returnSooner, deadLetters, idsOf = () => ({}) }: RecordHandling,
 ): RecordHandling['handleRecord'] {
+  const successes = new Map<string, number>();
   const noteFault = (error: unknown, record: SQSRecord): void => {
     journal.fault(error, { ...idsOf(record), sqsMessageId: record.messageId });
+  };
+  const isRemoved = async (error: unknown, record: SQSRecord): Promise<boolean> => {
+    const { messageId: id, body, messageAttributes, attributes, eventSourceARN } = record;
+    const receiveCount = Number(attributes.ApproximateReceiveCount);
+    const isDue = isPoison(receiveCount, successes.get(eventSourceARN), Date.now());
+    if (deadLetters === undefined || !isDue || !isOwnFault(error)) return false;
+    const reason = 'failed_repeatedly';
+    try {
+      await deadLetters.send({ id, body, attributes: stringAttributes(messageAttributes) }, reason);
+    } catch (cause) {
+      noteFault(cause, record);
+      return false;
+    }
+    journal.note({ fact: 'dead_lettered', id, reason });
+    return true;
   };
   return async (record, context) => {
     try {
       await handleRecord(record, context);
+      successes.set(record.eventSourceARN, Date.now());
     } catch (error) {
       if (!(error instanceof UnfinishedError)) noteFault(error, record);
+      if (await isRemoved(error, record)) return;
       // At once rather than at the end of a batch, which may include a slow attempt.
       await returnSooner(record, error).catch((cause: unknown) => {
         noteFault(cause, record);
@@ -37,6 +65,21 @@ export function reportingFailures(
     }
   };
 }
+
+/**
+ * Whether a fault is the message's own. A call to AWS that failed is not, unless AWS refuses what the message contains:
+ * it can succeed later, even if calls for other messages succeed now.
+ */
+function isOwnFault(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isOwnFault);
+  if (!(error instanceof Error)) return error === undefined;
+  if (error instanceof UnfinishedError || 'isTransient' in error) return false;
+  if ('$fault' in error || 'code' in error) return error.name === 'ValidationException';
+  return !PASSING_FAULTS.includes(error.name) && isOwnFault(error.cause);
+}
+
+/** Errors of requests that were given up. */
+const PASSING_FAULTS: readonly string[] = ['AbortError', 'TimeoutError'];
 
 /** A queue that a function or a worker consumes. */
 export type ConsumedQueue = { name: WorkQueueName; url: string };

@@ -49,7 +49,7 @@ const FIRST_RECHECK_SECONDS = 60;
 
 /**
  * Seconds until the next recheck: one minute, doubling each time, half an hour in total. Reconcile repairs a crash
- * within five minutes, and SQS redelivery survives an outage of half an hour as well (receives.ts).
+ * within five minutes, and SQS redelivers through an outage (receives.ts).
  */
 export function recheckDelaySeconds(looks: number): number {
   return Math.min(MAX_DELAY_SECONDS, FIRST_RECHECK_SECONDS * 2 ** looks);

@@ -12,6 +12,17 @@ import { parseWork } from './delivery-job.ts';
 import { parseOperation } from './operation.ts';
 import { undeliverableNoticeSchema } from './undeliverable-notice.ts';
 
+/** The attributes of a received message that are text; Posthaste has no others. */
+export function stringAttributes(
+  attributes: Readonly<Record<string, { stringValue?: string | undefined }>>,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(attributes).flatMap(([name, { stringValue }]) =>
+      stringValue === undefined ? [] : [[name, stringValue]],
+    ),
+  );
+}
+
 /** Attribute with the reason for which a function dead-lettered a message. */
 export const REASON_ATTRIBUTE = 'reason';
 

@@ -95,7 +95,7 @@ describe('a wake-up by EventBridge Scheduler', () => {
           MessageGroupId: wakeUp.key.subscriptionId,
         }),
         DeadLetterConfig: { Arn: settings.deadLetterArn },
-        RetryPolicy: { MaximumEventAgeInSeconds: 3600, MaximumRetryAttempts: 30 },
+        RetryPolicy: { MaximumEventAgeInSeconds: 21_600, MaximumRetryAttempts: 185 },
       },
     });
   });

@@ -1,34 +1,59 @@
 import { describe, expect, it } from 'vitest';
 import { invocationMs } from '../../../shared/domain/delivery/lease.ts';
 import { OPERATE_TIMEOUT_SECONDS } from '../../../shared/domain/recovery/operation.ts';
-import { MAX_RECEIVES, returnDelaySeconds, visibilityTimeout } from '../../../shared/domain/receives.ts';
+import {
+  isPoison,
+  MAX_RECEIVES,
+  returnDelaySeconds,
+  visibilityTimeout,
+} from '../../../shared/domain/receives.ts';
+import { seededChance } from '../../support/chance.ts';
 
 const shortest = (receiveCount: number): number => returnDelaySeconds(receiveCount, () => 0);
 const longest = (receiveCount: number): number => returnDelaySeconds(receiveCount, () => 1 - Number.EPSILON);
 
-const HALF_AN_HOUR = 1_800;
+const HOUR = 3_600;
 const EVERY_RECEIVE = Array.from({ length: MAX_RECEIVES - 1 }, (_, index) => index + 1);
 
 describe('the redelivery delay after an internal fault', () => {
-  it('doubles with each receive, up to less than a minute', () => {
-    const delays = [1, 2, 3, 4, 5, 6, 7, 30].map((count) => [shortest(count), longest(count)]);
+  it('doubles with each receive, up to eight minutes', () => {
+    const delays = [1, 2, 3, 4, 8, 9, 30].map((count) => [shortest(count), longest(count)]);
     expect(delays).toEqual([
-      [1, 2],
-      [2, 4],
-      [4, 8],
-      [8, 16],
-      [16, 32],
-      [25, 50],
-      [25, 50],
-      [25, 50],
+      [2, 2],
+      [3, 4],
+      [7, 8],
+      [14, 16],
+      [218, 256],
+      [408, 480],
+      [408, 480],
     ]);
   });
 
-  it('adds up to about half an hour, at least 15 minutes, before SQS dead-letters the message', () => {
-    const sum = (delayOf: (count: number) => number): number =>
-      EVERY_RECEIVE.reduce((total, count) => total + delayOf(count), 0);
-    expect(sum((count) => returnDelaySeconds(count, () => 0.5))).toBeGreaterThan(0.9 * HALF_AN_HOUR);
-    expect(sum(shortest)).toBeGreaterThan(HALF_AN_HOUR / 2);
+  it('lets an outage of three hours receive a message at most 35 times', () => {
+    const chance = seededChance(1);
+    for (let message = 0; message < 10_000; message += 1) {
+      let [at, receives] = [0, 1];
+      for (; at < 3 * HOUR; receives += 1) at += returnDelaySeconds(receives, () => chance.next());
+      expect(receives).toBeLessThanOrEqual(35);
+    }
+  });
+
+  it('lasts for more than ten hours before SQS dead-letters the message', () => {
+    const sum = EVERY_RECEIVE.reduce((total, count) => total + shortest(count), 0);
+    expect(sum).toBeGreaterThan(10 * HOUR);
+  });
+});
+
+describe('a message that fails without a fault of AWS', () => {
+  const NOW = 100 * 60_000;
+
+  it.each([
+    ['is poison after five failures while others succeed', 5, NOW - 1_000, true],
+    ['is not poison before', 4, NOW - 1_000, false],
+    ['is not poison while no other succeeds', 50, undefined, false],
+    ['is not poison if the last success of another was ten minutes ago', 50, NOW - 10 * 60_000, false],
+  ])('%s', (...[, receives, otherSucceededAt, expected]) => {
+    expect(isPoison(receives, otherSucceededAt, NOW)).toBe(expected);
   });
 });
 
@@ -54,7 +79,8 @@ describe('the visibility timeout', () => {
     expect(visibilityTimeout(30, 1)).toBe(visibilityTimeout(30) + 20);
   });
 
-  it('tolerates crashes for nearly half an hour before the message is dead-lettered', () => {
-    expect(EVERY_RECEIVE.length * visibilityTimeout(30)).toBeGreaterThan(0.9 * HALF_AN_HOUR);
+  it('makes a message that crashes each invocation a dead letter within the hour, at the default timeout', () => {
+    const perCrash = visibilityTimeout(invocationMs(15_000) / 1000);
+    expect(MAX_RECEIVES * perCrash).toBeLessThanOrEqual(HOUR);
   });
 });
