@@ -71,7 +71,23 @@ export async function presentPullSubscription(
   context: PresentContext,
   key: SubscriptionKey,
 ): Promise<Subscription> {
-  const found = await presentSubscription(context, key);
+  return asPull(await presentSubscription(context, key));
+}
+
+/**
+ * Also a deleted or expired subscription, while its record stays.
+ * @throws RefusedRequest `not_found`; `conflict` if its subscriber is called
+ */
+export async function recordedPullSubscription(
+  { registry }: Pick<PresentContext, 'registry'>,
+  { queue, subscriptionId }: SubscriptionKey,
+): Promise<Subscription> {
+  const found = await registry.findSubscription(queue, subscriptionId);
+  if (found === undefined) throw notFound('such subscription');
+  return asPull(found);
+}
+
+function asPull(found: Subscription): Subscription {
   if (!isPull(found)) throw new RefusedRequest('conflict', 'the subscription does not receive by pull');
   return found;
 }

@@ -1,11 +1,11 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
 import { MAX_NACK_ERROR, RECEIVE_LEASE_SECONDS, RECEIVE_MAX } from '../../../shared/domain/delivery/pull.ts';
-import { absenceOf, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { absenceOf, isPresent, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { timeText, timeView } from '../../../shared/wire/fields.ts';
 import type { ApiDependencies, ApiEnvironment } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
-import { presentPullSubscription } from '../existing.ts';
+import { presentPullSubscription, recordedPullSubscription } from '../existing.ts';
 import { printable, seconds } from '../fields.ts';
 import { subscriptionKey } from '../paths.ts';
 import { parseWith, readJson, readOptionalJson } from '../request-json.ts';
@@ -13,7 +13,7 @@ import { type AddRoute, json, jsonBody, noBody, optionalJsonBody } from '../rout
 import { answerReceived, type PullAnswer } from './answer.ts';
 import { MAX_RECEIPT_LENGTH, parseReceipt } from './receipt.ts';
 import { receiveDeliveries } from './receive.ts';
-import { holderOf } from './token.ts';
+import { holderOf, isOnRecord } from './token.ts';
 
 /** For operators, authorised as all other routes. */
 const OPERATED = '/v2/queues/:queue/subscriptions/:subscription';
@@ -59,13 +59,17 @@ const nackRequest = z.strictObject({
 
 type RouteContext = Context<ApiEnvironment, `/${string}/:queue/${string}/:subscription/${string}`>;
 
-/** Who may use a route, and where it is. `subscriptionOf` returns the subscription that the caller may act for. */
+/**
+ * Who may use a route, and where it is. `subscriptionOf` returns the subscription that the caller may act for;
+ * `answererOf` also one that was deleted or has expired, because an answer within its lease still counts.
+ */
 type Access = {
   base: typeof OPERATED | typeof BY_TOKEN;
   /** Begins the operations' names in generated clients. */
   id: 'pull' | 'operatePull';
   authorisation: object | { open: 'pull_token' };
   subscriptionOf: (context: RouteContext) => Promise<Subscription>;
+  answererOf: (context: RouteContext) => Promise<Subscription>;
 };
 
 /** The routes by which a subscriber fetches its deliveries, for operators and for holders of a token. */
@@ -76,20 +80,24 @@ export function addPullRoutes(addRoute: AddRoute, dependencies: ApiDependencies)
     authorisation: {},
     subscriptionOf: async (context) =>
       presentPullSubscription(dependencies, subscriptionKey(context.req.param())),
+    answererOf: async (context) =>
+      recordedPullSubscription(dependencies, subscriptionKey(context.req.param())),
   });
   addRoutesFor(addRoute, dependencies, {
     base: BY_TOKEN,
     id: 'pull',
     authorisation: { open: 'pull_token' },
     subscriptionOf: (context) =>
-      holderOf(dependencies, context.req.param(), context.req.header('authorization')),
+      holderOf(dependencies, context.req.param(), context.req.header('authorization'), isPresent),
+    answererOf: (context) =>
+      holderOf(dependencies, context.req.param(), context.req.header('authorization'), isOnRecord),
   });
 }
 
 function addRoutesFor(
   addRoute: AddRoute,
   dependencies: ApiDependencies,
-  { base, id, authorisation, subscriptionOf }: Access,
+  { base, id, authorisation, subscriptionOf, answererOf }: Access,
 ): void {
   addRoute(
     {
@@ -140,7 +148,7 @@ function addRoutesFor(
     },
     async (context) => {
       const { receipt: given } = parseWith(ackRequest, (await readJson(context.req)).value);
-      await recordAnswer(dependencies, await subscriptionOf(context), given, { kind: 'acked' });
+      await recordAnswer(dependencies, await answererOf(context), given, { kind: 'acked' });
       return context.body(null, 204);
     },
   );
@@ -159,7 +167,7 @@ function addRoutesFor(
     },
     async (context) => {
       const { receipt: given, ...error } = parseWith(nackRequest, (await readJson(context.req)).value);
-      await recordAnswer(dependencies, await subscriptionOf(context), given, { kind: 'nacked', ...error });
+      await recordAnswer(dependencies, await answererOf(context), given, { kind: 'nacked', ...error });
       return context.body(null, 204);
     },
   );

@@ -96,30 +96,38 @@ function currentHash({ pullTokens }: Subscription): string | undefined {
   return pullTokens?.[0]?.tokenHash;
 }
 
+/** For answers: also a subscription that was deleted or has expired, while its record stays. */
+export function isOnRecord(found: Subscription | undefined): found is Subscription {
+  return found !== undefined;
+}
+
 /**
- * The subscription of a path, if the caller has its token. The refusal does not tell whether the subscription exists.
+ * The subscription of a path, if the caller has its token and `isOpen` accepts it. The refusal does not tell whether the
+ * subscription exists.
  * @throws RefusedRequest `unauthorized`
  */
 export async function holderOf(
   { registry, clock }: Pick<ApiDependencies, 'registry' | 'clock'>,
   { queue, subscription }: { queue: string; subscription: string },
-  authorization = '',
+  authorization: string | undefined,
+  isOpen: (found: Subscription | undefined, now: number) => found is Subscription,
 ): Promise<Subscription> {
   const token = tokenIn(authorization);
+  const now = clock.now();
   const isName = isQueueName(queue) && isSubscriptionId(subscription);
   const found =
     token !== undefined && isName ? await registry.findSubscription(queue, subscription) : undefined;
-  if (token === undefined || !isHeldBy(found, token, clock.now()))
+  if (token === undefined || !isOpen(found, now) || !isHeldBy(found, token, now))
     throw new RefusedRequest('unauthorized', 'the request has no valid token of this subscription');
   return found;
 }
 
 /** The bearer token of an authorization header, if it can be one of a subscription. */
-function tokenIn(authorization: string): string | undefined {
+function tokenIn(authorization = ''): string | undefined {
   const [, token = ''] = /^bearer (\S+)$/i.exec(authorization) ?? [];
   return hasPullTokenForm(token) ? token : undefined;
 }
 
-function isHeldBy(found: Subscription | undefined, token: string, now: number): found is Subscription {
-  return isPresent(found, now) && isPull(found) && isPullTokenOf(found.pullTokens ?? [], token, now);
+function isHeldBy(found: Subscription, token: string, now: number): boolean {
+  return isPull(found) && isPullTokenOf(found.pullTokens ?? [], token, now);
 }

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { aSubscription } from '../../support/builders.ts';
 import { faultOf } from './api-under-test.ts';
 import { PATH, pullWorld, type PullWorld } from './pull-world.ts';
@@ -75,5 +76,44 @@ describe('an answer', () => {
     });
     expect(await world.nack(received, 'x'.repeat(257))).toMatchObject({ status: 400 });
     expect(await world.nack(received, 'x'.repeat(256))).toMatchObject({ status: 204 });
+  });
+});
+
+describe('after its subscription was deleted', () => {
+  const HELD = '/v2/pull/orders/subscription-1';
+
+  const deleted = async () => {
+    const answer = await world.call('POST', `${PATH}/pull-token`, {});
+    const { token } = z.object({ token: z.string() }).parse(answer.body);
+    await world.publish();
+    const received = await world.receiveOne({ lease_seconds: 60 });
+    expect((await world.call('DELETE', PATH)).status).toBe(204);
+    const headers = { authorization: `Bearer ${token}` };
+    return { received, headers };
+  };
+
+  it.each(['ack', 'nack'])('an operator can %s a received delivery within its lease', async (answer) => {
+    const { received } = await deleted();
+    const { status } = await (answer === 'ack' ? world.ack(received) : world.nack(received));
+    expect(status).toBe(204);
+    const recorded = await world.delivery();
+    expect(recorded.attempts).toMatchObject([{ outcome: answer === 'ack' ? 'delivered' : 'failed' }]);
+  });
+
+  it('so can the holder of its token, who can do nothing else', async () => {
+    const { received, headers } = await deleted();
+    const { receipt } = received;
+    expect((await world.call('POST', `${HELD}/receive`, {}, headers)).status).toBe(401);
+    expect((await world.call('POST', `${HELD}/ack`, { receipt }, headers)).status).toBe(204);
+    expect((await world.delivery()).status).toBe('delivered');
+  });
+
+  it('an answer after the lease is refused, and a new delivery cannot be received', async () => {
+    const { received, headers } = await deleted();
+    await world.later(60_000);
+    expect((await world.ack(received)).status).toBe(409);
+    const { receipt } = received;
+    expect((await world.call('POST', `${HELD}/nack`, { receipt }, headers)).status).toBe(409);
+    expect((await world.call('POST', `${PATH}/receive`, {})).status).toBe(404);
   });
 });

@@ -1,3 +1,4 @@
+import { RECEIVE_LEASE_SECONDS } from '../../../shared/domain/delivery/pull.ts';
 import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { CancellationOperation } from '../../../shared/domain/recovery/operation.ts';
@@ -62,6 +63,11 @@ describe('the cancellation after a subscription was deleted', () => {
     time.now = REQUESTED_AT + 60_000;
     await receive(subscriptionDeletion);
     expect(await record(late.key)).toMatchObject({ status: 'cancelled' });
+    expect(await ports.registry.findSubscription('orders', 's-1')).toBeDefined();
+
+    // A delivery that was received before can still be acknowledged.
+    time.now = REQUESTED_AT + RECEIVE_LEASE_SECONDS.most * 1_000;
+    await receive(subscriptionDeletion);
     expect(await ports.registry.findSubscription('orders', 's-1')).toBeDefined();
 
     // A crashed dispatch is redelivered within four hours and needs the original subscriptions.
