@@ -63,8 +63,8 @@ export interface PosthasteProps {
    */
   readonly backPressure?: boolean;
   /**
-   * How many deliveries to one subscriber must have been attempted within `circuitWindow` to open its circuit. Must
-   * be a whole number of deliveries from 1 to 1000.
+   * How many deliveries to one subscriber must have been attempted within `circuitWindow` to open its circuit. More
+   * than 100 count as 100. Must be a whole number of deliveries from 1 to 1000.
    * @default 10
    */
   readonly circuitRequests?: number;

@@ -37,7 +37,7 @@ export const backPressureSettings = {
     rule: wholeNumber('deliveries', 1, 1_000),
     default: 10,
     description:
-      'How many deliveries to one subscriber must have been attempted within `circuitWindowSeconds` to open its circuit.',
+      'How many deliveries to one subscriber must have been attempted within `circuitWindowSeconds` to open its circuit. More than 100 count as 100.',
     variable: 'CIRCUIT_REQUESTS',
     functions: ['deliver'],
   },

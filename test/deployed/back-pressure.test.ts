@@ -105,6 +105,33 @@ describe.concurrent('on the deployed system', () => {
     expect(Math.min(...later.map(({ arrivedAt }) => arrivedAt))).toBeGreaterThanOrEqual(closed.until);
   });
 
+  it('200 deliveries to a subscriber that is down, without switches, make three requests each', async ({
+    expect,
+  }) => {
+    const [COUNT, EACH] = [200, 3];
+    const queue = `policy-alone-${randomUUID()}`;
+    const path = `/${queue}`;
+    await putQueue(queue, {
+      retries_with_no_delay: 1,
+      minimum_delay_retries: 1,
+      minimum_delay: 2,
+      backoff_retries: 0,
+      maximum_delay_retries: 0,
+    });
+    await subscribe(queue, receiver.url(path));
+    receiver.script(path, [{ status: 503 }]);
+    await publish(queue, 'one', COUNT);
+
+    const requests = await eventually('all requests', () => {
+      const received = receiver.received(path);
+      return Promise.resolve(received.length >= COUNT * EACH ? received : undefined);
+    });
+    const byMessage = Map.groupBy(requests, ({ headers }) => headers['webhook-id']);
+    expect([...byMessage.values()].map(({ length }) => length)).toEqual(
+      Array.from({ length: COUNT }, () => EACH),
+    );
+  });
+
   const PROBE_EVERY_SECONDS = 1;
 
   /** Lets the ramp be over, which in reality takes half a minute. */

@@ -85,7 +85,10 @@ function afterRefusal(subscription: Subscription, seen: SeenRequest): PressureCh
   const current = pressureAt(subscription, startedAt);
   const rate = rateAfterRefusal(subscription, current, seen);
   const opensAt = now + Math.max(SHORTEST_CLOSED_MS, retryAfterMs, Math.ceil(SECOND / rate.perSecond));
-  return slow(subscription, current, seen, { reason: 'receiver_throttled', opensAt, ...rate });
+  const change = slow(subscription, current, seen, { reason: 'receiver_throttled', opensAt, ...rate });
+  if (current === undefined || !isCircuitOpen(current)) return change;
+  // The refused request was a probe: the subscriber answers, and those that wait for it move up.
+  return { ...change, moveUpAt: endOfRamp({ opensAt: change.pressure.opensAt, perSecond: rate.perSecond }) };
 }
 
 function rateAfterRefusal(

@@ -46,6 +46,13 @@ export type CircuitRules = {
   circuitWindowMs: number;
 };
 
+/** More count as so many. Bounds the item of the common results, which has twice as many: some 50 KB at most. */
+const MOST_CIRCUIT_REQUESTS = 100;
+
+function enoughToDecide({ circuitRequests }: Pick<CircuitRules, 'circuitRequests'>): number {
+  return Math.min(MOST_CIRCUIT_REQUESTS, circuitRequests);
+}
+
 /** In a ramp without a success, the failures of so many deliveries open the circuit again. */
 const FAILURES_IN_RAMP = 3;
 
@@ -85,16 +92,18 @@ export function latestOf(
 }
 
 /** How many results decide at most. */
-export function mostDeciding({ circuitRequests }: Pick<CircuitRules, 'circuitRequests'>): number {
-  return 2 * circuitRequests;
+export function mostDeciding(rules: Pick<CircuitRules, 'circuitRequests'>): number {
+  return 2 * enoughToDecide(rules);
 }
 
 /** The results that an instance adds to those of all after a failure: none if it has seen enough to decide. */
 export function unreported(
   { latest, reportedAt }: RecentResults,
-  { circuitRequests }: CircuitRules,
+  rules: CircuitRules,
 ): readonly DeliveryResult[] {
-  return fromFailureOn(latest).length < circuitRequests ? latest.filter(({ at }) => at >= reportedAt) : [];
+  return fromFailureOn(latest).length < enoughToDecide(rules)
+    ? latest.filter(({ at }) => at >= reportedAt)
+    : [];
 }
 
 function fromFailureOn(latest: readonly DeliveryResult[]): readonly DeliveryResult[] {
@@ -122,11 +131,12 @@ export function answeredPerSecond(results: RecentResults, now: number): number {
 export function isCircuitTripped(
   latest: readonly DeliveryResult[],
   pressure: Pressure | undefined,
-  { circuitRequests, circuitFailurePercent }: CircuitRules,
+  rules: CircuitRules,
 ): boolean {
   const counted = pressure === undefined ? fromFailureOn(latest) : latest;
   const failures = counted.filter(({ isFailure }) => isFailure).length;
   const isRamp = pressure?.reason === 'circuit_open';
   if (isRamp && failures === counted.length && failures >= FAILURES_IN_RAMP) return true;
-  return counted.length >= circuitRequests && 100 * failures >= circuitFailurePercent * counted.length;
+  const isEnough = counted.length >= enoughToDecide(rules);
+  return isEnough && 100 * failures >= rules.circuitFailurePercent * counted.length;
 }

@@ -58,6 +58,26 @@ describe('a subscriber that is down', () => {
   });
 
   it.each([
+    ['200', status(200)],
+    ['429', status(429)],
+    ['503 with Retry-After', status(503, { retryAfter: '1' })],
+  ])('gets everything within two minutes of its first answer, even of %s', async (_, first) => {
+    await pressed.subscribe({}, { minimum_delay_retries: 30, minimum_delay: 60 });
+    await openCircuit();
+    for (const id of numbered(120, 'waiting')) {
+      await pressed.publish(id);
+      await pressed.runFor(60_000);
+    }
+    const during = world.subscriber.seen.length;
+    world.subscriber.script(URL, [first, status(200)]);
+    await world.clock.run();
+
+    const [probe = 0, ...others] = pressed.requestedAt().slice(during);
+    expect(others.length).toBeGreaterThanOrEqual(120);
+    expect(Math.max(...others) - probe).toBeLessThanOrEqual(120);
+  });
+
+  it.each([
     ['opens its circuit again after three failures in a row', [status(503)], [status(200), status(503)], 3],
     [
       'keeps its ramp after four failures and a success',

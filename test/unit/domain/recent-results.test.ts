@@ -98,6 +98,18 @@ describe('the latest results open a circuit', () => {
     expect(isTripped([...times(30, DOWN), ...times(7, UP)])).toBe(false);
   });
 
+  it('of at most the last two hundred, so that their item stays small, and then a hundred are enough', () => {
+    const rules = { ...RULES, circuitRequests: 1_000 };
+    const results = Array.from({ length: 300 }, (_, index) => `m-${index}`).reduce<RecentResults | undefined>(
+      (known, messageId) => withResult(known, { messageId, signal: 'down', now: 0, version: 0 }, rules),
+      undefined,
+    );
+    const { latest } = results ?? expect.fail();
+    expect(latest).toHaveLength(200);
+    expect(isCircuitTripped(latest.slice(-99), undefined, rules)).toBe(false);
+    expect(isCircuitTripped(latest.slice(-100), undefined, rules)).toBe(true);
+  });
+
   it('only if their requests were sent under the pressure in force', () => {
     const late = times(10, { ...DOWN, version: 6 });
     expect(isTripped([{ ...DOWN, version: 7 }, ...late])).toBe(false);
