@@ -1,7 +1,6 @@
 import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
 import { kmsClient, kmsSecretOpener } from '../../shared/adapters/kms/signing-secrets.ts';
 import { dynamoChunks } from '../../shared/adapters/dynamodb/chunks.ts';
-import { dynamoCommonResults } from '../../shared/adapters/dynamodb/common-results.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
@@ -99,7 +98,6 @@ function portsOf(
       cacheSeconds: environment.subscriptionCacheSeconds,
     }),
     rateLimits: dynamoRateLimits(dynamo, environment.deliveriesTable, clock),
-    commonResults: dynamoCommonResults(dynamo, environment.deliveriesTable, clock),
     subscriber,
     accessTokens: lazyAccessTokens({ fetch: subscriber.fetch, clock, userAgent: environment.userAgent }),
     secretOpener: kmsSecretOpener(kmsClient(invocation), { keyArn: environment.secretsKeyArn, clock }),

@@ -9,7 +9,7 @@ import type { Journal, OperatorEvents } from '../../shared/ports/journal.ts';
 import type { MessageRecords } from '../../shared/ports/messages.ts';
 import type { DeadLetters, DeliveryQueue, Operations, Undeliverables } from '../../shared/ports/queues.ts';
 import type { AccessTokens, Subscriber } from '../../shared/ports/subscriber.ts';
-import type { CommonResults, RateLimits } from '../../shared/ports/pace.ts';
+import type { RateLimits } from '../../shared/ports/pace.ts';
 import type { SecretOpener, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import type { RecentResults } from '../../shared/domain/subscription/recent-results.ts';
@@ -24,7 +24,6 @@ export type DeliverPorts = {
   payloads: Payloads;
   subscriptions: Subscriptions;
   rateLimits: RateLimits;
-  commonResults: CommonResults;
   subscriber: Subscriber;
   accessTokens: AccessTokens;
   secretOpener: SecretOpener;

@@ -34,7 +34,7 @@ export function recordHealth(context: DeliverContext, recorded: RecordedAttempt)
     const now = ports.clock.now();
     await sendEventIfLeftover(context, subscription, now);
     const changes = [
-      await pressureChangeOf(context, recorded),
+      pressureChangeOf(context, recorded),
       outcome === 'delivered' ? afterSuccess(subscription, now) : afterFailure(subscription, now, settings),
       certificateWarning(subscription, now),
     ];

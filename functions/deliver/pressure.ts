@@ -11,13 +11,12 @@ import {
   type PressureSignal,
   pressureSignalOf,
   type RecentResults,
-  unreported,
   withResult,
 } from '../../shared/domain/subscription/recent-results.ts';
 import type { DeliveryKey, NextAttempt } from '../../shared/domain/delivery/delivery.ts';
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { type Reply, TOO_MANY_REQUESTS } from '../../shared/domain/delivery/outcome.ts';
-import type { Pressure, Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import {
   isSwitchedOn,
   type PaceSwitches,
@@ -37,10 +36,10 @@ export type RecordedAttempt = {
 };
 
 /** How an attempt changes the pace of its subscription (docs/retry-policy.md#back-pressure). Undefined: not at all. */
-export async function pressureChangeOf(
+export function pressureChangeOf(
   context: DeliverContext,
   { key, queue, subscription, policy, result: { attempt, reply }, next }: RecordedAttempt,
-): Promise<PressureChange | undefined> {
+): PressureChange | undefined {
   const { ports, settings, recentResults } = context;
   const now = ports.clock.now();
   const switches = paceSwitchesOf({ queue, subscription }, settings);
@@ -60,7 +59,7 @@ export async function pressureChangeOf(
     startedAt,
     now,
     answeredPerSecond: answeredPerSecond(results, now),
-    isTripped: signal === 'down' && !isProbe && (await isTripped(context, subscription, results, pressure)),
+    isTripped: signal === 'down' && !isProbe && isCircuitTripped(results.latest, pressure, settings),
     retryAfterMs: hintMs(reply, startedAt + durationMs, settings.retryAfterCapMs),
     nextAttempt: next,
     policy,
@@ -102,25 +101,6 @@ function signalFor(
     case undefined:
       return signal;
   }
-}
-
-/**
- * Whether the subscriber is down by the results of this instance, if they are enough, or else of all instances. These are
- * added to only after a failure, so that a success costs no write. Some successes are missing, so none may be among them.
- */
-async function isTripped(
-  { ports, settings, recentResults }: DeliverContext,
-  { queue, id: subscriptionId }: Subscription,
-  results: RecentResults,
-  pressure: Pressure | undefined,
-): Promise<boolean> {
-  const key = { queue, subscriptionId };
-  const now = ports.clock.now();
-  const added = unreported(results, settings);
-  if (added.length === 0) return isCircuitTripped(results.latest, pressure, settings);
-  recentResults.update(key, (known = results) => ({ ...known, reportedAt: now }));
-  const common = await ports.commonResults.add(key, results.version, added, settings);
-  return isCircuitTripped(common, pressure, { ...settings, circuitFailurePercent: 100 });
 }
 
 /** Subscriptions whose results an instance remembers. Those with the oldest results are forgotten first. */

@@ -1,5 +1,4 @@
 import type { RateLimit, Slot } from '../domain/subscription/rate-limit.ts';
-import type { CircuitRules, DeliveryResult } from '../domain/subscription/recent-results.ts';
 import type { SubscriptionKey } from '../domain/subscription/subscription.ts';
 
 /**
@@ -17,18 +16,4 @@ export interface RateLimits {
   reserve(limited: SubscriptionKey, limit: RateLimit, wanted?: SlotConstraints): Promise<Slot>;
   /** Returns an unused slot for other deliveries; at most once per slot. A slot of an outdated line is ignored. */
   returnSlot(limited: SubscriptionKey, slot: Slot): Promise<void>;
-}
-
-/** What the requests of all functions to a subscription lately found. */
-export interface CommonResults {
-  /**
-   * Adds results of requests that were sent under this version of the subscription (`epochTime`), and returns the latest
-   * with them. Empty if results under a later version are on record, or concurrent writes kept interfering.
-   */
-  add(
-    subscription: SubscriptionKey,
-    version: number,
-    results: readonly DeliveryResult[],
-    rules: CircuitRules,
-  ): Promise<readonly DeliveryResult[]>;
 }

@@ -125,7 +125,12 @@ describe('the remaining items of a subscription', () => {
   it('after its deletion are removed when repeated requests can no longer need them', async () => {
     const { queue, subscriptionId } = await newSubscription();
     await deleteSubscription(queue, subscriptionId);
-    const operation = { kind: 'cancellation' as const, queue, subscriptionId, deletedAt: Date.now() - hour };
+    const operation = {
+      kind: 'cancellation' as const,
+      queue,
+      subscriptionId,
+      deletedAt: Date.now() - 5 * hour,
+    };
     await send(endpoints.operationQueueUrl, encodeOperation(operation));
 
     await eventually('the removal of the deletion mark', async () => {

@@ -8,7 +8,6 @@ import type { DeliveryQueue, Operations } from '../../shared/ports/queues.ts';
 import type { SecretOpener, SecretSealer, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import { inMemoryRecoveries } from '../support/in-memory/in-memory-recoveries.ts';
-import { inMemoryCommonResults } from '../support/in-memory/in-memory-common-results.ts';
 import { inMemoryRateLimits } from '../support/in-memory/in-memory-rate-limits.ts';
 import { faultyPorts } from './faulty-ports.ts';
 import { type Actor, deliveryName, type Invocation } from './history.ts';
@@ -115,7 +114,6 @@ const stepPorts = (
     payloads: faulty('payloads', world.messages.payloads),
     subscriptions: faulty('subscriptions', subscriptions),
     rateLimits: faulty('rateLimits', inMemoryRateLimits(clock, world.lines)),
-    commonResults: faulty('commonResults', inMemoryCommonResults(clock, world.results)),
     subscriber: faulty('subscriber', world.receivers.portFor(actor)),
     accessTokens: faulty('accessTokens', simulatedTokens(world, actor)),
     secretOpener: faulty('secretOpener', SECRETS),

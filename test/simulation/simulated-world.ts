@@ -1,4 +1,3 @@
-import type { StoredResults } from '../support/in-memory/in-memory-common-results.ts';
 import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { invocationMs } from '../../shared/domain/delivery/lease.ts';
 import { visibilityTimeout } from '../../shared/domain/receives.ts';
@@ -54,7 +53,6 @@ export type SimulatedWorld = {
   /** The rate-limit lines: until when slots are reserved. */
   lines: Map<string, Line>;
   /** What requests to each subscription lately found. */
-  results: StoredResults;
   receivers: Receivers;
   registry: SimulatedRegistry;
   /** The current recovery records. */
@@ -125,7 +123,6 @@ export const simulatedWorld = (
     recoveries: new Map(),
     recoveryPages: new Map(),
     lines: new Map(),
-    results: new Map(),
     receivers: simulatedReceivers(
       { time, history, deliveries },
       new Map(scenario.subscriptions.map(({ id, answers }) => [id, answers])),

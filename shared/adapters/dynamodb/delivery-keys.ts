@@ -50,11 +50,6 @@ export function slotsItemKey({ queue, subscriptionId }: SubscriptionKey): ItemKe
   return { pk: `${queue}#${subscriptionId}#slots`, sk: 'LINE' };
 }
 
-/** The item with the latest results of a subscription's requests. No bucket is called `results`. */
-export function resultsItemKey({ queue, subscriptionId }: SubscriptionKey): ItemKey {
-  return { pk: `${queue}#${subscriptionId}#results`, sk: 'RESULTS' };
-}
-
 /** The counters of a queue and minute; sort keys are times, such as `14:05`, UTC. No bucket is called `statistics`. */
 export function statisticsItemKey(queue: string, at: number): ItemKey {
   const minute = new Date(at).toISOString();

@@ -29,8 +29,6 @@ export type RecentResults = {
   /** Of the subscription that `latest` were sent under (`epochTime`, rate-limit.ts). */
   version: number;
   latest: readonly DeliveryResult[];
-  /** When they were last added to the common results. */
-  reportedAt: number;
   /** Answered requests, each of which counts less as it ages; as of `answeredAt`. */
   answered: number;
   answeredAt: number;
@@ -46,7 +44,7 @@ export type CircuitRules = {
   circuitWindowMs: number;
 };
 
-/** More count as so many. Bounds the item of the common results, which has twice as many: some 50 KB at most. */
+/** More count as so many. Bounds the memory that a function instance needs for its results, which are twice as many. */
 const MOST_CIRCUIT_REQUESTS = 100;
 
 function enoughToDecide({ circuitRequests }: Pick<CircuitRules, 'circuitRequests'>): number {
@@ -76,7 +74,7 @@ export function withResult(
   };
 }
 
-const NOTHING_SENT = { latest: [], reportedAt: -Infinity };
+const NOTHING_SENT = { latest: [] };
 
 /** The last results that decide on the circuit: one of each delivery, in their order, within the window. */
 export function latestOf(
@@ -94,16 +92,6 @@ export function latestOf(
 /** How many results decide at most. */
 export function mostDeciding(rules: Pick<CircuitRules, 'circuitRequests'>): number {
   return 2 * enoughToDecide(rules);
-}
-
-/** The results that an instance adds to those of all after a failure: none if it has seen enough to decide. */
-export function unreported(
-  { latest, reportedAt }: RecentResults,
-  rules: CircuitRules,
-): readonly DeliveryResult[] {
-  return fromFailureOn(latest).length < enoughToDecide(rules)
-    ? latest.filter(({ at }) => at >= reportedAt)
-    : [];
 }
 
 function fromFailureOn(latest: readonly DeliveryResult[]): readonly DeliveryResult[] {

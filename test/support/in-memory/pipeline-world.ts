@@ -16,7 +16,6 @@ import { invocationMs } from '../../../shared/domain/delivery/lease.ts';
 import { visibilityTimeout } from '../../../shared/domain/receives.ts';
 import { modelledSqs, sideBySide, type Receipt } from '../modelled-sqs.ts';
 import { inMemoryAccessTokens } from './in-memory-access-tokens.ts';
-import { inMemoryCommonResults } from './in-memory-common-results.ts';
 import { inMemoryChunks } from './in-memory-chunks.ts';
 import { inMemoryDeliveries } from './in-memory-deliveries.ts';
 import { inMemoryDeliveryListings } from './in-memory-delivery-listings.ts';
@@ -61,7 +60,6 @@ export const pipelineWorld = (clock = virtualClock()) => {
     payloads: inMemoryPayloads(),
     subscriptions: inMemorySubscriptions(clock, () => settings.pageSize),
     rateLimits: inMemoryRateLimits(clock),
-    commonResults: inMemoryCommonResults(clock),
     subscriber: scriptedSubscriber(clock),
     accessTokens: inMemoryAccessTokens(clock),
     secretOpener: inMemorySecrets(),

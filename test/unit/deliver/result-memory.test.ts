@@ -9,7 +9,6 @@ describe('the memory of results', () => {
       memory.update({ queue: 'orders', subscriptionId: subscription }, (known) => ({
         version: 0,
         latest: [],
-        reportedAt: 0,
         quietUntil: 0,
         answered: 1 + (known?.answered ?? 0),
         answeredAt: 0,

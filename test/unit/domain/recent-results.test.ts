@@ -5,7 +5,6 @@ import {
   type PressureSignal,
   pressureSignalOf,
   type RecentResults,
-  unreported,
   withResult,
 } from '../../../shared/domain/subscription/recent-results.ts';
 import type { Pressure } from '../../../shared/domain/subscription/subscription.ts';
@@ -98,7 +97,7 @@ describe('the latest results open a circuit', () => {
     expect(isTripped([...times(30, DOWN), ...times(7, UP)])).toBe(false);
   });
 
-  it('of at most the last two hundred, so that their item stays small, and then a hundred are enough', () => {
+  it('of at most the last two hundred, so that they take little memory, and then a hundred are enough', () => {
     const rules = { ...RULES, circuitRequests: 1_000 };
     const results = Array.from({ length: 300 }, (_, index) => `m-${index}`).reduce<RecentResults | undefined>(
       (known, messageId) => withResult(known, { messageId, signal: 'down', now: 0, version: 0 }, rules),
@@ -128,31 +127,6 @@ describe('the latest results open a circuit', () => {
     expect(isTripped(times(3, { ...DOWN, version: 7 }), { ...ramp(7), reason: 'receiver_throttled' })).toBe(
       false,
     );
-  });
-});
-
-describe('an instance adds to the common results', () => {
-  const seen = (...steps: Step[]): RecentResults => resultsOf(steps) ?? expect.fail();
-  const added = (results: RecentResults) => unreported(results, RULES).map(({ messageId }) => messageId);
-
-  it('all that it has seen', () => {
-    expect(added(seen(UP, DOWN))).toEqual(['m-0', 'm-1']);
-  });
-
-  it('each result once', () => {
-    const results = { ...seen(DOWN, { ...DOWN, at: 10 }), reportedAt: 5 };
-    expect(added(results)).toEqual(['m-1']);
-  });
-
-  it('nothing more once it has seen ten since a failure', () => {
-    expect(added(seen(...times(20, UP), ...times(9, DOWN)))).toHaveLength(20);
-    expect(added(seen(...times(20, UP), ...times(10, DOWN)))).toEqual([]);
-  });
-
-  it('only results under the current version of the subscription', () => {
-    const before = { ...seen(...times(9, DOWN)), reportedAt: 5 };
-    const result = { ...DOWN, messageId: 'm', now: 1, version: 8 };
-    expect(added(withResult(before, result, RULES))).toEqual(['m']);
   });
 });
 
