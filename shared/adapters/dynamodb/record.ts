@@ -9,6 +9,8 @@ const versionSchema = z.object({ v: z.literal(RECORD_VERSION) });
 /** An item that neither this version of the code nor the one before wrote. */
 export class UnreadableRecordError extends Error {
   override readonly name = 'UnreadableRecordError';
+  /** While two versions run side by side, the other one can read it. */
+  readonly isTransient = true;
 
   constructor(item: unknown, cause: z.ZodError) {
     const fields = cause.issues.map(({ path }) => path.join('.')).join(', ');
