@@ -40,8 +40,8 @@ export interface PosthasteProps {
    */
   readonly defaultRetryPolicy?: PartialRetryPolicy | PresetName;
   /**
-   * Maximum delay that a subscriber's `Retry-After` can impose on a retry and on the line of its subscription. Must
-   * be a whole number of seconds from 0 to 86400.
+   * Maximum delay that a subscriber's `Retry-After` can impose on a retry. Must be a whole number of seconds from 0
+   * to 86400.
    * @default Duration.seconds(3600)
    */
   readonly retryAfterCap?: Duration;
@@ -63,19 +63,17 @@ export interface PosthasteProps {
    */
   readonly backPressure?: boolean;
   /**
-   * How many deliveries to one subscriber must have been attempted within `circuitWindow` to open its circuit. More
-   * than 100 count as 100. Must be a whole number of deliveries from 1 to 1000.
+   * Without effect. Earlier versions opened circuits by it. Must be a whole number of deliveries from 1 to 1000.
    * @default 10
    */
   readonly circuitRequests?: number;
   /**
-   * Share of these deliveries whose subscriber was down: 502, 503, 504, timeout, or connection refused. Must be a
-   * whole number of percent from 1 to 100.
+   * Without effect. Earlier versions opened circuits by it. Must be a whole number of percent from 1 to 100.
    * @default 70
    */
   readonly circuitFailurePercent?: number;
   /**
-   * Age of the results that can open a circuit. Must be a whole number of seconds from 1 to 300.
+   * Without effect. Earlier versions opened circuits by it. Must be a whole number of seconds from 1 to 300.
    * @default Duration.seconds(30)
    */
   readonly circuitWindow?: Duration;

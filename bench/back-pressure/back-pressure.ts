@@ -1,46 +1,37 @@
 import { writeFile } from 'node:fs/promises';
 import { type Bench, type BenchMeans, type Length, runBench } from '../harness/command.ts';
 import type { Ratio } from '../harness/figures.ts';
-import {
-  faultsIn,
-  measureOutage,
-  measureThrottled,
-  type Outage,
-  ratiosOf,
-  type Throttled,
-} from './measure.ts';
 import { type DeployedOutage, faultsOfOutage, measureDeployedOutage } from './deployed-outage.ts';
 import { type DeployedThrottled, measureDeployedThrottled, missedGoals } from './deployed-throttled.ts';
-import { rampPicture } from './ramp-picture.ts';
-import { throttling } from './receivers.ts';
+import { type Cell, faultsIn, INSTANCES, measureRow, ROWS } from './rows.ts';
+import { pageOf } from './table.ts';
 
 const args = process.argv.slice(2);
 
-type Figures = { ratios: readonly Ratio[]; throttled: readonly Throttled[]; outages: readonly Outage[] };
+type Figures = { ratios: readonly Ratio[]; cells: readonly Cell[] };
 
-const messages = { full: { throttled: 600, outage: 5_000 }, short: { throttled: 100, outage: 500 } };
+/** Share of the messages. */
+const scale = { full: 1, short: 0.1 };
 
-const PICTURE = new URL('../../docs/images/back-pressure.svg', import.meta.url);
+const PAGE = new URL('../../docs/back-pressure.md', import.meta.url);
 
-/** A full measurement that is kept also draws the picture in the docs. */
+/** A full measurement that is kept also writes the page of the docs. */
 async function measure(length: Length, { signal, say }: BenchMeans): Promise<Figures> {
-  const throttled: Throttled[] = [];
-  for (const receiver of Object.keys(throttling)) {
+  const cells: Cell[] = [];
+  for (const row of ROWS) {
     signal.throwIfAborted();
-    say(`In virtual time: ${receiver}`);
-    throttled.push(await measureThrottled(receiver, messages[length].throttled));
+    say(`In virtual time: ${row.name}`);
+    cells.push(...(await measureRow(row, scale[length])));
   }
-  say('In virtual time: an outage');
-  const { outage, steps } = await measureOutage(messages[length].outage);
   const isKept = length === 'full' && !args.includes('--dry');
-  if (isKept) await writeFile(PICTURE, rampPicture(steps));
-  return { ratios: ratiosOf(throttled), throttled, outages: [outage] };
+  if (isKept) await writeFile(PAGE, pageOf(ROWS, cells, INSTANCES));
+  return { ratios: [], cells };
 }
 
 const virtual: Bench<Figures> = {
   name: 'back-pressure',
   measure,
-  faults: ({ throttled, outages }) => faultsIn(throttled, outages),
+  faults: ({ cells }) => faultsIn(cells),
 };
 
 /** With `--deployed`: a receiver that throttles, on the local AWS. */

@@ -1,11 +1,16 @@
 import { setTimeout } from 'node:timers/promises';
 import type { BenchMeans, Length } from '../harness/command.ts';
 import { startOneSubscriber } from './deployed.ts';
-import { type Outage, STEP_MS } from './measure.ts';
 
 /** An outage on the local AWS, as the subscriber saw it. */
-export type DeployedOutage = Omit<Outage, 'wakeUpsPerMessage'> & {
+export type DeployedOutage = {
+  messages: number;
   minutes: number;
+  requestsDuring: number;
+  /** Seconds after the outage. */
+  firstSuccess: number;
+  drained: number;
+  exhausted: number;
   /** Messages that are neither delivered nor exhausted. */
   lost: number;
   /** Requests with a message that had been delivered. */
@@ -15,6 +20,7 @@ export type DeployedOutage = Omit<Outage, 'wakeUpsPerMessage'> & {
 };
 
 const SECOND = 1_000;
+const STEP_MS = 10_000;
 const MINUTE = 60 * SECOND;
 
 const MESSAGES = { full: 5_000, short: 500 };

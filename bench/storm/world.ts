@@ -2,7 +2,7 @@ import type { DeliverContext, DeliverPorts } from '../../functions/deliver/conte
 import { deliver } from '../../functions/deliver/deliver.ts';
 import { healthWrites } from '../../functions/deliver/health.ts';
 import { memoryBudget } from '../../functions/deliver/memory-budget.ts';
-import { resultMemory } from '../../functions/deliver/pressure.ts';
+import { pendingCounts } from '../../functions/deliver/pressure.ts';
 import { dispatch } from '../../functions/dispatch/dispatch.ts';
 import { reconcile } from '../../functions/reconcile/reconcile.ts';
 import { groupOf, type FirstJob, type WakeUp } from '../../shared/domain/delivery/job.ts';
@@ -117,7 +117,7 @@ export function stormWorld({
       ports: { ...ports, ...sabotage(ports) },
       settings,
       healthWrites: healthWrites(time),
-      recentResults: resultMemory(),
+      pendingCounts: pendingCounts(),
       memory: memoryBudget(time),
     };
   };

@@ -1,50 +1,28 @@
 import { describe, expect, it } from 'vitest';
 import { faultsOfOutage } from '../back-pressure/deployed-outage.ts';
-import { faultsIn, measureOutage, measureThrottled } from '../back-pressure/measure.ts';
-import { rampPicture } from '../back-pressure/ramp-picture.ts';
-import { throttling } from '../back-pressure/receivers.ts';
-
-/** As many as the bench: with fewer the rate is learned in the second half. */
-const MESSAGES = 600;
+import { faultsIn, INSTANCES, measureRow, ROWS } from '../back-pressure/rows.ts';
+import { pageOf } from '../back-pressure/table.ts';
 
 describe('back-pressure in virtual time', () => {
-  it.each(Object.keys(throttling))('delivers all to a %s that refuses few requests', async (receiver) => {
-    const throttled = await measureThrottled(receiver, MESSAGES);
-    expect(faultsIn([throttled], [])).toEqual([]);
-    expect(throttled.refusedShare).toBeGreaterThan(0);
-    expect(throttled.seconds).toBeGreaterThan(MESSAGES / 5);
-  });
-
-  it('waits out an outage with few requests, and draws it', async () => {
-    const { outage, steps } = await measureOutage(300);
-    expect(outage).toMatchObject({ exhausted: 0 });
-    // A message has 20 attempts in less than five minutes.
-    expect(outage.requestsDuring).toBeLessThan(300);
-    expect(outage.drained).toBeLessThan(120);
-    const bars = steps.flatMap(({ failed, answered }) => [failed, answered]).filter((count) => count > 0);
-    expect(rampPicture(steps).match(/<rect /g)).toHaveLength(bars.length);
-  });
+  it.each(['1 % random 429', '20 % random 503', 'down', 'token bucket of 5/s'])(
+    'loses nothing: %s',
+    async (name) => {
+      const rows = ROWS.filter((row) => row.name === name);
+      const [row] = rows;
+      if (row === undefined) expect.fail(name);
+      const cells = await measureRow(row, 0.1);
+      expect(faultsIn(cells)).toEqual([]);
+      expect(cells.filter(({ isReached }) => !isReached)).toHaveLength(row.goal.kind === 'throttled' ? 3 : 0);
+      expect(pageOf(rows, cells, INSTANCES)).toContain(`| ${name} |`);
+    },
+  );
 });
 
 describe('the bench of back-pressure reports', () => {
-  it('failed deliveries and too many refusals', () => {
-    const throttled = {
-      receiver: 'r',
-      messages: 600,
-      refusedShare: 0.11,
-      refusedShareLater: 0.021,
-      exhausted: 1,
-      seconds: 1,
-    };
-    const outage = {
-      messages: 1,
-      requestsDuring: 1,
-      firstSuccess: 1,
-      drained: 1,
-      exhausted: 2,
-      wakeUpsPerMessage: 1,
-    };
-    expect(faultsIn([throttled], [outage])).toHaveLength(4);
+  it('lost deliveries and too many writes', () => {
+    const cell = { row: 'r', instances: 1, figure: '', isReached: true, mostWrites: 50, lost: 0 };
+    expect(faultsIn([cell])).toEqual([]);
+    expect(faultsIn([{ ...cell, lost: 1, mostWrites: 51 }])).toHaveLength(2);
   });
 
   it('exhausted and lost deliveries of a deployed outage', () => {

@@ -55,18 +55,11 @@ export async function makeAttempt(
   const ready = await releaseOnFault(context, held, () => prepareRequest(context, held));
   if (ready === undefined) return undefined;
   const result = await post(context, ready);
-  const { next, retried } = await record(context, held, ready.policy, result);
-  const { policy } = ready.policy;
-  const recorded = {
-    key: held.delivery.key,
-    queue: ready.queue,
-    subscription: ready.subscription,
-    policy,
-    result,
-    next,
-  };
+  const { retried } = await record(context, held, ready.policy, result);
+  const { queue, subscription } = ready;
   // The health of a disabled subscription no longer matters.
-  if (disablingReason(result.reply) === undefined) await recordHealth(context, recorded);
+  if (disablingReason(result.reply) === undefined)
+    await recordHealth(context, { queue, subscription, result });
   return retried;
 }
 

@@ -1,6 +1,7 @@
 import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
 import { kmsClient, kmsSecretOpener } from '../../shared/adapters/kms/signing-secrets.ts';
 import { dynamoChunks } from '../../shared/adapters/dynamodb/chunks.ts';
+import { dynamoCountingWindows } from '../../shared/adapters/dynamodb/counting-windows.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
@@ -21,7 +22,7 @@ import type { DeliverContext } from './context.ts';
 import { deliverRecord, deliveryIdsIn } from './deliver.ts';
 import { healthWrites } from './health.ts';
 import { memoryBudget } from './memory-budget.ts';
-import { resultMemory } from './pressure.ts';
+import { pendingCounts } from './pressure.ts';
 import type { SQSRecord } from 'aws-lambda';
 
 /**
@@ -59,7 +60,7 @@ function deliverContextOf(environment: Environment<'deliver'>, aws: AwsWithEvent
   return {
     ports: portsOf(environment, aws),
     healthWrites: healthWrites(clock),
-    recentResults: resultMemory(),
+    pendingCounts: pendingCounts(),
     memory: memoryBudget(clock),
     settings: {
       attemptTimeoutMs: environment.attemptTimeoutSeconds * 1000,
@@ -72,9 +73,6 @@ function deliverContextOf(environment: Environment<'deliver'>, aws: AwsWithEvent
       userAgent: environment.userAgent,
       adaptToThrottling: environment.adaptToThrottling || environment.backPressure,
       holdWhileDown: environment.holdWhileDown || environment.backPressure,
-      circuitRequests: environment.circuitRequests,
-      circuitFailurePercent: environment.circuitFailurePercent,
-      circuitWindowMs: environment.circuitWindowSeconds * 1000,
       retryThrottled: environment.retryThrottled,
     },
   };
@@ -98,6 +96,7 @@ function portsOf(
       cacheSeconds: environment.subscriptionCacheSeconds,
     }),
     rateLimits: dynamoRateLimits(dynamo, environment.deliveriesTable, clock),
+    countingWindows: dynamoCountingWindows(dynamo, environment.deliveriesTable),
     subscriber,
     accessTokens: lazyAccessTokens({ fetch: subscriber.fetch, clock, userAgent: environment.userAgent }),
     secretOpener: kmsSecretOpener(kmsClient(invocation), { keyArn: environment.secretsKeyArn, clock }),

@@ -9,10 +9,10 @@ import type { Journal, OperatorEvents } from '../../shared/ports/journal.ts';
 import type { MessageRecords } from '../../shared/ports/messages.ts';
 import type { DeadLetters, DeliveryQueue, Operations, Undeliverables } from '../../shared/ports/queues.ts';
 import type { AccessTokens, Subscriber } from '../../shared/ports/subscriber.ts';
-import type { RateLimits } from '../../shared/ports/pace.ts';
+import type { CountingWindows, RateLimits } from '../../shared/ports/pace.ts';
 import type { SecretOpener, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
-import type { RecentResults } from '../../shared/domain/subscription/recent-results.ts';
+import type { ReceiverCounts } from '../../shared/domain/subscription/receiver-counts.ts';
 import type { PaceSwitches } from '../../shared/domain/subscription/switches.ts';
 import type { SubscriptionKey } from '../../shared/domain/subscription/subscription.ts';
 
@@ -24,6 +24,7 @@ export type DeliverPorts = {
   payloads: Payloads;
   subscriptions: Subscriptions;
   rateLimits: RateLimits;
+  countingWindows: CountingWindows;
   subscriber: Subscriber;
   accessTokens: AccessTokens;
   secretOpener: SecretOpener;
@@ -43,10 +44,6 @@ type DeliverSettings = {
   retryAfterCapMs: number;
   defaultRetryPolicy: RetryPolicy;
   userAgent: string;
-  /** Results of so many deliveries within the window can open a circuit. */
-  circuitRequests: number;
-  circuitFailurePercent: number;
-  circuitWindowMs: number;
   /** Whether a 429 is retried where the policy and the subscription do not say so. */
   retryThrottled: boolean;
 } & HealthRules &
@@ -57,7 +54,7 @@ export type DeliverContext = {
   settings: DeliverSettings;
   /** Shared by the invocations of this function instance. */
   healthWrites: HealthWrites;
-  recentResults: ResultMemory;
+  pendingCounts: PendingCounts;
   memory: MemoryBudget;
 };
 
@@ -70,13 +67,10 @@ export type HealthWrites = {
   once(name: string, startedAt: number, write: () => Promise<boolean>): Promise<void>;
 };
 
-/** What one function instance knows of each subscription's latest requests (pressure.ts). */
-export type ResultMemory = {
-  /** Changes and returns the results of a subscription. */
-  update(
-    subscription: SubscriptionKey,
-    change: (known: RecentResults | undefined) => RecentResults,
-  ): RecentResults;
+/** What one function instance counted of watched subscriptions, and has not added to their windows (pressure.ts). */
+export type PendingCounts = {
+  /** Of a version of the pressure. The caller changes it. `triedAt`: when the instance last tried to add. */
+  of(subscription: SubscriptionKey, version: number): { counts: ReceiverCounts; triedAt: number };
 };
 
 /**

@@ -19,7 +19,7 @@ import {
 import type { Clock } from '../../shared/ports/clock.ts';
 import { notifyOperator } from '../../shared/steps/notify-operator.ts';
 import type { DeliverContext, HealthWrites } from './context.ts';
-import { pressureChangeOf, type RecordedAttempt } from './pressure.ts';
+import { pressureChangeAfter, type RecordedAttempt } from './pressure.ts';
 
 /**
  * Updates a subscription's health from a recorded attempt. Runs last, so that no delivery waits for it. Errors are
@@ -34,7 +34,7 @@ export function recordHealth(context: DeliverContext, recorded: RecordedAttempt)
     const now = ports.clock.now();
     await sendEventIfLeftover(context, subscription, now);
     const changes = [
-      pressureChangeOf(context, recorded),
+      await pressureChangeAfter(context, recorded),
       outcome === 'delivered' ? afterSuccess(subscription, now) : afterFailure(subscription, now, settings),
       certificateWarning(subscription, now),
     ];

@@ -1,124 +1,123 @@
-import { isCircuitOpen, pressureAt } from '../../shared/domain/subscription/back-pressure.ts';
+import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
+import { pressureSignalOf } from '../../shared/domain/subscription/back-pressure.ts';
 import {
+  afterRequest,
+  afterWindow,
+  countedAs,
   endOfPressure,
-  pressureAfter,
   type PressureChange,
 } from '../../shared/domain/subscription/pressure-changes.ts';
-import { epochTime } from '../../shared/domain/subscription/rate-limit.ts';
 import {
-  answeredPerSecond,
-  isCircuitTripped,
-  type PressureSignal,
-  pressureSignalOf,
-  type RecentResults,
-  withResult,
-} from '../../shared/domain/subscription/recent-results.ts';
-import type { DeliveryKey, NextAttempt } from '../../shared/domain/delivery/delivery.ts';
-import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
-import { type Reply, TOO_MANY_REQUESTS } from '../../shared/domain/delivery/outcome.ts';
-import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
-import {
-  isSwitchedOn,
-  type PaceSwitches,
-  paceSwitchesOf,
-} from '../../shared/domain/subscription/switches.ts';
-import type { DeliverContext, ResultMemory } from './context.ts';
-import { hintMs, type AttemptResult } from './record.ts';
+  ADD_EVERY_MS,
+  countingStep,
+  isOutdated,
+  NO_COUNTS,
+  type ReceiverCounts,
+  sumOfCounts,
+} from '../../shared/domain/subscription/receiver-counts.ts';
+import type { Pressure, Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
+import { isSwitchedOn, paceSwitchesOf } from '../../shared/domain/subscription/switches.ts';
+import type { DeliverContext, PendingCounts } from './context.ts';
+import type { AttemptResult } from './record.ts';
 
-/** A recorded attempt. `next`: the delivery's next one, if its policy makes one. */
+/** A recorded attempt. */
 export type RecordedAttempt = {
-  key: DeliveryKey;
   queue: Queue | undefined;
   subscription: Subscription;
-  policy: RetryPolicy;
   result: AttemptResult;
-  next: NextAttempt | undefined;
 };
 
-/** How an attempt changes the pace of its subscription (docs/retry-policy.md#back-pressure). Undefined: not at all. */
-export function pressureChangeOf(
+/** How an attempt changes the pressure of its subscription (docs/retry-policy.md#back-pressure). Undefined: not at all. */
+export async function pressureChangeAfter(
   context: DeliverContext,
-  { key, queue, subscription, policy, result: { attempt, reply }, next }: RecordedAttempt,
-): PressureChange | undefined {
-  const { ports, settings, recentResults } = context;
-  const now = ports.clock.now();
-  const switches = paceSwitchesOf({ queue, subscription }, settings);
-  const ended = endIfSwitchedOff(subscription, switches, now);
-  if (ended !== undefined) return ended;
-  const { startedAt, durationMs } = attempt;
-  const pressure = pressureAt(subscription, startedAt);
-  const isProbe = pressure !== undefined && isCircuitOpen(pressure);
-  // A probe that finds no name or no TLS, for example, has failed as well.
-  const signal = signalFor(switches, reply) ?? (isProbe ? 'down' : undefined);
-  if (signal === undefined) return undefined;
-  const version = epochTime(subscription);
-  const result = { messageId: key.messageId, signal, now, version };
-  const results = recentResults.update(key, (known) => withResult(known, result, settings));
-  return pressureAfter(subscription, {
-    signal,
-    startedAt,
-    now,
-    answeredPerSecond: answeredPerSecond(results, now),
-    isTripped: signal === 'down' && !isProbe && isCircuitTripped(results.latest, pressure, settings),
-    retryAfterMs: hintMs(reply, startedAt + durationMs, settings.retryAfterCapMs),
-    nextAttempt: next,
-    policy,
-    rules: settings,
-  });
-}
-
-/** Nothing else would end an episode whose switch is off. What waits in its line moves up. */
-function endIfSwitchedOff(
-  subscription: Subscription,
-  switches: PaceSwitches,
-  now: number,
-): PressureChange | undefined {
+  recorded: RecordedAttempt,
+): Promise<PressureChange | undefined> {
+  const { subscription, result } = recorded;
   const { pressure } = subscription;
-  if (pressure === undefined || isSwitchedOn(pressure.reason, switches)) return undefined;
-  const end = endOfPressure(subscription, now);
-  return end && { ...end, moveUpAt: now };
+  const now = context.ports.clock.now();
+  const switches = paceSwitchesOf(recorded, context.settings);
+  if (pressure !== undefined && !isSwitchedOn(pressure, switches)) return endOfPressure(subscription, now);
+  const signal = pressureSignalOf(result.reply);
+  const change = afterRequest(subscription, signal, switches, now);
+  if (change !== 'count') return change;
+  if (pressure === undefined || signal === undefined) return undefined;
+  const counts = countsOf(result.attempt, countedAs(signal, switches));
+  const elapsedMs = countedFor(context, pressure, result.attempt);
+  const watched = { ...subscription, pressure };
+  if (isOutdated(elapsedMs)) return endOfPressure(subscription, now);
+  const window = await windowToJudge(context, watched, counts, elapsedMs);
+  return window && afterWindow(watched, { ...window, elapsedMs }, switches, now);
 }
 
 /**
- * What a reply says, as far as a switch asks for it. Undefined: nothing, so that without switches nothing is counted. A
- * refusal is an answer where the subscription does not adapt to it.
+ * Milliseconds from when all instances count to the request. Before, an instance may use a cached subscription, and not
+ * know that it is to count.
  */
-function signalFor(
-  { adaptToThrottling, holdWhileDown }: PaceSwitches,
-  reply: Reply,
-): PressureSignal | undefined {
-  if (!adaptToThrottling && !holdWhileDown) return undefined;
-  const signal = pressureSignalOf(reply);
-  switch (signal) {
-    case 'throttled': {
-      const isRefusal = reply.kind === 'answered' && reply.statusCode === TOO_MANY_REQUESTS;
-      if (adaptToThrottling) return signal;
-      return isRefusal ? 'up' : 'down';
-    }
-    case 'down':
-      return holdWhileDown ? signal : undefined;
-    case 'up':
-    case undefined:
-      return signal;
+function countedFor({ settings }: DeliverContext, { at }: Pressure, { startedAt }: Attempt): number {
+  return startedAt - at - settings.subscriptionCacheMs;
+}
+
+function countsOf(
+  { by }: Pick<Attempt, 'by'>,
+  { refused, down }: { refused: boolean; down: boolean },
+): ReceiverCounts {
+  return {
+    deliveries: by === 'same_invocation' ? 0 : 1,
+    requests: 1,
+    answered: refused || down ? 0 : 1,
+    refused: refused ? 1 : 0,
+    down: down ? 1 : 0,
+  };
+}
+
+/** Adds the counts to those of the other instances. Returns the sum if the window is to be judged now. */
+async function windowToJudge(
+  { ports, pendingCounts }: DeliverContext,
+  { queue, id, pressure }: Subscription & { pressure: Pressure },
+  counts: ReceiverCounts,
+  elapsedMs: number,
+): Promise<ReceiverCounts | undefined> {
+  if (elapsedMs < 0) return undefined;
+  const { clock, countingWindows } = ports;
+  const key = { queue, subscriptionId: id };
+  const mine = pendingCounts.of(key, pressure.at);
+  mine.counts = sumOfCounts(mine.counts, counts);
+  if (clock.now() - mine.triedAt < ADD_EVERY_MS) return undefined;
+  mine.triedAt = clock.now();
+  const found = await countingWindows.find(key);
+  const pending = mine.counts;
+  switch (countingStep(found, pressure.at, pending, elapsedMs)) {
+    case 'judge':
+      return found?.version === pressure.at ? sumOfCounts(found, pending) : pending;
+    case 'add':
+      mine.counts = NO_COUNTS;
+      await countingWindows.add(key, pressure.at, pending);
+      return undefined;
+    case 'keep':
+      return undefined;
+    case 'drop':
+      mine.counts = NO_COUNTS;
+      return undefined;
   }
 }
 
-/** Subscriptions whose results an instance remembers. Those with the oldest results are forgotten first. */
+/** Subscriptions whose counts an instance remembers. The oldest are forgotten first. */
 const MOST_SUBSCRIPTIONS = 10_000;
 
-/** The latest results of subscriptions, in the memory of a function instance. */
-export function resultMemory(): ResultMemory {
-  const bySubscription = new Map<string, RecentResults>();
+/** The counts that one function instance has not added yet. */
+export function pendingCounts(): PendingCounts {
+  const bySubscription = new Map<string, ReturnType<PendingCounts['of']> & { version: number }>();
   return {
-    update: ({ queue, subscriptionId }, change) => {
+    of: ({ queue, subscriptionId }, version) => {
       const name = `${queue}/${subscriptionId}`;
-      const results = change(bySubscription.get(name));
+      const known = bySubscription.get(name);
+      if (known !== undefined && known.version >= version) return known;
+      const begun = { version, counts: NO_COUNTS, triedAt: known?.triedAt ?? -Infinity };
+      bySubscription.set(name, begun);
       // A Map keeps the order of insertion.
-      bySubscription.delete(name);
-      bySubscription.set(name, results);
       const [first] = bySubscription.size > MOST_SUBSCRIPTIONS ? bySubscription.keys() : [];
       if (first !== undefined) bySubscription.delete(first);
-      return results;
+      return begun;
     },
   };
 }

@@ -71,8 +71,7 @@ export function paceFor(
 ): RateLimit | undefined {
   const { pressure } = subscription;
   const isOn =
-    pressure !== undefined &&
-    isSwitchedOn(pressure.reason, paceSwitchesOf({ queue, subscription }, settings));
+    pressure !== undefined && isSwitchedOn(pressure, paceSwitchesOf({ queue, subscription }, settings));
   return isOn ? paceOf(subscription, ports.clock.now()) : rateLimitOf(subscription);
 }
 

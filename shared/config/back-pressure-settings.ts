@@ -5,8 +5,7 @@ export const backPressureSettings = {
   retryAfterCapSeconds: {
     rule: wholeNumber('seconds', 0, 86_400),
     default: 3600,
-    description:
-      "Maximum delay that a subscriber's `Retry-After` can impose on a retry and on the line of its subscription.",
+    description: "Maximum delay that a subscriber's `Retry-After` can impose on a retry.",
     variable: 'RETRY_AFTER_CAP_SECONDS',
     functions: ['dispatch', 'deliver', 'operate', 'api'],
   },
@@ -36,23 +35,21 @@ export const backPressureSettings = {
   circuitRequests: {
     rule: wholeNumber('deliveries', 1, 1_000),
     default: 10,
-    description:
-      'How many deliveries to one subscriber must have been attempted within `circuitWindowSeconds` to open its circuit. More than 100 count as 100.',
+    description: 'Without effect. Earlier versions opened circuits by it.',
     variable: 'CIRCUIT_REQUESTS',
     functions: ['deliver'],
   },
   circuitFailurePercent: {
     rule: wholeNumber('percent', 1, 100),
     default: 70,
-    description:
-      'Share of these deliveries whose subscriber was down: 502, 503, 504, timeout, or connection refused.',
+    description: 'Without effect. Earlier versions opened circuits by it.',
     variable: 'CIRCUIT_FAILURE_PERCENT',
     functions: ['deliver'],
   },
   circuitWindowSeconds: {
     rule: wholeNumber('seconds', 1, 300),
     default: 30,
-    description: 'Age of the results that can open a circuit.',
+    description: 'Without effect. Earlier versions opened circuits by it.',
     variable: 'CIRCUIT_WINDOW_SECONDS',
     functions: ['deliver'],
   },

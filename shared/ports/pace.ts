@@ -1,4 +1,5 @@
 import type { RateLimit, Slot } from '../domain/subscription/rate-limit.ts';
+import type { CountingWindow, ReceiverCounts } from '../domain/subscription/receiver-counts.ts';
 import type { SubscriptionKey } from '../domain/subscription/subscription.ts';
 
 /**
@@ -16,4 +17,11 @@ export interface RateLimits {
   reserve(limited: SubscriptionKey, limit: RateLimit, wanted?: SlotConstraints): Promise<Slot>;
   /** Returns an unused slot for other deliveries; at most once per slot. A slot of an outdated line is ignored. */
   returnSlot(limited: SubscriptionKey, slot: Slot): Promise<void>;
+}
+
+/** What all function instances count of a subscription's requests while they watch it. */
+export interface CountingWindows {
+  find(subscription: SubscriptionKey): Promise<CountingWindow | undefined>;
+  /** Adds to the window of that version, or begins it. Counts for an earlier version than the stored one are dropped. */
+  add(subscription: SubscriptionKey, version: number, counts: ReceiverCounts): Promise<void>;
 }

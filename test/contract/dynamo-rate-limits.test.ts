@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
 import { slotsItemKey } from '../../shared/adapters/dynamodb/delivery-keys.ts';
+import { dynamoCountingWindows } from '../../shared/adapters/dynamodb/counting-windows.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { ttlAttribute } from '../../shared/config/tables.ts';
 import { deployment } from '../support/deployment.ts';
 import { countingClient } from '../support/dynamo-clients.ts';
 import { privateTables } from '../support/private-tables.ts';
+import { describeCountingWindowsContract } from './counting-windows.contract.ts';
 import { describeRateLimitsContract } from './rate-limits.contract.ts';
 
 const { documents, dynamo, endpoints } = deployment;
@@ -23,6 +25,8 @@ describeRateLimitsContract('in DynamoDB', () => {
     },
   };
 });
+
+describeCountingWindowsContract('in DynamoDB', dynamoCountingWindows(documents, table));
 
 describe('the line of a subscription in the deliveries table', () => {
   const limit = { intervalMs: 50, epoch: 'e' };

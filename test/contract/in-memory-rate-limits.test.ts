@@ -1,4 +1,6 @@
 import { inMemoryRateLimits } from '../support/in-memory/in-memory-rate-limits.ts';
+import { inMemoryCountingWindows } from '../support/in-memory/in-memory-counting-windows.ts';
+import { describeCountingWindowsContract } from './counting-windows.contract.ts';
 import { describeRateLimitsContract } from './rate-limits.contract.ts';
 
 describeRateLimitsContract('in memory', () => {
@@ -10,3 +12,5 @@ describeRateLimitsContract('in memory', () => {
     },
   };
 });
+
+describeCountingWindowsContract('in memory', inMemoryCountingWindows());

@@ -13,6 +13,7 @@ import type {
   SubscriptionEvent,
   PendingEvent,
   Pressure,
+  PressureState,
 } from '../../shared/domain/subscription/subscription.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
@@ -44,8 +45,18 @@ const auth = fc.tuple(time, fc.option(days)).map(([at, warnedDays]) => ({
   ...(warnedDays !== null && { warnedDays }),
 }));
 const pressure: fc.Arbitrary<Pressure> = fc
-  .tuple(time, fc.constantFrom({}, { perSecond: 0.85, learned: true as const }, { ended: true as const }))
-  .map(([at, more]) => ({ reason, since: SOME_TIME, at, opensAt: SOME_TIME + 5, ...more }));
+  .tuple(
+    time,
+    fc.constantFrom<PressureState>(
+      { state: 'watched' },
+      { state: 'slowed', perSecond: 0.85, line: SOME_TIME, askAgainMs: 10_000 },
+      { state: 'held' },
+      { state: 'ramping', line: SOME_TIME },
+      { state: 'ending', reason },
+      { state: 'ended' },
+    ),
+  )
+  .map(([at, state]) => ({ ...state, since: SOME_TIME, at }));
 const disabled = time.map((at) => ({ reason: 'failing' as const, at }));
 
 const maybe = <Name extends string, T>(name: Name, arbitrary: fc.Arbitrary<T>) =>
@@ -172,7 +183,7 @@ export const describeSubscriptionHealthContract = (
       const change = (at: number): HealthChange => ({
         kind: 'pressure',
         from: undefined,
-        pressure: { reason: 'receiver_throttled', since: at, at, opensAt: at + 1_000, perSecond: 1 },
+        pressure: { state: 'watched', since: at, at },
       });
       const changes = [SOME_TIME, SOME_TIME + 1].map((at) =>
         subscriptions.changeHealth(subscription.queue, subscription.id, change(at)),

@@ -4,19 +4,22 @@ import { MINUTE, SECOND, type PlannedRefusals, type Scenario } from './scenario.
 /** Another sequence than that of the rest of the scenario. */
 const SEED_OFFSET = 1_000_003;
 
-/** Some subscribers throttle or are down for a while, and circuits open after few failures. */
+/** Some subscribers throttle or are down for a while, a half of them from before the start. */
 export const withRefusals = (scenario: Scenario): Scenario => {
   const chance = seededChance(scenario.seed + SEED_OFFSET);
   const settings = {
     ...scenario.settings,
     adaptToThrottling: chance.happens(0.8),
     holdWhileDown: chance.happens(0.8),
-    circuitRequests: chance.pick([1, 2, 10]),
     retryThrottled: chance.happens(0.2),
   };
   const subscriptions = scenario.subscriptions.map((one) =>
     chance.happens(0.15) && one.pull !== true
-      ? { ...one, answers: { ...one.answers, refuses: generateRefusals(chance, scenario.calmAt) } }
+      ? {
+          ...one,
+          answers: { ...one.answers, refuses: generateRefusals(chance, scenario.calmAt) },
+          ...(chance.happens(0.5) && { pressed: chance.pick(['slowed', 'held'] as const) }),
+        }
       : one,
   );
   return { ...scenario, settings, subscriptions };

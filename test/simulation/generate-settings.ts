@@ -15,8 +15,5 @@ export const generateSettings = (chance: Chance): SimulatedSettings => ({
   defaultRetryPolicy: { ...generatePolicy(chance), ignore_subscription_override: false },
   adaptToThrottling: false,
   holdWhileDown: false,
-  circuitRequests: 10,
-  circuitFailurePercent: 70,
-  circuitWindowMs: 30 * SECOND,
   retryThrottled: false,
 });

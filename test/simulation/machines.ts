@@ -1,6 +1,6 @@
 import type { DeliverPorts } from '../../functions/deliver/context.ts';
-import { resultMemory } from '../../functions/deliver/pressure.ts';
-import type { ResultMemory } from '../../functions/deliver/context.ts';
+import { pendingCounts } from '../../functions/deliver/pressure.ts';
+import type { PendingCounts } from '../../functions/deliver/context.ts';
 import { authSchema } from '../../shared/domain/subscription/auth.ts';
 import { parseSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
@@ -8,6 +8,7 @@ import type { DeliveryQueue, Operations } from '../../shared/ports/queues.ts';
 import type { SecretOpener, SecretSealer, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import { inMemoryRecoveries } from '../support/in-memory/in-memory-recoveries.ts';
+import { inMemoryCountingWindows } from '../support/in-memory/in-memory-counting-windows.ts';
 import { inMemoryRateLimits } from '../support/in-memory/in-memory-rate-limits.ts';
 import { faultyPorts } from './faulty-ports.ts';
 import { type Actor, deliveryName, type Invocation } from './history.ts';
@@ -17,12 +18,12 @@ import { operationName, type SimulatedWorld, workName } from './simulated-world.
 
 const MACHINES = 3;
 
-/** A machine that runs functions, with a clock, a cache of subscriptions, and their latest results. */
+/** A machine that runs functions, with a clock, a cache of subscriptions, and what it has counted. */
 export type Machine = {
   clock: Pick<Clock, 'now'>;
   clockOffset: number;
   subscriptions: Subscriptions;
-  recentResults: ResultMemory;
+  pendingCounts: PendingCounts;
 };
 
 export const machinesOf = (world: SimulatedWorld): ((name: string) => Machine) => {
@@ -33,7 +34,7 @@ export const machinesOf = (world: SimulatedWorld): ((name: string) => Machine) =
       clock,
       clockOffset,
       subscriptions: world.subscriptions.portFor(clock, world.scenario.settings.cacheSeconds),
-      recentResults: resultMemory(),
+      pendingCounts: pendingCounts(),
     };
   });
   return (name) => {
@@ -114,6 +115,7 @@ const stepPorts = (
     payloads: faulty('payloads', world.messages.payloads),
     subscriptions: faulty('subscriptions', subscriptions),
     rateLimits: faulty('rateLimits', inMemoryRateLimits(clock, world.lines)),
+    countingWindows: faulty('countingWindows', inMemoryCountingWindows(world.countingWindows)),
     subscriber: faulty('subscriber', world.receivers.portFor(actor)),
     accessTokens: faulty('accessTokens', simulatedTokens(world, actor)),
     secretOpener: faulty('secretOpener', SECRETS),

@@ -23,6 +23,7 @@ export function partitionOf(method: string, [first]: readonly unknown[]): string
       const { data } = placed.safeParse(first);
       return data && bucketOf(data.messageId, data.bucket);
     }
+    case 'countingWindows':
     case 'rateLimits': {
       const { data } = limited.safeParse(first);
       return data && lineOf(data.subscriptionId);

@@ -1,4 +1,4 @@
-import type { Selection, Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { Pressure, Selection, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { makeSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
 import { tokenHashOf } from '../../shared/domain/subscription/confirmation.ts';
 import { HOUR, QUEUE, SECOND, START, type PlannedInterests, type PlannedSubscription } from './scenario.ts';
@@ -8,7 +8,8 @@ export function subscriptionOf(
   planned: PlannedSubscription,
   { subscriber, createdAt }: Pick<Subscription, 'subscriber' | 'createdAt'>,
 ): Subscription {
-  const { id, policy, rawDelivery, maxPerSecond, interests, confirmation, ttlSeconds, failures } = planned;
+  const { id, policy, rawDelivery, maxPerSecond, interests, confirmation, ttlSeconds, failures, pressed } =
+    planned;
   return {
     id,
     queue: QUEUE,
@@ -25,9 +26,15 @@ export function subscriptionOf(
       ? {}
       : { unconfirmed: { tokenHash: tokenHashOf(id), at: createdAt, owed: true } }),
     ...(failures === 0 ? {} : { failing: { since: START - HOUR, failures } }),
+    ...(pressed && { pressure: pressureOf(pressed, createdAt) }),
     ...(ttlSeconds === undefined ? {} : { expiresAt: createdAt + ttlSeconds * SECOND }),
   };
 }
+
+const pressureOf = (state: 'slowed' | 'held', at: number): Pressure =>
+  state === 'held'
+    ? { state, at, since: at }
+    : { state, at, since: at, line: at, perSecond: 1, askAgainMs: 10 * SECOND };
 
 /** Nearly the maximum number of rules, applied to each element of a list (docs/api.md#choose-messages). */
 const EXPENSIVE = { x: Array.from({ length: 90 }, (_, index) => ({ suffix: `no ${index}` })) };

@@ -1,7 +1,7 @@
 import type { DeliverPorts } from '../../functions/deliver/context.ts';
 import type { Chunks, DeliveryListings, Recoveries } from '../../shared/ports/deliveries.ts';
 import type { Operations } from '../../shared/ports/queues.ts';
-import type { RateLimits } from '../../shared/ports/pace.ts';
+import type { CountingWindows, RateLimits } from '../../shared/ports/pace.ts';
 import type { SecretSealer } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import type { SimulatedRegistry } from './simulated-registry.ts';
@@ -11,6 +11,7 @@ export type StepPorts = DeliverPorts & {
   chunks: Chunks;
   deliveryListings: DeliveryListings;
   rateLimits: RateLimits;
+  countingWindows: CountingWindows;
   wakeUps: WakeUps;
   registry: SimulatedRegistry;
   secretSealer: SecretSealer;

@@ -53,9 +53,9 @@ const ASPECTS: Record<string, (subscription: Subscription) => unknown> = {
   'disabled as failing': ({ disabled }) => disabled?.reason === 'failing',
   'disabled as gone': ({ disabled }) => disabled?.reason === 'gone',
   'asked to confirm again': ({ unconfirmed }) => unconfirmed === undefined,
-  throttled: ({ pressure }) => pressure?.reason === 'receiver_throttled',
-  'circuit opened': ({ pressure }) => pressure?.reason === 'circuit_open',
-  'pressure ended': ({ pressure }) => pressure?.ended,
+  throttled: ({ pressure }) => pressure?.state === 'slowed',
+  'circuit opened': ({ pressure }) => pressure?.state === 'held',
+  watched: ({ pressure }) => pressure?.state === 'watched',
 };
 
 const messageEventsReached = ({ history, scenario, subscriptions, messages }: SimulatedWorld): string[] => {

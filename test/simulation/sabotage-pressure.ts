@@ -33,32 +33,12 @@ const withPressureChange = (changed: (change: HealthChange) => HealthChange | un
 /** The pressure is never recorded. */
 export const refusalsIgnored = withPressureChange(() => undefined);
 
-/** A line stays closed for as long as a hostile subscriber asks. */
-export const capIgnored = withPressureChange((change) =>
-  change.kind === 'pressure'
-    ? { ...change, pressure: { ...change.pressure, opensAt: change.pressure.opensAt + 10 * DAY } }
-    : change,
+/** A probe that is answered does not end the outage. */
+export const probesIgnored = withPressureChange((change) =>
+  change.kind === 'pressure' && change.pressure.state === 'ramping' ? undefined : change,
 );
 
-/** Wake-ups read the subscription from the cache. */
-export const staleSubscriptionsRead: Sabotage = {
-  ports: (ports) =>
-    withSubscriptions(ports, { find: (queue, id) => ports.subscriptions.find(queue, id, 'cached') }),
-};
-
-/** A line does not wait until it opens. */
-export const linesOpenAtOnce: Sabotage = {
-  ports: (ports) => ({
-    ...ports,
-    rateLimits: {
-      reserve: (limited, limit, wanted) =>
-        ports.rateLimits.reserve(limited, { ...limit, opensAt: 0 }, wanted),
-      returnSlot: (limited, slot) => ports.rateLimits.returnSlot(limited, slot),
-    },
-  }),
-};
-
-/** An open circuit lets all waiting deliveries try at once. */
+/** A held subscriber lets all waiting deliveries try at once. */
 export const manyProbes: Sabotage = {
   ports: (ports) => ({
     ...ports,

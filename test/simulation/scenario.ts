@@ -38,9 +38,6 @@ export type SimulatedSettings = {
   defaultRetryPolicy: RetryPolicy;
   adaptToThrottling: boolean;
   holdWhileDown: boolean;
-  circuitRequests: number;
-  circuitFailurePercent: number;
-  circuitWindowMs: number;
   retryThrottled: boolean;
 };
 
@@ -61,6 +58,8 @@ export type PlannedSubscription = {
   needsToken?: true;
   /** Earlier failures, in the hour before the start. */
   failures: number;
+  /** The back-pressure that it begins with. */
+  pressed?: 'slowed' | 'held';
   answers: Answers;
 };
 

@@ -58,7 +58,7 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
       const { clock } = machine;
       const instance = {
         healthWrites: healthWrites(clock),
-        recentResults: machine.recentResults,
+        pendingCounts: machine.pendingCounts,
         memory: memoryBudget(world.time),
       };
       invoke(batch, (receipt, running) => runDeliver(receipt, running, instance));
@@ -83,7 +83,7 @@ const runDispatch = async (receipt: Receipt<Published>, running: RunningInvocati
 };
 
 /** State shared by the messages of a function instance. */
-type Instance = Pick<DeliverContext, 'healthWrites' | 'recentResults' | 'memory'>;
+type Instance = Pick<DeliverContext, 'healthWrites' | 'pendingCounts' | 'memory'>;
 
 /** Too short for any attempt. */
 const SHORT_MS = 3 * SECOND;

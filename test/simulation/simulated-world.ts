@@ -4,6 +4,7 @@ import { visibilityTimeout } from '../../shared/domain/receives.ts';
 import { OPERATE_TIMEOUT_SECONDS, type Operation } from '../../shared/domain/recovery/operation.ts';
 import type { Recovery } from '../../shared/domain/recovery/recovery.ts';
 import type { RecoveryPage } from '../../shared/ports/deliveries.ts';
+import type { CountingWindow } from '../../shared/domain/subscription/receiver-counts.ts';
 import type { Line } from '../../shared/domain/subscription/slot-line.ts';
 import { deliveryStore, type DeliveryStore } from './delivery-store.ts';
 import { injectFaults, type Faults, type MessageFault } from './faults.ts';
@@ -52,6 +53,8 @@ export type SimulatedWorld = {
   subscriptions: SubscriptionStore;
   /** The rate-limit lines: until when slots are reserved. */
   lines: Map<string, Line>;
+  /** What function instances have counted of watched subscriptions. */
+  countingWindows: Map<string, CountingWindow>;
   /** What requests to each subscription lately found. */
   receivers: Receivers;
   registry: SimulatedRegistry;
@@ -123,6 +126,7 @@ export const simulatedWorld = (
     recoveries: new Map(),
     recoveryPages: new Map(),
     lines: new Map(),
+    countingWindows: new Map(),
     receivers: simulatedReceivers(
       { time, history, deliveries },
       new Map(scenario.subscriptions.map(({ id, answers }) => [id, answers])),

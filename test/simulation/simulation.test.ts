@@ -45,9 +45,9 @@ const EXPECTED_EVENTS = [
   'erased',
   'cancelled: body_erased',
   'sent to one that did not match',
+  'watched in mid-schedule',
   'throttled in mid-schedule',
   'circuit opened in mid-schedule',
-  'pressure ended in mid-schedule',
 ];
 
 const failureOf = async (seed: number): Promise<string> =>

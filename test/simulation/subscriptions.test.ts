@@ -99,7 +99,7 @@ const MUTANTS: readonly [string, Sabotage, string, Planned][] = [
 
 describe('the simulation catches a pipeline', () => {
   it('in which one throttled partition delays the others', async () => {
-    expect(await isCaught(throttlingHoldsUpAll(), 'nothing_late', 100, withOneThrottledPartition)).toBe(true);
+    expect(await isCaught(throttlingHoldsUpAll(), 'nothing_late', 300, withOneThrottledPartition)).toBe(true);
   });
 
   it('and finds nothing in the correct one when one partition is throttled', async () => {

@@ -9,7 +9,7 @@ import type { LambdaJournal } from '../../shared/adapters/log/journal.ts';
 import type { DeliverContext, DeliverPorts } from '../../functions/deliver/context.ts';
 import { healthWrites } from '../../functions/deliver/health.ts';
 import { memoryBudget } from '../../functions/deliver/memory-budget.ts';
-import { resultMemory } from '../../functions/deliver/pressure.ts';
+import { pendingCounts } from '../../functions/deliver/pressure.ts';
 import { inMemorySubscriptions } from './in-memory/in-memory-subscriptions.ts';
 import { pipelineWorld } from './in-memory/pipeline-world.ts';
 import { anInvocation } from './sqs-event.ts';
@@ -56,7 +56,7 @@ export const deliverOnLoopback = (options: OnLoopback) => {
       },
       settings: { ...world.settings, attemptTimeoutMs },
       healthWrites: healthWrites(systemClock),
-      recentResults: resultMemory(),
+      pendingCounts: pendingCounts(),
       memory: memoryBudget(systemClock),
     };
     const handler = sqsHandler(journal, {

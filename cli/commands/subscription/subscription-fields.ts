@@ -27,12 +27,11 @@ function stateText(view: SubscriptionView): string {
     : pressureText(backPressure);
 }
 
-function pressureText({ reason, since, until, perSecond }: BackPressure): string {
+function pressureText({ reason, since, perSecond }: BackPressure): string {
   const pace = perSecond === undefined ? 'one request at a time' : `at most ${perSecond} requests a second`;
   const cause =
     reason === 'receiver_throttled' ? ' since a refusal at' : ', the subscriber is or was down since';
-  const text = `enabled, ${pace}${cause} ${clockTime(since)}`;
-  return until === undefined ? text : `${text}, no request before ${clockTime(until)}`;
+  return `enabled, ${pace}${cause} ${clockTime(since)}`;
 }
 
 /** A subscription as text, one field per line. `waiting`: how many deliveries wait and why. */

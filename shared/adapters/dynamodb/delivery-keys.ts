@@ -50,6 +50,11 @@ export function slotsItemKey({ queue, subscriptionId }: SubscriptionKey): ItemKe
   return { pk: `${queue}#${subscriptionId}#slots`, sk: 'LINE' };
 }
 
+/** The item with what function instances count of a subscription's requests while they watch it. */
+export function countsItemKey(subscription: SubscriptionKey): ItemKey {
+  return { pk: slotsItemKey(subscription).pk, sk: 'COUNTS' };
+}
+
 /** The counters of a queue and minute; sort keys are times, such as `14:05`, UTC. No bucket is called `statistics`. */
 export function statisticsItemKey(queue: string, at: number): ItemKey {
   const minute = new Date(at).toISOString();

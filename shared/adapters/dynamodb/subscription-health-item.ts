@@ -39,16 +39,36 @@ const laterEventSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('subscription.resumed'), ...episode, at: z.number() }),
 ]);
 
-const pressureSchema = z.object({
-  ...episode,
-  at: z.number(),
-  opensAt: z.number(),
-  perSecond: z.number().exactOptional(),
-  learned: z.literal(true).exactOptional(),
-  ended: z.literal(true).exactOptional(),
-} satisfies Record<keyof Pressure, z.ZodType>);
+const version = { at: z.number(), since: z.number() };
 
-/** What deliver writes. Pressure with a reason of a later version counts as none, and its event is not sent. */
+const stateSchema = z.discriminatedUnion('state', [
+  z.object({ state: z.literal('watched'), ...version }),
+  z.object({
+    state: z.literal('slowed'),
+    perSecond: z.number(),
+    line: z.number(),
+    askAgainMs: z.number(),
+    ...version,
+  }),
+  z.object({ state: z.literal('held'), ...version }),
+  z.object({ state: z.literal('ramping'), line: z.number(), ...version }),
+  z.object({ state: z.literal('ending'), reason: pressureReasonSchema, ...version }),
+  z.object({ state: z.literal('ended'), ...version }),
+]) satisfies z.ZodType<Pressure>;
+
+/** Versions before this law stored a reason and no state. They ignore the states, and their writes are refused. */
+const earlierSchema = z
+  .object({ ...version, reason: pressureReasonSchema, ended: z.literal(true).exactOptional() })
+  .transform(({ reason, ended, at, since }): Pressure =>
+    ended ? { state: 'ended', at, since } : { state: 'ending', reason, at, since },
+  );
+
+/** A state of a later version keeps its version, so that a change of it is not refused for ever. */
+const laterSchema = z.object(version).transform(({ at, since }): Pressure => ({ state: 'ended', at, since }));
+
+const pressureSchema = z.union([stateSchema, earlierSchema, laterSchema]);
+
+/** What deliver writes. An event with a reason of a later version is not sent. */
 export const healthSchemas = {
   disabled: disabledSchema.exactOptional(),
   failing: z

@@ -1,3 +1,5 @@
+import { TOO_MANY_REQUESTS, type Reply } from '../delivery/outcome.ts';
+import type { PressureReason } from '../vocabulary.ts';
 import {
   epochOf,
   epochTime,
@@ -7,60 +9,67 @@ import {
   slotIntervalMs,
 } from './rate-limit.ts';
 import { isPull } from './subscriber-url.ts';
-import type { Pressure, Subscription } from './subscription.ts';
+import type { Pressure, PressureState, Subscription } from './subscription.ts';
 
 const SECOND = 1_000;
-const MINUTE = 60_000;
+const MINUTE = 60 * SECOND;
 
-/** One probe at a time: the next one may start after this time if the last one had no result. */
-const PROBE_INTERVAL_MS = 30 * SECOND;
+/** While held: the next probe may start after this time if the last one had no result. */
+const PROBE_INTERVAL_MS = 10 * SECOND;
 
-const SHORTEST_ASK_AGAIN_MS = 10 * SECOND;
+/** How soon and how late a delivery without a slot asks again. */
+export const SHORTEST_ASK_AGAIN_MS = 10 * SECOND;
 const LONGEST_ASK_AGAIN_MS = 15 * MINUTE;
 
-/** For the wake-up of a delivery that asks again, and its probe. */
-const PROBE_DELAY_MS = 2 * MINUTE;
+/** Slots have the rate of their reservation, so the line is short. */
+const LINE_MS = 10 * SECOND;
+const LINE_IN_RAMP_MS = 2 * SECOND;
+
+/** The ramp after a probe that was answered: the first rate, and the time in which it doubles. */
+const FIRST_PER_SECOND = 10;
+const DOUBLING_MS = 2 * SECOND;
+
+/** Length of the ramp: it ends at the highest rate. */
+export const RAMP_MS = DOUBLING_MS * Math.log2(MAX_PER_SECOND / FIRST_PER_SECOND);
 
 /**
- * How a rate grows: its doubling time. Slots have the rate of their reservation, so the line is no longer than
- * `longestMs`; then deliveries ask again. Tuned by `npm run bench:back-pressure`. Milliseconds.
+ * What a reply says about the subscriber. `answered`: it takes requests, even if it does not like this one. `closed`: a
+ * 503 with `Retry-After`, which is a refusal and an outage.
  */
-type Growth = { doublingMs: number; longestMs: number; askAgainMs: number };
+export type PressureSignal = 'answered' | 'refused' | 'down' | 'closed';
 
-/** Until a refusal shows what rate the subscriber takes. */
-const RAMP: Growth = {
-  doublingMs: 4 * SECOND,
-  longestMs: 2 * SECOND,
-  askAgainMs: SHORTEST_ASK_AGAIN_MS,
-};
+const DOWN_STATUSES: readonly number[] = [502, 503, 504];
 
-/** The line lasts until enough deliveries have asked again, and each asks at most some five times an hour. */
-const LEARNED: Growth = {
-  doublingMs: 3 * MINUTE,
-  longestMs: 10 * MINUTE,
-  askAgainMs: LONGEST_ASK_AGAIN_MS,
-};
-
-export function growthOf({ learned }: Pressure): Growth {
-  return learned ? LEARNED : RAMP;
+/** Undefined: the reply says nothing, such as a DNS or TLS fault. */
+export function pressureSignalOf(reply: Reply): PressureSignal | undefined {
+  switch (reply.kind) {
+    case 'forbidden':
+      return undefined;
+    case 'unanswered':
+      return reply.error === 'timeout' || reply.error === 'connection_refused' ? 'down' : undefined;
+    case 'answered':
+      if (reply.statusCode === TOO_MANY_REQUESTS) return 'refused';
+      if (reply.statusCode === 503 && reply.retryAfter !== undefined) return 'closed';
+      return DOWN_STATUSES.includes(reply.statusCode) ? 'down' : 'answered';
+  }
 }
 
-/** Requests a second that a pressure allows at `at`; 0 while the circuit is open. */
-export function rateAt(pressure: Pressure, at: number): number {
-  const { perSecond, opensAt } = pressure;
-  if (perSecond === undefined) return 0;
-  const openMs = Math.max(0, at - opensAt);
-  return Math.min(MAX_PER_SECOND, perSecond * 2 ** (openMs / growthOf(pressure).doublingMs));
-}
-
-/** When a ramp reaches the highest rate. Milliseconds since the epoch. */
-export function endOfRamp({ opensAt, perSecond }: { opensAt: number; perSecond: number }): number {
-  return opensAt + Math.ceil(RAMP.doublingMs * Math.log2(MAX_PER_SECOND / perSecond));
-}
-
-/** Whether there is one probe at a time, and no rate. */
-export function isCircuitOpen({ perSecond }: Pressure): boolean {
-  return perSecond === undefined;
+/** Why deliveries wait. Undefined: they do not. */
+export function reasonOf(pressure: PressureInForce): PressureReason;
+export function reasonOf(pressure: PressureState): PressureReason | undefined;
+export function reasonOf(pressure: PressureState): PressureReason | undefined {
+  switch (pressure.state) {
+    case 'slowed':
+      return 'receiver_throttled';
+    case 'held':
+    case 'ramping':
+      return 'circuit_open';
+    case 'ending':
+      return pressure.reason;
+    case 'watched':
+    case 'ended':
+      return undefined;
+  }
 }
 
 type Paced = Pick<
@@ -68,42 +77,72 @@ type Paced = Pick<
   'subscriber' | 'options' | 'createdAt' | 'changedAt' | 'limitedAt' | 'pressure'
 >;
 
-/** The pressure in force; undefined: none, or its rate has grown to the highest. */
-export function pressureAt(subscription: Paced, now: number): Pressure | undefined {
+/** A pressure that makes deliveries wait. */
+export type PressureInForce = Extract<Pressure, { state: 'slowed' | 'held' | 'ramping' }>;
+
+/** The pressure in force. Undefined: none, or its ramp is over. */
+export function pressureAt(subscription: Paced, now: number): PressureInForce | undefined {
   const { pressure } = subscription;
-  if (pressure === undefined || pressure.ended || isPull(subscription)) return undefined;
-  return rateAt(pressure, now) < MAX_PER_SECOND ? pressure : undefined;
+  if (pressure === undefined || isPull(subscription)) return undefined;
+  switch (pressure.state) {
+    case 'slowed':
+    case 'held':
+      return pressure;
+    case 'ramping':
+      return now < pressure.line + RAMP_MS ? pressure : undefined;
+    case 'watched':
+    case 'ending':
+    case 'ended':
+      return undefined;
+  }
 }
 
-/**
- * When the episode began, as seen at `at`. An open circuit that no waiting delivery has probed when it would have asked
- * again had no messages since: nothing is known of its subscriber, and the episode begins again.
- */
-export function startOfEpisode(pressure: Pressure, at: number): number {
-  const { since, opensAt } = pressure;
-  const isIdle = at - opensAt > askAgainMsAt(opensAt - since) + PROBE_DELAY_MS;
-  return isCircuitOpen(pressure) && isIdle ? at : since;
+/** Requests a second that a pressure allows. */
+function rateAt(pressure: PressureInForce, now: number): number {
+  switch (pressure.state) {
+    case 'slowed':
+      return pressure.perSecond;
+    case 'ramping':
+      return Math.min(
+        MAX_PER_SECOND,
+        FIRST_PER_SECOND * 2 ** (Math.max(0, now - pressure.line) / DOUBLING_MS),
+      );
+    case 'held':
+      return SECOND / PROBE_INTERVAL_MS;
+  }
 }
 
 /** The pace of a subscription's requests: its `max_per_second` and its pressure in one. Undefined: unlimited. */
 export function paceOf(subscription: Paced, now: number): RateLimit | undefined {
+  const limit = rateLimitOf(subscription);
   const pressure = pressureAt(subscription, now);
-  if (pressure === undefined) return rateLimitOf(subscription);
-  const { reason, opensAt, perSecond } = pressure;
-  // The epoch of an open circuit ignores a new limit, which would start another probe beside the one in flight.
-  const time = isCircuitOpen(pressure) ? pressure.at : epochTime(subscription);
-  const line = { epoch: epochOf(time, perSecond ?? 0), opensAt, reason };
-  if (isCircuitOpen(pressure)) {
-    const askAgainMs = askAgainMsAt(Math.max(now, opensAt) - startOfEpisode(pressure, now));
-    return { ...line, intervalMs: PROBE_INTERVAL_MS, longestMs: 0, askAgainMs };
-  }
-  const { longestMs, askAgainMs } = growthOf(pressure);
-  const limitMs = rateLimitOf(subscription)?.intervalMs ?? 0;
-  const intervalMs = Math.max(slotIntervalMs(rateAt(pressure, now)), limitMs);
-  return { ...line, intervalMs, longestMs, askAgainMs };
+  return pressure === undefined ? limit : paceUnder(pressure, subscription, { limit, now });
 }
 
-/** The longer the outage, the less often, so that a delivery asks few times in all. */
-function askAgainMsAt(ageMs: number): number {
-  return Math.min(LONGEST_ASK_AGAIN_MS, Math.max(SHORTEST_ASK_AGAIN_MS, Math.round(ageMs / 2)));
+function paceUnder(
+  pressure: PressureInForce,
+  subscription: Paced,
+  { limit, now }: { limit: RateLimit | undefined; now: number },
+): RateLimit {
+  const line = pressure.state === 'held' ? pressure.at : pressure.line;
+  const limitMs = limit?.intervalMs ?? 0;
+  // The line does not know the last request before it.
+  const common = { reason: reasonOf(pressure), opensAt: line + limitMs };
+  const epoch = epochOf(epochTime({ ...subscription, pressure: { ...pressure, at: line } }), 0);
+  const intervalMs = Math.max(slotIntervalMs(rateAt(pressure, now)), limitMs);
+  switch (pressure.state) {
+    case 'slowed':
+      return { ...common, epoch, intervalMs, longestMs: LINE_MS, askAgainMs: pressure.askAgainMs };
+    case 'ramping':
+      return { ...common, epoch, intervalMs, longestMs: LINE_IN_RAMP_MS, askAgainMs: SHORTEST_ASK_AGAIN_MS };
+    case 'held': {
+      const askAgainMs = between(SHORTEST_ASK_AGAIN_MS, (now - pressure.since) / 2, LONGEST_ASK_AGAIN_MS);
+      // A new `max_per_second` does not begin a new line, which would start another probe beside the one in flight.
+      return { ...common, epoch: epochOf(line, 0), intervalMs, longestMs: 0, askAgainMs };
+    }
+  }
+}
+
+export function between(least: number, value: number, most: number): number {
+  return Math.min(most, Math.max(least, Math.round(value)));
 }

@@ -1,4 +1,5 @@
-import { MAX_PER_SECOND, timeOfNewEpoch } from './rate-limit.ts';
+import { reasonOf } from './back-pressure.ts';
+import { timeOfNewEpoch } from './rate-limit.ts';
 import { subscriberIdentity } from './subscriber-url.ts';
 import type { Subscription } from './subscription.ts';
 
@@ -33,7 +34,7 @@ export function hasMoved(before: Subscription, after: Subscription): boolean {
 /** Whether deliveries that wait under back-pressure need not wait after the change. */
 export function endsPressure(before: Subscription, after: Subscription): boolean {
   const { pressure } = before;
-  return pressure !== undefined && !pressure.ended && after.pressure?.at !== pressure.at;
+  return pressure !== undefined && reasonOf(pressure) !== undefined && after.pressure?.at !== pressure.at;
 }
 
 /** Identified by `changedAt`. Slots of the line so far become invalid. */
@@ -41,8 +42,7 @@ function withoutHistory(subscription: Subscription, now: number): Subscription {
   const changedAt = timeOfNewEpoch(subscription, now);
   const { pressure, ...fresh } = { ...subscription, changedAt };
   delete fresh.failing;
-  if (pressure === undefined || pressure.ended) return fresh;
-  // At the highest rate it slows no request. The next answer ends the episode, and operators are notified.
-  const { reason, since } = pressure;
-  return { ...fresh, pressure: { reason, since, at: changedAt, opensAt: now, perSecond: MAX_PER_SECOND } };
+  const reason = pressure && reasonOf(pressure);
+  if (pressure === undefined || reason === undefined) return fresh;
+  return { ...fresh, pressure: { state: 'ending', reason, at: changedAt, since: pressure.since } };
 }

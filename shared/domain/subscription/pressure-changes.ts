@@ -1,197 +1,229 @@
-import type { NextAttempt } from '../delivery/delivery.ts';
-import type { RetryPolicy } from '../retry/policy.ts';
-import { retrySchedule } from '../retry/schedule.ts';
-import { endOfRamp, growthOf, isCircuitOpen, pressureAt, rateAt, startOfEpisode } from './back-pressure.ts';
-import { MAX_PER_SECOND, rateLimitOf, timeOfNewEpoch } from './rate-limit.ts';
-import type { PressureSignal } from './recent-results.ts';
-import type { PendingEvent, Pressure, Subscription } from './subscription.ts';
+import { MAX_PER_SECOND, timeOfNewEpoch } from './rate-limit.ts';
+import {
+  between,
+  pressureAt,
+  type PressureSignal,
+  RAMP_MS,
+  reasonOf,
+  SHORTEST_ASK_AGAIN_MS,
+} from './back-pressure.ts';
+import type { PressureReason } from '../vocabulary.ts';
+import type { ReceiverCounts } from './receiver-counts.ts';
+import type { PendingEvent, Pressure, PressureState, Subscription } from './subscription.ts';
+import type { PaceSwitches } from './switches.ts';
 
-/** A conditional write of the pressure. `from`: version that the request was sent under; undefined: none. */
+/**
+ * The law of back-pressure (docs/retry-policy.md#back-pressure): watched → slowed or held → ramping → ended. Each change
+ * is one conditional write. `from`: version that the request was sent under; undefined: none.
+ */
 export type PressureChange = {
   kind: 'pressure';
   from: number | undefined;
   pressure: Pressure;
   unsent?: PendingEvent;
   changedAt?: number;
-  /** When the ramp after an outage is over, and what waits can move up. Milliseconds since the epoch. */
+  /** From when deliveries that wait need not, and move up. Milliseconds since the epoch. */
   moveUpAt?: number;
 };
 
-const SECOND = 1_000;
+/** Fewer deliveries say nothing about a subscriber. */
+const LEAST_DELIVERIES = 10;
 
-/** Wait after a refusal without a usable `Retry-After`; also the shortest wait for a probe. */
-const SHORTEST_CLOSED_MS = SECOND;
+/** A larger share of refusals slows the subscription; up to half of it, the rate grows. */
+const REFUSED_SHARE = 0.1;
 
-/** Least rate after the first refusal, and after a successful probe. */
-const FIRST_PER_SECOND = 2;
+/** The later deliveries ask again, the longer it takes until all slots are used again. Milliseconds. */
+const LONGEST_IF_SLOWED_MS = 5 * 60_000;
 
-/** Factor from the rate that the subscriber lately answered to the first one. */
-const FIRST_SHARE = 0.5;
+/** "Nearly all" requests. */
+const NEARLY_ALL = 0.9;
 
-/** Factor from the rate of the refused request to the next one. */
-const LEARNED_SHARE = 0.85;
+/** Share of the answered rate that a slowed subscription gets, so that growth finds its limit from below. */
+const ANSWERED_SHARE = 0.9;
 
-/** How much of a learned rate's growth a refused request is taken to have had. */
-const MOST_GROWN = 2;
+/** The rate after a window that used it, with few refusals. */
+const GROWTH = 1.05;
 
-/** The least rate that refusals lead to: one request in ten seconds tests the subscriber often enough. */
+/** Share of the slots that must be used: instances may not have added their last requests. */
+const USED_SHARE = 0.8;
+
+/** One request in ten seconds tests the subscriber often enough. */
 const LEAST_PER_SECOND = 0.1;
 
-/** Time between two probes of an open circuit, as a share of the outage's age. */
-const PROBE_SHARE = 1 / 10;
+/** What one request changes. `count`: the window that it is counted in decides. Undefined: nothing. */
+export function afterRequest(
+  subscription: Subscription,
+  signal: PressureSignal | undefined,
+  switches: PaceSwitches,
+  now: number,
+): PressureChange | 'count' | undefined {
+  const { pressure = { state: 'ended' } } = subscription;
+  switch (pressure.state) {
+    case 'ended':
+      return isFailure(signal, switches) ? changeTo({ state: 'watched' }, subscription, now) : undefined;
+    case 'ending':
+      return endOfPressure(subscription, now);
+    case 'held':
+      return isAnswer(signal, switches) ? ramp(subscription, now) : undefined;
+    case 'ramping':
+      if (pressureAt(subscription, now) === undefined) return endOfPressure(subscription, now);
+      return signal && 'count';
+    case 'watched':
+    case 'slowed':
+      return signal && 'count';
+  }
+}
 
-/** Longest wait for a probe early in an outage. A policy of hours would hold up new messages as long. */
-const LONGEST_FIRST_CLOSED_MS = 60 * SECOND;
+/** How a signal counts: a failure is an answer where no switch asks for it. */
+export function countedAs(
+  signal: PressureSignal,
+  { adaptToThrottling, holdWhileDown }: PaceSwitches,
+): { refused: boolean; down: boolean } {
+  return {
+    refused: adaptToThrottling && (signal === 'refused' || signal === 'closed'),
+    down: holdWhileDown && (signal === 'down' || signal === 'closed'),
+  };
+}
 
-/** A request and what its instance knows. Times are milliseconds since the epoch. */
-export type SeenRequest = {
-  signal: PressureSignal;
-  startedAt: number;
-  now: number;
-  /** Requests a second that the subscriber has lately answered to this instance. */
-  answeredPerSecond: number;
-  /** Whether the latest results, with that of this request, open a circuit. */
-  isTripped: boolean;
-  /** What `Retry-After` asks for, capped; 0: nothing. Milliseconds. */
-  retryAfterMs: number;
-  /** The delivery's, if its policy makes one. */
-  nextAttempt: Pick<NextAttempt, 'dueAt'> | undefined;
-  policy: RetryPolicy;
-  rules: { retryAfterCapMs: number };
-};
+function isFailure(signal: PressureSignal | undefined, switches: PaceSwitches): boolean {
+  if (signal === undefined) return false;
+  const { refused, down } = countedAs(signal, switches);
+  return refused || down;
+}
+
+/** Whether a probe shows that the subscriber is back: it was answered, even by a 429. */
+function isAnswer(signal: PressureSignal | undefined, { holdWhileDown }: PaceSwitches): boolean {
+  return signal === 'answered' || signal === 'refused' || (signal === 'closed' && !holdWhileDown);
+}
+
+function ramp(subscription: Subscription, now: number): PressureChange {
+  const line = timeOfNewEpoch(subscription, now);
+  const change = changeTo({ state: 'ramping', line }, subscription, now);
+  return { ...change, moveUpAt: Math.ceil(now + RAMP_MS) };
+}
+
+/** What the requests of all function instances found in `elapsedMs`. */
+export type JudgedWindow = ReceiverCounts & { elapsedMs: number };
+
+/** What a window changes: at least the version, so that another one begins. */
+export function afterWindow(
+  subscription: Subscription & { pressure: Pressure },
+  window: JudgedWindow,
+  switches: PaceSwitches,
+  now: number,
+): PressureChange | undefined {
+  const { pressure } = subscription;
+  if (isDown(window, switches)) return changeTo({ state: 'held' }, subscription, now);
+  if (isThrottled(window, switches)) return slow(subscription, window, now);
+  switch (pressure.state) {
+    case 'watched':
+      return window.refused + window.down > 0
+        ? changeTo({ state: 'watched' }, subscription, now)
+        : endOfPressure(subscription, now);
+    case 'slowed': {
+      const next = slowedAfter(pressure, window);
+      // What waits asks again by and by: all at once would be refused again.
+      return changeTo(next ?? { state: 'ended' }, subscription, now);
+    }
+    case 'ramping':
+      return changeTo({ state: 'ramping', line: pressure.line }, subscription, now);
+    case 'held':
+    case 'ending':
+    case 'ended':
+      return undefined;
+  }
+}
+
+/** Nearly all requests of enough deliveries found it down, or refused every one. */
+function isDown(
+  { deliveries, requests, answered, refused, down }: JudgedWindow,
+  switches: PaceSwitches,
+): boolean {
+  const { adaptToThrottling, holdWhileDown } = switches;
+  const nearlyAll = NEARLY_ALL * requests;
+  const isClosed = adaptToThrottling && answered === 0 && refused >= nearlyAll;
+  return deliveries >= LEAST_DELIVERIES && ((holdWhileDown && down >= nearlyAll) || isClosed);
+}
+
+function isThrottled({ deliveries, requests, refused }: JudgedWindow, switches: PaceSwitches): boolean {
+  const { adaptToThrottling } = switches;
+  return adaptToThrottling && deliveries >= LEAST_DELIVERIES && refused > REFUSED_SHARE * requests;
+}
+
+/** Down to the rate that was answered, in a new line. */
+function slow(
+  subscription: Subscription & { pressure: Pressure },
+  { answered, elapsedMs }: JudgedWindow,
+  now: number,
+): PressureChange {
+  const { pressure } = subscription;
+  const perSecond = Math.max(LEAST_PER_SECOND, hundredths((ANSWERED_SHARE * 1_000 * answered) / elapsedMs));
+  const line = timeOfNewEpoch(subscription, now);
+  const askAgainMs = pressure.state === 'slowed' ? pressure.askAgainMs : SHORTEST_ASK_AGAIN_MS;
+  return changeTo({ state: 'slowed', perSecond, line, askAgainMs }, subscription, now);
+}
+
+type Slowed = Extract<PressureState, { state: 'slowed' }>;
 
 /**
- * How a request changes the pressure. Undefined: not at all. The first request after an episode is over ends it, even if
- * it failed: operators hear of the end before they hear of another beginning.
+ * The rate grows while it is used and few requests are refused. Deliveries without a slot ask again the later, the longer
+ * all slots are used; unused slots mean that they ask too late, or that none waits. Undefined: it no longer limits.
  */
-export function pressureAfter(subscription: Subscription, seen: SeenRequest): PressureChange | undefined {
-  if (pressureAt(subscription, seen.startedAt) === undefined) {
-    const end = endOfPressure(subscription, seen.now);
-    if (end !== undefined) return end;
-  }
-  switch (seen.signal) {
-    case 'throttled':
-      return afterRefusal(subscription, seen);
-    case 'down':
-      return afterOutage(subscription, seen);
-    case 'up':
-      return afterAnswer(subscription, seen);
-  }
-}
-
-/** Closes the line until the time that the subscriber asks for. */
-function afterRefusal(subscription: Subscription, seen: SeenRequest): PressureChange {
-  const { startedAt, now, retryAfterMs } = seen;
-  const current = pressureAt(subscription, startedAt);
-  const rate = rateAfterRefusal(subscription, current, seen);
-  const opensAt = now + Math.max(SHORTEST_CLOSED_MS, retryAfterMs, Math.ceil(SECOND / rate.perSecond));
-  const change = slow(subscription, current, seen, { reason: 'receiver_throttled', opensAt, ...rate });
-  if (current === undefined || !isCircuitOpen(current)) return change;
-  // The refused request was a probe: the subscriber answers, and those that wait for it move up.
-  return { ...change, moveUpAt: endOfRamp({ opensAt: change.pressure.opensAt, perSecond: rate.perSecond }) };
-}
-
-function rateAfterRefusal(
-  { options: { max_per_second = MAX_PER_SECOND } }: Subscription,
-  current: Pressure | undefined,
-  { startedAt, answeredPerSecond }: SeenRequest,
-): { perSecond: number; learned?: true } {
-  if (current?.perSecond === undefined) return { perSecond: firstRate(answeredPerSecond) };
-  const { perSecond, learned } = current;
-  // Refused soon after it opened: that says little about the rate.
-  if (!learned && rateAt(current, startedAt) < 2 * perSecond) return { perSecond: atLeast(perSecond / 2) };
-  // Slots have the rate of their reservation. In a full line that was as long ago as the line is long; at a learned
-  // rate that time is unknown, and a rate that is too low grows.
-  const rateOfSlot = learned
-    ? Math.min(rateAt(current, startedAt), MOST_GROWN * perSecond)
-    : rateAt(current, startedAt - growthOf(current).longestMs);
-  return { perSecond: atLeast(LEARNED_SHARE * Math.min(max_per_second, rateOfSlot)), learned: true };
-}
-
-/** A busy subscriber need not begin anew. Other instances had their share, so it takes this rate. */
-function firstRate(answeredPerSecond: number): number {
-  const answered = FIRST_SHARE * Math.min(MAX_PER_SECOND, answeredPerSecond);
-  return Math.max(FIRST_PER_SECOND, hundredths(answered));
-}
-
-function atLeast(perSecond: number): number {
-  return Math.max(LEAST_PER_SECOND, hundredths(perSecond));
+function slowedAfter(
+  { line, perSecond, askAgainMs }: Slowed,
+  { requests, refused, elapsedMs }: JudgedWindow,
+): Slowed | undefined {
+  const isUsed = 1_000 * requests >= USED_SHARE * perSecond * elapsedMs;
+  if (!isUsed && askAgainMs === SHORTEST_ASK_AGAIN_MS) return undefined;
+  const isTaken = refused <= (REFUSED_SHARE / 2) * requests;
+  const grown = hundredths(Math.max(perSecond + 0.01, GROWTH * perSecond));
+  if (grown >= MAX_PER_SECOND) return undefined;
+  return {
+    state: 'slowed',
+    line,
+    perSecond: isUsed && isTaken ? grown : perSecond,
+    askAgainMs: between(SHORTEST_ASK_AGAIN_MS, askAgainMs * (isUsed ? 1.25 : 0.5), LONGEST_IF_SLOWED_MS),
+  };
 }
 
 function hundredths(value: number): number {
   return Math.round(100 * value) / 100;
 }
 
-/** Opens the circuit, or keeps it open after a failed probe. Undefined: no change. */
-function afterOutage(subscription: Subscription, seen: SeenRequest): PressureChange | undefined {
-  const { startedAt, now, isTripped } = seen;
-  const current = pressureAt(subscription, startedAt);
-  const isProbe = current !== undefined && isCircuitOpen(current);
-  if (!isProbe && !isTripped) return undefined;
-  const ageMs = isProbe ? now - startOfEpisode(current, startedAt) : 0;
-  const opensAt = now + Math.ceil(probeDelayMs(ageMs, seen));
-  return slow(subscription, current, seen, { reason: 'circuit_open', opensAt });
-}
-
-/**
- * When the next probe may start: at the failed delivery's next attempt, but not at once, early in an outage not later
- * than in a minute, and after a long outage not as often as a new message's first retries.
- */
-function probeDelayMs(ageMs: number, { now, nextAttempt, policy, rules }: SeenRequest): number {
-  const lastDelayMs = (retrySchedule(policy).at(-1)?.delaySeconds ?? 0) * SECOND;
-  const wantedMs = nextAttempt === undefined ? lastDelayMs : nextAttempt.dueAt - now;
-  const delayMs = Math.max(Math.min(wantedMs, LONGEST_FIRST_CLOSED_MS), ageMs * PROBE_SHARE);
-  return Math.max(SHORTEST_CLOSED_MS, Math.min(rules.retryAfterCapMs, delayMs));
-}
-
-/** The new line does not know the last request, so it opens no sooner than `max_per_second` allows another. */
-function slow(
-  subscription: Subscription,
-  current: Pressure | undefined,
-  { startedAt, now }: { startedAt: number; now: number },
-  next: Pick<Pressure, 'reason' | 'opensAt' | 'perSecond' | 'learned'>,
-): PressureChange {
-  const { reason } = next;
-  const limitMs = rateLimitOf(subscription)?.intervalMs ?? 0;
-  const opensAt = Math.max(next.opensAt, Math.ceil(startedAt + limitMs));
-  const since = current?.reason === reason ? startOfEpisode(current, startedAt) : now;
-  const event = { type: 'subscription.slowed', reason, since, until: opensAt } as const;
-  return {
-    ...changeTo({ ...next, opensAt, since }, subscription, now),
-    ...(current?.reason !== reason && { unsent: { event, at: now } }),
-  };
-}
-
-/** A subscriber that answers closes its circuit. Undefined: no change. */
-function afterAnswer(subscription: Subscription, seen: SeenRequest): PressureChange | undefined {
-  const { startedAt, now, answeredPerSecond } = seen;
-  const current = pressureAt(subscription, startedAt);
-  if (current === undefined || !isCircuitOpen(current)) return undefined;
-  const next = { reason: current.reason, opensAt: now, perSecond: firstRate(answeredPerSecond) };
-  const change = slow(subscription, current, seen, next);
-  return { ...change, moveUpAt: endOfRamp(next) };
-}
-
-/** Ends the episode. Undefined: there is none. */
+/** Ends the episode. Operators hear of it, and what waits moves up. Undefined: there is none. */
 export function endOfPressure(subscription: Subscription, now: number): PressureChange | undefined {
   const { pressure } = subscription;
-  if (pressure === undefined || pressure.ended) return undefined;
-  const { reason, since } = pressure;
-  const event = { type: 'subscription.resumed', reason, since, at: now } as const;
+  if (pressure === undefined || pressure.state === 'ended') return undefined;
+  const ended = changeTo({ state: 'ended' }, subscription, now);
+  // A ramp has announced when it is over.
+  const isAnnounced = pressure.state === 'ramping' && pressureAt(subscription, now) === undefined;
+  return pressure.state === 'watched' || isAnnounced ? ended : { ...ended, moveUpAt: now };
+}
+
+/** Operators hear when deliveries begin to wait for a reason, and when it is over. */
+function changeTo(next: PressureState, subscription: Subscription, now: number): PressureChange {
+  const { changedAt, pressure: before } = subscription;
+  const reason = reasonOf(next);
+  const reasonBefore = before && reasonOf(before);
+  const since = before !== undefined && reason === reasonBefore ? before.since : now;
+  const event = reason === reasonBefore ? undefined : eventOf(reason, before, now);
   return {
-    ...changeTo({ ...pressure, ended: true }, subscription, now),
-    unsent: { event, at: now },
+    kind: 'pressure',
+    from: before?.at,
+    pressure: { ...next, at: timeOfNewEpoch(subscription, now), since },
+    ...(event && { unsent: { event, at: now } }),
+    ...(changedAt !== undefined && { changedAt }),
   };
 }
 
-function changeTo(pressure: Omit<Pressure, 'at'>, subscription: Subscription, now: number): PressureChange {
-  const { changedAt } = subscription;
-  return {
-    kind: 'pressure',
-    from: subscription.pressure?.at,
-    pressure: { ...pressure, at: timeOfNewEpoch(subscription, now) },
-    ...(changedAt !== undefined && { changedAt }),
-  };
+function eventOf(
+  reason: PressureReason | undefined,
+  before: Pressure | undefined,
+  now: number,
+): PendingEvent['event'] | undefined {
+  if (reason !== undefined) return { type: 'subscription.slowed', reason, since: now, until: now };
+  const over = before && reasonOf(before);
+  return before && over && { type: 'subscription.resumed', reason: over, since: before.since, at: now };
 }
 
 /** Whether the record has the version that a change is based on. The first writer wins; late results are ignored. */

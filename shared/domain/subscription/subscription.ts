@@ -72,7 +72,7 @@ export type Subscription = {
   confirmedAt?: number;
   /** The current failure streak. */
   failing?: FailureStreak;
-  /** Set by a subscriber that throttles or is down; stays, marked, when the episode has ended. */
+  /** Set once the subscriber refuses or fails a request where a switch asks for back-pressure. */
   pressure?: Pressure;
   /** Event that may not have been sent to operators yet. */
   unsent?: PendingEvent;
@@ -119,24 +119,25 @@ export type PendingConfirmation = { tokenHash: string; at: number; owed?: true }
 export type FailureStreak = { since: number; failures: number; countedAt?: number };
 
 /**
- * Why and how much a subscription's requests are slowed (docs/retry-policy.md#back-pressure). Times are milliseconds
+ * How a subscription's requests are counted or slowed (docs/retry-policy.md#back-pressure). `at`: its version, unique and
+ * increasing. `since`: start of the episode. `line`: version that its line of slots began with. Times are milliseconds
  * since the epoch.
  */
-export type Pressure = {
-  reason: PressureReason;
-  /** Start of the episode. */
-  since: number;
-  /** Version: unique and increasing. Part of the epoch of the line of slots. */
-  at: number;
-  /** No request starts before. */
-  opensAt: number;
-  /** Rate at `opensAt`, which then grows. Undefined: the circuit is open, with one probe at a time. */
-  perSecond?: number;
-  /** The rate is from a refusal in a ramp: it grows slowly. In a ramp it doubles in seconds. */
-  learned?: true;
-  /** The episode is over. It stays on the record, because the epochs of later lines follow its version. */
-  ended?: true;
-};
+export type Pressure = PressureState & { at: number; since: number };
+
+export type PressureState =
+  /** All function instances count what its requests find. */
+  | { state: 'watched' }
+  /** It refuses a share of its requests. */
+  | { state: 'slowed'; perSecond: number; line: number; askAgainMs: number }
+  /** It is down: one probe at a time. */
+  | { state: 'held' }
+  /** A probe was answered: the rate doubles every few seconds. */
+  | { state: 'ramping'; line: number }
+  /** Ended by a change of the subscription, or begun by an earlier version. The next request records the end. */
+  | { state: 'ending'; reason: PressureReason }
+  /** Stays on the record, because the epochs of later lines follow its version. */
+  | { state: 'ended' };
 
 /** A change of a subscription's health that operators are notified of. */
 export type SubscriptionEvent =

@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import type { PressureReason } from '../vocabulary.ts';
-import type { Queue, Subscription } from './subscription.ts';
+import type { PressureState, Queue, Subscription } from './subscription.ts';
 
 /** Which back-pressure is turned on. None by default: each delivery follows its own policy. */
 export type PaceSwitches = {
@@ -47,15 +46,20 @@ function ofQueue(
   return parsed.success ? parsed.data : undefined;
 }
 
-/** Whether a subscription's back-pressure applies. */
+/** Whether a switch asks for a subscription's back-pressure, if it has any. Both can lead to probes. */
 export function isSwitchedOn(
-  reason: PressureReason,
+  { state }: PressureState,
   { adaptToThrottling, holdWhileDown }: PaceSwitches,
 ): boolean {
-  switch (reason) {
-    case 'receiver_throttled':
+  switch (state) {
+    case 'slowed':
       return adaptToThrottling;
-    case 'circuit_open':
-      return holdWhileDown;
+    case 'watched':
+    case 'held':
+    case 'ramping':
+      return adaptToThrottling || holdWhileDown;
+    case 'ending':
+    case 'ended':
+      return true;
   }
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { DISABLE_REASONS, CONFIRMATION_STATES, PRESSURE_REASONS } from '../../domain/vocabulary.ts';
 import type { Auth } from '../../domain/subscription/auth.ts';
-import { pressureAt, paceOf } from '../../domain/subscription/back-pressure.ts';
+import { pressureAt, paceOf, reasonOf } from '../../domain/subscription/back-pressure.ts';
 import { redacted } from '../../domain/subscription/credential-headers.ts';
 import { retryPolicySchema } from '../../domain/retry/policy-schema.ts';
 import {
@@ -46,12 +46,11 @@ export const subscriptionViewSchema = z.object({
   failing: z.object({ since: timeView, failures: z.int().positive() }).exactOptional(),
   /** Of the client certificate in `options.auth`. */
   certificateExpiresAt: timeView.exactOptional(),
-  /** It gets fewer requests. `until`: none before; absent once past. `perSecond`: now, absent for an open circuit. */
+  /** It gets fewer requests. `perSecond`: now; absent while it gets one probe at a time. */
   backPressure: z
     .object({
       reason: z.enum(PRESSURE_REASONS),
       since: timeView,
-      until: timeView.exactOptional(),
       perSecond: z.number().positive().exactOptional(),
     })
     .exactOptional(),
@@ -90,14 +89,12 @@ export function subscriptionView(subscription: Subscription, now: number): Subsc
 function backPressureView(subscription: Subscription, now: number): Pick<SubscriptionView, 'backPressure'> {
   const pressure = pressureAt(subscription, now);
   if (pressure === undefined) return {};
-  const { reason, since, opensAt, perSecond } = pressure;
   const { intervalMs = Infinity } = paceOf(subscription, now) ?? {};
   return {
     backPressure: {
-      reason,
-      since: timeText(since),
-      ...(opensAt > now && { until: timeText(opensAt) }),
-      ...(perSecond !== undefined && { perSecond: Math.round(100_000 / intervalMs) / 100 }),
+      reason: reasonOf(pressure),
+      since: timeText(pressure.since),
+      ...(pressure.state !== 'held' && { perSecond: Math.round(100_000 / intervalMs) / 100 }),
     },
   };
 }

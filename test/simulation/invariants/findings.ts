@@ -17,7 +17,7 @@ import {
   receivedWhenDue,
   recordsMatchAnswers,
 } from './pulls.ts';
-import { pressureIsKept, refusalsAreHeard } from './pressure.ts';
+import { answersAreHeard, pressureIsKept, refusalsAreHeard } from './pressure.ts';
 import { ratesAreKept } from './rate.ts';
 import { recoveriesAreTrue } from './recoveries.ts';
 import { nothingAfterItsEnd, nothingEarly, nothingLate, recordsOutliveSchedules } from './timing.ts';
@@ -44,6 +44,7 @@ const INVARIANTS: readonly Invariant[] = [
   requestsAreFaithful,
   erasedIsNotRetried,
   refusalsAreHeard,
+  answersAreHeard,
 ];
 
 /** Of deliveries that are not called. The others compare records with the requests of deliver. */

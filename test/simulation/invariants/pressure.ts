@@ -1,4 +1,4 @@
-import { pressureSignalOf } from '../../../shared/domain/subscription/recent-results.ts';
+import { type PressureSignal, pressureSignalOf } from '../../../shared/domain/subscription/back-pressure.ts';
 import { isSwitchedOn } from '../../../shared/domain/subscription/switches.ts';
 import type { Pressure, Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { SeenRequest } from '../history.ts';
@@ -11,13 +11,13 @@ import { validBetween } from './policy.ts';
 type Versions = readonly Version<Subscription | undefined>[];
 type Case = { world: SimulatedWorld; id: string; versions: Versions; requests: readonly SeenRequest[] };
 
-/** A subscriber that throttles or is down gets no more requests than it asks for, and not for longer than needed. */
+/** A subscriber that is down gets one probe at a time, and all pressure has a cause. */
 export const pressureIsKept = (world: SimulatedWorld): Finding[] =>
   world.scenario.subscriptions.flatMap(({ id }) => {
     const versions = world.subscriptions.versionsOf(id);
     const requests = world.history.requests.filter(({ delivery }) => delivery.endsWith(`/${id}`));
     const one = { world, id, versions, requests };
-    return [...nothingWhileClosed(one), ...oneProbeAtATime(one), ...versionsAreTrue(one)];
+    return [...oneProbeAtATime(one), ...versionsAreTrue(one)];
   });
 
 const finding = (invariant: string, subject: string, detail: string): Finding => ({
@@ -34,28 +34,17 @@ const pressuresKnownTo = (
 ): (Pressure | undefined)[] => {
   const cachedMs = actor.work?.carriesMessage === true ? world.scenario.settings.cacheSeconds * SECOND : 0;
   return validBetween(versions, actor.startedAt - cachedMs, at).map((version) =>
-    version?.pressure && isSwitchedOn(version.pressure.reason, actor.settings) ? version.pressure : undefined,
+    version?.pressure && isSwitchedOn(version.pressure, actor.settings) ? version.pressure : undefined,
   );
 };
 
 const isByHand = ({ actor }: SeenRequest): boolean => actor.work?.isAtOnce === true;
 
-/** No request starts before the line opens, if its invocation read the subscription after the line was closed. */
-const nothingWhileClosed = (one: Case): Finding[] =>
-  one.requests
-    .filter((request) => !isByHand(request))
-    .filter((request) => {
-      const now = request.at + request.actor.clockOffset;
-      const known = pressuresKnownTo(one, request);
-      return known.every((pressure) => pressure?.ended === undefined && (pressure?.opensAt ?? 0) > now);
-    })
-    .map(({ delivery, at }) => finding('nothing_while_closed', delivery, `a request at ${at}`));
-
-/** While a circuit is open, a probe starts after the answer of the one before. */
+/** While a subscriber is held, a probe starts after the answer of the one before. */
 const oneProbeAtATime = (one: Case): Finding[] => {
   const probes = one.requests.flatMap((request) => {
     const known = pressuresKnownTo(one, request);
-    const version = new Set(known.map((pressure) => (isOpen(pressure) ? pressure?.at : undefined)));
+    const version = new Set(known.map((pressure) => (pressure?.state === 'held' ? pressure.at : undefined)));
     const [at] = version;
     return version.size === 1 && at !== undefined && !isByHand(request) ? [{ version: at, request }] : [];
   });
@@ -69,13 +58,10 @@ const oneProbeAtATime = (one: Case): Finding[] => {
   );
 };
 
-const isOpen = (pressure: Pressure | undefined): boolean =>
-  pressure !== undefined && pressure.perSecond === undefined && pressure.ended === undefined;
-
 /** After the record of a refusal its subscription is under pressure, unless a fault or a change intervened. */
 export const refusalsAreHeard: Invariant = (one) =>
   one.requests
-    .filter(({ reply, actor }) => pressureSignalOf(reply) === 'throttled' && actor.settings.adaptToThrottling)
+    .filter(({ reply, actor }) => isRefused(reply) && actor.settings.adaptToThrottling)
     .flatMap((request) => {
       const write = recordOf(one, request);
       if (write === undefined || request.actor.invocation.faults.length > 0) return [];
@@ -88,39 +74,54 @@ export const refusalsAreHeard: Invariant = (one) =>
         : [violation('refusals_are_heard', one, `the one at ${request.at}`)];
     });
 
-/** Versions increase, close the line for no longer than the cap, and follow from answers. */
+/** After the record of an answered probe its subscriber is no longer held, unless a fault or a change intervened. */
+export const answersAreHeard: Invariant = (one) =>
+  one.requests
+    .filter(({ reply }) => pressureSignalOf(reply) === 'answered')
+    .flatMap((request) => {
+      const write = recordOf(one, request);
+      if (write === undefined || request.actor.invocation.faults.length > 0) return [];
+      const versions = one.world.subscriptions.versionsOf(one.subscriptionId);
+      const known = validBetween(versions, request.actor.startedAt - MINUTE, write.at + SECOND);
+      return known.length === 1 && isHeld(known[0])
+        ? [violation('answers_are_heard', one, `the one at ${request.at}`)]
+        : [];
+    });
+
+/** Versions increase and follow from answers. */
 const versionsAreTrue = (one: Case): Finding[] =>
   one.versions.flatMap(({ from, value }, index) => {
     const pressure = value?.pressure;
-    const before = one.versions[index - 1]?.value?.pressure;
-    if (pressure === undefined || pressure.at === before?.at) return [];
-    const faults = [
-      ...faultsOf(one, pressure, from),
-      ...(isLater(pressure, before) ? [] : ['an old version']),
-    ];
-    return faults.map((detail) => finding('pressure_is_true', one.id, detail));
+    const before = one.versions[index - 1]?.value;
+    if (before === undefined || pressure === undefined || isSame(pressure, before)) return [];
+    const isTrue = isLater(pressure, before.pressure) && isCaused(one, pressure, from);
+    return isTrue ? [] : [finding('pressure_is_true', one.id, `${pressure.state}, version ${pressure.at}`)];
   });
+
+const isSame = ({ at }: Pressure, { pressure }: Subscription): boolean => at === pressure?.at;
 
 const isLater = ({ at }: Pressure, before: Pressure | undefined): boolean => at > (before?.at ?? 0);
 
-const faultsOf = ({ world, requests }: Case, pressure: Pressure, from: number): string[] => {
-  const { settings, changes, skewMs } = world.scenario;
-  const caps = [settings, ...changes.map((change) => (change.kind === 'settings' ? change.settings : {}))];
-  const longestMs = Math.max(SECOND, ...caps.map(({ retryAfterCapMs = 0 }) => retryAfterCapMs)) + skewMs;
-  const closedMs = pressure.opensAt - from;
-  const isCaused = requests.some(
-    ({ reply, answeredAt = Infinity }) => answeredAt <= from && isCause(pressure, reply),
-  );
-  return [
-    ...(closedMs > longestMs ? [`closed for ${closedMs} ms`] : []),
-    ...(isCaused ? [] : [`${pressure.reason} without a cause`]),
-  ];
+const isCaused = ({ requests }: Case, pressure: Pressure, from: number): boolean =>
+  isCause(pressure, undefined) ||
+  requests.some(({ reply, answeredAt = Infinity }) => answeredAt <= from && isCause(pressure, reply));
+
+const isHeld = (version: Subscription | undefined): boolean => version?.pressure?.state === 'held';
+
+const isRefused = (reply: SeenRequest['reply']): boolean => {
+  const signal = pressureSignalOf(reply);
+  return signal === 'refused' || signal === 'closed';
 };
 
-/** A 503 with `Retry-After` is an outage where the subscription does not adapt to refusals. */
-const isCause = ({ reason }: Pressure, reply: SeenRequest['reply']): boolean => {
-  const signal = pressureSignalOf(reply);
-  return reason === 'receiver_throttled'
-    ? signal === 'throttled'
-    : signal === 'down' || (reply.kind === 'answered' && reply.statusCode === 503);
+const isCause = ({ state }: Pressure, reply: SeenRequest['reply'] | undefined): boolean => {
+  const signals = CAUSES[state];
+  const signal = reply && pressureSignalOf(reply);
+  return signals === undefined || (signal !== undefined && signals.includes(signal));
+};
+
+/** Undefined: needs none. */
+const CAUSES: Partial<Record<Pressure['state'], readonly PressureSignal[]>> = {
+  watched: ['refused', 'closed', 'down'],
+  slowed: ['refused', 'closed'],
+  held: ['refused', 'closed', 'down'],
 };

@@ -8,7 +8,7 @@ import { deliver } from '../../../functions/deliver/deliver.ts';
 import { ownerFor, type DeliverContext } from '../../../functions/deliver/context.ts';
 import { healthWrites } from '../../../functions/deliver/health.ts';
 import { memoryBudget } from '../../../functions/deliver/memory-budget.ts';
-import { resultMemory } from '../../../functions/deliver/pressure.ts';
+import { pendingCounts } from '../../../functions/deliver/pressure.ts';
 import { dispatch, type DispatchContext, type IngressResult } from '../../../functions/dispatch/dispatch.ts';
 import { versionOf } from '../../../shared/domain/message/version.ts';
 import { reconcile, type Reconciliation } from '../../../functions/reconcile/reconcile.ts';
@@ -17,6 +17,7 @@ import { visibilityTimeout } from '../../../shared/domain/receives.ts';
 import { modelledSqs, sideBySide, type Receipt } from '../modelled-sqs.ts';
 import { inMemoryAccessTokens } from './in-memory-access-tokens.ts';
 import { inMemoryChunks } from './in-memory-chunks.ts';
+import { inMemoryCountingWindows } from './in-memory-counting-windows.ts';
 import { inMemoryDeliveries } from './in-memory-deliveries.ts';
 import { inMemoryDeliveryListings } from './in-memory-delivery-listings.ts';
 import { inMemoryDeadLetters, inMemoryDeliveryQueue, inMemoryUndeliverables } from './in-memory-queues.ts';
@@ -60,6 +61,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     payloads: inMemoryPayloads(),
     subscriptions: inMemorySubscriptions(clock, () => settings.pageSize),
     rateLimits: inMemoryRateLimits(clock),
+    countingWindows: inMemoryCountingWindows(),
     subscriber: scriptedSubscriber(clock),
     accessTokens: inMemoryAccessTokens(clock),
     secretOpener: inMemorySecrets(),
@@ -76,9 +78,6 @@ export const pipelineWorld = (clock = virtualClock()) => {
     userAgent: 'Posthaste/test',
     adaptToThrottling: false,
     holdWhileDown: false,
-    circuitRequests: 10,
-    circuitFailurePercent: 70,
-    circuitWindowMs: 30_000,
     retryThrottled: false,
     subscriptionCacheMs: 5_000,
     disableFailingAfterMs: 5 * DAY_MS,
@@ -129,7 +128,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     ports: { ...ports, deliveryQueue, wakeUps, operations },
     settings,
     healthWrites: healthWrites(clock),
-    recentResults: resultMemory(),
+    pendingCounts: pendingCounts(),
     memory: memoryBudget(clock),
   };
   const dispatchContext: DispatchContext = {

@@ -56,15 +56,30 @@ describe('the items of queues and subscriptions', () => {
 
   it('keep the pressure and its event', () => {
     const pressure = {
-      reason: 'receiver_throttled',
+      state: 'slowed',
+      perSecond: 0.5,
+      line: 2,
+      askAgainMs: 10_000,
       since: 1,
       at: 2,
-      opensAt: 3,
-      perSecond: 0.5,
-      learned: true,
     } as const;
     const subscription = aSubscription({ pressure, unsent: { event: slowed, at: 4 } });
     expect(subscriptionOf(subscriptionItemOf(subscription))).toEqual(subscription);
+  });
+
+  it.each([
+    [{ ended: true }, { state: 'ended', since: 1, at: 2 }],
+    [{ perSecond: 2 }, { state: 'ending', reason: 'circuit_open', since: 1, at: 2 }],
+    [{ state: 'of a later version' }, { state: 'ended', since: 1, at: 2 }],
+  ])('read the pressure of other versions: %o', (more, expected) => {
+    const item = subscriptionItemOf(aSubscription());
+    const pressure = {
+      ...('state' in more ? {} : { reason: 'circuit_open', opensAt: 3 }),
+      since: 1,
+      at: 2,
+      ...more,
+    };
+    expect(subscriptionOf({ ...item, pressure }).pressure).toEqual(expected);
   });
 
   it('have the events that version 0.1.0 does not know in an attribute that it ignores', () => {
@@ -86,12 +101,15 @@ describe('the items of queues and subscriptions', () => {
     expect(subscriptionOf({ ...item, unsent }).unsent).toEqual(unsent);
   });
 
-  it('are read without a pressure that a later version wrote', () => {
+  it('are read without the reason and the event that a later version wrote', () => {
     const later = { reason: 'later', since: 1, at: 2, opensAt: 3 };
     const event = { event: { ...slowed, reason: 'later' }, at: 4 };
     const subscription = aSubscription();
     const item = { ...subscriptionItemOf(subscription), pressure: later, unsentEvent: event };
-    expect(subscriptionOf(item)).toStrictEqual(subscription);
+    expect(subscriptionOf(item)).toStrictEqual({
+      ...subscription,
+      pressure: { state: 'ended', since: 1, at: 2 },
+    });
   });
 
   it('have a TTL if a subscription expires, including its claim', () => {

@@ -147,7 +147,7 @@ describe('POST /v2/queues/{queue}/import', () => {
     const { call, registry } = apiUnderTest();
     await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/a` });
     const failing = { since: 1, failures: 3 };
-    const pressure = { reason: 'circuit_open', since: 1, at: 1, opensAt: 1 } as const;
+    const pressure = { state: 'held', since: 1, at: 1 } as const;
     const key = { queue: 'orders', subscriptionId: 'id-1', now: NOON };
     await registry.changeSubscription(key, (current) => ({ ...current, failing, pressure }));
     const other = lines({ subscriber: `${HOOK}/a`, options: { raw_delivery: true } });

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { pendingCounts } from '../../../functions/deliver/pressure.ts';
 import { reopenDelivery, retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { aBarePolicy, aSubscription } from '../../support/builders.ts';
 import { limitedWorld } from '../../support/in-memory/limited-world.ts';
@@ -11,80 +12,97 @@ import {
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
 const URL = aSubscription().subscriber;
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
 
 let pressed: PressedWorld;
 let world: PressedWorld['world'];
 
+const use = (of: PressedWorld): void => {
+  pressed = of;
+  ({ world } = of);
+};
+
 beforeEach(() => {
-  pressed = newPressedWorld();
-  ({ world } = pressed);
+  use(newPressedWorld());
 });
 
+/** Ten messages a second. */
+const publishFor = async (seconds: number, name = 'm'): Promise<void> => {
+  for (let second = 0; second < seconds; second += 1) {
+    await pressed.publish(...numbered(10, `${name}-${second}`));
+    await pressed.runFor(SECOND);
+  }
+};
+
+const stateNow = async (): Promise<string | undefined> => (await pressed.pressure())?.state;
+
+/** The subscriber answers so many requests in any second, and others with 429. Returns when it answered. */
+const throttleTo = (perSecond: number): number[] => {
+  const taken: number[] = [];
+  world.subscriber.onRequest = () => {
+    const now = world.clock.now();
+    const isTaken = taken.filter((at) => at > now - SECOND).length < perSecond;
+    if (isTaken) taken.push(now);
+    world.subscriber.script(URL, [isTaken ? status(200) : status(429)]);
+    return Promise.resolve();
+  };
+  return taken;
+};
+
+/** Until the common counts say that the subscriber is down. */
+const holdDown = async (): Promise<void> => {
+  world.subscriber.script(URL, [status(503, { takesMs: 20 })]);
+  await publishFor(20, 'down');
+  expect(await stateNow()).toBe('held');
+};
+
+const RETRIES = { minimum_delay_retries: 40, minimum_delay: 5, retry_on_status: [429] };
+
 describe('a subscriber that throttles', () => {
-  it('gets no request before the time that it asks for, and what waits spends no attempt', async () => {
-    await pressed.subscribe();
+  it('one refusal of which delays its own delivery, and no other', async () => {
+    await pressed.subscribe({}, RETRIES);
     world.subscriber.script(URL, [status(429, { retryAfter: '20' }), status(200)]);
-    await pressed.publish('first');
-    await pressed.runFor(100);
-    await pressed.publish('waiting');
-    await pressed.runFor(10_000);
-
-    expect(await pressed.deliveryOf('waiting')).toMatchObject({
-      status: 'pending',
-      attempts: [],
-      slot: { at: pressed.startedAt + 20_000, reason: 'receiver_throttled' },
-    });
-    await world.clock.run();
-    expect(pressed.requestedAt()).toEqual([0, 20]);
-    expect((await pressed.deliveryOf('waiting')).status).toBe('delivered');
-  });
-
-  it.each([
-    ['a 503 with Retry-After', status(503, { retryAfter: '20' }), 20],
-    ['a 429 without Retry-After', status(429), 1],
-    ['a 429 with a Retry-After beyond the cap', status(429, { retryAfter: '9999999999' }), 3_600],
-  ])('is left alone after %s for its time', async (_, refusal, seconds) => {
-    await pressed.subscribe();
-    world.subscriber.script(URL, [refusal, status(200)]);
-    await pressed.publish('first');
-    await pressed.runFor(100);
-    await pressed.publish('waiting');
-    await world.clock.run();
-
-    expect(pressed.requestedAt()).toEqual([0, seconds]);
-  });
-
-  it('is served at about its rate, and refuses few requests', async () => {
-    await pressed.subscribe({}, { minimum_delay_retries: 5, retry_on_status: [429] });
-    const taken: number[] = [];
-    world.subscriber.onRequest = () => {
-      const now = world.clock.now();
-      const isTaken = taken.filter((at) => at > now - 1_000).length < 5;
-      if (isTaken) taken.push(now);
-      world.subscriber.script(URL, [isTaken ? status(200) : status(429, { retryAfter: '2' })]);
-      return Promise.resolve();
-    };
-    for (let second = 0; second < 5; second += 1) {
-      await pressed.publish(...numbered(30, `m-${second}`));
-      await pressed.runFor(1_000);
-    }
-    await world.clock.run();
-
-    expect(taken).toHaveLength(150);
-    expect(world.subscriber.seen.length).toBeLessThan(300);
-  });
-
-  it('only once while it takes many is not slowed to a few a second', async () => {
-    await pressed.subscribe();
-    for (let second = 0; second < 20; second += 1) {
-      await pressed.publish(...numbered(20, `m-${second}`));
-      await pressed.runFor(1_000);
-    }
-    world.subscriber.script(URL, [status(429), status(200)]);
     await pressed.publish('refused');
     await pressed.runFor(100);
+    await publishFor(10);
+    await world.clock.run();
 
-    expect((await pressed.pressure())?.perSecond).toBeGreaterThan(8);
+    expect(await pressed.deliveryOf('m-0-0')).toMatchObject({ status: 'delivered' });
+    expect(Math.max(...pressed.requestedAt())).toBe(20);
+    expect(pressed.events()).toEqual([]);
+  });
+
+  it('is slowed to what it answers, gets everything, and is reported once', async () => {
+    await pressed.subscribe({}, RETRIES);
+    const taken = throttleTo(4);
+    await publishFor(60);
+    expect(await stateNow()).toBe('slowed');
+    const slot = (await pressed.deliveryOf('m-59-9')).slot;
+    expect(slot).toMatchObject({ reason: 'receiver_throttled' });
+    await world.clock.run();
+
+    expect(taken).toHaveLength(600);
+    expect(world.subscriber.seen.length).toBeLessThan(900);
+    await pressed.runFor(10 * MINUTE);
+    await pressed.publish('later');
+    await world.clock.run();
+    expect(pressed.events()).toEqual(['subscription.slowed', 'subscription.resumed']);
+  });
+
+  it('is not slowed while it refuses few', async () => {
+    await pressed.subscribe({}, RETRIES);
+    let count = 0;
+    world.subscriber.onRequest = () => {
+      count += 1;
+      world.subscriber.script(URL, [count % 20 === 0 ? status(429) : status(200)]);
+      return Promise.resolve();
+    };
+    await publishFor(120);
+    await pressed.runFor(10 * SECOND);
+
+    expect(pressed.events()).toEqual([]);
+    expect(world.subscriber.seen.length).toBeGreaterThanOrEqual(1_250);
   });
 
   it('is retried, although the policy does not list 429', async () => {
@@ -108,106 +126,134 @@ describe('a subscriber that throttles', () => {
 
     expect((await pressed.deliveryOf('rejected')).status).toBe('rejected');
   });
+});
 
-  it('is reported once when it slows, and once when it takes requests again', async () => {
-    await pressed.subscribe();
-    world.subscriber.script(URL, [status(429, { takesMs: 20 }), status(429, { takesMs: 30 }), status(200)]);
-    await pressed.publish(...numbered(20));
-    await pressed.runFor(60_000);
-    expect(pressed.events()).toEqual(['subscription.slowed']);
-    expect((await pressed.pressure())?.ended).toBeUndefined();
+describe('a subscriber that is down', () => {
+  beforeEach(() => pressed.subscribe({}, { ...RETRIES, minimum_delay_retries: 10 }));
 
-    await pressed.runFor(15 * 60_000);
-    await pressed.publish('later');
+  it('gets one probe in ten seconds, while other deliveries wait without spending attempts', async () => {
+    await holdDown();
+    await pressed.publish(...numbered(10, 'waiting'));
+    await pressed.runFor(SECOND);
+    const before = world.subscriber.seen.length;
+    await pressed.runFor(MINUTE);
+
+    expect(world.subscriber.seen.length - before).toBeGreaterThanOrEqual(3);
+    expect(world.subscriber.seen.length - before).toBeLessThanOrEqual(6);
+    expect(await pressed.deliveryOf('waiting-9')).toMatchObject({ slot: { reason: 'circuit_open' } });
+    const waiting = await Promise.all(numbered(10, 'waiting').map(pressed.deliveryOf));
+    expect(new Set(waiting.map(({ slot }) => slot?.at)).size).toBe(10);
+  });
+
+  it.each([
+    ['200', status(200)],
+    ['429', status(429)],
+    ['503 with Retry-After', status(503, { retryAfter: '1' })],
+  ])('gets everything within two minutes of its return, even if it first answers %s', async (_, first) => {
+    await holdDown();
+    for (const id of numbered(120, 'waiting')) {
+      await pressed.publish(id);
+      await pressed.runFor(MINUTE);
+    }
+    const [during, backAt] = [world.subscriber.seen.length, world.clock.now()];
+    world.subscriber.script(URL, [first, status(200)]);
     await world.clock.run();
-    expect(pressed.events()).toEqual(['subscription.slowed', 'subscription.resumed']);
-    expect((await pressed.pressure())?.ended).toBe(true);
+
+    const after = world.subscriber.seen.slice(during);
+    expect(after.length).toBeGreaterThanOrEqual(120);
+    expect(Math.max(...after.map(({ at }) => at)) - backAt).toBeLessThanOrEqual(2 * MINUTE);
+    expect(pressed.events()[0]).toBe('subscription.slowed');
+  });
+
+  it('is well again within a minute for messages that come days after its last failure', async () => {
+    await holdDown();
+    await pressed.runFor(48 * 60 * MINUTE);
+    world.subscriber.script(URL, [status(200)]);
+    await pressed.publish(...numbered(50, 'later'));
+    await pressed.runFor(MINUTE);
+
+    const all = await Promise.all(numbered(50, 'later').map(pressed.deliveryOf));
+    expect(all.filter(({ status: of }) => of !== 'delivered')).toEqual([]);
   });
 
   it('is called at once by a manual retry, and not by a recovery', async () => {
-    await pressed.subscribe();
-    world.subscriber.script(URL, [status(500), status(500), status(429, { retryAfter: '600' }), status(200)]);
-    await pressed.publish('one', 'two', 'throttled');
-    await pressed.runFor(1_000);
+    world.subscriber.script(URL, [status(500, { takesMs: 20 })]);
+    Object.assign(world.settings, { retentionMs: 30 * 24 * 60 * MINUTE });
+    await pressed.publish('one', 'two');
+    await pressed.runFor(2 * MINUTE);
+    await holdDown();
+    world.subscriber.script(URL, [status(200)]);
     const key = (messageId: string) => ({
       queue: 'orders',
       messageId,
       subscriptionId: 'subscription-1',
       bucket: 0,
     });
-    await retryDelivery(world.byHandContext, key('one'));
     await reopenDelivery(world.byHandContext, key('two'), 'recovery-1');
-    await pressed.runFor(2_000);
-
+    await pressed.runFor(50);
+    expect(await pressed.deliveryOf('two')).not.toMatchObject({ status: 'delivered' });
+    await retryDelivery(world.byHandContext, key('one'));
+    await pressed.runFor(SECOND);
     expect((await pressed.deliveryOf('one')).status).toBe('delivered');
-    expect(await pressed.deliveryOf('two')).toMatchObject({
-      status: 'retrying',
-      slot: { reason: 'receiver_throttled' },
-    });
+  });
+
+  it('for three of ten function instances is not held: all of them count', async () => {
+    world.subscriber.script(URL, [status(200)]);
+    const instances = Array.from({ length: 10 }, () => pendingCounts());
+    for (let index = 0; index < 600; index += 1) {
+      world.deliverContext.pendingCounts = instances[index % 10] ?? pendingCounts();
+      world.subscriber.script(URL, [status(index % 10 < 3 ? 503 : 200)]);
+      await pressed.publish(`m-${index}`);
+      await pressed.runFor(100);
+    }
+    expect(await stateNow()).toBe('watched');
+    expect(pressed.events()).toEqual([]);
   });
 
   it('does not delay the other members of a chunk', async () => {
-    await pressed.subscribe();
     const other = 'https://other.test/hook';
     await world.subscriptions.addSubscription(
       aSubscription({ id: 'subscription-2', subscriber: other, options: { _retry_policy: aBarePolicy() } }),
     );
-    world.subscriber.script(URL, [status(429, { retryAfter: '60' })]);
-    await pressed.publish('first');
-    await pressed.runFor(100);
+    await holdDown();
     await pressed.publish('second');
-    await pressed.runFor(1_000);
+    await pressed.runFor(SECOND);
 
     expect((await world.delivery('subscription-2', 'second')).status).toBe('delivered');
-    expect((await pressed.deliveryOf('second')).slot?.reason).toBe('receiver_throttled');
   });
 });
 
-describe('a change of a subscription under pressure', () => {
+describe('a change of a subscription that is held', () => {
   it.each([
     ['to another address', { subscriber: 'https://other.test/hook' }, 'https://other.test/hook'],
     ['that enables it', { disabled: null }, URL],
   ])('%s ends the pressure, and its waiting deliveries are sent within seconds', async (_, change, url) => {
     const limited = await limitedWorld();
-    pressed = pressedWorld(limited.world);
-    ({ world } = pressed);
-    await limited.subscribe(50);
-    world.subscriber.script(URL, [status(429, { retryAfter: '3000' }), status(200)]);
-    await limited.publish(1);
-    await pressed.runFor(100);
-    await limited.publish(20, 1);
-    await pressed.runFor(60_000);
+    use(pressedWorld(limited.world));
+    await limited.subscribe(50, aBarePolicy(RETRIES));
+    await holdDown();
+    await pressed.publish(...numbered(20, 'waiting'));
+    await pressed.runFor(5 * MINUTE);
+    const before = world.subscriber.seen.length;
+    world.subscriber.script(URL, [status(200)]);
     await limited.limitTo.change(change);
-    await pressed.runFor(10_000);
+    await pressed.runFor(15 * SECOND);
 
-    const { seen } = world.subscriber;
-    expect(seen.slice(1).map(({ request }) => request.url)).toEqual(Array.from({ length: 20 }, () => url));
+    const later = world.subscriber.seen.slice(before);
+    expect(later.length).toBeGreaterThanOrEqual(200);
+    expect(new Set(later.map(({ request }) => request.url))).toEqual(new Set([url]));
     expect(pressed.events()).toEqual(['subscription.slowed', 'subscription.resumed']);
-  });
-
-  it('of its limit keeps the pressure', async () => {
-    const limited = await limitedWorld();
-    pressed = pressedWorld(limited.world);
-    ({ world } = pressed);
-    await limited.subscribe(1);
-    world.subscriber.script(URL, [status(429, { retryAfter: '3000' }), status(200)]);
-    await limited.publish(1);
-    await pressed.runFor(100);
-    await limited.publish(5, 1);
-    await pressed.runFor(60_000);
-    await limited.limitTo(50);
-    await world.clock.run();
-
-    expect(Math.min(...pressed.requestedAt().slice(1))).toBeGreaterThanOrEqual(3_000);
   });
 });
 
 describe('without back-pressure', () => {
-  it('a healthy subscription causes no health write and reserves no slot', async () => {
+  it('a healthy subscription causes no health write, no count and no slot', async () => {
     await pressed.subscribe();
     let calls = 0;
-    world.subscriptions.changeHealth = () => Promise.reject(new Error(`call ${(calls += 1)}`));
-    world.rateLimits.reserve = () => Promise.reject(new Error(`call ${(calls += 1)}`));
+    const call = () => Promise.reject(new Error(`call ${(calls += 1)}`));
+    world.subscriptions.changeHealth = call;
+    world.rateLimits.reserve = call;
+    Object.assign(world.countingWindows, { find: call, add: call });
     await pressed.publish(...numbered(20));
     await world.clock.run();
 
@@ -215,17 +261,18 @@ describe('without back-pressure', () => {
     expect(calls).toBe(0);
   });
 
-  it('the setting turned off, every delivery follows its policy alone, and the next one ends the episode', async () => {
-    await pressed.subscribe();
-    world.subscriber.script(URL, [status(429, { retryAfter: '600' }), status(200)]);
-    await pressed.publish('first');
-    await pressed.runFor(100);
+  it('a switch turned off ends an episode with the next request, and what waits moves up', async () => {
+    await pressed.subscribe({}, RETRIES);
+    await holdDown();
+    await pressed.publish(...numbered(20, 'waiting'));
+    await pressed.runFor(10 * MINUTE);
+    world.subscriber.script(URL, [status(200)]);
     Object.assign(world.settings, { adaptToThrottling: false, holdWhileDown: false });
-    await pressed.publish('second');
-    await pressed.runFor(100);
+    await pressed.publish('next');
+    await pressed.runFor(10 * SECOND);
 
-    expect((await pressed.deliveryOf('second')).status).toBe('delivered');
-    expect((await pressed.pressure())?.ended).toBe(true);
+    expect(await stateNow()).toBe('ended');
+    expect((await pressed.deliveryOf('waiting-19')).status).toBe('delivered');
     expect(pressed.events()).toEqual(['subscription.slowed', 'subscription.resumed']);
   });
 });

@@ -73,6 +73,6 @@ describe('without switches, what one delivery meets delays no other', () => {
     pressed.world.subscriber.script(pressed.url, [status(503, { takesMs: 20, retryAfter: '1' })]);
     await pressed.publish(...numbered(30));
     await pressed.runFor(60_000);
-    expect(await pressed.pressure()).toMatchObject({ reason: 'circuit_open' });
+    expect(await pressed.pressure()).toMatchObject({ state: 'held' });
   });
 });

@@ -1,197 +1,281 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isCircuitOpen, paceOf, pressureAt } from '../../../shared/domain/subscription/back-pressure.ts';
+import {
+  paceOf,
+  pressureAt,
+  pressureSignalOf,
+  RAMP_MS,
+} from '../../../shared/domain/subscription/back-pressure.ts';
 import { asEnabled, moveTo } from '../../../shared/domain/subscription/change.ts';
-import { healthChangeHolds } from '../../../shared/domain/subscription/health.ts';
-import { withLimitDated } from '../../../shared/domain/subscription/rate-limit.ts';
-import type { Pressure, Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import {
+  afterRequest,
+  afterWindow,
+  endOfPressure,
+  type JudgedWindow,
+  type PressureChange,
+} from '../../../shared/domain/subscription/pressure-changes.ts';
+import {
+  type CountingWindow,
+  countingStep,
+  isOutdated,
+  NO_COUNTS,
+} from '../../../shared/domain/subscription/receiver-counts.ts';
+import type { PressureState, Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
-import { answer, findDown, made, refuse, TRIPPED, under } from '../../support/pressure.ts';
+import { aSlowed, made, under } from '../../support/pressure.ts';
 
 const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const NOW = SOME_TIME;
+const MINUTE = 60_000;
+const NOW = SOME_TIME + MINUTE;
+const BOTH = { adaptToThrottling: true, holdWhileDown: true };
+const ADAPT = { adaptToThrottling: true, holdWhileDown: false };
+const HOLD = { adaptToThrottling: false, holdWhileDown: true };
 
-describe('the pressure of a subscription', () => {
+const window = (counts: Partial<JudgedWindow>): JudgedWindow => {
+  const { requests = 100, refused = 0, down = 0 } = counts;
+  const answered = requests - Math.max(refused, down);
+  return { deliveries: requests, requests, answered, refused, down, elapsedMs: 10 * SECOND, ...counts };
+};
+
+const judge = (
+  state: PressureState,
+  counts: Partial<JudgedWindow>,
+  switches = BOTH,
+): PressureChange | undefined => afterWindow(under(state), window(counts), switches, NOW);
+
+const stateOf = (change: PressureChange | 'count' | undefined): string | undefined =>
+  typeof change === 'object' ? change.pressure.state : change;
+
+describe('a reply', () => {
+  const answered = (statusCode: number, retryAfter?: string) =>
+    ({ kind: 'answered', statusCode, ...(retryAfter !== undefined && { retryAfter }) }) as const;
+
   it.each([
-    ['after a refusal', { perSecond: 2 }, 36 * SECOND],
-    ['after an outage', { reason: 'circuit_open', perSecond: 2 }, 36 * SECOND],
-    ['at a learned rate', { perSecond: 5, learned: true }, 23 * MINUTE],
-  ] as const)('is over once its rate has grown to a thousand a second: %s', (_, pressure, ms) => {
-    const subscription = under(pressure, { options: { max_per_second: 4 } });
-    expect(pressureAt(subscription, NOW + 0.99 * ms)).toBeDefined();
-    expect(pressureAt(subscription, NOW + ms)).toBeUndefined();
-  });
-
-  it('of an open circuit lasts until a probe succeeds', () => {
-    expect(pressureAt(under({ reason: 'circuit_open' }), NOW + 48 * HOUR)).toBeDefined();
-  });
-
-  it('does not slow a subscriber that fetches', () => {
-    const pull = under({ perSecond: 1 }, { subscriber: 'pull:' });
-    expect(paceOf(pull, NOW)).toBeUndefined();
-  });
-
-  it('slows nothing after a new address or once it is re-enabled, and the next answer ends the episode', () => {
-    const current = under({ reason: 'circuit_open' });
-    for (const changed of [moveTo('https://other.test/', current, NOW), asEnabled(current, NOW)]) {
-      expect(pressureAt(changed, NOW - SECOND)).toBeUndefined();
-      expect(answer(changed, NOW)).toMatchObject({
-        pressure: { ended: true },
-        unsent: { event: { type: 'subscription.resumed', reason: 'circuit_open', since: NOW } },
-      });
-    }
-  });
-
-  it('that has ended is dropped with a new address or when it is re-enabled', () => {
-    const current = under({ ended: true });
-    expect(moveTo('https://other.test/', current, NOW)).not.toHaveProperty('pressure');
-    expect(asEnabled(current, NOW)).not.toHaveProperty('pressure');
-  });
-
-  it('begins another episode if the subscriber fails after it was re-enabled', () => {
-    const enabled = asEnabled(under({ reason: 'circuit_open' }), NOW);
-    const ended = made(findDown(enabled, NOW + SECOND, TRIPPED), enabled);
-    expect(findDown(ended, NOW + 2 * SECOND, TRIPPED)).toMatchObject({
-      pressure: { since: NOW + 2 * SECOND },
-      unsent: { event: { type: 'subscription.slowed', since: NOW + 2 * SECOND } },
-    });
-  });
-
-  it('whose episode is over ends with the next request, even with one that fails', () => {
-    const over = under({ reason: 'circuit_open', perSecond: 2 });
-    for (const change of [findDown(over, NOW + HOUR), refuse(over, NOW + HOUR)])
-      expect(change).toMatchObject({
-        pressure: { ended: true },
-        unsent: { event: { type: 'subscription.resumed', since: NOW, at: NOW + HOUR } },
-      });
-  });
-
-  it('is kept from the results of requests that were sent under another version', () => {
-    const healthy = aSubscription();
-    const first = refuse(healthy, NOW);
-    const slowed = made(first, healthy);
-    for (const late of [refuse(healthy, NOW), findDown(healthy, NOW, TRIPPED)])
-      expect(healthChangeHolds(slowed, late ?? expect.fail())).toBe(false);
-  });
-
-  it('is kept from the results of requests to a former address', () => {
-    const change = refuse(aSubscription({ changedAt: 1 }), NOW);
-    expect(healthChangeHolds(aSubscription({ changedAt: 2 }), change)).toBe(false);
+    ['429', answered(429), 'refused'],
+    ['503 with Retry-After', answered(503, '5'), 'closed'],
+    ['503', answered(503), 'down'],
+    ['502', answered(502), 'down'],
+    ['504', answered(504), 'down'],
+    ['a timeout', { kind: 'unanswered', error: 'timeout' }, 'down'],
+    ['a refused connection', { kind: 'unanswered', error: 'connection_refused' }, 'down'],
+    ['500', answered(500), 'answered'],
+    ['200', answered(200), 'answered'],
+    ['a name that is not found', { kind: 'unanswered', error: 'dns_failed' }, undefined],
+    ['a forbidden address', { kind: 'forbidden' }, undefined],
+  ] as const)('%s says %s', (_, reply, signal) => {
+    expect(pressureSignalOf(reply)).toBe(signal);
   });
 });
 
-describe('the pace of a subscription', () => {
-  it('is unlimited, or max_per_second, without pressure', () => {
-    expect(paceOf(aSubscription(), NOW)).toBeUndefined();
-    expect(paceOf(aSubscription({ options: { max_per_second: 10 } }), NOW)).toEqual({
-      intervalMs: 100,
-      epoch: '0@10',
-    });
-  });
-
-  it('is the slower of max_per_second and the pressure', () => {
-    const pace = (perSecond: number, max_per_second: number) =>
-      paceOf(under({ perSecond, learned: true }, { options: { max_per_second } }), NOW)?.intervalMs;
-    expect([pace(4, 10), pace(10, 4)]).toEqual([250, 250]);
-  });
-
-  it('has a later epoch after the end of the pressure', () => {
-    const slowed = under({ perSecond: 6.8, learned: true }, { options: { max_per_second: 10 } });
-    const [during = '', after = ''] = [NOW, NOW + 22 * MINUTE].map((now) => paceOf(slowed, now)?.epoch);
-    expect(after > during).toBe(true);
-  });
-
-  it('of an open circuit is one probe at a time', () => {
-    expect(paceOf(under({ reason: 'circuit_open' }), NOW)).toMatchObject({
-      longestMs: 0,
-      intervalMs: 30 * SECOND,
-      reason: 'circuit_open',
-    });
-  });
-
-  it('of an open circuit keeps its line at a new limit, which would start another probe beside the one in flight', () => {
-    const open = under({ reason: 'circuit_open' }, { options: { max_per_second: 5 } });
-    const limited = withLimitDated(open, { ...open, options: { max_per_second: 1 } }, NOW + SECOND);
-    expect(paceOf(limited, NOW + SECOND)?.epoch).toBe(paceOf(open, NOW)?.epoch);
+describe('a request', () => {
+  it.each([
+    ['a refusal', 'refused', ADAPT, 'watched'],
+    ['a refusal without its switch', 'refused', HOLD, undefined],
+    ['a failure', 'down', HOLD, 'watched'],
+    ['a failure without its switch', 'down', ADAPT, undefined],
+    ['a 503 with Retry-After', 'closed', ADAPT, 'watched'],
+    ['an answer', 'answered', BOTH, undefined],
+    ['nothing', undefined, BOTH, undefined],
+  ] as const)('that finds %s is watched only if a switch asks for it', (_, signal, switches, state) => {
+    expect(stateOf(afterRequest(aSubscription(), signal, switches, NOW))).toBe(state);
+    expect(stateOf(afterRequest(under({ state: 'ended' }), signal, switches, NOW))).toBe(state);
   });
 
   it.each([
-    [0, 10 * SECOND],
-    [MINUTE, 30 * SECOND],
-    [24 * HOUR, 15 * MINUTE],
-  ])('lets waiting deliveries ask more rarely in a longer outage: after %d ms, every %d ms', (ageMs, ms) => {
-    const open = under({ reason: 'circuit_open', opensAt: NOW + ageMs });
-    expect(paceOf(open, NOW)?.askAgainMs).toBe(ms);
-  });
-
-  it.each([
-    ['a ramp has a short line, because its rate doubles in seconds', {}, 2 * SECOND, 10 * SECOND],
-    [
-      'a learned rate has a line that lasts until waiting deliveries ask',
-      { learned: true },
-      10 * MINUTE,
-      15 * MINUTE,
-    ],
-  ] as const)('%s', (_, more, longestMs, askAgainMs) => {
-    const throttled = under({ perSecond: 5, since: NOW - 24 * HOUR, ...more });
-    expect(paceOf(throttled, NOW)).toMatchObject({ longestMs, askAgainMs });
-  });
-
-  it('of an open circuit that had no messages for long is that of a new episode', () => {
-    const open = under({ reason: 'circuit_open', opensAt: NOW + MINUTE });
-    const askAgainMs = [3.4, 3.6, 600].map((minutes) => paceOf(open, NOW + minutes * MINUTE)?.askAgainMs);
-    expect(askAgainMs).toEqual([102 * SECOND, 10 * SECOND, 10 * SECOND]);
-  });
-
-  /** Anything that may happen to a subscription; its line must never go back to an earlier epoch. */
-  const step = fc.tuple(
-    fc.constantFrom('refuse', 'down', 'answer', 'limit', 'enable', 'wait'),
-    fc.integer({ min: -SECOND, max: 12 * MINUTE }),
+    ['an answer', 'answered', BOTH, 'ramping'],
+    ['a 429', 'refused', BOTH, 'ramping'],
+    ['a 503 with Retry-After', 'closed', BOTH, undefined],
+    ['a 503 with Retry-After where no outage is held', 'closed', ADAPT, 'ramping'],
+    ['a failure', 'down', BOTH, undefined],
+    ['a name that is not found', undefined, BOTH, undefined],
+  ] as const)(
+    'that probes and finds %s begins the ramp, or changes nothing',
+    (_, signal, switches, state) => {
+      expect(stateOf(afterRequest(under({ state: 'held' }), signal, switches, NOW))).toBe(state);
+    },
   );
 
-  it('gets later epochs with every change, even if clocks differ', () => {
+  it('after a ramp ends the episode, and so does one after a change or an earlier version', () => {
+    const ramping = under({ state: 'ramping', line: SOME_TIME });
+    expect(stateOf(afterRequest(ramping, 'down', BOTH, SOME_TIME + RAMP_MS - 1))).toBe('count');
+    const over = afterRequest(ramping, 'down', BOTH, Math.ceil(SOME_TIME + RAMP_MS));
+    expect(over).toMatchObject({ pressure: { state: 'ended' } });
+    expect(over).not.toHaveProperty('moveUpAt');
+    const ending = under({ state: 'ending', reason: 'circuit_open' });
+    expect(afterRequest(ending, 'down', BOTH, NOW)).toMatchObject({
+      pressure: { state: 'ended' },
+      moveUpAt: NOW,
+      unsent: { event: { type: 'subscription.resumed', reason: 'circuit_open', since: SOME_TIME, at: NOW } },
+    });
+  });
+
+  it('that announces its probe moves up what waits when the ramp is over', () => {
+    const change = afterRequest(under({ state: 'held' }), 'answered', BOTH, NOW);
+    expect(change).toMatchObject({ moveUpAt: Math.ceil(NOW + RAMP_MS) });
+  });
+});
+
+describe('a window', () => {
+  it.each([
+    ['nine deliveries that all found it down', { requests: 9, down: 9 }, BOTH, 'watched'],
+    ['ten deliveries that all found it down', { requests: 10, down: 10 }, BOTH, 'held'],
+    ['twelve requests of three deliveries', { requests: 12, deliveries: 3, down: 12 }, BOTH, 'watched'],
+    ['90 % down', { down: 90 }, HOLD, 'held'],
+    ['89 % down', { down: 89 }, HOLD, 'watched'],
+    ['90 % refused and none answered', { refused: 100 }, ADAPT, 'held'],
+    ['99 % refused and one answered', { refused: 99 }, ADAPT, 'slowed'],
+    ['11 % refused', { refused: 11 }, ADAPT, 'slowed'],
+    ['10 % refused', { refused: 10 }, ADAPT, 'watched'],
+    ['no failures', {}, BOTH, 'ended'],
+  ] as const)('of %s is judged', (_, counts, switches, state) => {
+    expect(stateOf(judge({ state: 'watched' }, counts, switches))).toBe(state);
+  });
+
+  it('slows down to what was answered, at least to one request in ten seconds', () => {
+    expect(judge({ state: 'watched' }, { refused: 50 })).toMatchObject({
+      pressure: { state: 'slowed', perSecond: 4.5, askAgainMs: 10_000 },
+      unsent: { event: { type: 'subscription.slowed', reason: 'receiver_throttled', since: NOW } },
+    });
+    const none = { requests: 20, refused: 12, down: 8, answered: 0 };
+    expect(judge({ state: 'watched' }, none)).toMatchObject({ pressure: { perSecond: 0.1 } });
+  });
+
+  it.each([
+    ['used, few refused', { requests: 40, refused: 1 }, { perSecond: 4.2, askAgainMs: 50_000 }],
+    ['used, some refused', { requests: 40, refused: 3 }, { perSecond: 4, askAgainMs: 50_000 }],
+    ['unused', { requests: 31 }, { perSecond: 4, askAgainMs: 20_000 }],
+    ['used, many refused', { requests: 40, refused: 5 }, { perSecond: 3.15, askAgainMs: 40_000 }],
+  ])('of a slowed subscription: %s', (_, counts, after) => {
+    const change = judge(aSlowed({ askAgainMs: 40_000 }), counts);
+    expect(change?.pressure).toMatchObject({ state: 'slowed', since: SOME_TIME, ...after });
+    expect(change).not.toHaveProperty('unsent');
+  });
+
+  it('keeps the line while the rate grows, and begins another one when it falls', () => {
+    expect(judge(aSlowed(), { requests: 40 })?.pressure).toMatchObject({ line: SOME_TIME });
+    expect(judge(aSlowed(), { requests: 40, refused: 20 })?.pressure).toMatchObject({ line: NOW });
+  });
+
+  it('ends the episode when the rate no longer limits, and lets what waits come by and by', () => {
+    for (const change of [
+      judge(aSlowed(), { requests: 31 }),
+      judge(aSlowed({ perSecond: 990 }), { requests: 9_900 }),
+    ]) {
+      expect(change).toMatchObject({
+        pressure: { state: 'ended' },
+        unsent: { event: { type: 'subscription.resumed' } },
+      });
+      expect(change).not.toHaveProperty('moveUpAt');
+    }
+  });
+
+  it('keeps a ramp, which a window of failures ends', () => {
+    const ramping = { state: 'ramping', line: SOME_TIME } as const;
+    expect(judge(ramping, { down: 50 })?.pressure).toMatchObject(ramping);
+    expect(judge(ramping, { down: 95 })?.pressure).toMatchObject({ state: 'held', since: SOME_TIME });
+  });
+
+  it('is closed when it has enough requests, or at the latest after a minute', () => {
+    const counts = { ...NO_COUNTS, requests: 1 };
+    const found = (requests: number, writes = 1): CountingWindow => ({
+      ...NO_COUNTS,
+      requests,
+      writes,
+      version: 5,
+    });
+    expect(countingStep(undefined, 5, counts, 0)).toBe('add');
+    expect(countingStep(found(48), 5, counts, 10 * SECOND)).toBe('add');
+    expect(countingStep(found(49), 5, counts, 10 * SECOND)).toBe('judge');
+    expect(countingStep(found(49), 5, counts, 9 * SECOND)).toBe('add');
+    expect(countingStep(found(1), 5, counts, MINUTE)).toBe('judge');
+    expect(countingStep(found(99), 6, counts, 10 * SECOND)).toBe('add');
+    expect(countingStep(found(99), 4, counts, 10 * SECOND)).toBe('drop');
+    expect(countingStep(found(10, 39), 5, counts, SECOND)).toBe('add');
+    expect(countingStep(found(10, 40), 5, counts, SECOND)).toBe('keep');
+    expect([2 * MINUTE - 1, 2 * MINUTE].map(isOutdated)).toEqual([false, true]);
+  });
+});
+
+describe('the pace under pressure', () => {
+  it('is that of the state, and never above max_per_second', () => {
+    const limited = { options: { max_per_second: 2 } };
+    expect(paceOf(under(aSlowed()), NOW)?.intervalMs).toBe(250);
+    expect(paceOf(under(aSlowed(), limited), NOW)?.intervalMs).toBe(500);
+    expect(paceOf(under({ state: 'held' }), NOW)).toMatchObject({ intervalMs: 10_500, longestMs: 0 });
+    const ramping = under({ state: 'ramping', line: SOME_TIME });
+    const rates = [0, 2, 4].map((seconds) => paceOf(ramping, SOME_TIME + seconds * SECOND)?.intervalMs);
+    expect(rates.map((ms = 0) => Math.round(SECOND / ms))).toEqual([10, 20, 40]);
+    expect(paceOf(ramping, Math.ceil(SOME_TIME + RAMP_MS))).toBeUndefined();
+  });
+
+  it.each(['watched', 'ended'] as const)('is free while it is %s, and for a pull subscription', (state) => {
+    expect(paceOf(under({ state }), NOW)).toBeUndefined();
+    expect(paceOf(under({ state: 'held' }, { subscriber: 'pull:' }), NOW)).toBeUndefined();
+  });
+
+  it('lets deliveries ask for a probe the more seldom, the longer it lasts', () => {
+    const held = under({ state: 'held' });
+    const asked = [0, 30 * SECOND, 10 * MINUTE, 60 * MINUTE].map(
+      (ms) => paceOf(held, SOME_TIME + ms)?.askAgainMs,
+    );
+    expect(asked).toEqual([10 * SECOND, 15 * SECOND, 5 * MINUTE, 15 * MINUTE]);
+  });
+
+  it('has an epoch after those of all earlier lines, in any order of changes', () => {
+    const happening = fc.constantFrom('refused', 'down', 'answered', 'enable', 'move', 'throttled', 'outage');
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-        let subscription = aSubscription({ options: { max_per_second: 5 }, createdAt: NOW });
-        let now = NOW;
-        let epoch = paceOf(subscription, now)?.epoch ?? '';
-        for (const [kind, ms] of steps) {
-          now += ms;
-          const isLater = beginsLine(kind, pressureAt(subscription, now));
-          subscription = after(kind, subscription, now);
-          const next = paceOf(subscription, now)?.epoch ?? '';
-          if (isLater) expect(next > epoch).toBe(true);
-          expect(next >= epoch).toBe(true);
-          epoch = next;
+      fc.property(fc.array(happening, { maxLength: 30 }), (happenings) => {
+        let subscription = aSubscription();
+        let [now, last] = [SOME_TIME, ''];
+        for (const what of happenings) {
+          now += 1;
+          subscription = afterHappening(what, subscription, now);
+          const epoch = paceOf(subscription, now)?.epoch ?? last;
+          expect(epoch >= last).toBe(true);
+          last = epoch;
         }
       }),
     );
   });
 
-  const beginsLine = (kind: string, pressure: Pressure | undefined): boolean => {
-    if (kind === 'limit') return pressure === undefined || !isCircuitOpen(pressure);
-    return kind !== 'wait' && kind !== 'answer';
-  };
-
-  const after = (kind: string, current: Subscription, now: number): Subscription => {
-    switch (kind) {
-      case 'refuse':
-        return made(refuse(current, now), current);
-      case 'down':
-        return made(findDown(current, now, TRIPPED), current);
-      case 'answer':
-        return made(answer(current, now), current);
-      case 'limit': {
-        const max_per_second = current.options.max_per_second === 5 ? 6 : 5;
-        return withLimitDated(current, { ...current, options: { max_per_second } }, now);
-      }
-      case 'enable':
-        return asEnabled(current, now);
-      default:
-        return current;
-    }
-  };
+  it('ends with a change of the subscriber, and operators hear of it from the next request', () => {
+    const moved = moveTo('https://other.test/', under(aSlowed()), NOW);
+    expect(moved.pressure).toMatchObject({ state: 'ending', reason: 'receiver_throttled', since: SOME_TIME });
+    expect(pressureAt(moved, NOW)).toBeUndefined();
+    expect(moveTo('https://other.test/', under({ state: 'watched' }), NOW)).not.toHaveProperty('pressure');
+    expect(endOfPressure(under({ state: 'ended' }), NOW)).toBeUndefined();
+    expect(endOfPressure(under({ state: 'held' }), NOW)).toMatchObject({ moveUpAt: NOW });
+  });
 });
+
+const afterHappening = (what: string, subscription: Subscription, now: number): Subscription => {
+  switch (what) {
+    case 'enable':
+      return asEnabled(subscription, now);
+    case 'move':
+      return moveTo(`https://${now}.test/`, subscription, now);
+    case 'throttled':
+      return afterJudging({ refused: 50 }, subscription, now);
+    case 'outage':
+      return afterJudging({ down: 100 }, subscription, now);
+    case 'refused':
+    case 'down':
+    case 'answered': {
+      const change = afterRequest(subscription, what, BOTH, now);
+      return change === undefined || change === 'count' ? subscription : made(change, subscription);
+    }
+    default:
+      return expect.fail(what);
+  }
+};
+
+const afterJudging = (
+  counts: Partial<JudgedWindow>,
+  subscription: Subscription,
+  now: number,
+): Subscription => {
+  const { pressure } = subscription;
+  const change = pressure && afterWindow({ ...subscription, pressure }, window(counts), BOTH, now);
+  return change === undefined ? subscription : made(change, subscription);
+};

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { isSwitchedOn, paceSwitchesOf } from '../../../shared/domain/subscription/switches.ts';
 import { aQueue, aSubscription } from '../../support/builders.ts';
+import { aSlowed } from '../../support/pressure.ts';
 
 const OFF = { adaptToThrottling: false, holdWhileDown: false };
 const ON = { adaptToThrottling: true, holdWhileDown: true };
@@ -47,9 +48,13 @@ it('are those of the deployment where the queue is unknown', () => {
   expect(paceSwitchesOf({ subscription, queue: undefined }, ON)).toEqual(ON);
 });
 
-it('each apply to their own reason to wait', () => {
-  expect(isSwitchedOn('receiver_throttled', { ...OFF, adaptToThrottling: true })).toBe(true);
-  expect(isSwitchedOn('circuit_open', { ...OFF, adaptToThrottling: true })).toBe(false);
-  expect(isSwitchedOn('circuit_open', { ...OFF, holdWhileDown: true })).toBe(true);
-  expect(isSwitchedOn('receiver_throttled', { ...OFF, holdWhileDown: true })).toBe(false);
+it.each([
+  [aSlowed(), true, false],
+  [{ state: 'watched' }, true, true],
+  [{ state: 'held' }, true, true],
+  [{ state: 'ramping', line: 1 }, true, true],
+] as const)('apply to what they ask for: %o', (state, adapts, holds) => {
+  expect(isSwitchedOn(state, { ...OFF, adaptToThrottling: true })).toBe(adapts);
+  expect(isSwitchedOn(state, { ...OFF, holdWhileDown: true })).toBe(holds);
+  expect(isSwitchedOn(state, OFF)).toBe(false);
 });

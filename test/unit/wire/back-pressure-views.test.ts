@@ -1,45 +1,38 @@
 import { describe, expect, it } from 'vitest';
-import type { Pressure } from '../../../shared/domain/subscription/subscription.ts';
+import type { PressureState } from '../../../shared/domain/subscription/subscription.ts';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { deliverySummary } from '../../../shared/wire/views/delivery-summary.ts';
 import { deliveryView } from '../../../shared/wire/views/delivery.ts';
-import { aSubscription } from '../../support/builders.ts';
+import { aSlowed, under } from '../../support/pressure.ts';
 import { aDelivery, SOME_TIME } from '../../support/delivery-builders.ts';
 
 const NOW = SOME_TIME;
 const text = (ms: number): string => new Date(NOW + ms).toISOString();
 
-const pressed = (pressure: Partial<Pressure>, max_per_second = 1_000) =>
-  subscriptionView(
-    aSubscription({
-      options: { max_per_second },
-      pressure: { reason: 'receiver_throttled', since: NOW - 5_000, at: NOW, opensAt: NOW, ...pressure },
-    }),
-    NOW,
-  ).backPressure;
+const viewOf = (state: PressureState, max_per_second = 1_000) =>
+  subscriptionView(under(state, { options: { max_per_second } }), NOW).backPressure;
 
 describe('the view of a subscription', () => {
-  it('has no back-pressure while its subscriber takes all requests, and after an episode', () => {
-    expect(subscriptionView(aSubscription(), NOW)).not.toHaveProperty('backPressure');
-    expect(pressed({ perSecond: 4, ended: true })).toBeUndefined();
-    expect(pressed({ perSecond: 4, opensAt: NOW - 600_000 })).toBeUndefined();
+  it.each([
+    { state: 'watched' },
+    { state: 'ended' },
+    { state: 'ending', reason: 'circuit_open' },
+    { state: 'ramping', line: NOW - 600_000 },
+  ] as const)('has no back-pressure while no delivery waits: %o', (state) => {
+    expect(viewOf(state)).toBeUndefined();
   });
 
-  it('says until when no request starts, and the rate', () => {
-    const since = text(-5_000);
-    expect(pressed({ perSecond: 4, learned: true, opensAt: NOW + 2_000 })).toEqual({
-      reason: 'receiver_throttled',
+  it('says why and since when deliveries wait, and the rate, which max_per_second bounds', () => {
+    const since = text(0);
+    const throttled = { reason: 'receiver_throttled', since };
+    expect(viewOf(aSlowed())).toEqual({ ...throttled, perSecond: 4 });
+    expect(viewOf(aSlowed(), 2)).toEqual({ ...throttled, perSecond: 2 });
+    expect(viewOf({ state: 'held' })).toEqual({ reason: 'circuit_open', since });
+    expect(viewOf({ state: 'ramping', line: NOW - 4_000 })).toEqual({
+      reason: 'circuit_open',
       since,
-      until: text(2_000),
-      perSecond: 4,
+      perSecond: 40,
     });
-    expect(pressed({ perSecond: 4, learned: true })).not.toHaveProperty('until');
-    expect(pressed({ reason: 'circuit_open' })).toEqual({ reason: 'circuit_open', since });
-  });
-
-  it('has the rate as it is now, which max_per_second bounds', () => {
-    expect(pressed({ perSecond: 2, learned: true, opensAt: NOW - 180_000 })?.perSecond).toBe(4);
-    expect(pressed({ perSecond: 8, learned: true }, 2)?.perSecond).toBe(2);
   });
 });
 

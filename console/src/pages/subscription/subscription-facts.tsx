@@ -63,15 +63,9 @@ export function SubscriptionFacts({
 function PressureNotice({ of: { backPressure } }: { of: SubscriptionView }): JSX.Element | null {
   if (backPressure === undefined) return null;
   const { title, detail } = pressureWords(backPressure);
-  const { until } = backPressure;
   return (
     <Notice tone="warning" title={title}>
       <p>{detail}</p>
-      {until === undefined ? null : (
-        <p>
-          No request before <Moment at={until} exact />.
-        </p>
-      )}
     </Notice>
   );
 }

@@ -1,0 +1,73 @@
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import { primaryKey, ttlAttribute } from '../../config/tables.ts';
+import { DAY_MS } from '../../domain/duration.ts';
+import type { CountingWindow, ReceiverCounts } from '../../domain/subscription/receiver-counts.ts';
+import type { SubscriptionKey } from '../../domain/subscription/subscription.ts';
+import type { CountingWindows } from '../../ports/pace.ts';
+import { countsItemKey } from './delivery-keys.ts';
+import { decode, RECORD_VERSION, ttlOf } from './record.ts';
+import { expression, ifConditionHolds } from './writes.ts';
+
+const windowSchema = z.object({
+  version: z.number(),
+  writes: z.number(),
+  deliveries: z.number(),
+  requests: z.number(),
+  answered: z.number(),
+  refused: z.number(),
+  down: z.number(),
+} satisfies Record<keyof CountingWindow, z.ZodType>);
+
+/** One item of the deliveries table for each watched subscription. Its window belongs to one version of the pressure. */
+export function dynamoCountingWindows(client: DynamoDBDocument, tableName: string): CountingWindows {
+  /** Returns whether the stored window has the version. */
+  const addTo = async (key: SubscriptionKey, version: number, counts: ReceiverCounts): Promise<boolean> => {
+    const expr = expression();
+    const added = Object.entries({ ...counts, writes: 1 }).map(
+      ([counter, count]) => `${expr.name(counter)} ${expr.value(count)}`,
+    );
+    const written = await ifConditionHolds(
+      client.update({
+        TableName: tableName,
+        Key: countsItemKey(key),
+        UpdateExpression: `ADD ${added.join(', ')}`,
+        ConditionExpression: `${expr.name('version')} = ${expr.value(version)}`,
+        ...expr.attributes(),
+      }),
+    );
+    return written !== undefined;
+  };
+  /** Returns whether no window of this version or a later one existed. */
+  const begin = async (key: SubscriptionKey, version: number, counts: ReceiverCounts): Promise<boolean> => {
+    const expr = expression();
+    const [pk, stored] = [expr.name(primaryKey.partition), expr.name('version')];
+    const written = await ifConditionHolds(
+      client.put({
+        TableName: tableName,
+        Item: {
+          ...countsItemKey(key),
+          v: RECORD_VERSION,
+          version,
+          writes: 1,
+          ...counts,
+          [ttlAttribute]: ttlOf(version + DAY_MS),
+        },
+        ConditionExpression: `attribute_not_exists(${pk}) OR ${stored} < ${expr.value(version)}`,
+        ...expr.attributes(),
+      }),
+    );
+    return written !== undefined;
+  };
+  return {
+    find: async (key) => {
+      const { Item } = await client.get({ TableName: tableName, Key: countsItemKey(key) });
+      return Item && decode(windowSchema, Item);
+    },
+    add: async (key, version, counts) => {
+      if (await addTo(key, version, counts)) return;
+      // Refused: a later version is stored, or another instance began this one at the same time.
+      if (!(await begin(key, version, counts))) await addTo(key, version, counts);
+    },
+  };
+}
