@@ -48,17 +48,17 @@ export interface PosthasteProps {
   /**
    * Whether all requests of a subscriber that throttles are slowed down to what it takes. A queue or subscription can
    * set it for itself.
-   * @default false
+   * @default as `backPressure`
    */
   readonly adaptToThrottling?: boolean;
   /**
    * Whether a subscriber that is down gets one probe at a time, while its deliveries wait. A queue or subscription
    * can set it for itself.
-   * @default false
+   * @default as `backPressure`
    */
   readonly holdWhileDown?: boolean;
   /**
-   * Former name of both `adaptToThrottling` and `holdWhileDown`: `true` turns them on.
+   * Former name of both `adaptToThrottling` and `holdWhileDown`: `true` turns on those that are not set.
    * @default false
    */
   readonly backPressure?: boolean;
@@ -78,8 +78,8 @@ export interface PosthasteProps {
    */
   readonly circuitWindow?: Duration;
   /**
-   * Whether a 429 is retried where the retry policy does not list it. The option `retry_throttled` of a subscription
-   * overrides it.
+   * Whether `retry_on_status` of every policy includes 429. The option `retry_throttled` of a subscription overrides
+   * it.
    * @default false
    */
   readonly retryThrottled?: boolean;

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
-import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
+import type { RetryDefaults } from '../../shared/domain/subscription/delivery-policy.ts';
 import type { Amount } from '../../shared/domain/subscription/room.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeliveryListings, NamedDeliveries, Recoveries } from '../../shared/ports/deliveries.ts';
@@ -54,27 +54,26 @@ export type ApiPorts = {
   reportFault: (fault: Error, ids: Caller & Readonly<Record<string, string>>) => void;
 };
 
-/** Times in milliseconds. */
-export type ApiSettings = TokenRules & {
-  /** The version of Posthaste, for the OpenAPI document. */
-  version: string;
-  /** User-Agent header of requests to subscribers. */
-  userAgent: string;
-  /** Supplies the fields that a partial policy omits; both are validated together. */
-  defaultRetryPolicy: RetryPolicy;
-  /** How long records are kept. */
-  retentionMs: number;
-  /** The longest extra delay that a Retry-After header can cause. */
-  retryAfterCapMs: number;
-  /** How long past due a retry counts as overdue. */
-  overdueAfterMs: number;
-  /** Every new subscriber must confirm, even if the metadata of its queue does not require it. */
-  subscriptionConfirmation: boolean;
-  /** Whether the functions write counters per queue and minute. */
-  queueStatistics: boolean;
-  /** The most subscriptions, and bytes of subscriptions, that a queue can have: dispatch reads all for each message. */
-  queueLimit: Amount;
-};
+/** Times in milliseconds. `defaultRetryPolicy` also supplies the fields that a partial policy omits. */
+export type ApiSettings = TokenRules &
+  RetryDefaults & {
+    /** The version of Posthaste, for the OpenAPI document. */
+    version: string;
+    /** User-Agent header of requests to subscribers. */
+    userAgent: string;
+    /** How long records are kept. */
+    retentionMs: number;
+    /** The longest extra delay that a Retry-After header can cause. */
+    retryAfterCapMs: number;
+    /** How long past due a retry counts as overdue. */
+    overdueAfterMs: number;
+    /** Every new subscriber must confirm, even if the metadata of its queue does not require it. */
+    subscriptionConfirmation: boolean;
+    /** Whether the functions write counters per queue and minute. */
+    queueStatistics: boolean;
+    /** The most subscriptions, and bytes of subscriptions, that a queue can have: dispatch reads all for each message. */
+    queueLimit: Amount;
+  };
 
 /** What each Hono request carries. `claims`: of its token. `publicUrl`: of the API. */
 export type ApiEnvironment = { Bindings: { caller: Caller; claims?: Claims; publicUrl: string } };

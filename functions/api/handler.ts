@@ -17,6 +17,7 @@ import * as queues from '../../shared/adapters/sqs/queues.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { readEnvironment } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
+import { switchesOfDeployment } from '../../shared/domain/subscription/switches.ts';
 import { composeAws, withOperatorEvents } from '../compose.ts';
 import { createApi } from './app.ts';
 import { auditLog } from './audit.ts';
@@ -92,6 +93,8 @@ function apiSettings(): ApiSettings {
     version: environment.version,
     userAgent: environment.userAgent,
     defaultRetryPolicy: environment.defaultRetryPolicy,
+    ...switchesOfDeployment(environment),
+    retryThrottled: environment.retryThrottled,
     retentionMs: environment.retentionDays * DAY_MS,
     retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
     overdueAfterMs: environment.overdueAfterSeconds * 1000,

@@ -2,18 +2,17 @@ import { type Attempt, withBoundedText } from '../../shared/domain/delivery/atte
 import {
   ADDRESS_FORBIDDEN,
   disablingReason,
-  TOO_MANY_REQUESTS,
   outcomeOf,
   type Reply,
 } from '../../shared/domain/delivery/outcome.ts';
 import { release } from '../../shared/domain/delivery/transitions.ts';
-import { type CompletedRetryPolicy, policyOfRound } from '../../shared/domain/retry/policy.ts';
+import type { CompletedRetryPolicy } from '../../shared/domain/retry/policy.ts';
+import { policyOfRound } from '../../shared/domain/subscription/delivery-policy.ts';
 import {
   absenceOf,
   attemptTimeoutOf,
   type Subscription,
 } from '../../shared/domain/subscription/subscription.ts';
-import { paceSwitchesOf } from '../../shared/domain/subscription/switches.ts';
 import type { Outcome } from '../../shared/domain/vocabulary.ts';
 import { RequestNotSentError } from '../../shared/ports/subscriber.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
@@ -90,7 +89,7 @@ async function prepareRequest(
     ...held,
     subscription,
     ...credentials,
-    policy: policyOfRound(held.delivery, held, context.settings.defaultRetryPolicy),
+    policy: policyOfRound(held.delivery, held, context.settings),
     slotAt: slot.slotAt,
   };
 }
@@ -141,10 +140,7 @@ async function post(context: DeliverContext, ready: ReadyDelivery): Promise<Atte
   const reply = await replyOrRelease(context, ready, startedAt);
   const durationMs = clock.now() - startedAt;
   const dueAt = dueAtOf(ready);
-  const { retry_throttled = context.settings.retryThrottled } = ready.subscription.options;
-  const isThrottledRetried = retry_throttled || paceSwitchesOf(ready, context.settings).adaptToThrottling;
-  const { retry_on_status: listed } = ready.policy.policy;
-  const decided = outcomeOf(reply, isThrottledRetried ? [...listed, TOO_MANY_REQUESTS] : listed);
+  const decided = outcomeOf(reply, ready.policy.policy.retry_on_status);
   // A rejection would be final, although the current credentials may be accepted.
   const isRetried =
     decided === 'rejected' && (await isAuthOutdated(context.ports, ready.subscription, reply));

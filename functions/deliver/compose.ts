@@ -16,6 +16,7 @@ import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { type Environment, readEnvironment, type Source } from '../../shared/config/environment.ts';
 import { invocationMs } from '../../shared/domain/delivery/lease.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
+import { switchesOfDeployment } from '../../shared/domain/subscription/switches.ts';
 import type { InvocationContext } from '../../shared/domain/receives.ts';
 import { type AwsWithEvents, composeAws, withOperatorEvents } from '../compose.ts';
 import type { DeliverContext } from './context.ts';
@@ -71,8 +72,7 @@ function deliverContextOf(environment: Environment<'deliver'>, aws: AwsWithEvent
       retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
       defaultRetryPolicy: environment.defaultRetryPolicy,
       userAgent: environment.userAgent,
-      adaptToThrottling: environment.adaptToThrottling || environment.backPressure,
-      holdWhileDown: environment.holdWhileDown || environment.backPressure,
+      ...switchesOfDeployment(environment),
       retryThrottled: environment.retryThrottled,
     },
   };

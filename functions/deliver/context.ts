@@ -1,6 +1,5 @@
 import { leaseMs } from '../../shared/domain/delivery/lease.ts';
 import type { Lease } from '../../shared/domain/delivery/delivery.ts';
-import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { HealthRules } from '../../shared/domain/subscription/health.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
@@ -13,7 +12,7 @@ import type { CountingWindows, RateLimits } from '../../shared/ports/pace.ts';
 import type { SecretOpener, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import type { ReceiverCounts } from '../../shared/domain/subscription/receiver-counts.ts';
-import type { PaceSwitches } from '../../shared/domain/subscription/switches.ts';
+import type { RetryDefaults } from '../../shared/domain/subscription/delivery-policy.ts';
 import type { SubscriptionKey } from '../../shared/domain/subscription/subscription.ts';
 
 export type DeliverPorts = {
@@ -42,12 +41,9 @@ type DeliverSettings = {
   schedulerThresholdSeconds: number;
   retentionMs: number;
   retryAfterCapMs: number;
-  defaultRetryPolicy: RetryPolicy;
   userAgent: string;
-  /** Whether a 429 is retried where the policy and the subscription do not say so. */
-  retryThrottled: boolean;
 } & HealthRules &
-  PaceSwitches;
+  RetryDefaults;
 
 export type DeliverContext = {
   ports: DeliverPorts;

@@ -7,7 +7,7 @@ import {
   type ReceivedDelivery,
 } from '../../shared/domain/delivery/pull.ts';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
-import { policyOfRound } from '../../shared/domain/retry/policy.ts';
+import { policyOfRound } from '../../shared/domain/subscription/delivery-policy.ts';
 import { isPull } from '../../shared/domain/subscription/subscriber-url.ts';
 import { keepMessage, keptBody, readKept, recordOf } from '../../shared/steps/keep-message.ts';
 import { recordResult } from '../../shared/steps/record-received.ts';
@@ -79,7 +79,7 @@ async function recordLapse(
   recipient: Omit<Recipient, 'absence'>,
 ): Promise<void> {
   const { ports, settings } = context;
-  const { policy } = policyOfRound(delivery, recipient, settings.defaultRetryPolicy);
+  const { policy } = policyOfRound(delivery, recipient, settings);
   const at = writeTime(context, retainedForPull(delivery, settings));
   const lapse = { result: { kind: 'lapsed' }, policy } as const;
   const recorded = await recordResult(ports, delivery, lapse, at);

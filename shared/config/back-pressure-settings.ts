@@ -1,4 +1,4 @@
-import { flag, type Setting, type Variable, wholeNumber } from './rules.ts';
+import { flag, optionalFlag, type Setting, type Variable, wholeNumber } from './rules.ts';
 
 /** How deliver treats subscribers that throttle or are down (docs/retry-policy.md#back-pressure). */
 export const backPressureSettings = {
@@ -10,27 +10,28 @@ export const backPressureSettings = {
     functions: ['dispatch', 'deliver', 'operate', 'api'],
   },
   adaptToThrottling: {
-    rule: flag(),
-    default: false,
+    rule: optionalFlag(),
+    unset: 'as `backPressure`',
     description:
       'Whether all requests of a subscriber that throttles are [slowed down](retry-policy.md#back-pressure) to what it takes. A queue or subscription can set it for itself.',
     variable: 'ADAPT_TO_THROTTLING',
-    functions: ['deliver'],
+    functions: ['deliver', 'api'],
   },
   holdWhileDown: {
-    rule: flag(),
-    default: false,
+    rule: optionalFlag(),
+    unset: 'as `backPressure`',
     description:
       'Whether a subscriber that is down gets [one probe at a time](retry-policy.md#back-pressure), while its deliveries wait. A queue or subscription can set it for itself.',
     variable: 'HOLD_WHILE_DOWN',
-    functions: ['deliver'],
+    functions: ['deliver', 'api'],
   },
   backPressure: {
     rule: flag(),
     default: false,
-    description: 'Former name of both `adaptToThrottling` and `holdWhileDown`: `true` turns them on.',
+    description:
+      'Former name of both `adaptToThrottling` and `holdWhileDown`: `true` turns on those that are not set.',
     variable: 'BACK_PRESSURE',
-    functions: ['deliver'],
+    functions: ['deliver', 'api'],
   },
   circuitRequests: {
     rule: wholeNumber('deliveries', 1, 1_000),
@@ -57,8 +58,8 @@ export const backPressureSettings = {
     rule: flag(),
     default: false,
     description:
-      'Whether a 429 is retried where the retry policy does not list it. The option `retry_throttled` of a subscription overrides it.',
+      'Whether `retry_on_status` of every policy includes 429. The option `retry_throttled` of a subscription overrides it.',
     variable: 'RETRY_THROTTLED',
-    functions: ['deliver'],
+    functions: ['deliver', 'api'],
   },
 } satisfies Record<string, Setting & Variable>;

@@ -79,8 +79,15 @@ export function oneOf<const T extends string>(...words: readonly T[]) {
 }
 
 export function flag() {
-  return z.preprocess(valueOf, z.boolean('must be true or false')).describe('`true` or `false`');
+  return z.preprocess(valueOf, BOOLEAN).describe(BOOLEAN_TEXT);
 }
+
+export function optionalFlag() {
+  return z.preprocess(valueOf, BOOLEAN.optional()).describe(BOOLEAN_TEXT);
+}
+
+const BOOLEAN = z.boolean('must be true or false');
+const BOOLEAN_TEXT = '`true` or `false`';
 
 /** A rule for text that matches a pattern or a predicate; `text` completes "must be …". */
 export function matching(form: RegExp | ((given: string) => boolean), text: string) {

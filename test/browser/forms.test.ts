@@ -68,6 +68,7 @@ inBrowser('the forms of the console', () => {
     await click(page, 'Edit queue');
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Message data to keep').selectOption('all');
+    await dialog.getByLabel('Hold while down').selectOption('true');
     const ttl = dialog.getByLabel('Default ttl of messages, seconds');
     await ttl.fill('0');
     await dialog.getByLabel('Other metadata').fill('{"team": "billing", "note": [1]}');
@@ -84,6 +85,7 @@ inBrowser('the forms of the console', () => {
       note: [1],
       _retain_messages: 'all',
       _default_message_ttl: 3600,
+      _hold_while_down: true,
     });
     await close();
   });
@@ -142,12 +144,14 @@ inBrowser('the forms of the console', () => {
     expect(await dialog.getByLabel('Value of header 1').inputValue()).toBe('***');
     await dialog.getByLabel('Value of header 2').fill('ledger');
     await dialog.getByLabel('Timeout of an attempt, seconds').fill('9');
+    await dialog.getByLabel('Adapt to throttling').selectOption('false');
     await click(dialog, 'Save');
     await dialog.waitFor({ state: 'detached' });
     expect((await stored('orders', there().billing)).options).toEqual({
       _retry_policy: { maximum_delay: 3600 },
       post_headers: { 'x-api-key': 'abc', 'x-team': 'ledger' },
       attempt_timeout: 9,
+      adapt_to_throttling: false,
     });
     await close();
   });

@@ -18,7 +18,13 @@ const environmentOf = (name: string, template = pipeline): Record<string, unknow
     .Variables;
 
 /** Absent where the setting is not given. */
-const optional = new Set([variables.publicApiUrl, variables.jwtScopes, variables.jwtQueuesClaim]);
+const optional = new Set([
+  variables.publicApiUrl,
+  variables.jwtScopes,
+  variables.jwtQueuesClaim,
+  variables.adaptToThrottling,
+  variables.holdWhileDown,
+]);
 
 const everywhere = [variables.version];
 
@@ -139,6 +145,8 @@ describe('the environment', () => {
       jwtAudience: 'posthaste',
       jwtScopes: { read: 'r', publish: 'p', manage: 'm', credentials: 'c' },
       jwtQueuesClaim: 'queues',
+      adaptToThrottling: false,
+      holdWhileDown: true,
     });
     const set = new Set(functions.flatMap(({ name }) => Object.keys(environmentOf(name, template))));
     expect([...set].toSorted()).toEqual(['UV_THREADPOOL_SIZE', ...Object.values(variables)].toSorted());

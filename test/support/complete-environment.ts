@@ -29,6 +29,8 @@ export const completeEnvironment: Record<string, string> = {
   [variables.operationQueueUrl]: `${QUEUE}-operation`,
   [variables.operationDeadLetterUrl]: `${QUEUE}-operation-dead`,
   [variables.queueUrls]: JSON.stringify({ ingress: `${QUEUE}-ingress` }),
+  [variables.adaptToThrottling]: 'false',
+  [variables.holdWhileDown]: 'true',
   [variables.publicApiUrl]: 'https://hooks.example.com',
   [variables.jwtScopes]: '{"read":"r","publish":"p","manage":"m","credentials":"c"}',
   [variables.jwtQueuesClaim]: 'queues',

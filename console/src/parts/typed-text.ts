@@ -1,3 +1,8 @@
+/** The text of a field for a stored value; empty for one that is no text, number or boolean. */
+export function textOf(value: unknown): string {
+  return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : '';
+}
+
 /** The error to show for text that is not JSON; undefined for JSON. */
 export function jsonFault(text: string): string | undefined {
   try {

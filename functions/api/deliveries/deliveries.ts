@@ -2,7 +2,7 @@ import { type DeliveryDetail, plannedAttempts } from '../../../shared/domain/ret
 import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
-import { policyInForce, type RetryPolicy } from '../../../shared/domain/retry/policy.ts';
+import { policyFor, type RetryDefaults } from '../../../shared/domain/subscription/delivery-policy.ts';
 import type { Deliveries, DeliveryListings, DeliverySelection } from '../../../shared/ports/deliveries.ts';
 import type { MessageRecords } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
@@ -62,7 +62,7 @@ export async function deliveryKeyFor(
 
 type PolicyContext = {
   registry: Pick<Registry, 'findQueue' | 'findSubscription'>;
-  settings: { defaultRetryPolicy: RetryPolicy };
+  settings: RetryDefaults;
 };
 
 type DetailContext = MessageRecordsContext & PolicyContext & { deliveries: Pick<Deliveries, 'find'> };
@@ -83,17 +83,13 @@ export async function deliveryDetail(
 /** The policy by which the next attempt is planned. */
 export async function policyOf(
   { registry, settings }: PolicyContext,
-  { key, policy }: Delivery,
+  { key, policy: kept }: Delivery,
 ): Promise<Pick<DeliveryDetail, 'policy' | 'policySource'>> {
-  if (policy !== undefined) return { policy, policySource: 'delivery' };
+  if (kept !== undefined) return { policy: kept, policySource: 'delivery' };
   const [queue, subscription] = await Promise.all([
     registry.findQueue(key.queue),
     registry.findSubscription(key.queue, key.subscriptionId),
   ]);
-  const inForce = policyInForce({
-    subscription: subscription?.options._retry_policy,
-    queue: queue?.retryPolicy,
-    defaults: settings.defaultRetryPolicy,
-  });
-  return { policy: inForce.policy, policySource: inForce.source };
+  const { policy, source } = policyFor({ queue, subscription }, settings);
+  return { policy, policySource: source };
 }

@@ -8,6 +8,7 @@ import {
 } from '../../../shared/domain/delivery/pull.ts';
 import { recordLateResult } from '../../../shared/domain/delivery/transitions.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
+import type { RetryDefaults } from '../../../shared/domain/subscription/delivery-policy.ts';
 import type { PullFault } from '../../../shared/domain/vocabulary.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { recordResult } from '../../../shared/steps/record-received.ts';
@@ -18,7 +19,7 @@ import type { Receipt } from './receipt.ts';
 
 export type AnswerContext = Pick<ApiPorts, 'clock' | 'deliveries' | 'wakeUps' | 'journal'> & {
   registry: Pick<Registry, 'findQueue' | 'findSubscription'>;
-  settings: Pick<ApiSettings, 'retentionMs' | 'defaultRetryPolicy'>;
+  settings: Pick<ApiSettings, 'retentionMs'> & RetryDefaults;
 };
 
 /** What a subscriber says of a delivery that it received. */

@@ -52,10 +52,7 @@ export const optionsSchema = z.strictObject({
     .max(MAX_PER_SECOND, RATE_RULE)
     .describe('Maximum number of attempts a second.')
     .exactOptional(),
-  retry_throttled: z
-    .boolean()
-    .describe('Whether a 429 is retried, even if the retry policy lacks it in retry_on_status.')
-    .exactOptional(),
+  retry_throttled: z.boolean().describe('Adds 429 to retry_on_status of the retry policy.').exactOptional(),
   adapt_to_throttling: z
     .boolean()
     .describe('Slow all requests down to what the subscriber takes; a 429 is retried.')

@@ -82,23 +82,3 @@ export function policyInForce({ subscription, queue, defaults }: PolicyCandidate
   if (ofQueue) return { source: 'queue', ...ofQueue };
   return { source: 'defaults', policy: defaults };
 }
-
-/** The policy of a delivery: that stored at its round's first failure; before that, the policy in force now. */
-export function policyOfRound(
-  { policy }: { policy?: RetryPolicy | undefined },
-  { queue, subscription }: PolicyOwners,
-  defaults: RetryPolicy,
-): CompletedRetryPolicy {
-  if (policy !== undefined) return { policy };
-  return policyInForce({
-    subscription: subscription?.options._retry_policy,
-    queue: queue?.retryPolicy,
-    defaults,
-  });
-}
-
-/** A queue and its subscription; undefined if it was deleted. */
-type PolicyOwners = {
-  queue: { retryPolicy?: PartialRetryPolicy } | undefined;
-  subscription: { options: { _retry_policy?: PartialRetryPolicy } } | undefined;
-};

@@ -32,7 +32,7 @@ export type SubscriptionOptions = {
   attempt_timeout?: number;
   /** Maximum requests a second, including retries (shared/domain/subscription/rate-limit.ts). */
   max_per_second?: number;
-  /** Whether a 429 is retried by the policy even if its `retry_on_status` lacks it. */
+  /** Adds 429 to `retry_on_status` (delivery-policy.ts). */
   retry_throttled?: boolean;
   /** Whether all requests are slowed down to what the subscriber takes (switches.ts). */
   adapt_to_throttling?: boolean;

@@ -9,6 +9,19 @@ export type PaceSwitches = {
   holdWhileDown: boolean;
 };
 
+/** The switches of a deployment. `backPressure` was the name of both. */
+export function switchesOfDeployment({
+  backPressure,
+  adaptToThrottling = backPressure,
+  holdWhileDown = backPressure,
+}: {
+  backPressure: boolean;
+  adaptToThrottling?: boolean | undefined;
+  holdWhileDown?: boolean | undefined;
+}): PaceSwitches {
+  return { adaptToThrottling, holdWhileDown };
+}
+
 /** Metadata of a queue that sets a switch for its subscriptions. */
 export const queueSwitchFields = {
   _adapt_to_throttling: z

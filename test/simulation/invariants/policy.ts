@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PartialRetryPolicy, RetryPolicy } from '../../../shared/domain/retry/policy.ts';
-import { SECOND } from '../scenario.ts';
+import { SECOND, type SimulatedSettings } from '../scenario.ts';
 import type { Version } from '../subscription-store.ts';
 import type { Write } from '../history.ts';
 import { violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
@@ -32,9 +32,7 @@ const policiesInForce = ({ world, subscriptionId }: DeliveryCase, { actor, at }:
     (subscription) => subscription?.options._retry_policy,
   );
   return queues.flatMap((queue) =>
-    bySubscription.map((subscription) =>
-      expectedPolicy(queue, subscription, actor.settings.defaultRetryPolicy),
-    ),
+    bySubscription.map((subscription) => expectedPolicy(queue, subscription, actor.settings)),
   );
 };
 
@@ -48,10 +46,15 @@ export const validBetween = <T>(versions: readonly Version<T>[], from: number, t
 const expectedPolicy = (
   queue: PartialRetryPolicy | undefined,
   subscription: PartialRetryPolicy | undefined,
-  defaults: RetryPolicy,
+  { defaultRetryPolicy: defaults, retryThrottled, adaptToThrottling }: SimulatedSettings,
 ): RetryPolicy => {
   const forced =
     queue !== undefined && (queue.ignore_subscription_override ?? defaults.ignore_subscription_override);
   const chosen = { ...defaults, ...(forced ? queue : (subscription ?? queue)) };
-  return { ...chosen, maximum_delay: Math.max(chosen.maximum_delay, chosen.minimum_delay) };
+  const adds429 = (retryThrottled || adaptToThrottling) && !chosen.retry_on_status.includes(429);
+  return {
+    ...chosen,
+    maximum_delay: Math.max(chosen.maximum_delay, chosen.minimum_delay),
+    retry_on_status: [...chosen.retry_on_status, ...(adds429 ? [429] : [])],
+  };
 };

@@ -113,6 +113,7 @@ describe('a subscriber that throttles', () => {
     expect(await pressed.deliveryOf('retried')).toMatchObject({
       status: 'delivered',
       attempts: [{ outcome: 'failed', statusCode: 429 }, { outcome: 'delivered' }],
+      policy: { retry_on_status: [429] },
     });
   });
 

@@ -1,5 +1,9 @@
 import { expect, it } from 'vitest';
-import { isSwitchedOn, paceSwitchesOf } from '../../../shared/domain/subscription/switches.ts';
+import {
+  isSwitchedOn,
+  paceSwitchesOf,
+  switchesOfDeployment,
+} from '../../../shared/domain/subscription/switches.ts';
 import { aQueue, aSubscription } from '../../support/builders.ts';
 import { aSlowed } from '../../support/pressure.ts';
 
@@ -41,6 +45,21 @@ it.each([
   ['the queue has an invalid value', { metadata: { _hold_while_down: 'yes' }, deployment: ON }, ON],
 ])('the nearest switch wins: %s', (_, given, expected) => {
   expect(switchesOf(given)).toEqual(expected);
+});
+
+it.each([
+  [{ backPressure: false }, OFF],
+  [{ backPressure: true }, ON],
+  [
+    { backPressure: true, adaptToThrottling: false },
+    { ...ON, adaptToThrottling: false },
+  ],
+  [
+    { backPressure: false, holdWhileDown: true },
+    { ...OFF, holdWhileDown: true },
+  ],
+])('of a deployment: a switch that is set wins over their former name, %o', (given, expected) => {
+  expect(switchesOfDeployment(given)).toEqual(expected);
 });
 
 it('are those of the deployment where the queue is unknown', () => {

@@ -10,6 +10,7 @@ import { InputField } from '../../parts/input-field.tsx';
 import { ActionFailure } from '../../parts/notice.tsx';
 import { Form, FormActions } from '../../parts/form.tsx';
 import { SelectField } from '../../parts/select-field.tsx';
+import { SwitchFields } from '../../parts/switch-fields.tsx';
 import { PolicyField } from '../designer/policy-field.tsx';
 import {
   OWN_CONTROLS,
@@ -92,6 +93,11 @@ function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () =
           placeholder="none"
         />
       </div>
+      <SwitchFields
+        unset="as the deployment says"
+        adapt={field('adaptToThrottling')}
+        hold={field('holdWhileDown')}
+      />
       <InputField
         {...field('others')}
         label="Other metadata"

@@ -3,7 +3,7 @@ import { metadataPointer } from '../../../../cli/api/queues.ts';
 import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema.ts';
 import type { Faults } from '../../api/form-faults.ts';
-import { jsonFault, numberIn } from '../../parts/typed-text.ts';
+import { jsonFault, jsonIn, numberIn, textOf } from '../../parts/typed-text.ts';
 import { choiceOf, policyIn, type PolicyChoice } from '../designer/policy-choice.ts';
 
 type Metadata = Readonly<Record<string, unknown>>;
@@ -18,6 +18,10 @@ export type QueueDraft = {
   ttl: string;
   /** Seconds. */
   delay: string;
+  /** Empty, or a boolean in JSON. */
+  adaptToThrottling: string;
+  /** Empty, or a boolean in JSON. */
+  holdWhileDown: string;
   /** All other metadata, as a JSON object. */
   others: string;
 };
@@ -29,6 +33,8 @@ export const QUEUE_FIELDS = {
   retainMessages: '_retain_messages',
   ttl: '_default_message_ttl',
   delay: '_default_message_delay',
+  adaptToThrottling: '_adapt_to_throttling',
+  holdWhileDown: '_hold_while_down',
   others: 'others',
 } as const;
 
@@ -44,6 +50,8 @@ export function queueDraft(metadata: Metadata): QueueDraft {
     retainMessages: textOf(metadata[TEXTS.retainMessages]),
     ttl: textOf(metadata[TEXTS.ttl]),
     delay: textOf(metadata[TEXTS.delay]),
+    adaptToThrottling: textOf(metadata[TEXTS.adaptToThrottling]),
+    holdWhileDown: textOf(metadata[TEXTS.holdWhileDown]),
     others: others.length === 0 ? '' : JSON.stringify(Object.fromEntries(others), null, 2),
   };
 }
@@ -51,10 +59,6 @@ export function queueDraft(metadata: Metadata): QueueDraft {
 /** The retry policy in the metadata of a queue; undefined: none that is valid. */
 export function queuePolicy(metadata: Metadata = {}): PartialRetryPolicy | undefined {
   return retryPolicySchema.safeParse(metadata[POLICY]).data;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
 /** Errors that the form can see without the API. */
@@ -90,13 +94,16 @@ export function queuePatch(before: QueueDraft, after: QueueDraft): Operation[] {
 }
 
 /** The metadata in the form. The draft has no errors. */
-function membersIn({ policy, retainMessages, ttl, delay, others }: QueueDraft): Record<string, unknown> {
+function membersIn(draft: QueueDraft): Record<string, unknown> {
+  const { policy, retainMessages, others } = draft;
   const checked = policyIn(policy);
   return {
     ...objectSchema.parse(others.trim() === '' ? {} : JSON.parse(others)),
     [POLICY]: checked.ok ? checked.value : undefined,
     [TEXTS.retainMessages]: retainMessages === '' ? undefined : retainMessages,
-    [TEXTS.ttl]: numberIn(ttl),
-    [TEXTS.delay]: numberIn(delay),
+    [TEXTS.ttl]: numberIn(draft.ttl),
+    [TEXTS.delay]: numberIn(draft.delay),
+    [TEXTS.adaptToThrottling]: jsonIn(draft.adaptToThrottling),
+    [TEXTS.holdWhileDown]: jsonIn(draft.holdWhileDown),
   };
 }

@@ -1,10 +1,7 @@
 import type { JSX } from 'preact';
 import type { PolicySource } from '../../../../shared/domain/vocabulary.ts';
-import {
-  DEFAULT_RETRY_POLICY,
-  policyInForce,
-  type RetryPolicy,
-} from '../../../../shared/domain/retry/policy.ts';
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
+import { policyFor } from '../../../../shared/domain/subscription/delivery-policy.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { PolicyFacts } from '../../parts/policy-facts.tsx';
 import { hrefTo } from '../../route.ts';
@@ -16,19 +13,24 @@ const SOURCES: Record<PolicySource, string> = {
   defaults: 'the defaults, because neither the subscription nor its queue has a policy',
 };
 
+const DEFAULTS = {
+  defaultRetryPolicy: DEFAULT_RETRY_POLICY,
+  retryThrottled: false,
+  adaptToThrottling: false,
+  holdWhileDown: false,
+};
+
 /** The policy for a delivery that first fails now. */
 export function PolicyInForce({
   subscription,
-  metadata,
+  metadata = {},
 }: {
   subscription: SubscriptionView;
   metadata: Record<string, unknown> | undefined;
 }): JSX.Element {
-  const { source, policy } = policyInForce({
-    subscription: subscription.options._retry_policy,
-    queue: queuePolicy(metadata),
-    defaults: DEFAULT_RETRY_POLICY,
-  });
+  const retryPolicy = queuePolicy(metadata);
+  const queue = { metadata, ...(retryPolicy !== undefined && { retryPolicy }) };
+  const { source, policy } = policyFor({ queue, subscription }, DEFAULTS);
   return <PolicyWithSource subscription={subscription} source={source} policy={policy} />;
 }
 

@@ -2,7 +2,7 @@ import { REDACTED } from '../../../../shared/domain/subscription/credential-head
 import { hasNewOrigin } from '../../../../shared/domain/subscription/change.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Faults } from '../../api/form-faults.ts';
-import { jsonFault, jsonIn, numberIn } from '../../parts/typed-text.ts';
+import { jsonFault, jsonIn, numberIn, textOf } from '../../parts/typed-text.ts';
 import { choiceOf, policyIn, type PolicyChoice } from '../designer/policy-choice.ts';
 import { authDraft, authFaults, authIn, type AuthDraft } from './auth-draft.ts';
 
@@ -22,13 +22,17 @@ export type SubscriptionDraft = {
   maxPerSecond: string;
   /** Seconds. */
   attemptTimeout: string;
+  /** Empty, or a boolean in JSON. */
+  adaptToThrottling: string;
+  /** Empty, or a boolean in JSON. */
+  holdWhileDown: string;
   policy: PolicyChoice;
 };
 
 type Shown = Pick<SubscriptionView, 'subscriber' | 'name' | 'options'>;
 
 export function subscriptionDraft({ subscriber, name = '', options }: Shown): SubscriptionDraft {
-  const { event_types = [], filter, post_headers = {}, max_per_second, attempt_timeout } = options;
+  const { event_types = [], filter, post_headers = {} } = options;
   return {
     subscriber,
     name,
@@ -36,8 +40,10 @@ export function subscriptionDraft({ subscriber, name = '', options }: Shown): Su
     filter: filter === undefined ? '' : JSON.stringify(filter, null, 2),
     headers: Object.entries(post_headers).map(([header, value]) => ({ name: header, value })),
     auth: authDraft(options.auth),
-    maxPerSecond: max_per_second === undefined ? '' : String(max_per_second),
-    attemptTimeout: attempt_timeout === undefined ? '' : String(attempt_timeout),
+    maxPerSecond: textOf(options.max_per_second),
+    attemptTimeout: textOf(options.attempt_timeout),
+    adaptToThrottling: textOf(options.adapt_to_throttling),
+    holdWhileDown: textOf(options.hold_while_down),
     policy: choiceOf(options._retry_policy),
   };
 }
@@ -131,6 +137,8 @@ function optionsIn(draft: SubscriptionDraft): Record<string, unknown> {
     auth: authIn(draft.auth),
     max_per_second: numberIn(draft.maxPerSecond),
     attempt_timeout: numberIn(draft.attemptTimeout),
+    adapt_to_throttling: jsonIn(draft.adaptToThrottling),
+    hold_while_down: jsonIn(draft.holdWhileDown),
     _retry_policy: policy.ok ? policy.value : undefined,
   };
 }

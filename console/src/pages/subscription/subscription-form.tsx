@@ -7,6 +7,7 @@ import type { Action } from '../../live/use-action.ts';
 import { InputField } from '../../parts/input-field.tsx';
 import { Failure, Notice } from '../../parts/notice.tsx';
 import { Form, FormActions } from '../../parts/form.tsx';
+import { SwitchFields } from '../../parts/switch-fields.tsx';
 import { PolicyField } from '../designer/policy-field.tsx';
 import { FilterTester } from './filter-tester.tsx';
 import { authFields, authPath } from './auth-draft.ts';
@@ -54,9 +55,7 @@ export function SubscriptionForm({
     setDraft({ ...draft, ...changed });
     onChanged();
   };
-  const field = (
-    name: 'subscriber' | 'name' | 'eventTypes' | 'filter' | 'maxPerSecond' | 'attemptTimeout',
-  ) => ({
+  const field = (name: keyof typeof PATHS) => ({
     value: draft[name],
     fault: faults.get(PATHS[name]),
     onValue: (value: string) => {
@@ -126,6 +125,11 @@ export function SubscriptionForm({
           placeholder="the deployment’s timeout"
         />
       </div>
+      <SwitchFields
+        unset="as the queue or the deployment says"
+        adapt={field('adaptToThrottling')}
+        hold={field('holdWhileDown')}
+      />
       <PolicyField
         none="none: the queue’s policy or the defaults"
         choice={draft.policy}
@@ -149,6 +153,8 @@ const PATHS = {
   filter: 'filter',
   maxPerSecond: 'max_per_second',
   attemptTimeout: 'attempt_timeout',
+  adaptToThrottling: 'adapt_to_throttling',
+  holdWhileDown: 'hold_while_down',
 } as const;
 
 function fieldsOf({ headers, auth }: SubscriptionDraft): string[] {
