@@ -11,6 +11,7 @@ import type { Message } from '../../shared/domain/message/message.ts';
 import { versionOf } from '../../shared/domain/message/version.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Subscriber } from '../../shared/ports/subscriber.ts';
+import { seededChance } from '../../test/support/chance.ts';
 import { operatingQueue } from '../../test/support/in-memory/operating-queue.ts';
 import { pipelineWorld } from '../../test/support/in-memory/pipeline-world.ts';
 import { virtualClock } from '../../test/support/in-memory/virtual-clock.ts';
@@ -22,7 +23,7 @@ import { schedulerBehindClients } from './scheduler.ts';
 export type Request = { id: string; at: number; answeredAt: number; statusCode: number };
 
 /** How the subscriber at an address answers a request at a time. */
-type Manner = (now: number, url: string) => { statusCode: number; takesMs: number };
+type Manner = (now: number, url: string, id: string) => { statusCode: number; takesMs: number };
 
 type Work = FirstJob | WakeUp;
 
@@ -46,10 +47,19 @@ const CALL_MS = 10;
 /** The timeout of reconcile (infra/constructs/functions/reconcile-function.ts). */
 const RECONCILE_MS = 60_000;
 
+/** Three hours of an outage with 11,000 messages have a few million. */
+const MOST_CALLBACKS = 50_000_000;
+
 export const START = Date.UTC(2026, 0, 1);
 
 /** Replaces ports with defective ones in a test of the bench. */
 export type Sabotage = (ports: DeliverPorts) => Partial<DeliverPorts>;
+
+/** How a call fails: after so many milliseconds, with an error, or with the answer that its adapter makes of one. */
+export type Failure = { afterMs: number; answer?: unknown };
+
+/** Whether a call fails now. `scheduler.fire`: the wake-up that a schedule sends is lost. */
+export type Failing = (port: string, method: string) => Failure | undefined;
 
 type StormOptions = {
   quotas: SchedulerQuotas;
@@ -59,6 +69,8 @@ type StormOptions = {
   /** Whether messages carry groups, as those of the API and of the functions do. @default true */
   isFair?: boolean;
   sabotage?: Sabotage;
+  /** @default no call fails */
+  failing?: Failing;
 };
 
 export type StormWorld = ReturnType<typeof stormWorld>;
@@ -73,20 +85,23 @@ export function stormWorld({
   concurrency = CONCURRENCY,
   isFair = true,
   sabotage = () => ({}),
+  failing = () => undefined,
 }: StormOptions) {
-  const time = virtualClock(START);
+  const time = virtualClock(START, MOST_CALLBACKS);
   const { deliverContext, dispatchContext, byHandContext, settings, ...twins } = pipelineWorld(time);
   const subscriber = recordingSubscriber(time, manner);
   /** Of the retry queue's mapping. */
   const retryInvocations: { startedAt: number; endedAt: number }[] = [];
-  let [hops, calls] = [0, 0];
+  let [hops, calls, mostReceives] = [0, 0, 0];
+  const chance = seededChance(1);
   const slow = <Ports extends object>(ports: Ports): Ports =>
-    slowed(ports, time, () => {
+    slowed(ports, time, (port, method) => {
       calls += 1;
+      return failing(port, method);
     });
 
   const scheduler = schedulerBehindClients(time, quotas, (wakeUp) => {
-    retries.send(wakeUp);
+    if (failing('scheduler', 'fire') === undefined) retries.send(wakeUp);
   });
   const deliveryQueue = {
     send: (jobs: readonly FirstJob[], delaySeconds?: number) => {
@@ -130,6 +145,7 @@ export function stormWorld({
   ) =>
     modelledSqs<T>({
       name,
+      faults: { jitter: () => chance.next() },
       timeline: time,
       visibilityMs: () => 1000 * visibilityTimeout(settings.invocationMs / 1000),
       scaling: { first: Math.min(FIRST_CONCURRENCY, most), most },
@@ -142,10 +158,14 @@ export function stormWorld({
     });
 
   let receives = 0;
+  const counted = (receiveCount: number): void => {
+    receives += 1;
+    mostReceives = Math.max(mostReceives, receiveCount);
+  };
   const delivering = (most: number) => {
     const environments = Array.from({ length: most }, environment);
     return async ({ id, value, receiveCount }: Receipt<Work>, number: number): Promise<void> => {
-      receives += 1;
+      counted(receiveCount);
       const endsAt = time.now() + settings.invocationMs;
       const owner = `receive-${receives}`;
       const received = { id, text: '{}', receiveCount, owner, remainingMs: () => endsAt - time.now() };
@@ -175,12 +195,14 @@ export function stormWorld({
   const ingress = queue<{ message: Message; sentAt: number }>(
     'ingress',
     { most: concurrency.dispatch, groupOf: ({ message }) => message.queue },
-    ({ id, value: { message, sentAt } }) =>
-      dispatch(
+    ({ id, value: { message, sentAt }, receiveCount }) => {
+      counted(receiveCount);
+      return dispatch(
         dispatching,
         { ok: true, message, version: versionOf(message) },
         { sqsMessageId: id, body: '{}', attributes: {}, sentAt },
-      ),
+      );
+    },
   );
 
   const watchman = environment();
@@ -192,6 +214,10 @@ export function stormWorld({
     subscriptions: twins.subscriptions,
     deliveries: twins.deliveries,
     journal: twins.journal,
+    secrets: twins.secretOpener,
+    /** The most receives of any message so far, and the messages that SQS gave up. */
+    mostReceives: () => mostReceives,
+    deadLetters: () => [ingress, firstAttempts, retries].reduce((sum, one) => sum + one.deadLetters, 0),
     publish: (message: Message) => {
       ingress.send({ message, sentAt: time.now() });
     },
@@ -202,27 +228,30 @@ export function stormWorld({
     /** As the rule calls it each minute. */
     reconcile: () => {
       const endsAt = time.now() + RECONCILE_MS;
-      void reconcile({ ports: watchman.ports, settings }, () => endsAt - time.now());
+      // A run that fails is over: the rule calls the next.
+      reconcile({ ports: watchman.ports, settings }, () => endsAt - time.now()).catch(() => undefined);
     },
   };
 }
 
-/** The same ports, with a delay of `CALL_MS` before each call. */
-function slowed<Ports extends object>(ports: Ports, clock: Pick<Clock, 'sleep'>, called: () => void): Ports {
-  const slow = (port: object): object =>
+/** The same ports, with a delay of `CALL_MS` before each call. `called` says whether it fails. */
+function slowed<Ports extends object>(ports: Ports, clock: Pick<Clock, 'sleep'>, called: Failing): Ports {
+  const slow = (name: string, port: object): object =>
     new Proxy(port, {
-      get: (target, name) => {
-        const method: unknown = Reflect.get(target, name);
+      get: (target, property) => {
+        const method: unknown = Reflect.get(target, property);
         if (typeof method !== 'function') return method;
         return async (...args: unknown[]): Promise<unknown> => {
-          called();
-          await clock.sleep(CALL_MS);
-          return await Reflect.apply(method, target, args);
+          const failure = called(name, String(property));
+          await clock.sleep(failure?.afterMs ?? CALL_MS);
+          if (failure === undefined) return await Reflect.apply(method, target, args);
+          if ('answer' in failure) return failure.answer;
+          throw new Error(`${name}.${String(property)} failed`);
         };
       },
     });
   return Object.fromEntries(
-    Object.entries(ports).map(([name, port]: [string, object]) => [name, slow(port)]),
+    Object.entries(ports).map(([name, port]: [string, object]) => [name, slow(name, port)]),
   ) as Ports;
 }
 
@@ -236,8 +265,9 @@ function recordingSubscriber(
     requests,
     post: async ({ url, headers }) => {
       const at = clock.now();
-      const { statusCode, takesMs } = manner(at, url);
-      requests.push({ id: headers['webhook-id'] ?? '', at, answeredAt: at + takesMs, statusCode });
+      const id = headers['webhook-id'] ?? '';
+      const { statusCode, takesMs } = manner(at, url, id);
+      requests.push({ id, at, answeredAt: at + takesMs, statusCode });
       await clock.sleep(takesMs);
       return { kind: 'answered', statusCode };
     },

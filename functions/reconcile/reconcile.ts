@@ -3,6 +3,7 @@ import {
   type OverdueDelivery,
   wasAlreadyPostponed,
   postpone,
+  UNSENT_MS,
 } from '../../shared/domain/delivery/transitions.ts';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
@@ -83,13 +84,19 @@ async function wake({ ports }: ReconcileContext, found: OverdueDelivery): Promis
   const at = { now: ports.clock.now() };
   const result = await ports.deliveries.write(postpone(found, at));
   if (result.kind === 'refused') return undefined;
-  // It stays postponed if this throws, because the wake-up may have been sent.
-  await ports.wakeUps.sendDelayed(wakeUpFor(result.delivery, at.now), 0);
+  const { delivery } = result;
+  try {
+    await ports.wakeUps.sendDelayed(wakeUpFor(delivery, at.now), 0);
+  } catch (error) {
+    const { key, overdueAt = found.overdueAt } = delivery;
+    await ports.deliveries.write(postpone({ key, overdueAt }, at, UNSENT_MS));
+    throw error;
+  }
   const overdueMs = at.now - found.overdueAt;
   // The lapsed lease of a subscriber is no lost wake-up: deliver records its failure.
-  if (result.delivery.lease?.receivedAt === undefined)
+  if (delivery.lease?.receivedAt === undefined)
     ports.journal.note({ fact: 'reconciled', key: found.key, overdueMs });
-  return { overdueMs, stuck: wasAlreadyPostponed(result.delivery, found.overdueAt) };
+  return { overdueMs, stuck: wasAlreadyPostponed(delivery, found.overdueAt) };
 }
 
 /** A finished delivery uses its last attempt's number: its claim is refused, and deliver does the pending steps. */

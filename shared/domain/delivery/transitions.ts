@@ -182,6 +182,9 @@ export function endOfLastAttempt({ attempts, updatedAt }: Delivery): number {
  */
 const POSTPONED_MS = 15 * 60 * 1000;
 
+/** The same if the wake-up could not be sent, so that all are sent soon after an outage of SQS. */
+export const UNSENT_MS = 4 * 60 * 1000;
+
 /**
  * Whether an earlier wake-up by reconcile had no effect. `overdueAt`: the index key as found; only reconcile moves it
  * this far from the due time.
@@ -210,8 +213,12 @@ export type OverdueDelivery = { key: Delivery['key']; overdueAt: number };
  * reconcile's claim on an overdue delivery: the run that moves the index key sends the wake-up. The expiry moves with
  * the key.
  */
-export function postpone(found: OverdueDelivery, { now }: Pick<WriteTime, 'now'>): Revision {
-  const overdueAt = now + POSTPONED_MS;
+export function postpone(
+  found: OverdueDelivery,
+  { now }: Pick<WriteTime, 'now'>,
+  byMs = POSTPONED_MS,
+): Revision {
+  const overdueAt = now + byMs;
   return {
     name: 'postpone',
     key: found.key,

@@ -15,7 +15,7 @@ type Entry = { time: number; order: number; callback: () => void };
 /** More callbacks than any scenario has unless its wake-ups multiply. */
 const MOST_CALLBACKS = 2_000_000;
 
-export const virtualClock = (start = Date.UTC(2026, 0, 1)): VirtualClock => {
+export const virtualClock = (start = Date.UTC(2026, 0, 1), mostCallbacks = MOST_CALLBACKS): VirtualClock => {
   const pending: Entry[] = [];
   let now = start;
   let order = 0;
@@ -34,7 +34,7 @@ export const virtualClock = (start = Date.UTC(2026, 0, 1)): VirtualClock => {
           resolve('quiet');
           return;
         }
-        if (next.time > limit || called === MOST_CALLBACKS) {
+        if (next.time > limit || called === mostCallbacks) {
           resolve('endless');
           return;
         }
@@ -61,7 +61,7 @@ export const virtualClock = (start = Date.UTC(2026, 0, 1)): VirtualClock => {
     at,
     run: async (deadline = Number.POSITIVE_INFINITY) => {
       await runOut(deadline);
-      if (called === MOST_CALLBACKS) throw new Error('There are too many callbacks.');
+      if (called === mostCallbacks) throw new Error('There are too many callbacks.');
       if (Number.isFinite(deadline)) now = Math.max(now, deadline);
     },
     runOut,
