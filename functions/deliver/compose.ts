@@ -10,7 +10,7 @@ import { httpSubscriber } from '../../shared/adapters/http/subscriber.ts';
 import { lazyPayloads, lazySchedules } from '../../shared/adapters/lambda/on-demand.ts';
 import { lazyAccessTokens } from '../../shared/adapters/oauth/lazy-access-tokens.ts';
 import { sqsDeadLetters, sqsUndeliverables } from '../../shared/adapters/sqs/dead-letters.ts';
-import { type ConsumedQueue, earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
+import { type ConsumedQueue, receivedRecords } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsDeliveryQueue, sqsOperations, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { type Environment, readEnvironment, type Source } from '../../shared/config/environment.ts';
@@ -46,7 +46,7 @@ export function composeDeliver(source?: Source, access: AwsAccess = {}) {
     timeoutMs: invocationMs(context.settings.attemptTimeoutMs),
     handleRecord: (record: SQSRecord, invocation: InvocationContext) =>
       deliverRecord(context, record, invocation),
-    returnSooner: earlyReturn({ sqs, queues, random: Math.random }),
+    ...receivedRecords({ sqs, queues, random: Math.random }),
     deadLetters: context.ports.deadLetters,
     idsOf: deliveryIdsIn,
     /** @throws what AWS answers to callers that may not read the table */

@@ -3,7 +3,7 @@ import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-rec
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import { lazyPayloads, lazyReferencedData } from '../../shared/adapters/lambda/on-demand.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
-import { type ConsumedQueue, earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
+import { type ConsumedQueue, receivedRecords } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsDeliveryQueue } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { type Environment, readEnvironment, type Source } from '../../shared/config/environment.ts';
@@ -29,7 +29,7 @@ export function composeDispatch(source?: Source, access: AwsAccess = {}) {
     queues,
     timeoutMs: DISPATCH_TIMEOUT_SECONDS * 1000,
     handleRecord: (record: SQSRecord) => dispatchRecord(context, record),
-    returnSooner: earlyReturn({ sqs, queues, random: Math.random }),
+    ...receivedRecords({ sqs, queues, random: Math.random }),
     deadLetters: context.ports.deadLetters,
     idsOf: (record: SQSRecord) => messageIdsIn(record, environment.ingressRoutes),
     /** @throws what AWS answers to callers that may not read the table */

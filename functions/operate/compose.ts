@@ -8,7 +8,7 @@ import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-regi
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import { lazyPayloads, lazyScheduleRemoval } from '../../shared/adapters/lambda/on-demand.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
-import { type ConsumedQueue, earlyReturn } from '../../shared/adapters/sqs/failed-records.ts';
+import { type ConsumedQueue, receivedRecords } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsOperations, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { type Environment, readEnvironment, type Source } from '../../shared/config/environment.ts';
@@ -36,7 +36,7 @@ export function composeOperate(source?: Source, access: AwsAccess = {}) {
     timeoutMs: OPERATE_TIMEOUT_SECONDS * 1000,
     handleRecord: (record: SQSRecord, invocation: InvocationContext) =>
       operateRecord(context, record, invocation),
-    returnSooner: earlyReturn({ sqs, queues, random: Math.random }),
+    ...receivedRecords({ sqs, queues, random: Math.random }),
     deadLetters: context.ports.deadLetters,
     idsOf: operationIdsIn,
     /** @throws what AWS answers to callers that may not read the table */

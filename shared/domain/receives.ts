@@ -28,6 +28,9 @@ export function visibilityTimeout(functionTimeout: number, window = 0): number {
  */
 export const MAX_RECEIVES = 100;
 
+/** Receives from which on a message is handled after and apart from the others of its batch: it may crash them. */
+export const SUSPECT_RECEIVES = 10;
+
 /** Longest redelivery delay after an internal fault, in seconds. */
 const MAX_RETURN_DELAY_SECONDS = 480;
 

@@ -1,7 +1,7 @@
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
-import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { LambdaJournal } from '../log/journal.ts';
-import { type RecordHandling, reportingFailures } from '../sqs/failed-records.ts';
+import { type RecordHandling, reportingFailures, suspectsLast } from '../sqs/failed-records.ts';
 
 /**
  * A Lambda handler for a queue: handles the records of a batch concurrently and acknowledges each separately. A
@@ -13,11 +13,21 @@ export function sqsHandler(
 ) {
   const processor = new BatchProcessor(EventType.SQS);
   const handle = reportingFailures(journal, handling);
+  // Without it, Lambda alone deletes what is handled.
+  const { acknowledge = () => Promise.resolve() } = handling;
   return async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
     try {
       // A batch that fails as a whole is reported like any other: for an error of the function Lambda would reduce
       // its polling of the queue.
-      return await processPartialResponse(event, (record: SQSRecord) => handle(record, context), processor, {
+      const each = suspectsLast(
+        event.Records,
+        (record) => handle(record, context),
+        (record) =>
+          acknowledge(record).catch((cause: unknown) => {
+            journal.fault(cause, { sqsMessageId: record.messageId });
+          }),
+      );
+      return await processPartialResponse(event, each, processor, {
         context,
         throwOnFullBatchFailure: false,
       });

@@ -4,6 +4,7 @@ import {
   type InvocationContext,
   isPoison,
   returnDelaySeconds,
+  SUSPECT_RECEIVES,
   UnfinishedError,
 } from '../../domain/receives.ts';
 import type { WorkQueueName } from '../../domain/vocabulary.ts';
@@ -16,6 +17,8 @@ export type RecordHandling = {
   handleRecord: (record: SQSRecord, context: InvocationContext) => Promise<void>;
   /** Makes a record that failed with this error visible again before its visibility timeout ends. */
   returnSooner: (record: SQSRecord, error: unknown) => Promise<void>;
+  /** Deletes a handled record's message before its invocation ends. Without it, Lambda or the worker does. */
+  acknowledge?: (record: SQSRecord) => Promise<void>;
   /** Where poison goes. Without it, SQS dead-letters it after the most receives. */
   deadLetters?: DeadLetters;
   /** Ids for the log, as far as the record can be read. */
@@ -81,25 +84,71 @@ function isOwnFault(error: unknown): boolean {
 /** Errors of requests that were given up. */
 const PASSING_FAULTS: readonly string[] = ['AbortError', 'TimeoutError'];
 
+/**
+ * Handles a batch in which a record may crash the invocation, by its memory or time: one after the other, after all others
+ * are handled and deleted, so that a crash takes none of them along. Other batches are handled as they are.
+ */
+export function suspectsLast(
+  records: readonly SQSRecord[],
+  handle: (record: SQSRecord) => Promise<void>,
+  acknowledge: NonNullable<RecordHandling['acknowledge']>,
+): (record: SQSRecord) => Promise<void> {
+  const [suspects, others] = [records.filter(isSuspect), records.filter((record) => !isSuspect(record))];
+  if (suspects.length === 0 || records.length === 1) return handle;
+  const handled = new Map<SQSRecord, Promise<void>>();
+  const start = async (record: SQSRecord, turn?: Promise<unknown>): Promise<void> => {
+    await turn;
+    await handle(record);
+    await acknowledge(record);
+  };
+  for (const record of others) handled.set(record, start(record));
+  let turn: Promise<unknown> = Promise.allSettled(handled.values());
+  for (const record of suspects) {
+    const ending = start(record, turn);
+    handled.set(record, ending);
+    turn = Promise.allSettled([ending]);
+  }
+  return (record) => handled.get(record) ?? handle(record);
+}
+
+/** Crashes and faults are received alike. After an outage, too, suspects are handled one by one. */
+function isSuspect({ attributes }: SQSRecord): boolean {
+  return Number(attributes.ApproximateReceiveCount) >= SUSPECT_RECEIVES;
+}
+
 /** A queue that a function or a worker consumes. */
 export type ConsumedQueue = { name: WorkQueueName; url: string };
 
 /** `random` is uniform in [0, 1). */
-type EarlyReturnOptions = { sqs: SQS; queues: readonly Pick<ConsumedQueue, 'url'>[]; random: () => number };
+type QueueAccess = { sqs: SQS; queues: readonly Pick<ConsumedQueue, 'url'>[]; random: () => number };
 
 /**
- * Makes a failed message visible again after a delay that grows with its receives, and an unfinished one at once.
+ * Deletes a handled message, or makes a failed one visible again after a delay that grows with its receives, and an unfinished one at once.
  * Lambda does not change the visibility of messages in `batchItemFailures`, so they would return only after the
  * visibility timeout (Lambda developer guide, "Handling errors for an SQS event source in Lambda").
  */
-export function earlyReturn({ sqs, queues, random }: EarlyReturnOptions): RecordHandling['returnSooner'] {
-  return async ({ eventSourceARN, receiptHandle, attributes }, error) => {
+export function receivedRecords({
+  sqs,
+  queues,
+  random,
+}: QueueAccess): Required<Pick<RecordHandling, 'returnSooner' | 'acknowledge'>> {
+  const receiptOf = ({ eventSourceARN, receiptHandle }: SQSRecord) => {
     const name = eventSourceARN.slice(eventSourceARN.lastIndexOf(':') + 1);
-    const receiveCount = Number(attributes.ApproximateReceiveCount);
-    await sqs.changeMessageVisibility({
+    return {
       QueueUrl: queues.find(({ url }) => url.endsWith(`/${name}`))?.url,
       ReceiptHandle: receiptHandle,
-      VisibilityTimeout: error instanceof UnfinishedError ? 0 : returnDelaySeconds(receiveCount, random),
-    });
+    };
+  };
+  return {
+    returnSooner: async (record, error) => {
+      const receiveCount = Number(record.attributes.ApproximateReceiveCount);
+      await sqs.changeMessageVisibility({
+        ...receiptOf(record),
+        VisibilityTimeout: error instanceof UnfinishedError ? 0 : returnDelaySeconds(receiveCount, random),
+      });
+    },
+    acknowledge: async (record) => {
+      await sqs.deleteMessage(receiptOf(record));
+    },
   };
 }

@@ -33,16 +33,27 @@ const hasRecorded = ({ writes }: DeliveryCase, actor: Actor, attempt: number): b
 /** Below the 15 minutes of docs/retry-policy.md#from-delay-to-wake-up, because sending a wake-up may be slow. */
 const LEAST_BETWEEN_MS = 14 * MINUTE;
 
+/** The same after a wake-up of which SQS reported a failure, though it was sent: it is postponed twice. */
+const LEAST_AFTER_FAILURE_MS = 3 * MINUTE;
+
 /** Reconcile wakes a delivery at most once in 15 minutes, however long the queue stalls. */
 export const reconcileDoesNotMultiply: Invariant = (one) => {
   const woken = one.wakeUps.filter(({ actor }) => actor.name.startsWith('reconcile'));
   const alike = Map.groupBy(woken, (wakeUp) => causeOf(stateWhenFound(one, wakeUp), wakeUp));
   return [...alike.values()].flatMap((wakeUps) =>
     wakeUps
-      .filter(({ at }, index) => at - (wakeUps[index - 1]?.at ?? -Infinity) < LEAST_BETWEEN_MS)
+      .filter(({ at }, index) => {
+        const before = wakeUps[index - 1];
+        return before !== undefined && at - before.at < leastAfter(one, before);
+      })
       .map(({ at }) => violation('reconcile_does_not_multiply', one, `woken again at ${at}`)),
   );
 };
+
+const leastAfter = ({ writes }: DeliveryCase, { actor }: SentWakeUp): number =>
+  writes.filter((write) => write.actor === actor && write.transition.name === 'postpone').length > 1
+    ? LEAST_AFTER_FAILURE_MS
+    : LEAST_BETWEEN_MS;
 
 /** The cause of a wake-up. A manually changed due time is a different cause. */
 const causeOf = (found: Delivery | undefined, { attempt, dueAt }: SentWakeUp): string =>

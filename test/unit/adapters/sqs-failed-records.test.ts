@@ -2,7 +2,7 @@ import { DynamoDBServiceException } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ContendedError } from '../../../shared/domain/contention.ts';
 import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
-import { earlyReturn, reportingFailures } from '../../../shared/adapters/sqs/failed-records.ts';
+import { receivedRecords, reportingFailures } from '../../../shared/adapters/sqs/failed-records.ts';
 import { UnfinishedError } from '../../../shared/domain/receives.ts';
 import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
 import { anSqsRecord } from '../../support/sqs-event.ts';
@@ -16,7 +16,7 @@ afterEach(() => stub.close());
 
 const returned = async (error: Error, receiveCounts: readonly number[]): Promise<string[]> => {
   const queueUrls = ['retry', 'delivery'].map((name) => `${stub.config.endpoint}/000000000000/${name}`);
-  const returnSooner = earlyReturn({
+  const { returnSooner } = receivedRecords({
     sqs: sqsClient(stub.config),
     queues: queueUrls.map((url) => ({ url })),
     random: () => 0.5,

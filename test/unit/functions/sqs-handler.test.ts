@@ -109,6 +109,50 @@ describe('a record that failed', () => {
   });
 });
 
+describe('a record received ten times, which may crash its invocation', () => {
+  const [suspect, other, late] = [anSqsRecord('suspect', 10), anSqsRecord('other'), anSqsRecord('late', 99)];
+
+  const handled = async (records: readonly SQSRecord[], failing?: string): Promise<string[]> => {
+    const log: string[] = [];
+    const note = (what: string, { body }: SQSRecord) => void log.push(`${what} ${body}`);
+    const handler = sqsHandler(aJournal(), {
+      handleRecord: async (record) => {
+        note('begin', record);
+        await Promise.resolve();
+        if (record.body === failing) throw new Error('throttled');
+      },
+      returnSooner,
+      acknowledge: (record) => {
+        note('delete', record);
+        return Promise.resolve();
+      },
+    });
+    const { batchItemFailures } = await handler({ Records: [...records] }, anInvocation(10_000));
+    return [...log, ...batchItemFailures.map(() => 'failed')];
+  };
+
+  it('begins alone, after the others of its batch are handled and deleted', async () => {
+    captureOutput();
+    const deleted = ['delete other', 'begin suspect', 'delete suspect', 'begin late', 'delete late'];
+    expect(await handled([suspect, late, other])).toEqual(['begin other', ...deleted]);
+  });
+
+  it('begins although another failed', async () => {
+    captureOutput();
+    expect(await handled([other, suspect], 'other')).toEqual([
+      'begin other',
+      'begin suspect',
+      'delete suspect',
+      'failed',
+    ]);
+  });
+
+  it('changes nothing where it is alone, or not in the batch', async () => {
+    expect(await handled([suspect])).toEqual(['begin suspect']);
+    expect(await handled([other, anSqsRecord('another', 9)])).toEqual(['begin other', 'begin another']);
+  });
+});
+
 describe('the fault of a record', () => {
   it('names the SQS message', async () => {
     const { record, faults } = await faultsOf('{}');

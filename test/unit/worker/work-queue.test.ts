@@ -2,7 +2,7 @@ import type { SQSRecord } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
-import { earlyReturn } from '../../../shared/adapters/sqs/failed-records.ts';
+import { receivedRecords } from '../../../shared/adapters/sqs/failed-records.ts';
 import { UnfinishedError } from '../../../shared/domain/receives.ts';
 import { receivingClient, sqsWorkQueue, type WorkQueue } from '../../../worker/work-queue.ts';
 import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
@@ -75,7 +75,8 @@ describe('the queue of a worker', () => {
     if (first === undefined) throw new Error('nothing was received');
     const queues = [{ url: `${stub.config.endpoint}/111122223333/retry` }, { url }];
     const { maxAttempts: _, ...access } = stub.config;
-    await earlyReturn({ sqs: sqsClient(access), queues, random: () => 0 })(first, new UnfinishedError());
+    const { returnSooner } = receivedRecords({ sqs: sqsClient(access), queues, random: () => 0 });
+    await returnSooner(first, new UnfinishedError());
     expect(JSON.parse(stub.requests.at(-1)?.body ?? '')).toMatchObject({
       QueueUrl: url,
       VisibilityTimeout: 0,
