@@ -51,9 +51,10 @@ export type OutagePlan = {
   retries: number;
 };
 
-/** Seconds after the end of the outage, in virtual time; a message that was delivered before counts as 0. */
+/** Seconds after the end of the outage; a message that was delivered before counts as 0. */
 export type OutageFigures = Pick<OutagePlan, 'service' | 'fails'> & {
-  mostReceives: number;
+  /** Of any message. Not known of the deployed system. */
+  mostReceives?: number;
   deadLetters: number;
   lost: number;
   /** Successful requests beyond one for each message. */
@@ -84,19 +85,31 @@ export async function measureOutage(plan: OutagePlan): Promise<OutageFigures> {
     failing,
   });
   await play(world, plan, until);
-  const delivered = world.requests.filter(({ statusCode }) => statusCode === 200);
-  const firstAt = new Map(delivered.toReversed().map(({ id, answeredAt }) => [id, answeredAt]));
-  const late = [...firstAt.values()]
-    .map((at) => Math.max(0, at - until) / SECOND)
-    .toSorted((one, other) => one - other);
-  const total = queued + retries;
+  const accepted = world.requests
+    .filter(({ statusCode }) => statusCode === 200)
+    .map(({ id, answeredAt: at }) => ({ id, at }));
   return {
     service,
     fails,
     mostReceives: world.mostReceives(),
     deadLetters: world.deadLetters(),
+    ...afterOutage(accepted, until, queued + retries),
+  };
+}
+
+/** `accepted`: requests that a subscriber answered with success, in the order of time. */
+export function afterOutage(
+  accepted: readonly { id: string; at: number }[],
+  until: number,
+  total: number,
+): Pick<OutageFigures, 'lost' | 'repeated' | 'seconds95' | 'secondsAll'> {
+  const firstAt = new Map(accepted.toReversed().map(({ id, at }) => [id, at]));
+  const late = [...firstAt.values()]
+    .map((at) => Math.max(0, at - until) / SECOND)
+    .toSorted((one, other) => one - other);
+  return {
     lost: total - firstAt.size,
-    repeated: delivered.length - firstAt.size,
+    repeated: accepted.length - firstAt.size,
     seconds95: late[Math.ceil(0.95 * total) - 1] ?? Infinity,
     secondsAll: late.at(-1) ?? Infinity,
   };
@@ -157,7 +170,7 @@ export function faultsIn(all: readonly OutageFigures[]): string[] {
     return [
       ...(one.deadLetters === 0 ? [] : [`${name}: ${one.deadLetters} dead letters.`]),
       ...(one.lost === 0 ? [] : [`${name}: ${one.lost} messages were not delivered.`]),
-      ...(one.mostReceives <= MOST_RECEIVES
+      ...((one.mostReceives ?? 0) <= MOST_RECEIVES
         ? []
         : [`${name}: a message was received ${one.mostReceives} times.`]),
       ...(one.seconds95 <= GOALS.seconds95 ? [] : [`${name}: 95 % after ${one.seconds95} s.`]),

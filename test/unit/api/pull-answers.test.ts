@@ -82,12 +82,23 @@ describe('an answer', () => {
 describe('after its subscription was deleted', () => {
   const HELD = '/v2/pull/orders/subscription-1';
 
-  const deleted = async () => {
+  const end = {
+    deleted: () => world.call('DELETE', PATH),
+    expired: () => world.later(30_000),
+    'deleted with its queue': () => world.call('DELETE', '/v2/queues/orders?subscriptions=delete'),
+  };
+
+  const deleted = async (how: keyof typeof end = 'deleted') => {
     const answer = await world.call('POST', `${PATH}/pull-token`, {});
     const { token } = z.object({ token: z.string() }).parse(answer.body);
     await world.publish();
     const received = await world.receiveOne({ lease_seconds: 60 });
-    expect((await world.call('DELETE', PATH)).status).toBe(204);
+    if (how === 'expired') {
+      const { subscriptions, clock } = world;
+      const key = { queue: 'orders', subscriptionId: 'subscription-1', now: clock.now() };
+      await subscriptions.changeSubscription(key, (found) => ({ ...found, expiresAt: key.now + 20_000 }));
+    }
+    await end[how]();
     const headers = { authorization: `Bearer ${token}` };
     return { received, headers };
   };
@@ -100,12 +111,27 @@ describe('after its subscription was deleted', () => {
     expect(recorded.attempts).toMatchObject([{ outcome: answer === 'ack' ? 'delivered' : 'failed' }]);
   });
 
-  it('so can the holder of its token, who can do nothing else', async () => {
-    const { received, headers } = await deleted();
+  it.each([
+    ['deleted', 'ack', 'delivered'],
+    ['deleted', 'nack', 'failed'],
+    ['expired', 'ack', 'delivered'],
+    ['expired', 'nack', 'failed'],
+  ] as const)(
+    'or %s, the holder of its token can %s too, and do nothing else',
+    async (how, answer, outcome) => {
+      const { received, headers } = await deleted(how);
+      const { receipt } = received;
+      expect((await world.call('POST', `${HELD}/receive`, {}, headers)).status).toBe(401);
+      expect((await world.call('POST', `${HELD}/${answer}`, { receipt }, headers)).status).toBe(204);
+      expect((await world.delivery()).attempts).toMatchObject([{ outcome }]);
+    },
+  );
+
+  it('with its queue, no answer counts', async () => {
+    const { received, headers } = await deleted('deleted with its queue');
     const { receipt } = received;
-    expect((await world.call('POST', `${HELD}/receive`, {}, headers)).status).toBe(401);
-    expect((await world.call('POST', `${HELD}/ack`, { receipt }, headers)).status).toBe(204);
-    expect((await world.delivery()).status).toBe('delivered');
+    expect((await world.ack(received)).status).toBe(404);
+    expect((await world.call('POST', `${HELD}/ack`, { receipt }, headers)).status).toBe(401);
   });
 
   it('an answer after the lease is refused, and a new delivery cannot be received', async () => {

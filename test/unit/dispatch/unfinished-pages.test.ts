@@ -100,4 +100,23 @@ describe('copies of a message that are dispatched concurrently', () => {
     expect(await world.record()).toMatchObject({ matched: 95, duplicates: copies - 1 });
     expect((await world.record()).parts).toHaveLength(9);
   });
+
+  it('are sent to all, although one recorded a page and crashed before it sent the jobs', async () => {
+    const world = await aPagedWorld(35);
+    const { messageRecords, deliveryQueue } = world.dispatchContext.ports;
+    const send = deliveryQueue.send.bind(deliveryQueue);
+    const addPart = messageRecords.addPart.bind(messageRecords);
+    messageRecords.addPart = async (record, next) => {
+      messageRecords.addPart = addPart;
+      // The other copy sends the first page again, and records the second.
+      crashAt(world, 3, 'before');
+      await expect(world.dispatch(PUBLISHED)).rejects.toThrow('crashed');
+      expect((await world.record()).parts).toHaveLength(1);
+      deliveryQueue.send = send;
+      return addPart(record, next);
+    };
+    await world.dispatch(PUBLISHED);
+    await world.dispatch(PUBLISHED);
+    expect([...placesIn(world.sent).keys()].sort()).toEqual(ids(35));
+  });
 });
