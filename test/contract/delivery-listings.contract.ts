@@ -8,7 +8,8 @@ import type {
   DeliverySelection,
   ListedDelivery,
 } from '../../shared/ports/deliveries.ts';
-import { InvalidMarkerError, type Page, type PageRequest } from '../../shared/ports/page.ts';
+import { InvalidMarkerError } from '../../shared/ports/page.ts';
+import { allPages } from '../support/all-pages.ts';
 import { aDelivery, aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
 
 export type ListedDeliveries = { deliveries: Deliveries; listings: DeliveryListings };
@@ -22,20 +23,6 @@ export const createAll = async (deliveries: Deliveries, all: readonly Delivery[]
 };
 
 const listed = ({ key, acceptedAt, status }: Delivery): ListedDelivery => ({ key, acceptedAt, status });
-
-/** All pages in order, up to the last one. */
-const allPages = async <T>(
-  limit: number,
-  ask: (request: PageRequest) => Promise<Page<T>>,
-): Promise<(readonly T[])[]> => {
-  const pages: (readonly T[])[] = [];
-  for (let request: PageRequest | undefined = { limit }; request !== undefined;) {
-    const { items, marker }: Page<T> = await ask(request);
-    pages.push(items);
-    request = marker === undefined ? undefined : { limit, marker };
-  }
-  return pages;
-};
 
 /** Contract of delivery listings. Every test uses a separate queue, so `make` may return the same store again. */
 export const describeDeliveryListingsContract = (name: string, make: () => ListedDeliveries): void => {

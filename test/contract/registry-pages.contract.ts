@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { InvalidMarkerError, type Page, type PageRequest } from '../../shared/ports/page.ts';
+import { InvalidMarkerError } from '../../shared/ports/page.ts';
+import { allPages } from '../support/all-pages.ts';
 import type { Registry } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
@@ -155,17 +156,4 @@ export const describeRegistryPagesContract = (name: string, make: () => Promise<
       }
     });
   });
-};
-
-const allPages = async <T>(
-  limit: number,
-  ask: (request: PageRequest) => Promise<Page<T>>,
-): Promise<(readonly T[])[]> => {
-  const pages: (readonly T[])[] = [];
-  for (let request: PageRequest | undefined = { limit }; request !== undefined;) {
-    const { items, marker }: Page<T> = await ask(request);
-    pages.push(items);
-    request = marker === undefined ? undefined : { limit, marker };
-  }
-  return pages;
 };

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { widgetsOf } from '../../infra/dashboard-preview/dashboard-body.ts';
+import { widgetsOf } from './dashboard-body.ts';
 
 /** A metric as named by an alarm or a graph. */
 export type Monitored = { namespace: string; metricName: string; dimensionNames: readonly string[] };
