@@ -57,6 +57,8 @@ const generateOneLife = (chance: Chance, seed: number, isLarge: boolean): Scenar
     confirmsSubscriptions: traits.confirms,
     calmAt,
     skewMs: chance.happens(0.3) ? chance.int(1, 2 * SECOND) : 0,
+    // Drawn apart, so that a seed keeps the rest of its scenario.
+    machines: seededChance(seed + 1_000_000_000).pick([1, 3, 10, 100]),
     pageSize: isLarge ? 100 : chance.happens(0.25) ? chance.int(1, 3) : 1_000,
   };
 };

@@ -16,8 +16,6 @@ import type { StepPorts } from './ports.ts';
 import { simulatedTokens } from './simulated-tokens.ts';
 import { operationName, type SimulatedWorld, workName } from './simulated-world.ts';
 
-const MACHINES = 3;
-
 /** A machine that runs functions, with a clock, a cache of subscriptions, and what it has counted. */
 export type Machine = {
   clock: Pick<Clock, 'now'>;
@@ -27,7 +25,7 @@ export type Machine = {
 };
 
 export const machinesOf = (world: SimulatedWorld): ((name: string) => Machine) => {
-  const machines = Array.from({ length: MACHINES }, (_, index): Machine => {
+  const machines = Array.from({ length: world.scenario.machines }, (_, index): Machine => {
     const clockOffset = Math.round((world.faults.chance(`machine ${index}`) * 2 - 1) * world.scenario.skewMs);
     const clock = { now: () => world.time.now() + clockOffset };
     return {
@@ -38,7 +36,7 @@ export const machinesOf = (world: SimulatedWorld): ((name: string) => Machine) =
     };
   });
   return (name) => {
-    const machine = machines[Math.floor(world.faults.chance(`on ${name}`) * MACHINES)];
+    const machine = machines[Math.floor(world.faults.chance(`on ${name}`) * machines.length)];
     if (machine === undefined) throw new RangeError('there are no machines');
     return machine;
   };

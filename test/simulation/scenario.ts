@@ -22,6 +22,8 @@ export type Scenario = {
   pageSize: number;
   /** Maximum clock error of a function, in both directions. */
   skewMs: number;
+  /** Function instances, each with its own clock, cache and counts. */
+  machines: number;
 };
 
 /** The deployment's settings. They may change during a run; an invocation keeps those of its start. */

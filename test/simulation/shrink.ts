@@ -77,6 +77,7 @@ const simplifications: readonly ((scenario: Scenario) => Scenario[])[] = [
   (scenario) => without(scenario.interventions).map((interventions) => ({ ...scenario, interventions })),
   (scenario) => (scenario.interventions.length === 0 ? [] : [{ ...scenario, interventions: [] }]),
   (scenario) => (scenario.standstills.length === 0 ? [] : [{ ...scenario, standstills: [] }]),
+  (scenario) => (scenario.machines === 1 ? [] : [{ ...scenario, machines: 1 }]),
   (scenario) => (scenario.skewMs === 0 ? [] : [{ ...scenario, skewMs: 0 }]),
   (scenario) =>
     scenario.messages.every(({ repeats }) => repeats.length === 0)
