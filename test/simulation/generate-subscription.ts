@@ -43,12 +43,16 @@ const generateFailure = (chance: Chance): Answer => ({
     : { fault: chance.pick(FAULTS) },
 });
 
+/** Any status of redirections and refusals, half of the time one with a meaning. */
+const REFUSALS: readonly number[] = [
+  ...Array.from({ length: 20 }, () => [300, 301, 302, 400, 401, 404, 408, 410, 425, 429]).flat(),
+  ...Array.from({ length: 200 }, (_, index) => 300 + index),
+];
+
 const generateRefusal = (chance: Chance): Answer => ({
   takesMs: generateDurationMs(chance),
   ...generateRetryAfter(chance),
-  response: chance.happens(0.05)
-    ? 'forbidden'
-    : { status: chance.pick([300, 301, 302, 400, 401, 404, 408, 410, 410, 425, 429]) },
+  response: chance.happens(0.05) ? 'forbidden' : { status: chance.pick(REFUSALS) },
 });
 
 const generateSuccess = (chance: Chance): Answer => ({
