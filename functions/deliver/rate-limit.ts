@@ -15,7 +15,11 @@ import {
   type Slot,
 } from '../../shared/domain/subscription/rate-limit.ts';
 import { spreadOut } from '../../shared/domain/subscription/slot-line.ts';
-import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
+import {
+  attemptTimeoutOf,
+  type Queue,
+  type Subscription,
+} from '../../shared/domain/subscription/subscription.ts';
 import { isSwitchedOn, paceSwitchesOf } from '../../shared/domain/subscription/switches.ts';
 import type { SlotConstraints } from '../../shared/ports/pace.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
@@ -72,7 +76,9 @@ export function paceFor(
   const { pressure } = subscription;
   const isOn =
     pressure !== undefined && isSwitchedOn(pressure, paceSwitchesOf({ queue, subscription }, settings));
-  return isOn ? paceOf(subscription, ports.clock.now()) : rateLimitOf(subscription);
+  if (!isOn) return rateLimitOf(subscription);
+  const attemptTimeoutMs = attemptTimeoutOf({ queue, subscription }, settings.attemptTimeoutMs);
+  return paceOf(subscription, ports.clock.now(), attemptTimeoutMs);
 }
 
 /** An operator's request does not wait for back-pressure; the retries after it wait like all others. */

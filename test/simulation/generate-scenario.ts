@@ -1,10 +1,11 @@
-import { seededChance, type Chance } from '../support/chance.ts';
+import { chanceAt, seededChance, type Chance } from '../support/chance.ts';
 import {
   generateChanges,
   generateInterventions,
   generateStandstill,
   generateThrottle,
 } from './generate-changes.ts';
+import { withPull } from './generate-pull.ts';
 import { withRefusals } from './generate-refusals.ts';
 import { generateSettings } from './generate-settings.ts';
 import {
@@ -23,13 +24,22 @@ import {
   type PlannedVersion,
   type Scenario,
 } from './scenario.ts';
+import { withTokens } from './simulated-tokens.ts';
 
 /** The scenario of a seed. Deterministic. */
 export const generateScenario = (seed: number): Scenario => {
   const chance = seededChance(seed);
   const isLarge = chance.happens(0.0005);
   const scenario = generateOneLife(chance, seed, isLarge);
-  return withRefusals(!isLarge && chance.happens(0.08) ? withSecondLife(chance, scenario) : scenario);
+  if (!isLarge && chance.happens(0.08)) return withRefusals(withSecondLife(chance, scenario));
+  return withRefusals(withOtherKinds(scenario));
+};
+
+/** Drawn apart, so that a seed keeps the rest of its scenario. */
+const withOtherKinds = (scenario: Scenario): Scenario => {
+  const happens = (what: string): boolean => chanceAt(scenario.seed, what) < 0.1;
+  const pulled = happens('pull') ? withPull(scenario) : scenario;
+  return happens('tokens') ? withTokens(pulled) : pulled;
 };
 
 const generateOneLife = (chance: Chance, seed: number, isLarge: boolean): Scenario => {
@@ -39,7 +49,7 @@ const generateOneLife = (chance: Chance, seed: number, isLarge: boolean): Scenar
     const subscription = generateSubscription(chance, index, calmAt, traits);
     return traits.changesOften && index === 0 ? withFrequentRequests(chance, subscription) : subscription;
   });
-  const messages = Array.from({ length: isLarge ? 1 : chance.int(1, 2) }, (_, index) =>
+  const messages = Array.from({ length: isLarge ? 1 : generateCount(chance, seed) }, (_, index) =>
     generateMessage(chance, index, calmAt, traits),
   );
   const population = { subscriptions, messages, calmAt, traits };
@@ -61,6 +71,13 @@ const generateOneLife = (chance: Chance, seed: number, isLarge: boolean): Scenar
     machines: seededChance(seed + 1_000_000_000).pick([1, 3, 10, 100]),
     pageSize: isLarge ? 100 : chance.happens(0.25) ? chance.int(1, 3) : 1_000,
   };
+};
+
+/** One or two messages. Some scenarios have up to fifty; that is drawn apart, so that the others keep theirs. */
+const generateCount = (chance: Chance, seed: number): number => {
+  const few = chance.int(1, 2);
+  const apart = seededChance(seed + 2_000_000_000);
+  return apart.happens(0.02) ? apart.int(10, 50) : few;
 };
 
 /** Most scenarios have no traits, so that faults without them are found too. */

@@ -1,42 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { withPull } from './generate-pull.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { FIRST_SEED, findingsIn, isCaught } from './is-caught.ts';
 import { runScenario } from './run-scenario.ts';
 import { withWrite } from './sabotage.ts';
-import type { PlannedChange, Scenario } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
 
 /** Runs of the correct pipeline. */
 const CORRECT_RUNS = 100;
-
-/** Changes after which what waits is still received, or cancelled by operate. */
-const KEPT: ReadonlySet<PlannedChange['kind']> = new Set([
-  'queue_policy',
-  'subscription_policy',
-  'subscription_interests',
-  'subscription_secret',
-  'subscription_deleted',
-  'settings',
-]);
-
-/** Every second subscription is received by pull. */
-const withPull = (scenario: Scenario): Scenario => ({
-  ...scenario,
-  subscriptions: scenario.subscriptions.map((subscription, index) =>
-    index % 2 === 0
-      ? {
-          ...subscription,
-          pull: true,
-          maxPerSecond: undefined,
-          confirmation: undefined,
-          ttlSeconds: undefined,
-          failures: 0,
-        }
-      : subscription,
-  ),
-  changes: scenario.changes.filter(({ kind }) => KEPT.has(kind)),
-  confirmsSubscriptions: false,
-});
 
 /** A receive takes what the index shows, even if another receive took it in the meantime. */
 const receivedByBoth: Sabotage = {

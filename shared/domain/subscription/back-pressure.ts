@@ -1,3 +1,4 @@
+import { ATTEMPT_TIMEOUT_SECONDS } from '../delivery/lease.ts';
 import { TOO_MANY_REQUESTS, type Reply } from '../delivery/outcome.ts';
 import type { PressureReason } from '../vocabulary.ts';
 import {
@@ -6,6 +7,7 @@ import {
   MAX_PER_SECOND,
   type RateLimit,
   rateLimitOf,
+  SLOT_VALID_MS,
   slotIntervalMs,
 } from './rate-limit.ts';
 import { isPull } from './subscriber-url.ts';
@@ -14,7 +16,7 @@ import type { Pressure, PressureState, Subscription } from './subscription.ts';
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-/** While held: the next probe may start after this time if the last one had no result. */
+/** While held: from one probe to the next, unless a request may take longer. */
 const PROBE_INTERVAL_MS = 10 * SECOND;
 
 /** How soon and how late a delivery without a slot asks again. */
@@ -97,39 +99,49 @@ export function pressureAt(subscription: Paced, now: number): PressureInForce | 
   }
 }
 
-/** Requests a second that a pressure allows. */
-function rateAt(pressure: PressureInForce, now: number): number {
+/** Milliseconds between two slots. */
+function intervalAt(pressure: PressureInForce, now: number, attemptTimeoutMs: number): number {
   switch (pressure.state) {
     case 'slowed':
-      return pressure.perSecond;
+      return slotIntervalMs(pressure.perSecond);
     case 'ramping':
-      return Math.min(
-        MAX_PER_SECOND,
-        FIRST_PER_SECOND * 2 ** (Math.max(0, now - pressure.line) / DOUBLING_MS),
-      );
+      return slotIntervalMs(rampRate(now - pressure.line));
     case 'held':
-      return SECOND / PROBE_INTERVAL_MS;
+      // The last probe has its answer or has timed out.
+      return Math.max(PROBE_INTERVAL_MS, attemptTimeoutMs) + SLOT_VALID_MS;
   }
 }
 
-/** The pace of a subscription's requests: its `max_per_second` and its pressure in one. Undefined: unlimited. */
-export function paceOf(subscription: Paced, now: number): RateLimit | undefined {
+/** Requests a second. */
+function rampRate(sinceMs: number): number {
+  return Math.min(MAX_PER_SECOND, FIRST_PER_SECOND * 2 ** (Math.max(0, sinceMs) / DOUBLING_MS));
+}
+
+/**
+ * The pace of a subscription's requests: its `max_per_second` and its pressure in one. Undefined: unlimited.
+ * `attemptTimeoutMs`: the longest time that a probe takes.
+ */
+export function paceOf(
+  subscription: Paced,
+  now: number,
+  attemptTimeoutMs = ATTEMPT_TIMEOUT_SECONDS.most * SECOND,
+): RateLimit | undefined {
   const limit = rateLimitOf(subscription);
   const pressure = pressureAt(subscription, now);
-  return pressure === undefined ? limit : paceUnder(pressure, subscription, { limit, now });
+  return pressure === undefined ? limit : paceUnder(pressure, subscription, { limit, now, attemptTimeoutMs });
 }
 
 function paceUnder(
   pressure: PressureInForce,
   subscription: Paced,
-  { limit, now }: { limit: RateLimit | undefined; now: number },
+  { limit, now, attemptTimeoutMs }: { limit: RateLimit | undefined; now: number; attemptTimeoutMs: number },
 ): RateLimit {
   const line = pressure.state === 'held' ? pressure.at : pressure.line;
   const limitMs = limit?.intervalMs ?? 0;
   // The line does not know the last request before it.
   const common = { reason: reasonOf(pressure), opensAt: line + limitMs };
   const epoch = epochOf(epochTime({ ...subscription, pressure: { ...pressure, at: line } }), 0);
-  const intervalMs = Math.max(slotIntervalMs(rateAt(pressure, now)), limitMs);
+  const intervalMs = Math.max(intervalAt(pressure, now, attemptTimeoutMs), limitMs);
   switch (pressure.state) {
     case 'slowed':
       return { ...common, epoch, intervalMs, longestMs: LINE_MS, askAgainMs: pressure.askAgainMs };

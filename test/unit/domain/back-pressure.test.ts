@@ -202,11 +202,19 @@ describe('the pace under pressure', () => {
     const limited = { options: { max_per_second: 2 } };
     expect(paceOf(under(aSlowed()), NOW)?.intervalMs).toBe(250);
     expect(paceOf(under(aSlowed(), limited), NOW)?.intervalMs).toBe(500);
-    expect(paceOf(under({ state: 'held' }), NOW)).toMatchObject({ intervalMs: 10_500, longestMs: 0 });
     const ramping = under({ state: 'ramping', line: SOME_TIME });
     const rates = [0, 2, 4].map((seconds) => paceOf(ramping, SOME_TIME + seconds * SECOND)?.intervalMs);
     expect(rates.map((ms = 0) => Math.round(SECOND / ms))).toEqual([10, 20, 40]);
     expect(paceOf(ramping, Math.ceil(SOME_TIME + RAMP_MS))).toBeUndefined();
+  });
+
+  it('has one slot for a probe, and the next one after the time that its request may take', () => {
+    const timeouts = [undefined, 15 * SECOND, 5 * SECOND];
+    expect(timeouts.map((timeout) => paceOf(under({ state: 'held' }), NOW, timeout))).toMatchObject([
+      { intervalMs: 30_400, longestMs: 0 },
+      { intervalMs: 15_400, longestMs: 0 },
+      { intervalMs: 10_400, longestMs: 0 },
+    ]);
   });
 
   it.each(['watched', 'ended'] as const)('is free while it is %s, and for a pull subscription', (state) => {
