@@ -129,9 +129,11 @@ describe('the simulation catches a pipeline', () => {
   });
 
   it('that records a page after its jobs: a crash duplicates deliveries in another bucket', async () => {
-    expect(await isCaught(recordedAfterItsJobs, 'duplicates_are_explained', 300, crashingBetweenPages)).toBe(
-      true,
-    );
+    // Shows in one scenario of about 140.
+    const within = 1_500;
+    expect(
+      await isCaught(recordedAfterItsJobs, 'duplicates_are_explained', within, crashingBetweenPages),
+    ).toBe(true);
   });
 
   it('that matches a repeated page anew: later subscriptions receive the message', async () => {

@@ -40,7 +40,7 @@ const pressuresKnownTo = (
 
 const isByHand = ({ actor }: SeenRequest): boolean => actor.work?.isAtOnce === true;
 
-/** While a subscriber is held, a probe starts after the answer of the one before. */
+/** While a subscriber is held, a probe starts after the answer of the one before, by the clocks of their functions. */
 const oneProbeAtATime = (one: Case): Finding[] => {
   const probes = one.requests.flatMap((request) => {
     const known = pressuresKnownTo(one, request);
@@ -52,7 +52,9 @@ const oneProbeAtATime = (one: Case): Finding[] => {
     same
       .filter(({ request }, index) => {
         const before = same[index - 1]?.request;
-        return before !== undefined && request.at < (before.answeredAt ?? before.at + SECOND);
+        if (before === undefined) return false;
+        const answeredAt = before.answeredAt ?? before.at + SECOND;
+        return request.at + request.actor.clockOffset < answeredAt + before.actor.clockOffset;
       })
       .map(({ request }) => finding('one_probe_at_a_time', request.delivery, `another at ${request.at}`)),
   );
