@@ -4,7 +4,10 @@ import { isPull } from '../../shared/domain/subscription/subscriber-url.ts';
 import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Logger } from '@aws-lambda-powertools/logger';
 
-/** `principal`: an IAM ARN, a token's subject, or `anonymous` if the deployment requires no authorisation. */
+/**
+ * `principal`: an IAM ARN, a token's subject, the beginning of a pull token's hash, or `anonymous` if the deployment
+ * requires no authorisation.
+ */
 export type Caller = { principal: string; requestId: string };
 
 /** What a request changed. Values that may be secret are never logged, only the names of the fields that changed. */
@@ -40,6 +43,15 @@ export type Change =
       subscriptionId: string;
       /** When the previous token stops being valid; RFC 3339. */
       previousExpiresAt?: string;
+    }
+  /** By pull. `deliveries`: how many; nothing is written if none was received. */
+  | { change: 'deliveries_received'; queue: string; subscriptionId: string; deliveries: number }
+  | {
+      change: 'delivery_acknowledged' | 'delivery_refused';
+      queue: string;
+      messageId: string;
+      subscriptionId: string;
+      attempt: number;
     }
   /** `subscriptions`: how many. Each page of an export has a separate line. */
   | { change: 'credentials_exported'; queue: string; subscriptions: number }

@@ -17,7 +17,7 @@ export async function recordResult(
   at: WriteTime,
 ): Promise<Delivery | undefined> {
   const attempt = attemptOf(received, result, at.now);
-  const written = await deliveries.write(recordReceived(received, attempt, policy, at));
+  const written = await deliveries.write(recordReceived(received, { result, attempt, policy }, at));
   if (written.kind === 'refused') return undefined;
   const { key, status, acceptedAt, next } = written.delivery;
   journal.note({

@@ -69,7 +69,13 @@ export const describeWaitingDeliveriesContract = (name: string, make: () => Deli
     result: PullResult,
     seconds: number,
   ): Promise<Delivery> =>
-    write(recordReceived(received, attemptOf(received, result, at(seconds).now), POLICY, at(seconds)));
+    write(
+      recordReceived(
+        received,
+        { result, attempt: attemptOf(received, result, at(seconds).now), policy: POLICY },
+        at(seconds),
+      ),
+    );
 
   describe(`waiting deliveries ${name}`, () => {
     it('are found by their subscription, the longest waiting first, up to a limit, and not by reconcile', async () => {

@@ -37,9 +37,9 @@ export const generateScenario = (seed: number): Scenario => {
 
 /** Drawn apart, so that a seed keeps the rest of its scenario. */
 const withOtherKinds = (scenario: Scenario): Scenario => {
-  const happens = (what: string): boolean => chanceAt(scenario.seed, what) < 0.1;
-  const pulled = happens('pull') ? withPull(scenario) : scenario;
-  return happens('tokens') ? withTokens(pulled) : pulled;
+  const { seed } = scenario;
+  const pulled = chanceAt(seed, 'pull') < 0.05 ? withPull(scenario) : scenario;
+  return chanceAt(seed, 'tokens') < 0.05 ? withTokens(pulled) : pulled;
 };
 
 const generateOneLife = (chance: Chance, seed: number, isLarge: boolean): Scenario => {

@@ -1,7 +1,9 @@
 import { contended, nameOfDelivery, withRetriedWrites } from '../../../shared/domain/contention.ts';
 import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import {
   attemptOf,
+  lateAcknowledgement,
   type PullResult,
   type ReceivedDelivery,
   retainedForPull,
@@ -25,7 +27,7 @@ export type AnswerContext = Pick<ApiPorts, 'clock' | 'deliveries' | 'wakeUps' | 
 /** What a subscriber says of a delivery that it received. */
 export type PullAnswer = Exclude<PullResult, { kind: 'lapsed' }>;
 
-/** `unknown`: there is no such delivery. `expired`: the lease ended, or the delivery has another answer. */
+/** `unknown`: there is no such delivery. `expired`: it was received again, has another answer, or failed at the end of its lease. */
 export type AnswerResult = 'recorded' | 'unknown' | 'expired';
 
 /**
@@ -40,23 +42,34 @@ export function answerReceived(
   const attempt = async (): Promise<AnswerResult | 'again'> => {
     const current = await context.deliveries.find(receipt.key);
     if (current === undefined) return 'unknown';
-    const received = receivedBy(receipt, current, context.clock.now());
-    if (received === undefined) return isAnswered(current, receipt, answer) ? 'recorded' : 'expired';
-    return isOpen(current.status) ? record(context, received, answer) : recordLate(context, received, answer);
+    const received = receivedBy(receipt, current);
+    if (received === undefined) return recordAfterLease(context, current, receipt, answer);
+    if (isOpen(current.status)) return record(context, received, answer);
+    return recordLate(context, received, attemptOf(received, answer, context.clock.now()));
   };
   return withRetriedWrites(attempt, contended(nameOfDelivery(receipt.key)));
 }
 
-/** The delivery, if the receipt's lease holds. It outlasts a cancellation: what is in flight can still succeed. */
-function receivedBy(
-  { owner, attempt }: Receipt,
-  current: Delivery,
-  now: number,
-): ReceivedDelivery | undefined {
+/**
+ * The delivery, if the receipt's lease is on record. After its end it counts until that is recorded, and it outlasts a
+ * cancellation: what is in flight can still succeed.
+ */
+function receivedBy({ owner, attempt }: Receipt, current: Delivery): ReceivedDelivery | undefined {
   const { lease, attempts } = current;
-  return lease?.owner === owner && lease.until > now && attempts.length === attempt - 1
-    ? { ...current, lease }
-    : undefined;
+  return lease?.owner === owner && attempts.length === attempt - 1 ? { ...current, lease } : undefined;
+}
+
+/** An acknowledgement counts until the delivery is received again, however late it comes. */
+function recordAfterLease(
+  context: AnswerContext,
+  current: Delivery,
+  receipt: Receipt,
+  answer: PullAnswer,
+): Promise<AnswerResult | 'again'> {
+  const late =
+    answer.kind === 'acked' ? lateAcknowledgement(current, receipt, context.clock.now()) : undefined;
+  if (late !== undefined) return recordLate(context, current, late);
+  return Promise.resolve(isAnswered(current, receipt, answer) ? 'recorded' : 'expired');
 }
 
 /** Whether the attempt has this answer already. */
@@ -101,17 +114,16 @@ async function wakeForPendingSteps(
   await wakeUps.sendDelayed({ kind: 'wake_up', key, attempt: attempts.length, dueAt: clock.now() }, 0);
 }
 
-/** Records the answer to a delivery that was cancelled after it was received: a success still counts. */
+/** Records an answer to a delivery that was cancelled after it was received, or whose lease ended: a success still counts. */
 async function recordLate(
   { clock, deliveries, journal, settings }: AnswerContext,
-  received: ReceivedDelivery,
-  answer: PullAnswer,
+  current: Delivery,
+  attempt: Attempt,
 ): Promise<AnswerResult | 'again'> {
-  const { key, acceptedAt, status, lateResults } = received;
-  const at = writeTime({ ports: { clock }, settings }, received);
-  const attempt = attemptOf(received, answer, at.now);
+  const { key, acceptedAt, status, lateResults } = current;
   if (lateResults.some(({ startedAt }) => startedAt === attempt.startedAt)) return 'recorded';
-  const written = await deliveries.write(recordLateResult(received, attempt, at));
+  const at = writeTime({ ports: { clock }, settings }, current);
+  const written = await deliveries.write(recordLateResult(current, attempt, at));
   if (written.kind === 'refused') return 'again';
   const decisive = written.delivery.status !== status;
   journal.note({ fact: 'late_result', key, attempt, decisive, acceptedAt });

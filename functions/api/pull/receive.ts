@@ -3,6 +3,7 @@ import { cancelWaiting, receive, retainedForPull } from '../../../shared/domain/
 import { cancelLeased, type OverdueDelivery } from '../../../shared/domain/delivery/transitions.ts';
 import type { WebhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
+import { withoutCredentials } from '../../../shared/domain/subscription/credential-headers.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { CancelReason } from '../../../shared/domain/vocabulary.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
@@ -105,8 +106,17 @@ async function read(
   if (record === undefined || message === undefined || reason !== undefined)
     return { found, content: reason ?? 'body_missing' };
   const { userAgent } = settings;
-  const request = signedRequest(message, subscription, { secrets, startedAt, userAgent });
+  const request = signedRequest(message, withoutCredentialHeaders(subscription), {
+    secrets,
+    startedAt,
+    userAgent,
+  });
   return { found, content: { request, startedAt, acceptedAt: record.acceptedAt } };
+}
+
+/** Credentials in `post_headers` are for a server that is called, not for whoever receives. */
+function withoutCredentialHeaders(subscription: Subscription): Subscription {
+  return { ...subscription, options: withoutCredentials(subscription.options) };
 }
 
 /** Why a message cannot be received; undefined: it can be. */

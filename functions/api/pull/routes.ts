@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { MAX_NACK_ERROR, RECEIVE_LEASE_SECONDS, RECEIVE_MAX } from '../../../shared/domain/delivery/pull.ts';
 import { absenceOf, isPresent, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { timeText, timeView } from '../../../shared/wire/fields.ts';
+import type { Caller } from '../audit.ts';
 import type { ApiDependencies, ApiEnvironment } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
 import { presentPullSubscription, recordedPullSubscription } from '../existing.ts';
@@ -13,7 +14,7 @@ import { type AddRoute, json, jsonBody, noBody, optionalJsonBody } from '../rout
 import { answerReceived, type PullAnswer } from './answer.ts';
 import { MAX_RECEIPT_LENGTH, parseReceipt } from './receipt.ts';
 import { receiveDeliveries } from './receive.ts';
-import { holderOf, isOnRecord } from './token.ts';
+import { holders, isOnRecord, principalOf } from './token.ts';
 
 /** For operators, authorised as all other routes. */
 const OPERATED = '/v2/queues/:queue/subscriptions/:subscription';
@@ -70,10 +71,13 @@ type Access = {
   authorisation: object | { open: 'pull_token' };
   subscriptionOf: (context: RouteContext) => Promise<Subscription>;
   answererOf: (context: RouteContext) => Promise<Subscription>;
+  /** The authorised caller, for the audit trail. */
+  callerOf: (context: RouteContext) => Caller;
 };
 
 /** The routes by which a subscriber fetches its deliveries, for operators and for holders of a token. */
 export function addPullRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  const holderOf = holders(dependencies);
   addRoutesFor(addRoute, dependencies, {
     base: OPERATED,
     id: 'operatePull',
@@ -82,22 +86,22 @@ export function addPullRoutes(addRoute: AddRoute, dependencies: ApiDependencies)
       presentPullSubscription(dependencies, subscriptionKey(context.req.param())),
     answererOf: async (context) =>
       recordedPullSubscription(dependencies, subscriptionKey(context.req.param())),
+    callerOf: ({ env }) => env.caller,
   });
   addRoutesFor(addRoute, dependencies, {
     base: BY_TOKEN,
     id: 'pull',
     authorisation: { open: 'pull_token' },
-    subscriptionOf: (context) =>
-      holderOf(dependencies, context.req.param(), context.req.header('authorization'), isPresent),
-    answererOf: (context) =>
-      holderOf(dependencies, context.req.param(), context.req.header('authorization'), isOnRecord),
+    subscriptionOf: ({ req }) => holderOf(req.param(), req.header('authorization'), isPresent),
+    answererOf: ({ req }) => holderOf(req.param(), req.header('authorization'), isOnRecord),
+    callerOf: ({ env, req }) => ({ ...env.caller, principal: principalOf(req.header('authorization')) }),
   });
 }
 
 function addRoutesFor(
   addRoute: AddRoute,
   dependencies: ApiDependencies,
-  { base, id, authorisation, subscriptionOf, answererOf }: Access,
+  { base, id, authorisation, subscriptionOf, answererOf, callerOf }: Access,
 ): void {
   addRoute(
     {
@@ -127,6 +131,16 @@ function addRoutesFor(
         max,
         leaseMs: lease_seconds * 1000,
       });
+      if (received.length > 0) {
+        const { queue, id: subscriptionId } = subscription;
+        const deliveries = received.length;
+        dependencies.audit(callerOf(context), {
+          change: 'deliveries_received',
+          queue,
+          subscriptionId,
+          deliveries,
+        });
+      }
       const answer: z.input<typeof receivedSchema> = {
         deliveries: received.map((one) => ({ ...one, leaseUntil: timeText(one.leaseUntil) })),
       };
@@ -148,7 +162,8 @@ function addRoutesFor(
     },
     async (context) => {
       const { receipt: given } = parseWith(ackRequest, (await readJson(context.req)).value);
-      await recordAnswer(dependencies, await answererOf(context), given, { kind: 'acked' });
+      const answered = await recordAnswer(dependencies, await answererOf(context), given, { kind: 'acked' });
+      dependencies.audit(callerOf(context), { change: 'delivery_acknowledged', ...answered });
       return context.body(null, 204);
     },
   );
@@ -167,32 +182,37 @@ function addRoutesFor(
     },
     async (context) => {
       const { receipt: given, ...error } = parseWith(nackRequest, (await readJson(context.req)).value);
-      await recordAnswer(dependencies, await answererOf(context), given, { kind: 'nacked', ...error });
+      const nacked = { kind: 'nacked', ...error } as const;
+      const answered = await recordAnswer(dependencies, await answererOf(context), given, nacked);
+      dependencies.audit(callerOf(context), { change: 'delivery_refused', ...answered });
       return context.body(null, 204);
     },
   );
 }
 
-/** @throws RefusedRequest 404 for an unknown receipt, 409 for one that expired or is another subscription's */
+/**
+ * Returns what was answered.
+ * @throws RefusedRequest 404 for an unknown receipt, 409 for one that expired or is another subscription's
+ */
 async function recordAnswer(
   dependencies: ApiDependencies,
   { queue, id }: Subscription,
   text: string,
   answer: PullAnswer,
-): Promise<void> {
+): Promise<{ queue: string; messageId: string; subscriptionId: string; attempt: number }> {
   const given = parseReceipt(text);
   if (given === undefined) throw notFound('such receipt');
   if (given.key.queue !== queue || given.key.subscriptionId !== id)
     throw new RefusedRequest('conflict', 'the receipt is of another subscription');
   switch (await answerReceived(dependencies, given, answer)) {
     case 'recorded':
-      return;
+      return { queue, messageId: given.key.messageId, subscriptionId: id, attempt: given.attempt };
     case 'unknown':
       throw notFound('such receipt');
     case 'expired':
       throw new RefusedRequest(
         'conflict',
-        'the receipt has expired, or its delivery was answered otherwise; receive it again',
+        'the delivery was received again or answered otherwise, or it failed at the end of its lease',
       );
   }
 }

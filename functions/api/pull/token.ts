@@ -1,5 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import { isQueueName } from '../../../shared/domain/message/message.ts';
+import { tokenHashOf } from '../../../shared/domain/subscription/confirmation.ts';
 import {
   hasPullTokenForm,
   isPullTokenOf,
@@ -101,25 +103,57 @@ export function isOnRecord(found: Subscription | undefined): found is Subscripti
   return found !== undefined;
 }
 
-/**
- * The subscription of a path, if the caller has its token and `isOpen` accepts it. The refusal does not tell whether the
- * subscription exists.
- * @throws RefusedRequest `unauthorized`
- */
-export async function holderOf(
-  { registry, clock }: Pick<ApiDependencies, 'registry' | 'clock'>,
-  { queue, subscription }: { queue: string; subscription: string },
+type Holders = (
+  path: { queue: string; subscription: string },
   authorization: string | undefined,
   isOpen: (found: Subscription | undefined, now: number) => found is Subscription,
-): Promise<Subscription> {
-  const token = tokenIn(authorization);
-  const now = clock.now();
-  const isName = isQueueName(queue) && isSubscriptionId(subscription);
-  const found =
-    token !== undefined && isName ? await registry.findSubscription(queue, subscription) : undefined;
-  if (token === undefined || !isOpen(found, now) || !isHeldBy(found, token, now))
-    throw new RefusedRequest('unauthorized', 'the request has no valid token of this subscription');
-  return found;
+) => Promise<Subscription>;
+
+/** Subscriptions that are kept for refusals, and for how long: a stranger's guesses cost one read in this time. */
+const KEPT_FOR_REFUSALS = 1_000;
+const KEPT_MS = 1_000;
+
+/**
+ * Finds the subscription of a path, if the caller has its token and `isOpen` accepts it. The refusal does not tell
+ * whether the subscription exists. A holder always gets what is stored now; only a token that was refused is compared
+ * with what was read up to a second ago, so a new token may be refused for so long while strangers try.
+ * @throws RefusedRequest `unauthorized`
+ */
+export function holders({ registry, clock }: Pick<ApiDependencies, 'registry' | 'clock'>): Holders {
+  const refusals = new LRUCache<string, { found: Subscription | undefined }>({
+    max: KEPT_FOR_REFUSALS,
+    ttl: KEPT_MS,
+    perf: clock,
+    ttlResolution: 0,
+  });
+
+  return async ({ queue, subscription }, authorization, isOpen) => {
+    const now = clock.now();
+    const token = tokenIn(authorization);
+    const isHeld = (found: Subscription | undefined): found is Subscription =>
+      token !== undefined && isOpen(found, now) && isHeldBy(found, token, now);
+    const isName = isQueueName(queue) && isSubscriptionId(subscription);
+    if (token === undefined || !isName) throw unauthorized();
+    const name = `${queue}/${subscription}`;
+    const refused = refusals.get(name);
+    if (refused !== undefined && !isHeld(refused.found)) throw unauthorized();
+    const found = await registry.findSubscription(queue, subscription);
+    if (isHeld(found)) return found;
+    refusals.set(name, { found });
+    throw unauthorized();
+  };
+}
+
+function unauthorized(): RefusedRequest {
+  return new RefusedRequest('unauthorized', 'the request has no valid token of this subscription');
+}
+
+/** Characters of a token's hash that name its holder in the audit trail. */
+const NAMED_BY = 12;
+
+/** The holder of a token that was accepted. The hash does not give the token away. */
+export function principalOf(authorization: string | undefined): string {
+  return `pull token ${tokenHashOf(tokenIn(authorization) ?? '').slice(0, NAMED_BY)}`;
 }
 
 /** The bearer token of an authorization header, if it can be one of a subscription. */

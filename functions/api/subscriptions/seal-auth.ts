@@ -1,28 +1,27 @@
 import { ContendedError } from '../../../shared/domain/contention.ts';
 import {
   type Auth,
-  isRedacted,
   redactedAuth,
+  redactedFields,
   type StoredAuth,
-  unredactedAuth,
 } from '../../../shared/domain/subscription/auth.ts';
 import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
 import { hasNewOrigin } from '../../../shared/domain/subscription/change.ts';
 import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
-import { openedAuth } from '../../../shared/steps/authorise.ts';
 import type { ApiPorts } from '../dependencies.ts';
 import { canonicalJson } from '../audit.ts';
 import { invalidFields, type RefusedRequest } from '../errors.ts';
 import { certificateFault, endOf, tlsFault } from './pem.ts';
 
-export type SealAuthContext = Pick<ApiPorts, 'clock' | 'secretSealer' | 'secretOpener'>;
+export type SealAuthContext = Pick<ApiPorts, 'clock' | 'secretSealer'>;
 
 type Target = Pick<Subscription, 'id' | 'queue' | 'subscriber' | 'options'>;
 
 /**
- * The form of a given `options.auth` in the record. Redacted values are those of `stored`, which is returned itself if
- * nothing differs from what is shown of it.
- * @throws RefusedRequest, UnknownCredentialsError, UnopenedSecretError
+ * The form of a given `options.auth` in the record: `stored` itself if nothing differs from what is shown of it. With
+ * any other difference a secret has to be given again, because it would go where it was not given for: another client,
+ * tenant, header or server.
+ * @throws RefusedRequest
  */
 export async function sealAuth(
   context: SealAuthContext,
@@ -33,16 +32,12 @@ export async function sealAuth(
   if (given === undefined) return undefined;
   requireFitting(target, given);
   if (stored !== undefined && canonicalJson(given) === canonicalJson(stored.shown)) return stored;
-  const before =
-    stored !== undefined && isRedacted(given)
-      ? await openedAuth(context.secretOpener, { ...target, auth: stored })
-      : undefined;
-  const auth = unredactedAuth(given, before);
+  requireSecrets(given, stored);
   const now = context.clock.now();
-  const end = requireValid(auth, now);
+  const end = requireValid(given, now);
   const { queue, id: subscriptionId } = target;
-  const sealed = await context.secretSealer.sealAuth({ queue, subscriptionId }, auth);
-  return { shown: redactedAuth(auth), sealed, at: Math.max(now, (stored?.at ?? 0) + 1), ...end };
+  const sealed = await context.secretSealer.sealAuth({ queue, subscriptionId }, given);
+  return { shown: redactedAuth(given), sealed, at: Math.max(now, (stored?.at ?? 0) + 1), ...end };
 }
 
 /** What was stored, and what replaces it. */
@@ -51,7 +46,7 @@ export type AuthChange = { before: StoredAuth | undefined; after: StoredAuth | u
 /**
  * What a change of the options does to the credentials; undefined: nothing. Without new ones they are removed, and
  * stored ones are not sent to another origin.
- * @throws RefusedRequest, UnknownCredentialsError, UnopenedSecretError
+ * @throws RefusedRequest
  */
 export async function authChange(
   context: SealAuthContext,
@@ -70,7 +65,7 @@ export async function authChange(
 
 /**
  * `edited` with the new credentials. `current`: as it is stored now.
- * @throws ContendedError if the credentials have changed since: the new ones may contain values of the replaced ones
+ * @throws ContendedError if the credentials have changed since, for example because the subscription moved
  */
 export function withAuthChange(
   change: AuthChange | undefined,
@@ -87,6 +82,17 @@ export function withAuthChange(
 export function withoutAuth(subscription: Subscription): Subscription {
   const { auth: _, ...rest } = subscription;
   return rest;
+}
+
+/** @throws RefusedRequest for a placeholder in place of a secret */
+function requireSecrets(given: Auth, stored: StoredAuth | undefined): void {
+  const message =
+    stored === undefined
+      ? 'is redacted, and no stored value exists: send the value'
+      : 'is redacted, which keeps the stored value only if nothing else of options.auth changes: send the value';
+  const redacted = redactedFields(given);
+  if (redacted.length > 0)
+    throw invalidFields(redacted.map((field) => ({ field: `options.auth.${field}`, message })));
 }
 
 /** @throws RefusedRequest if these credentials cannot be sent to this subscriber */

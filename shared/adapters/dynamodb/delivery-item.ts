@@ -143,6 +143,12 @@ const nextItemSchema = z
   } satisfies Record<keyof NextAttempt | 'pull', z.ZodType>)
   .transform(({ pull, ...next }): NextAttempt => (pull === true ? { ...next, by: 'pull' } : next));
 
+const leaseSchema = z.object({
+  owner: z.string(),
+  until: z.number(),
+  receivedAt: z.number().exactOptional(),
+} satisfies Record<keyof Lease, z.ZodType>);
+
 /** A field with its default value (round 1, nothing lost, no pending steps) is not written. */
 const fields = {
   acceptedAt: z.number(),
@@ -162,13 +168,8 @@ const fields = {
     })
     .exactOptional(),
   policy: policyItemSchema.exactOptional(),
-  lease: z
-    .object({
-      owner: z.string(),
-      until: z.number(),
-      receivedAt: z.number().exactOptional(),
-    } satisfies Record<keyof Lease, z.ZodType>)
-    .exactOptional(),
+  lease: leaseSchema.exactOptional(),
+  lapsed: leaseSchema.exactOptional(),
   owed: z.array(z.enum(PENDING_STEPS)).default([]),
   recoveries: z.array(z.string()).default([]),
   overdueAt: z.number().exactOptional(),
@@ -212,6 +213,7 @@ export function deliveryItemOf(delivery: Delivery): Record<string, unknown> {
       slot: delivery.slot,
       policy: delivery.policy === undefined ? undefined : policyItemOf(delivery.policy),
       lease: delivery.lease,
+      lapsed: delivery.lapsed,
       owed: delivery.owed,
       recoveries: delivery.recoveries,
       overdueAt: delivery.overdueAt,

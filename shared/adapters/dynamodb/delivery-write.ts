@@ -119,6 +119,7 @@ function fieldsOf(change: DeliveryChange): Assignments {
     policy: change.policy && policyItemOf(change.policy),
     recoveries: change.recoveries,
     lease: change.lease,
+    lapsed: change.lapsed,
     owed: change.owed,
     overdueAt: change.overdueAt,
     updatedAt: change.updatedAt,

@@ -67,6 +67,8 @@ export type Delivery = Retained & {
   /** The policy in force since the round's first failure. */
   policy?: RetryPolicy | undefined;
   lease?: Lease | undefined;
+  /** Of the last receive by pull, if it ended without an answer: until the next one, an acknowledgement still counts. */
+  lapsed?: Lease | undefined;
   /** Pending steps of a finished delivery. */
   owed: readonly PendingStep[];
   /** Ids of the last recoveries that reopened it; makes a repeated operation idempotent. */
@@ -120,6 +122,7 @@ export type DeliveryChange = {
   policy?: RetryPolicy | null;
   recoveries?: readonly string[];
   lease?: Lease | null;
+  lapsed?: Lease | null;
   owed?: readonly PendingStep[];
   /** With the `next` of a delivery that waits for its subscriber: it names the part of the index (`waitsForPull`). */
   overdueAt?: number | null;
@@ -231,6 +234,7 @@ export function apply(change: DeliveryChange, current: Delivery): Delivery {
     policy: changed(change.policy, current.policy),
     recoveries: change.recoveries ?? current.recoveries,
     lease: changed(change.lease, current.lease),
+    lapsed: changed(change.lapsed, current.lapsed),
     owed: change.owed ?? current.owed,
     overdueAt: changed(change.overdueAt, current.overdueAt),
     updatedAt: change.updatedAt,

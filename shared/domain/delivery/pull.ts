@@ -70,7 +70,8 @@ export function receive(
   lease: Required<Lease>,
   { now }: Pick<WriteTime, 'now'>,
 ): Revision {
-  return changeWaiting('claim', found, { lease, overdueAt: lease.until, updatedAt: now }, lease.until);
+  const change = { lease, lapsed: null, overdueAt: lease.until, updatedAt: now };
+  return changeWaiting('claim', found, change, lease.until);
 }
 
 /**
@@ -169,8 +170,35 @@ function outcomeOf(result: PullResult): Pick<Attempt, 'outcome' | 'error'> {
   }
 }
 
+/**
+ * The attempt of a receive that was acknowledged after its lease had ended: what its subscriber did is done. Undefined
+ * where the receipt's lease was not the last to end without an answer, or the delivery was received again.
+ */
+export function lateAcknowledgement(
+  { attempts, lease, lapsed }: Delivery,
+  receipt: { owner: string; attempt: number },
+  now: number,
+): Attempt | undefined {
+  const lapse = attempts.at(-1);
+  if (lapse === undefined || lapse.number !== receipt.attempt) return undefined;
+  if (lease !== undefined || lapsed?.owner !== receipt.owner) return undefined;
+  const { error: _, ...attempt } = lapse;
+  return { ...attempt, outcome: 'delivered', durationMs: Math.max(0, now - lapse.startedAt) };
+}
+
 /** Records the attempt of a received delivery; after a failure it waits for its subscriber again, or is exhausted. */
 export function recordReceived(
+  delivery: ReceivedDelivery,
+  { result, attempt, policy }: { result: PullResult; attempt: Attempt; policy: RetryPolicy },
+  at: WriteTime,
+): Revision {
+  const revision = revisionAfter(delivery, attempt, policy, at);
+  return result.kind === 'lapsed'
+    ? { ...revision, change: { ...revision.change, lapsed: delivery.lease } }
+    : revision;
+}
+
+function revisionAfter(
   delivery: ReceivedDelivery,
   attempt: Attempt,
   policy: RetryPolicy,

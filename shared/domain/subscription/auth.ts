@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { AuthType } from '../vocabulary.ts';
-import { REDACTED, UnknownCredentialsError } from './credential-headers.ts';
+import { REDACTED } from './credential-headers.ts';
 
 /** Authorities that are trusted in place of the public ones, for all connections of the subscription. */
 const ca = z.string().exactOptional();
@@ -64,48 +64,17 @@ export const SECRET_FIELDS: Readonly<Record<AuthType, readonly string[]>> = {
 
 /** For display: values of secret fields are redacted. */
 export function redactedAuth(auth: Auth): Auth {
-  return withSecrets(auth, () => REDACTED);
-}
-
-/**
- * With the stored value of each redacted field, so that what was displayed can be sent back.
- * @throws UnknownCredentialsError for a field without a stored value, or whose value could go to another server
- */
-export function unredactedAuth(given: Auth, stored: Auth | undefined): Auth {
-  const kept = new Map<string, unknown>(
-    stored !== undefined && hasSameReceiver(given, stored) ? Object.entries(stored) : [],
-  );
-  const unknown: string[] = [];
-  const auth = withSecrets(given, (value, field) => {
-    if (value !== REDACTED) return value;
-    if (!kept.has(field)) unknown.push(`auth.${field}`);
-    return kept.get(field) ?? value;
-  });
-  if (unknown.length > 0) throw new UnknownCredentialsError(unknown);
-  return auth;
-}
-
-/** Whether a secret value is the placeholder of a stored one. */
-export function isRedacted(auth: Auth): boolean {
-  const secret = SECRET_FIELDS[auth.type];
-  return Object.entries(auth).some(([field, value]) => value === REDACTED && secret.includes(field));
-}
-
-/** A secret is for the server that it was given for. Another authority could vouch for another server. */
-function hasSameReceiver(given: Auth, stored: Auth): boolean {
-  if (given.type !== stored.type || given.ca !== stored.ca) return false;
-  if (given.type !== 'oauth2_client_credentials' || stored.type !== 'oauth2_client_credentials') return true;
-  return URL.parse(given.token_url)?.origin === URL.parse(stored.token_url)?.origin;
-}
-
-function withSecrets(auth: Auth, change: (value: unknown, field: string) => unknown): Auth {
   const secret = SECRET_FIELDS[auth.type];
   return authSchema.parse(
     Object.fromEntries(
-      Object.entries(auth).map(([field, value]) => [
-        field,
-        secret.includes(field) ? change(value, field) : value,
-      ]),
+      Object.entries(auth).map(([field, value]) => [field, secret.includes(field) ? REDACTED : value]),
     ),
+  );
+}
+
+/** The secret fields that hold the placeholder of a stored value. */
+export function redactedFields(auth: Auth): string[] {
+  return Object.entries(auth).flatMap(([field, value]) =>
+    value === REDACTED && SECRET_FIELDS[auth.type].includes(field) ? [field] : [],
   );
 }

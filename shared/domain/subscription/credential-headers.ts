@@ -11,7 +11,7 @@ type Headers = Record<string, string>;
 /** The part of a subscription's options used here. */
 type WithHeaders = { post_headers?: Headers };
 
-/** These redacted options have no stored value. Contains names only: `post_headers.authorization`, `auth.password`. */
+/** These redacted options have no stored value. Contains names only, such as `post_headers.authorization`. */
 export class UnknownCredentialsError extends Error {
   override readonly name = 'UnknownCredentialsError';
   readonly options: readonly string[];

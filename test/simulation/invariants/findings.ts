@@ -15,6 +15,7 @@ import {
   nobodyIsCalled,
   receivedOncePerLease,
   receivedWhenDue,
+  lateAcknowledgementsCount,
   recordsMatchAnswers,
 } from './pulls.ts';
 import { answersAreHeard, pressureIsKept, refusalsAreHeard } from './pressure.ts';
@@ -61,6 +62,7 @@ const PULL_INVARIANTS: readonly Invariant[] = [
   nobodyIsCalled,
   receivedOncePerLease,
   receivedWhenDue,
+  lateAcknowledgementsCount,
   recordsMatchAnswers,
 ];
 

@@ -1,5 +1,5 @@
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
-import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
+import { isOpen, type Lease } from '../../../shared/domain/delivery/delivery.ts';
 import type { Write } from '../history.ts';
 import { violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
 
@@ -46,17 +46,28 @@ export const recordsMatchAnswers: Invariant = (one) => [
     .map(({ at }) => violation('acknowledged_is_delivered', one, `the acknowledgement at ${at}`)),
 ];
 
+/** An acknowledgement is refused only if the delivery was received again, however late it comes. */
+export const lateAcknowledgementsCount: Invariant = (one) =>
+  one.world.history.pullAnswers
+    .filter(
+      ({ delivery, answer, result }) => delivery === one.name && answer === 'acked' && result === 'expired',
+    )
+    .filter(({ owner }) => receivesOf(one).at(-1)?.after.lease?.owner === owner)
+    .map(({ at }) => violation('late_acknowledgements_count', one, `the acknowledgement at ${at}`));
+
+const leaseBefore = ({ before }: Write): Lease | undefined => before?.lease ?? before?.lapsed;
+
 const appendedBy = ({ transition }: Write): Attempt | undefined =>
   'change' in transition
     ? (transition.change.appendAttempt ?? transition.change.appendLateResult)
     : undefined;
 
 const isSuccessUnder = (write: Write, owner: string): boolean =>
-  write.before?.lease?.owner === owner && appendedBy(write)?.outcome === 'delivered';
+  leaseBefore(write)?.owner === owner && appendedBy(write)?.outcome === 'delivered';
 
 const unfoundedAttempt = (one: DeliveryCase, write: Write): Finding[] => {
   const attempt = appendedBy(write);
-  const lease = write.before?.lease;
+  const lease = leaseBefore(write);
   if (attempt === undefined) return [];
   const isFounded =
     attempt.error === 'lease_expired'

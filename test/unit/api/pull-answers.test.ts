@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { aSubscription } from '../../support/builders.ts';
+import { aBarePolicy, aSubscription } from '../../support/builders.ts';
 import { faultOf } from './api-under-test.ts';
 import { PATH, pullWorld, type PullWorld } from './pull-world.ts';
 
@@ -26,12 +26,45 @@ describe('an answer', () => {
     expect((await world.ack(bad)).status).toBe(409);
   });
 
-  it('is refused from the exact end of the lease, before reconcile has noticed that', async () => {
+  it('counts after the end of its lease, before that is noticed', async () => {
     await world.publish();
     const received = await world.receiveOne({ lease_seconds: 5 });
     await world.later(5_000);
-    expect(await world.ack(received)).toMatchObject({ status: 409 });
-    expect((await world.delivery()).attempts).toEqual([]);
+    expect(await world.ack(received)).toMatchObject({ status: 204 });
+    expect((await world.delivery()).attempts).toMatchObject([{ outcome: 'delivered', durationMs: 5_000 }]);
+  });
+
+  it.each([
+    ['its retry waits', 2, 'retrying'],
+    ['it was given up', 0, 'exhausted'],
+  ])('by ack counts after its lease has failed and %s', async (_, retries, status) => {
+    const policy = aBarePolicy({ minimum_delay_retries: retries, minimum_delay: 5 });
+    world = await pullWorld({ options: { _retry_policy: policy } });
+    await world.publish();
+    const received = await world.receiveOne({ lease_seconds: 5 });
+    await world.lapse();
+    expect(await world.delivery()).toMatchObject({ status, attempts: [{ error: 'lease_expired' }] });
+
+    expect((await world.nack(received)).status).toBe(409);
+    for (const _again of [1, 2]) expect((await world.ack(received)).status).toBe(204);
+    expect(await world.delivery()).toMatchObject({
+      status: 'delivered',
+      next: undefined,
+      lateResults: [{ number: 1, outcome: 'delivered' }],
+    });
+    expect(await world.receive()).toEqual([]);
+  });
+
+  it('by ack is refused once the delivery was received again, whose own answer counts', async () => {
+    await world.publish();
+    const first = await world.receiveOne({ lease_seconds: 5 });
+    await world.lapse();
+    const second = await world.receiveOne();
+    expect((await world.ack(first)).status).toBe(409);
+    expect((await world.delivery()).status).toBe('retrying');
+    expect((await world.nack(second)).status).toBe(204);
+    expect((await world.ack(first)).status).toBe(409);
+    expect((await world.delivery()).attempts).toHaveLength(2);
   });
 
   it.each([
@@ -134,12 +167,8 @@ describe('after its subscription was deleted', () => {
     expect((await world.call('POST', `${HELD}/ack`, { receipt }, headers)).status).toBe(401);
   });
 
-  it('an answer after the lease is refused, and a new delivery cannot be received', async () => {
-    const { received, headers } = await deleted();
-    await world.later(60_000);
-    expect((await world.ack(received)).status).toBe(409);
-    const { receipt } = received;
-    expect((await world.call('POST', `${HELD}/nack`, { receipt }, headers)).status).toBe(409);
+  it('nothing can be received', async () => {
+    await deleted();
     expect((await world.call('POST', `${PATH}/receive`, {})).status).toBe(404);
   });
 });

@@ -34,6 +34,29 @@ describe('a receive', () => {
     expect(answer).toMatchObject({ status: 200, body: { deliveries: [{ leaseUntil }] } });
   });
 
+  it('gives the headers of a push without those that carry credentials', async () => {
+    const headers = {
+      authorization: 'Bearer s3cret',
+      'x-api-key': 's3cret',
+      cookie: 's=s3cret',
+      'x-forward': 'Basic s3cret',
+      'x-tenant': 'acme',
+    };
+    const trace = { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01` };
+    world = await pullWorld({ options: { post_headers: headers } });
+    await world.publish({ trace });
+    expect((await world.receiveOne()).headers).toEqual({
+      'accept-encoding': 'identity',
+      'content-type': 'application/json',
+      'user-agent': expect.any(String),
+      'webhook-id': 'message-1',
+      'webhook-signature': expect.stringMatching(/^v1,/),
+      'webhook-timestamp': expect.any(String),
+      'x-tenant': 'acme',
+      ...trace,
+    });
+  });
+
   it('gives as many large bodies as fit into an answer, and leaves the others to wait', async () => {
     const data = JSON.stringify('x'.repeat(1_000_000));
     for (let index = 0; index < 7; index += 1) await world.publish({ id: `large-${index}`, data });

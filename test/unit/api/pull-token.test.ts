@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { aSubscription } from '../../support/builders.ts';
-import { faultOf, type Answer } from './api-under-test.ts';
+import { CALLER, faultOf, type Answer } from './api-under-test.ts';
 import { PATH, pullWorld, type PullWorld } from './pull-world.ts';
 
 const HOUR = 3_600_000;
@@ -105,6 +105,66 @@ describe('a pull token', () => {
     };
     await receiveBy('guess');
     expect(reads).toBe(0);
+  });
+
+  const countReads = () => {
+    const { registry } = world.api.dependencies;
+    const reads: string[] = [];
+    const read = registry.findSubscription.bind(registry);
+    registry.findSubscription = (queue, id) => {
+      reads.push(id);
+      return read(queue, id);
+    };
+    return reads;
+  };
+
+  const GUESS = `phpull_${'x'.repeat(43)}`;
+
+  it('that is wrong reads its subscription once a second, however often strangers guess', async () => {
+    const token = await newToken();
+    const reads = countReads();
+    for (let guess = 0; guess < 20; guess += 1) expect((await receiveBy(GUESS)).status).toBe(401);
+    expect(reads).toHaveLength(1);
+    expect((await receiveBy(token)).status).toBe(200);
+    expect(reads).toHaveLength(2);
+    await world.later(1_001);
+    await receiveBy(GUESS);
+    expect(reads).toHaveLength(3);
+  });
+
+  it('that is new is accepted at once, and a second later while strangers guess', async () => {
+    await newToken();
+    await receiveBy(await newToken());
+    const token = await newToken({ graceSeconds: 0 });
+    expect((await receiveBy(token)).status).toBe(200);
+    await receiveBy(GUESS);
+    const next = await newToken();
+    expect((await receiveBy(next)).status).toBe(401);
+    await world.later(1_001);
+    expect((await receiveBy(next)).status).toBe(200);
+  });
+
+  it('is named in the audit trail by the beginning of its hash, with what it received and answered', async () => {
+    await world.publish({ id: 'good' });
+    await world.publish({ id: 'bad' });
+    const authorization = `Bearer ${await newToken()}`;
+    const { changes } = world.api;
+    const before = changes.length;
+    const { body } = await world.call('POST', `${HELD}/receive`, {}, { authorization });
+    const [good, bad] = z
+      .object({ deliveries: z.array(z.object({ receipt: z.string() })) })
+      .parse(body).deliveries;
+    await world.call('POST', `${HELD}/receive`, {}, { authorization });
+    await world.call('POST', `${HELD}/ack`, { receipt: good?.receipt }, { authorization });
+    await world.call('POST', `${PATH}/nack`, { receipt: bad?.receipt, error: 'no' });
+
+    const key = { queue: 'orders', subscriptionId: 'subscription-1' };
+    const principal = expect.stringMatching(/^pull token [A-Za-z0-9_-]{12}$/);
+    expect(changes.slice(before)).toEqual([
+      { ...CALLER, principal, change: 'deliveries_received', ...key, deliveries: 2 },
+      { ...CALLER, principal, change: 'delivery_acknowledged', ...key, messageId: 'good', attempt: 1 },
+      { ...CALLER, change: 'delivery_refused', ...key, messageId: 'bad', attempt: 1 },
+    ]);
   });
 
   it('cannot answer for a delivery of another subscription', async () => {

@@ -78,6 +78,12 @@ export const pullWorld = async (more: Partial<Subscription> = {}) => {
       await world.dispatch({ ok: true, message: aMessage(message) });
       await world.clock.run(world.clock.now());
     },
+    /** Ends the lease of what was received for a short time, and records that. */
+    lapse: async (): Promise<void> => {
+      await world.clock.run(world.clock.now() + 36_000);
+      await world.reconcile();
+      await world.clock.run(world.clock.now() + 10_000);
+    },
     later: (milliseconds: number): Promise<void> => world.clock.run(world.clock.now() + milliseconds),
   };
 };
