@@ -3,7 +3,15 @@ import path from 'node:path';
 import * as z from 'zod';
 import { START } from './command-name.ts';
 import { DEFAULT_DEPLOYMENT, findInAws } from './deployment-in-aws.ts';
-import { clientOf, endpointsFile, readEndpoints, resourcesOf, type Resources } from '../local/endpoints.ts';
+import {
+  clientOf,
+  type Endpoints,
+  endpointsFile,
+  removeEndpoints,
+  resourcesOf,
+  type Resources,
+  runningEndpoints,
+} from '../local/endpoints.ts';
 import { Problem } from '../local/install/problem.mjs';
 
 /** Which deployment to use. By default the local one (`npm start`) if it is running, otherwise `Posthaste` in AWS. */
@@ -33,7 +41,7 @@ export async function findDeployment(
 ): Promise<Deployment> {
   const usedLocal = path.join(path.dirname(localFile), 'used-by-last-command');
   if (deployment === undefined) {
-    const found = localDeployment(localFile);
+    const found = await localDeployment(localFile);
     if (found !== undefined) {
       if (!existsSync(usedLocal)) remember(usedLocal);
       return found;
@@ -56,13 +64,22 @@ function remember(file: string): void {
   writeFileSync(file, '');
 }
 
-function localDeployment(file: string): Deployment | undefined {
+async function localDeployment(file: string): Promise<Deployment | undefined> {
+  const found = await running(file);
+  if (found === undefined) return undefined;
+  if (found === 'stale') {
+    removeEndpoints(file);
+    console.error(`${file} was left behind by a start that was killed. It is removed, and nothing was sent.`);
+    return undefined;
+  }
+  const { endpoint, region, accessKeyId, secretAccessKey, socket: _, ...resources } = found;
+  const client = clientOf({ endpoint, region, accessKeyId, secretAccessKey });
+  return { ...resources, name: 'the local deployment', client };
+}
+
+async function running(file: string): Promise<Endpoints | 'stale' | undefined> {
   try {
-    const endpoints = readEndpoints(file);
-    if (endpoints === undefined) return undefined;
-    const { endpoint, region, accessKeyId, secretAccessKey, ...resources } = endpoints;
-    const client = clientOf({ endpoint, region, accessKeyId, secretAccessKey });
-    return { ...resources, name: 'the local deployment', client };
+    return await runningEndpoints(file);
   } catch (cause) {
     throw new Problem(
       `${file} is incomplete, or was written by another version. Stop ${START} and run it again.`,

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { localFolder } from './install/paths.mjs';
 import { localAws, type RootKeys } from './local-aws.ts';
+import { isPresent } from './presence.ts';
 
 const endpointsSchema = z.object({
   endpoint: z.string(),
@@ -31,6 +32,10 @@ const endpointsSchema = z.object({
   }),
   /** JSON of the variables of a worker. Absent: an earlier version deployed it. */
   workerEnvironment: z.string().exactOptional(),
+  /** How callers of the API authenticate. Absent: an earlier version deployed it. */
+  apiAuthorization: z.string().exactOptional(),
+  /** On which the start that wrote this answers while it runs (presence.ts). */
+  socket: z.string().exactOptional(),
 });
 
 /** Addresses and keys of a local deployment. */
@@ -39,7 +44,7 @@ export type Endpoints = z.infer<typeof endpointsSchema>;
 /** Endpoint and keys of the local AWS account. */
 export type LocalAccount = Pick<Endpoints, 'endpoint' | 'region' | 'accessKeyId' | 'secretAccessKey'>;
 
-export type Resources = Omit<Endpoints, keyof LocalAccount>;
+export type Resources = Omit<Endpoints, keyof LocalAccount | 'socket'>;
 
 /** The file with the endpoints of the local deployment; it exists while a start is running. */
 export const endpointsFile = join(localFolder, 'endpoints.json');
@@ -65,6 +70,7 @@ const outputsSchema = z.object({
   OperateFunction: z.string(),
   ApiFunction: z.string(),
   WorkerEnvironment: z.string().exactOptional(),
+  ApiAuthorization: z.string().exactOptional(),
 });
 
 /**
@@ -111,6 +117,7 @@ export function resourcesOf(outputs: unknown): Resources & { apiId: string } {
       api: of.ApiFunction,
     },
     ...(of.WorkerEnvironment !== undefined && { workerEnvironment: of.WorkerEnvironment }),
+    ...(of.ApiAuthorization !== undefined && { apiAuthorization: of.ApiAuthorization }),
   };
 }
 
@@ -119,7 +126,20 @@ export function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: Loc
   return { endpoint, region, credentials: { accessKeyId, secretAccessKey } };
 }
 
-/** The endpoints; undefined if no local deployment is running. @throws if the file has another form */
+/**
+ * The endpoints of the start that is running. `stale`: it was killed, and its ports may be those of another program now.
+ * Undefined: there is none, or the file is not this user's alone to change.
+ * @throws if the file has another form
+ */
+export async function runningEndpoints(file: string): Promise<Endpoints | 'stale' | undefined> {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0) return undefined;
+  const endpoints = readEndpoints(file);
+  if (endpoints === undefined) return undefined;
+  return endpoints.socket !== undefined && (await isPresent(endpoints.socket)) ? endpoints : 'stale';
+}
+
+/** The endpoints in a file; undefined if there is none. @throws if the file has another form */
 export function readEndpoints(file: string): Endpoints | undefined {
   if (!existsSync(file)) return undefined;
   return endpointsSchema.parse(JSON.parse(readFileSync(file, 'utf8')));

@@ -10,6 +10,7 @@ import { inSeconds } from './install/progress.mjs';
 import { localPage, withConsole } from './local-console.ts';
 import { startLocalSystem, type LocalSystem } from './local-system.ts';
 import { withLocalWorker } from './local-worker.ts';
+import { showPresence } from './presence.ts';
 
 /**
  * The request from launch.mjs, passed as JSON. This process runs on the project's Node, and stops when the IPC channel
@@ -42,8 +43,9 @@ async function main(request: Request, signal: AbortSignal): Promise<number> {
     port: options.port,
     app: options.app,
   });
+  const presence = await showPresence();
   try {
-    writeEndpoints(endpointsFile, system.endpoints);
+    writeEndpoints(endpointsFile, { ...system.endpoints, socket: presence.socket });
     console.log(`Deployed in ${inSeconds(Date.now() - startedAt)}.`);
     const shown = async (): Promise<number> =>
       withConsole(await page, (consoleUrl) => show(system, { ...request, consoleUrl }, signal));
@@ -51,6 +53,7 @@ async function main(request: Request, signal: AbortSignal): Promise<number> {
     return await Promise.race([work, unexpectedEnd(system)]);
   } finally {
     removeEndpoints(endpointsFile);
+    presence.end();
     await system.emulator.stop();
   }
 }

@@ -96,8 +96,10 @@ function checkedUrl(text: string, name = 'POSTHASTE_API_URL'): string {
   return text;
 }
 
+type Found = Pick<Deployment, 'name' | 'place' | 'apiUrl' | 'client' | 'apiAuthorization'>;
+
 async function accessTo(
-  { name, place, apiUrl, client }: Pick<Deployment, 'name' | 'place' | 'apiUrl' | 'client'>,
+  { name, place, apiUrl, client, apiAuthorization }: Found,
   env: NodeJS.ProcessEnv,
 ): Promise<ApiAccess> {
   return {
@@ -105,16 +107,20 @@ async function accessTo(
     ...(place !== undefined && { place }),
     apiUrl: apiUrl.replace(/\/+$/, ''),
     isLocal: client.endpoint !== undefined,
-    ...(await authorizationFor(client, env)),
+    ...(await authorizationFor({ client, apiAuthorization }, env)),
   };
 }
 
-/** Uses POSTHASTE_TOKEN if it is set (`apiAuthorization: jwt`), otherwise Signature Version 4. */
+/**
+ * Uses POSTHASTE_TOKEN if it is set (`apiAuthorization: jwt`), otherwise Signature Version 4. A local deployment gets the
+ * token only if it uses tokens: it is that of a deployment in AWS otherwise.
+ */
 async function authorizationFor(
-  client: Deployment['client'],
+  { client, apiAuthorization }: { client: Deployment['client']; apiAuthorization: string | undefined },
   env: NodeJS.ProcessEnv,
 ): Promise<Pick<ApiAccess, 'authorize' | 'region'>> {
-  const token = env['POSTHASTE_TOKEN'];
+  const takesTokens = client.endpoint === undefined || apiAuthorization === 'jwt';
+  const token = takesTokens ? env['POSTHASTE_TOKEN'] : undefined;
   return token === undefined || token === ''
     ? signing(await identityOf(client))
     : { authorize: ({ headers }) => Promise.resolve(withToken(headers, token)) };

@@ -22,7 +22,7 @@ type StateParts = Readonly<Record<'subscriptions' | 'deliveries' | 'payloads', N
 /** Of `Pipeline`, which adds them. */
 type PipelineParts = Readonly<Record<'dispatch' | 'deliver' | 'reconcile' | 'operate' | 'api', Named>> & {
   readonly state: Pick<StateParts, 'subscriptions' | 'deliveries'> & {
-    readonly settings: { readonly deployment: string };
+    readonly settings: { readonly deployment: string; readonly apiAuthorization: { readonly kind: string } };
   };
   readonly administration: WithUrl & { readonly apiId: string };
   readonly queues: Readonly<Record<Queue, WithUrl>>;
@@ -78,6 +78,7 @@ export function pipelineOutputs(pipeline: PipelineParts): Outputs {
     ...tableOutputs(state),
     ApiUrl: [administration.url, 'URL of the administration API'],
     ApiId: [administration.apiId, 'Id of the HTTP API, for IAM policies'],
+    ApiAuthorization: [state.settings.apiAuthorization.kind, 'How callers of the API authenticate'],
     IngressQueueUrl: [queues.ingress.url, 'Queue that producers send messages to'],
     DeliveryQueueUrl: [queues.delivery.url, 'Queue of first attempts'],
     RetryQueueUrl: [queues.retry.url, 'Queue of wake-ups for retries'],

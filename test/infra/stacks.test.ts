@@ -66,6 +66,7 @@ describe('the stacks', () => {
       'SubscriptionsTable',
     ]);
     expect(outputsOf(pipeline)).toEqual([
+      'ApiAuthorization',
       'ApiFunction',
       'ApiId',
       'ApiUrl',

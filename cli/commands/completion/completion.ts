@@ -1,8 +1,8 @@
-import { script } from '@bomb.sh/tab';
 import { Argument, type Command } from 'commander';
 import { isPackaged, programFile } from '../../../local/install/paths.mjs';
 import { shellWord } from '../../command-name.ts';
 import { examplesText } from '../../options/deployment-options.ts';
+import { completionScript, SHELLS, type Shell } from './scripts.ts';
 
 const ON_PATH = isPackaged ? 'npm install --global posthaste' : 'npm link in the checkout';
 
@@ -16,12 +16,10 @@ Then add to
 /** `posthaste completion`. The scripts call the hidden `posthaste complete` by its file, as an alias would not work. */
 export function addCompletion(command: Command): void {
   command
-    .addArgument(
-      new Argument('<shell>', 'the shell to complete commands in').choices(['bash', 'zsh', 'fish']),
-    )
-    .action((shell: string) => {
+    .addArgument(new Argument('<shell>', 'the shell to complete commands in').choices(SHELLS))
+    .action((shell: Shell) => {
       const program = [process.execPath, programFile('cli/posthaste.mjs')].map(shellWord).join(' ');
-      script(shell, command.parent?.name() ?? '', program);
+      process.stdout.write(completionScript(shell, command.parent?.name() ?? '', program));
     })
     .addHelpText('after', `${MORE}${examplesText(['completion bash'])}`);
 }

@@ -114,7 +114,7 @@ async function read(
   return { found, content: { request, startedAt, acceptedAt: record.acceptedAt } };
 }
 
-/** Credentials in `post_headers` are for a server that is called, not for whoever receives. */
+/** Credentials in `post_headers` are for a server that is called, not for the program that receives. */
 function withoutCredentialHeaders(subscription: Subscription): Subscription {
   return { ...subscription, options: withoutCredentials(subscription.options) };
 }

@@ -43,7 +43,6 @@ const limitsOf = ({ clock, subscriptions: registry, secretOpener, operations }: 
         randomBytes,
         operations,
         secretSealer: secretOpener,
-        secretOpener,
       },
       { queue: 'orders', subscriptionId: 'subscription-1' },
       wanted,

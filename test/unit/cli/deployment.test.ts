@@ -1,15 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { findDeployment, type DeploymentChoice } from '../../../cli/deployment.ts';
 import { removeEndpoints, writeEndpoints } from '../../../local/endpoints.ts';
+import { showPresence } from '../../../local/presence.ts';
 import { localEndpoints as endpoints } from '../../support/local-endpoints.ts';
 import { replaceSdkVariables, withSdkVariables } from './run-command.ts';
 import { OUTPUTS, outputsOfConstruct, stubbedDeployment } from './stubbed-deployment.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'deployment-'));
+const presence = await showPresence();
+const present = { ...endpoints, socket: presence.socket };
 afterAll(() => {
+  presence.end();
   rmSync(folder, { recursive: true });
 });
 
@@ -18,7 +22,7 @@ describe('finding the deployment for a command', () => {
     'uses a running local deployment for the choice %j',
     async (choice) => {
       const file = path.join(folder, 'endpoints.json');
-      writeEndpoints(file, endpoints);
+      writeEndpoints(file, present);
       const { endpoint, region, accessKeyId, secretAccessKey, ...resources } = endpoints;
       expect(await findDeployment(choice, file)).toEqual({
         ...resources,
@@ -28,10 +32,56 @@ describe('finding the deployment for a command', () => {
     },
   );
 
+  describe('ignores the file of a start', () => {
+    const found = async (file: string) => {
+      const said = vi.spyOn(console, 'error').mockReturnValue();
+      const error: unknown = await findDeployment({ local: true }, file).catch((cause: unknown) => cause);
+      const lines = said.mock.calls.map(([line]) => String(line));
+      said.mockRestore();
+      return { error, lines };
+    };
+    const isNotRunning = {
+      name: 'Problem',
+      message: expect.stringContaining('No local deployment is running') as unknown,
+    };
+
+    it.each([
+      ['that was killed, and others can open its folder', () => showPresence()],
+      ['of an earlier version, which has no socket', () => undefined],
+    ])('%s: says so once and removes it', async (_, begin) => {
+      const file = path.join(folder, 'stale.json');
+      const killed = await begin();
+      if (killed !== undefined) chmodSync(path.dirname(killed.socket), 0o755);
+      writeEndpoints(file, killed === undefined ? endpoints : { ...endpoints, socket: killed.socket });
+      expect(await found(file)).toMatchObject({
+        error: isNotRunning,
+        lines: [`${file} was left behind by a start that was killed. It is removed, and nothing was sent.`],
+      });
+      expect(existsSync(file)).toBe(false);
+      killed?.end();
+    });
+
+    it('that has ended without removing it', async () => {
+      const file = path.join(folder, 'ended.json');
+      const ended = await showPresence();
+      writeEndpoints(file, { ...endpoints, socket: ended.socket });
+      ended.end();
+      expect(await found(file)).toMatchObject({ error: isNotRunning, lines: [expect.any(String)] });
+    });
+
+    it('that others can write', async () => {
+      const file = path.join(folder, 'writable.json');
+      writeEndpoints(file, present);
+      chmodSync(file, 0o620);
+      expect(await found(file)).toMatchObject({ error: isNotRunning, lines: [] });
+      expect(existsSync(file)).toBe(true);
+    });
+  });
+
   it('does not change from a local deployment that has stopped to AWS, until AWS is named', async () => {
     const stub = await stubbedDeployment({ bodies: [], sentAt: 0 });
     const file = path.join(folder, 'stopped', 'endpoints.json');
-    writeEndpoints(file, endpoints);
+    writeEndpoints(file, present);
     const find = async (choice: DeploymentChoice) => (await findDeployment(choice, file)).name;
     const restore = replaceSdkVariables(stub.environment);
     try {

@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { lstatSync, mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** How long a running start may take to answer, in milliseconds. */
+const ANSWER_MS = 2_000;
+
+const ANSWER = 'posthaste';
+
+/** Shows to other programs of this user that a start is running: it answers on a Unix socket. */
+export type Presence = { socket: string; end: () => void };
+
+/**
+ * The socket is in a new folder that only this user can open. Not among the files of the project: the path of a socket
+ * is limited to about 100 bytes (unix(7)).
+ */
+export async function showPresence(): Promise<Presence> {
+  const folder = mkdtempSync(join(tmpdir(), 'posthaste-'));
+  const socket = join(folder, 'running');
+  const server = createServer((connection) => {
+    connection.on('error', () => undefined).end(ANSWER);
+  });
+  // The folder is readable by this user alone (mkdtemp(3)).
+  server.listen(socket).unref();
+  await once(server, 'listening');
+  return {
+    socket,
+    end: () => {
+      server.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Whether the start with this socket is running, as a process of this user. */
+export async function isPresent(socket: string): Promise<boolean> {
+  const folder = lstatSync(dirname(socket), { throwIfNoEntry: false });
+  if (folder === undefined || !folder.isDirectory() || !isPrivate(folder)) return false;
+  const connection = connect(socket).setEncoding('utf8').setTimeout(ANSWER_MS);
+  connection.once('timeout', () => connection.destroy());
+  let said = '';
+  try {
+    for await (const part of connection) {
+      said += String(part);
+      if (said.length > ANSWER.length) break;
+    }
+  } catch {
+    // Nobody listens.
+  }
+  connection.destroy();
+  return said === ANSWER;
+}
+
+/** Whether a file is of this user, and nobody else can read or change it. */
+function isPrivate({ uid, mode }: { uid: number; mode: number }): boolean {
+  return uid === process.getuid?.() && (mode & 0o077) === 0;
+}
