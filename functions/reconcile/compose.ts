@@ -10,8 +10,9 @@ import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { readEnvironment, type Source } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { InvocationContext } from '../../shared/domain/receives.ts';
-import { endLongWaits, type EndWaitsContext } from './end-waits.ts';
-import { reconcile, type ReconcileContext } from './reconcile.ts';
+import type { EndWaitsContext } from './end-waits.ts';
+import type { ReconcileContext } from './reconcile.ts';
+import { runReconcile } from './run.ts';
 
 /**
  * Ports and settings of reconcile from an environment: the function's by default, a worker's otherwise.
@@ -44,11 +45,7 @@ export function composeReconcile(source?: Source, access: AwsAccess = {}) {
     journal,
     deadline,
     /** @throws AggregateError if some could not be woken: a later run finds them again */
-    run: async (invocation: InvocationContext) => {
-      const remainingMs = () => invocation.getRemainingTimeInMillis();
-      const result = await reconcile(context, remainingMs);
-      await endLongWaits(context, remainingMs);
-      return result;
-    },
+    run: (invocation: InvocationContext) =>
+      runReconcile(context, () => invocation.getRemainingTimeInMillis()),
   };
 }

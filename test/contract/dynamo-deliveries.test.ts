@@ -1,10 +1,15 @@
-import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { randomUUID } from 'node:crypto';
+import { GetCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
+import { itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import { deliveryIndexes, ttlAttribute } from '../../shared/config/tables.ts';
 import type { Status } from '../../shared/domain/vocabulary.ts';
 import type { DeliveryChange, Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
+import { openForPull, receive } from '../../shared/domain/delivery/pull.ts';
+import type { Deliveries } from '../../shared/ports/deliveries.ts';
+import { aMessage } from '../support/builders.ts';
 import { aDelivery, anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { countingClient, clientLosingAResponse } from '../support/dynamo-clients.ts';
@@ -23,6 +28,75 @@ describeOverdueDeliveriesContract('in DynamoDB', async () =>
   dynamoDeliveries(documents, await tables.like(endpoints.deliveriesTable)),
 );
 describeWaitingDeliveriesContract('in DynamoDB', () => dynamoDeliveries(documents, table));
+
+describe('deliveries that wait for pull', () => {
+  const wait = async (deliveries: Deliveries, messageId: string, seconds: number, subscriptionId: string) => {
+    const now = SOME_TIME + 1000 * seconds;
+    const body = { kind: 'inline', message: aMessage() } as const;
+    const key = { queue: 'orders', messageId, subscriptionId, bucket: 0 };
+    await deliveries.write(
+      openForPull({ kind: 'job', key, attempt: 1, acceptedAt: now, body }, { now, retentionMs: 1e9 }),
+    );
+    return key;
+  };
+
+  const orderOf = async (deliveries: Deliveries, subscriptionId: string, limit: number) => {
+    const found = await deliveries.waiting({ queue: 'orders', subscriptionId }, SOME_TIME + 1e6, limit);
+    return found.map(({ key }) => key.messageId);
+  };
+
+  it('are spread over four partitions, and found in the order of their waits', async () => {
+    const subscriptionId = randomUUID();
+    const deliveries = dynamoDeliveries(documents, table);
+    const ids = Array.from({ length: 20 }, (_, index) => `m-${index}`);
+    for (const [index, id] of ids.entries()) await wait(deliveries, id, index, subscriptionId);
+    const counts = await Promise.all(
+      [0, 1, 2, 3].map((shard) => countIn(`PULL#orders#${subscriptionId}#${shard}`)),
+    );
+    expect(Math.min(...counts)).toBeGreaterThan(0);
+    expect(counts.reduce((sum, count) => sum + count)).toBe(20);
+    expect(await orderOf(deliveries, subscriptionId, 20)).toEqual(ids);
+    expect(await orderOf(deliveries, subscriptionId, 3)).toEqual(ids.slice(0, 3));
+  });
+
+  it('include those that an earlier version put into one partition', async () => {
+    const subscriptionId = randomUUID();
+    const deliveries = dynamoDeliveries(documents, table);
+    const [early, old] = [
+      await wait(deliveries, 'early', 0, subscriptionId),
+      await wait(deliveries, 'old', 1, subscriptionId),
+    ];
+    await wait(deliveries, 'new', 2, subscriptionId);
+    for (const key of [early, old])
+      await documents.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: itemKeyOf(key),
+          UpdateExpression: 'SET overduePk = :undivided',
+          ExpressionAttributeValues: { ':undivided': `PULL#orders#${subscriptionId}` },
+        }),
+      );
+    expect(await orderOf(deliveries, subscriptionId, 10)).toEqual(['early', 'old', 'new']);
+    const [found] = await deliveries.waiting(early, SOME_TIME + 1e6, 1);
+    if (found === undefined) throw new Error('it waits');
+    const lease = { owner: 'pull/one', until: SOME_TIME + 1e7, receivedAt: SOME_TIME };
+    expect((await deliveries.write(receive(found, lease, { now: SOME_TIME }))).kind).toBe('written');
+    expect(await orderOf(deliveries, subscriptionId, 10)).toEqual(['old', 'new']);
+  });
+
+  const countIn = async (partition: string): Promise<number> => {
+    const { Count = 0 } = await documents.send(
+      new QueryCommand({
+        TableName: table,
+        IndexName: deliveryIndexes.overdue.name,
+        KeyConditionExpression: 'overduePk = :partition',
+        ExpressionAttributeValues: { ':partition': partition },
+        Select: 'COUNT',
+      }),
+    );
+    return Count;
+  };
+});
 
 const creation = (create: Delivery): Transition => ({
   name: 'open',

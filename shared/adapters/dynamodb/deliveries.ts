@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import { deliveryIndexes, primaryKey, ttlAttribute } from '../../config/tables.ts';
 import {
@@ -10,7 +11,13 @@ import {
 import type { OverdueDelivery } from '../../domain/delivery/transitions.ts';
 import type { Deliveries, DeliveryRecords, WriteResult } from '../../ports/deliveries.ts';
 import { deliveryKeySchema, deliveryItemOf, deliveryOf } from './delivery-item.ts';
-import { itemKeyOf, overduePartition, pullPartition, shards } from './delivery-keys.ts';
+import {
+  itemKeyOf,
+  overduePartition,
+  pullPartition,
+  shards,
+  undividedPullPartition,
+} from './delivery-keys.ts';
 import { conditionOf, updateOf } from './delivery-write.ts';
 import { conditional, expression } from './writes.ts';
 import { type BatchReading, itemsByKey, readItem } from './queries.ts';
@@ -50,12 +57,33 @@ export function dynamoDeliveries(client: DynamoDBDocument, tableName: string): D
       return item && deliveryOf(item);
     },
     overdue: (before, limit) => overdueDeliveries(client, tableName, before, limit),
-    waiting: async (subscription, before, limit) => {
-      const { Items = [] } = await client.query(
-        overdueQuery(tableName, before, { partition: pullPartition(subscription) }, limit),
-      );
+    waiting: waitingDeliveries(client, tableName),
+  };
+}
+
+/** For how long an undivided partition that was empty is not read again; instances of the version before may still write to it. */
+const EMPTY_FOR_MS = 10 * 60_000;
+
+/** The deliveries of all shards that wait longest. Each could have all of them. */
+function waitingDeliveries(client: DynamoDBDocument, tableName: string): Deliveries['waiting'] {
+  const emptied = new LRUCache<string, true>({ max: 1_000, ttl: EMPTY_FOR_MS });
+  return async (subscription, before, limit) => {
+    const read = async (partition: string): Promise<OverdueDelivery[]> => {
+      const { Items = [] } = await client.query(overdueQuery(tableName, before, { partition }, limit));
       return Items.map(overdueOf);
-    },
+    };
+    const undivided = async (): Promise<OverdueDelivery[]> => {
+      const partition = undividedPullPartition(subscription);
+      if (emptied.has(partition)) return [];
+      const found = await read(partition);
+      if (found.length === 0) emptied.set(partition, true);
+      return found;
+    };
+    const divided = Array.from({ length: shards.pull }, (_, shard) =>
+      read(pullPartition(subscription, shard)),
+    );
+    const found = (await Promise.all([undivided(), ...divided])).flat();
+    return found.toSorted((one, other) => one.overdueAt - other.overdueAt).slice(0, limit);
   };
 }
 

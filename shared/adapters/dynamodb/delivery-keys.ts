@@ -11,7 +11,7 @@ import type { ItemKey } from './record.ts';
  * One key of an index takes 1,000 writes a second, and a throttled index throttles its table. A queue or the whole
  * deployment can have more failures than that; a single subscription rarely has more than 4,000 a second.
  */
-export const shards = { byQueue: 8, bySubscription: 4, byHour: 8, overdue: 8 } as const;
+export const shards = { byQueue: 8, bySubscription: 4, byHour: 8, overdue: 8, pull: 4 } as const;
 
 export const deliveryPrefix = 'DELIVERY#';
 
@@ -148,14 +148,20 @@ export function overduePartition(shard: number): string {
 
 /** The part of the index of a record or a change that has an `overdueAt`. */
 export function overduePartitionOf(key: DeliveryKey, of: Parameters<typeof waitsForPull>[0]): string {
-  return waitsForPull(of) ? pullPartition(key) : overduePartition(shardOf(identityOf(key), shards.overdue));
+  return waitsForPull(of)
+    ? pullPartition(key, shardOf(key.messageId, shards.pull))
+    : overduePartition(shardOf(identityOf(key), shards.overdue));
 }
 
-/** The part of the overdue index with the deliveries that wait until their subscriber receives them. */
-export function pullPartition({
-  queue,
-  subscriptionId,
-}: Pick<DeliveryKey, 'queue' | 'subscriptionId'>): string {
+type PullKey = Pick<DeliveryKey, 'queue' | 'subscriptionId'>;
+
+/** A part of the overdue index with the deliveries that wait until their subscriber receives them. */
+export function pullPartition(key: PullKey, shard: number): string {
+  return `${undividedPullPartition(key)}#${shard}`;
+}
+
+/** Where versions before the shards put all deliveries of a subscription. */
+export function undividedPullPartition({ queue, subscriptionId }: PullKey): string {
   return `PULL#${queue}#${subscriptionId}`;
 }
 
