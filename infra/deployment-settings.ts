@@ -140,6 +140,11 @@ export const deploymentSettings = {
     description:
       'Requests a second that the API accepts, with [bursts of twice as many](operations.md#limits-of-the-api). Keeps API callers from using up the concurrency of the account: 100 requests a second use about ten concurrent functions.',
   },
+  apiConcurrency: {
+    rule: wholeNumber('concurrent invocations', 1, 1000),
+    description:
+      'Concurrent invocations reserved for the function of the API, and the most that it can have: no caller can take those of deliveries. Not in accounts that can reserve none, such as new ones with 10 in all; set a low `apiRateLimit` there.',
+  },
   apiAuthorization: {
     rule: oneOf('iam', 'jwt', 'none'),
     default: 'iam',

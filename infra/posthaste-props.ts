@@ -243,6 +243,13 @@ export interface PosthasteProps {
    */
   readonly apiRateLimit?: number;
   /**
+   * Concurrent invocations reserved for the function of the API, and the most that it can have: no caller can take
+   * those of deliveries. Not in accounts that can reserve none, such as new ones with 10 in all; set a low
+   * `apiRateLimit` there. Must be a whole number of concurrent invocations from 1 to 1000.
+   * @default none
+   */
+  readonly apiConcurrency?: number;
+  /**
    * How callers of the API authenticate: AWS signatures, JSON Web Tokens, or not at all (only with `local`).
    * @default 'iam'
    */

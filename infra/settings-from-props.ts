@@ -71,6 +71,7 @@ export const propOf: Readonly<Record<keyof typeof settings, Prop>> = {
   messagesPerBatch: same,
   batchWindowSeconds: duration('batchWindow', 'seconds'),
   apiRateLimit: same,
+  apiConcurrency: same,
   apiAuthorization: same,
   jwtIssuer: same,
   jwtAudience: { type: 'readonly string[]' },

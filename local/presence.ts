@@ -47,13 +47,13 @@ export async function isPresent(socket: string): Promise<boolean> {
       if (said.length > ANSWER.length) break;
     }
   } catch {
-    // Nobody listens.
+    // The start that made the socket has ended.
   }
   connection.destroy();
   return said === ANSWER;
 }
 
-/** Whether a file is of this user, and nobody else can read or change it. */
+/** Whether a file is of this user, and no other user can read or change it. */
 function isPrivate({ uid, mode }: { uid: number; mode: number }): boolean {
   return uid === process.getuid?.() && (mode & 0o077) === 0;
 }

@@ -125,6 +125,18 @@ describe('the limits of the API', () => {
     });
   });
 
+  it('include a concurrency of its function, if one is reserved', () => {
+    const reservedIn = (settings: Record<string, unknown>) =>
+      [...resourcesOf(templatesFor(settings).pipeline, 'AWS::Lambda::Function').values()].flatMap(
+        ({ Properties }) =>
+          Properties['ReservedConcurrentExecutions'] === undefined
+            ? []
+            : [[Properties['Description'], Properties['ReservedConcurrentExecutions']]],
+      );
+    expect(reservedIn({})).toEqual([]);
+    expect(reservedIn({ apiConcurrency: 20 })).toEqual([['Posthaste: serves the administration API', 20]]);
+  });
+
   it('are set after their routes exist', () => {
     const { pipeline } = templatesFor();
     const open = [...resourcesOf(pipeline, 'AWS::ApiGatewayV2::Route')].filter(

@@ -68,6 +68,7 @@ const every: Required<Omit<PosthasteProps, 'vpcSubnets' | 'staticAddresses'>> = 
   messagesPerBatch: 20,
   batchWindow: Duration.seconds(5),
   apiRateLimit: 9,
+  apiConcurrency: 10,
   apiAuthorization: 'jwt',
   jwtIssuer: 'https://id.example.com',
   jwtAudience: ['posthaste'],

@@ -70,16 +70,18 @@ const subscriptionDeliveriesSchema = z.object({
   links: linksSchema,
 });
 
-type ListContext = Pick<ApiPorts, 'clock' | 'messageListings' | 'messageRecords' | 'deliveries'>;
+type ListContext = Pick<ApiPorts, 'messageListings' | 'messageRecords' | 'deliveries'>;
 
 /** `type`: of the message. */
 type Found = { delivery: Delivery; type: string | undefined };
 
-/** Looks through no further messages after this time. */
-const LOOKING_MS = 3_000;
+/** The most messages that a request looks through, and the most reads of the listing: it would hold the function. */
+const MOST_MESSAGES = 100;
+const MOST_READS = 10;
 
 /**
- * The deliveries of a subscription in a window of messages, newest message first. A page is short if time ran out.
+ * The deliveries of a subscription in a window of messages, newest message first. A page is short if few of the messages
+ * went to it.
  * @throws InvalidMarkerError
  */
 async function listOfSubscription(
@@ -88,19 +90,20 @@ async function listOfSubscription(
   subscriptionId: string,
   { limit, marker: from }: PageRequest,
 ): Promise<Page<Found>> {
-  const { clock, messageListings } = context;
-  const startedAt = clock.now();
   const items: Found[] = [];
   let marker = from;
-  do {
+  let looked = 0;
+  for (let reads = 0; reads < MOST_READS && looked < MOST_MESSAGES; reads += 1) {
     // No more messages than there is room for: only the listing can create the marker after the last of them.
-    const page = await messageListings.newest(window, { limit: limit - items.length, marker });
+    const page = await context.messageListings.newest(window, { limit: limit - items.length, marker });
     const found = await Promise.all(
       page.items.map(({ key }) => findOfSubscription(context, key, subscriptionId)),
     );
     items.push(...found.filter((one) => one !== undefined));
+    looked += page.items.length;
     ({ marker } = page);
-  } while (marker !== undefined && items.length < limit && clock.now() - startedAt < LOOKING_MS);
+    if (marker === undefined || items.length === limit) break;
+  }
   return { items, ...(marker !== undefined && { marker }) };
 }
 

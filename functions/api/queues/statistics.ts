@@ -19,8 +19,8 @@ import { existingQueue } from '../existing.ts';
 
 const MAX_POINTS = 400;
 
-/** The minutes of a busy queue are about 0.5 MB a day, all of which are read. */
-const MAX_DAYS = 31;
+/** The minutes of a busy queue are about 0.5 MB a day, all of which are read. A week, from any hour. */
+const MAX_DAYS = 8;
 
 export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(
@@ -96,7 +96,7 @@ function inSteps(window: Pick<MessageWindow, 'since' | 'until'>, asked: number |
     throw invalidFields([
       { field: 'step', message: `must divide the window into at most ${MAX_POINTS} steps` },
     ]);
-  // As asked for: widened to days, 31 days that start at noon touch 32.
+  // As asked for: widened to days, 8 days that start at noon touch 9.
   if (window.until - window.since > MAX_DAYS * DAY_MS)
     throw invalidFields([{ field: 'since', message: `must be at most ${MAX_DAYS} days before until` }]);
   return fitting;

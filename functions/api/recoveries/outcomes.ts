@@ -63,21 +63,18 @@ const outcomesAnswerSchema = z.object({
   links: linksSchema,
 });
 
-type OutcomesContext = Pick<ApiPorts, 'clock' | 'recoveries' | 'deliveryListings'>;
+type OutcomesContext = Pick<ApiPorts, 'recoveries' | 'deliveryListings'>;
 
 type Outcomes = { outcomes: readonly RecoveryOutcomes[] } & Pick<DeliveryRecords, 'unreadable'>;
-
-/** Reads no further pages after this time, so that a command can show its progress. */
-const READING_MS = 5_000;
 
 /** Pages of a recovery that are read in parallel, each with one request for up to 50 records. */
 const PAGES = 10;
 
-/** An entry takes about 200 bytes of a response, which can have 6 MB. */
-const MAX_SUBSCRIPTIONS = 10_000;
+/** Times that so many pages are read by a request, which must not hold the function. */
+const MOST_READS = 2;
 
 /**
- * The present state of the deliveries that a recovery reopened. Out of time, it returns the counts of a part and a
+ * The present state of the deliveries that a recovery reopened. Of many, it returns the counts of a part and a
  * `marker` for the next part; the parts add up. `unreadable`: records that are in no count.
  * @throws InvalidMarkerError
  */
@@ -86,22 +83,18 @@ async function readOutcomes(
   { id, selection }: Recovery,
   from: string | undefined,
 ): Promise<Outcomes & { marker: string | undefined }> {
-  const { clock, recoveries } = context;
-  const startedAt = clock.now();
+  const { recoveries } = context;
   let outcomes: readonly RecoveryOutcomes[] = [];
   const unreadable: DeliveryRecords['unreadable'][number][] = [];
   let marker = from;
-  do {
+  for (let reads = 0; reads < MOST_READS; reads += 1) {
     const page = await recoveries.keptPages(selection.queue, id, { limit: PAGES, marker });
     const read = await Promise.all(page.items.map(({ keys }) => readPage(context, id, keys)));
     outcomes = sumOfOutcomes([...outcomes, ...read.flatMap((part) => part.outcomes)]);
     unreadable.push(...read.flatMap((part) => part.unreadable));
     ({ marker } = page);
-  } while (
-    marker !== undefined &&
-    clock.now() - startedAt < READING_MS &&
-    outcomes.length < MAX_SUBSCRIPTIONS
-  );
+    if (marker === undefined) break;
+  }
   return { outcomes, unreadable, marker };
 }
 

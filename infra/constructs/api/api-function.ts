@@ -31,6 +31,7 @@ export class ApiFunction extends NodeFunction<'api'> {
       memoryMegabytes: 512,
       // An HTTP API times out after 30 s (API Gateway quotas).
       timeout: Duration.seconds(29),
+      reservedConcurrency: settings.apiConcurrency,
       resources: {
         subscriptionsTable: state.subscriptions.name,
         deliveriesTable: state.deliveries.name,

@@ -41,6 +41,8 @@ export interface NodeFunctionProps<F extends FunctionName> {
   readonly resources: Resources<F>;
   /** Threads of libuv, which look up the names of AWS endpoints. @default 4, by libuv */
   readonly threads?: number;
+  /** Reserved for the function, and the most that it can have. @default none: what is left of the account's */
+  readonly reservedConcurrency?: number | undefined;
   /** @default Lambda stops a function that sends messages to itself after about 16 rounds */
   readonly recursiveLoop?: RecursiveLoop;
 }
@@ -93,6 +95,9 @@ export class NodeFunction<F extends FunctionName = FunctionName> extends Constru
       timeout: props.timeout,
       role: this.role,
       logGroup,
+      ...(props.reservedConcurrency === undefined
+        ? {}
+        : { reservedConcurrentExecutions: props.reservedConcurrency }),
       ...(props.recursiveLoop === undefined ? {} : { recursiveLoop: props.recursiveLoop }),
       ...(settings.tracing ? { tracing: Tracing.ACTIVE } : {}),
       environment: this.variables,

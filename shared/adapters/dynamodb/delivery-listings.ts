@@ -11,6 +11,7 @@ import { type Status, STATUSES } from '../../domain/vocabulary.ts';
 import type { DeliveryListings, DeliverySelection, ListedDelivery } from '../../ports/deliveries.ts';
 import { InvalidMarkerError, type Page, type PageRequest } from '../../ports/page.ts';
 import { chunkOfItem } from './chunks.ts';
+import { inParallel } from '../in-parallel.ts';
 import { recordsOf } from './deliveries.ts';
 import { deliveryKeySchema, deliveryOf } from './delivery-item.ts';
 import {
@@ -183,10 +184,10 @@ const statusSchema = z.object({
   status: z.enum(STATUSES),
 });
 
-/**
- * Counts deliveries by status, one bucket at a time and reading statuses only, so that memory stays bounded for
- * any fan-out.
- */
+/** Buckets that are counted at the same time: memory stays bounded for any fan-out. */
+const COUNTED_TOGETHER = 10;
+
+/** Counts deliveries by status. Reads statuses only. */
 async function tallyOfMessage(
   client: DynamoDBDocument,
   tableName: string,
@@ -194,24 +195,34 @@ async function tallyOfMessage(
 ): Promise<StatusCounts> {
   const counts = { ...NO_DELIVERIES };
   const end = endOfBuckets({ firstBucket, ...rest });
-  for (let bucket = firstBucket; bucket < end; bucket += 1) {
-    const statuses = new Map<string, Status>();
-    for (const item of await queryItems(client, queryOf(tableName, message, bucket, chunkPrefix)))
-      for (const { key, status } of deliveriesIn(chunkOfItem(item))) statuses.set(key.subscriptionId, status);
-    const query = {
-      ...queryOf(tableName, message, bucket, deliveryPrefix),
-      ProjectionExpression: `${primaryKey.sort}, #status`,
-      ExpressionAttributeNames: { '#status': listedAttribute },
-    };
-    for await (const page of pagesOf(client, query)) {
-      for (const item of page) {
-        const { sk, status } = decode(statusSchema, item);
-        statuses.set(sk.slice(deliveryPrefix.length), status);
-      }
-    }
-    for (const status of statuses.values()) counts[status] += 1;
-  }
+  const buckets = Array.from({ length: end - firstBucket }, (_, index) => firstBucket + index);
+  await inParallel(buckets, COUNTED_TOGETHER, async (bucket) => {
+    for (const status of await statusesIn(client, tableName, message, bucket)) counts[status] += 1;
+  });
   return counts;
+}
+
+async function statusesIn(
+  client: DynamoDBDocument,
+  tableName: string,
+  message: MessageKey,
+  bucket: number,
+): Promise<Iterable<Status>> {
+  const statuses = new Map<string, Status>();
+  for (const item of await queryItems(client, queryOf(tableName, message, bucket, chunkPrefix)))
+    for (const { key, status } of deliveriesIn(chunkOfItem(item))) statuses.set(key.subscriptionId, status);
+  const query = {
+    ...queryOf(tableName, message, bucket, deliveryPrefix),
+    ProjectionExpression: `${primaryKey.sort}, #status`,
+    ExpressionAttributeNames: { '#status': listedAttribute },
+  };
+  for await (const page of pagesOf(client, query)) {
+    for (const item of page) {
+      const { sk, status } = decode(statusSchema, item);
+      statuses.set(sk.slice(deliveryPrefix.length), status);
+    }
+  }
+  return statuses.values();
 }
 
 function queryOf(tableName: string, message: MessageKey, bucket: number, prefix: string) {

@@ -123,17 +123,17 @@ const CONCURRENT_READS = 32;
 
 /**
  * The most reads of one part for one page. Usually one; more if the filter drops nearly everything, and then each
- * read covers four times as many entries.
+ * read covers eight times as many entries.
  */
-const MOST_TURNS = 5;
-const GROWTH = 4;
+const MOST_TURNS = 3;
+const GROWTH = 8;
 
-/** The most entries of one read. Entries of these indexes have about 300 bytes, and DynamoDB stops at 1 MB. */
-const MOST_ENTRIES = 1_000;
+/** The most entries of one read. Entries of these indexes have about 300 bytes. */
+const MOST_ENTRIES = 500;
 
 /**
  * The next `limit` items of a listing whose parts, such as the shards of an index, are each sorted. Each part is
- * read at most five times; if that does not fill the page, it ends at the last position that all parts have
+ * read at most three times; if that does not fill the page, it ends at the last position that all parts have
  * reached.
  */
 export async function mergedPage<Item>(

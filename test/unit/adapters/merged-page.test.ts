@@ -104,14 +104,14 @@ describe('a page merged from shards', () => {
     const { found, readTo } = await mergedPage(parts, 'descending', 100);
     expect(found).toEqual([]);
     expect(readTo).toBeDefined();
-    expect(reads.count).toBe(8 * 5);
-    expect(reads.passed).toBeLessThanOrEqual(8 * 3_000);
+    expect(reads.count).toBe(8 * 3);
+    expect(reads.passed).toBeLessThanOrEqual(8 * 1_000);
   });
 
-  it('finds the one match among fifty thousand after a few empty pages', async () => {
+  it('finds the one match among fifty thousand after some empty pages', async () => {
     const { found, pages } = await walk(spread(50_000, 8), 'descending', 10, (item) => item === place(17));
     expect(found).toEqual([place(17)]);
-    expect(pages.length).toBeLessThanOrEqual(4);
+    expect(pages.length).toBeLessThanOrEqual(12);
   });
 
   it('returns each entry once and in order for any shards, limit and filter', async () => {

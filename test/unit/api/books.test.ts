@@ -66,26 +66,26 @@ describe('GET /v2/queues/{queue}/books', () => {
     expect(await booksAt(api, PATH)).toMatchObject({ balances: false, books: { matched: 2, pending: 0 } });
   });
 
-  it('continues through links over the same window if time runs out', async () => {
-    let now = NOON;
-    const api = await apiWithOrders({
-      clock: { now: () => (now += 10_000), sleep: () => Promise.resolve() },
-    });
+  it('continues through links over the same window', async () => {
+    const api = await apiWithOrders();
     await api.registry.addSubscription(aSubscription({ queue: 'orders', id: 's-1', createdAt: NOON }));
-    for (let index = 0; index < 100; index += 1)
-      await recordMessage(api, { messageId: `m-${index}`, acceptedAt: NOON - 100 + index, matched: 0 });
+    for (let index = 0; index < 1_500; index += 1)
+      await recordMessage(api, { messageId: `m-${index}`, acceptedAt: NOON - 1_500 + index, matched: 0 });
     for (const about of ['', '&subscription=s-1']) {
       let total = EMPTY_BOOKS;
+      let pages = 0;
       const windows = new Set<string>();
       for (let path: string | undefined = `${PATH}?since=2026-11-21T00:00:00Z${about}`; path !== undefined;) {
         const { since, until, books, links } = await booksAt(api, path);
         windows.add(`${since} ${until}`);
+        pages += 1;
         total = sumOfBooks(total, books);
         path = links[0]?.href;
         if (path !== undefined) expect(path).toContain(about);
       }
-      expect(total).toMatchObject({ accepted: 100, unmatched: 100 });
+      expect(total).toMatchObject({ accepted: 1_500, unmatched: 1_500 });
       expect(windows.size).toBe(1);
+      expect(pages).toBe(2);
     }
   });
 

@@ -101,11 +101,8 @@ describe('GET /v2/queues/{queue}/recoveries/{id}/outcomes', () => {
     expect(faults).toMatchObject([{ fault: error, caller: { queue: 'orders', subscriptionId: 's-2' } }]);
   });
 
-  it('continues through links if time runs out, and the pages add up', async () => {
-    let now = NOON;
-    const { call, list } = await withRecovery({
-      clock: { now: () => (now += 3_000), sleep: () => Promise.resolve() },
-    });
+  it('continues through links, and the pages add up', async () => {
+    const { call, list } = await withRecovery();
     for (let count = 0; count < 45; count += 1)
       await list([{ subscriptionId: `s-${count % 2}`, status: 'delivered', recoveries }]);
     const found = [];
