@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono';
-import { messageIdOf } from '../../shared/domain/message/message.ts';
+import { isQueueName, messageIdOf } from '../../shared/domain/message/message.ts';
 import type { Api, ApiDependencies, ApiEnvironment } from './dependencies.ts';
 import { errorAnswer, notFound, internalError, refusalOf, RefusedRequest } from './errors.ts';
 import { addManualRoutes } from './deliveries/manual-routes.ts';
@@ -11,6 +11,7 @@ import { addDeliveryRoutes } from './deliveries/routes.ts';
 import { addExplainRoute } from './messages/explain-route.ts';
 import { addSubscriptionDeliveriesRoute } from './deliveries/of-subscription.ts';
 import { addMessageRoutes } from './messages/routes.ts';
+import { isSubscriptionId } from './paths.ts';
 import { checkToken } from './permission.ts';
 import type { AddRoute, Route } from './route.ts';
 import { addPullRoutes } from './pull/routes.ts';
@@ -77,13 +78,13 @@ function queueOf(context: Context<ApiEnvironment>): string | undefined {
   return context.req.param('queue');
 }
 
-/** The ids in the path, under their log keys. */
+/** The ids in the path, under their log keys. A log line repeats nothing of a caller that cannot be an id. */
 function idsIn({ queue, message, subscription, recovery }: Record<string, string>): Record<string, string> {
   return {
-    ...(queue !== undefined && { queue }),
+    ...(queue !== undefined && isQueueName(queue) && { queue }),
     ...(message !== undefined && { messageId: messageIdOf({ id: message }).id }),
-    ...(subscription !== undefined && { subscriptionId: subscription }),
-    ...(recovery !== undefined && { recoveryId: recovery }),
+    ...(subscription !== undefined && isSubscriptionId(subscription) && { subscriptionId: subscription }),
+    ...(recovery !== undefined && isSubscriptionId(recovery) && { recoveryId: recovery }),
   };
 }
 

@@ -62,17 +62,22 @@ const MAX_TEXT = 256;
 /** A refusal of bounded size. Its message counts the invalid fields that it does not list. */
 export function refusedFields(code: ErrorCode, faults: readonly FieldError[]): RefusedRequest {
   const named = faults.slice(0, MAX_FAULTS).map(({ field, message }) => ({
-    field: truncate(field),
-    message: truncate(message),
+    field: shown(field),
+    message: shown(message),
   }));
   const texts = named.map(({ field, message }) => `${field}: ${message}`);
   const more = faults.length - named.length;
   return new RefusedRequest(code, [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join('; '), named);
 }
 
-/** Does not split a surrogate pair. */
-function truncate(text: string): string {
-  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+/** Characters that control a terminal, break a line or hide text. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/** Text of the caller, bounded and printable. Does not split a surrogate pair. */
+function shown(text: string): string {
+  const short =
+    text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+  return short.replace(UNPRINTABLE, '\uFFFD');
 }
 
 export function notFound(what: string): RefusedRequest {

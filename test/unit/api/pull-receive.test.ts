@@ -48,10 +48,10 @@ describe('a receive', () => {
     expect((await world.receiveOne()).headers).toEqual({
       'accept-encoding': 'identity',
       'content-type': 'application/json',
-      'user-agent': expect.any(String),
+      'user-agent': expect.any(String) as unknown,
       'webhook-id': 'message-1',
-      'webhook-signature': expect.stringMatching(/^v1,/),
-      'webhook-timestamp': expect.any(String),
+      'webhook-signature': expect.stringMatching(/^v1,/) as unknown,
+      'webhook-timestamp': expect.any(String) as unknown,
       'x-tenant': 'acme',
       ...trace,
     });

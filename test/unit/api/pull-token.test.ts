@@ -159,7 +159,7 @@ describe('a pull token', () => {
     await world.call('POST', `${PATH}/nack`, { receipt: bad?.receipt, error: 'no' });
 
     const key = { queue: 'orders', subscriptionId: 'subscription-1' };
-    const principal = expect.stringMatching(/^pull token [A-Za-z0-9_-]{12}$/);
+    const principal = expect.stringMatching(/^pull token [A-Za-z0-9_-]{12}$/) as unknown;
     expect(changes.slice(before)).toEqual([
       { ...CALLER, principal, change: 'deliveries_received', ...key, deliveries: 2 },
       { ...CALLER, principal, change: 'delivery_acknowledged', ...key, messageId: 'good', attempt: 1 },
