@@ -143,7 +143,7 @@ export const deploymentSettings = {
   apiConcurrency: {
     rule: wholeNumber('concurrent invocations', 1, 1000),
     description:
-      'Concurrent invocations reserved for the function of the API, and the most that it can have: no caller can take those of deliveries. Not in accounts that can reserve none, such as new ones with 10 in all; set a low `apiRateLimit` there.',
+      'Concurrent invocations reserved for each of the two functions of the API, and the most that it can have: no caller can take those of deliveries. Not in accounts that can reserve none, such as new ones with 10 in all; set a low `apiRateLimit` there.',
   },
   apiAuthorization: {
     rule: oneOf('iam', 'jwt', 'none'),

@@ -243,9 +243,9 @@ export interface PosthasteProps {
    */
   readonly apiRateLimit?: number;
   /**
-   * Concurrent invocations reserved for the function of the API, and the most that it can have: no caller can take
-   * those of deliveries. Not in accounts that can reserve none, such as new ones with 10 in all; set a low
-   * `apiRateLimit` there. Must be a whole number of concurrent invocations from 1 to 1000.
+   * Concurrent invocations reserved for each of the two functions of the API, and the most that it can have: no
+   * caller can take those of deliveries. Not in accounts that can reserve none, such as new ones with 10 in all; set
+   * a low `apiRateLimit` there. Must be a whole number of concurrent invocations from 1 to 1000.
    * @default none
    */
   readonly apiConcurrency?: number;

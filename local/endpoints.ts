@@ -29,6 +29,8 @@ const endpointsSchema = z.object({
     reconcile: z.string(),
     operate: z.string(),
     api: z.string(),
+    /** Absent: an earlier version deployed it. */
+    secrets: z.string().exactOptional(),
   }),
   /** JSON of the variables of a worker. Absent: an earlier version deployed it. */
   workerEnvironment: z.string().exactOptional(),
@@ -69,6 +71,7 @@ const outputsSchema = z.object({
   ReconcileFunction: z.string(),
   OperateFunction: z.string(),
   ApiFunction: z.string(),
+  SecretsFunction: z.string().exactOptional(),
   WorkerEnvironment: z.string().exactOptional(),
   ApiAuthorization: z.string().exactOptional(),
 });
@@ -115,6 +118,7 @@ export function resourcesOf(outputs: unknown): Resources & { apiId: string } {
       reconcile: of.ReconcileFunction,
       operate: of.OperateFunction,
       api: of.ApiFunction,
+      ...(of.SecretsFunction !== undefined && { secrets: of.SecretsFunction }),
     },
     ...(of.WorkerEnvironment !== undefined && { workerEnvironment: of.WorkerEnvironment }),
     ...(of.ApiAuthorization !== undefined && { apiAuthorization: of.ApiAuthorization }),

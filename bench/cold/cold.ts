@@ -209,6 +209,10 @@ function eventsAt(now: number): Record<FunctionName, unknown> {
       body: `{"messages":[{"body":${data}}]}`,
       requestContext: { requestId: 'request-1', http: { method: 'POST' } },
     },
+    secrets: {
+      rawPath: `/v2/credentials/${QUEUE}`,
+      requestContext: { requestId: 'request-1', http: { method: 'POST' } },
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { isQueueName, messageIdOf } from '../../shared/domain/message/message.ts';
-import type { Api, ApiDependencies, ApiEnvironment } from './dependencies.ts';
+import type { Api, ApiDependencies, ApiEnvironment, SecretDependencies } from './dependencies.ts';
 import { errorAnswer, notFound, internalError, refusalOf, RefusedRequest } from './errors.ts';
 import { addManualRoutes } from './deliveries/manual-routes.ts';
 import { addBooksRoutes } from './queues/books.ts';
@@ -12,8 +12,10 @@ import { addExplainRoute } from './messages/explain-route.ts';
 import { addSubscriptionDeliveriesRoute } from './deliveries/of-subscription.ts';
 import { addMessageRoutes } from './messages/routes.ts';
 import { isSubscriptionId } from './paths.ts';
-import { checkToken } from './permission.ts';
+import { checkToken, type TokenRules } from './permission.ts';
 import type { AddRoute, Route } from './route.ts';
+import { accesses } from './pull/access.ts';
+import { addReceiveRoute } from './pull/receive-route.ts';
 import { addPullRoutes } from './pull/routes.ts';
 import { addPullTokenRoute } from './pull/token.ts';
 import { addQueueRoutes } from './queues/routes.ts';
@@ -23,33 +25,27 @@ import { addSecretRoutes } from './subscriptions/rotate-secret.ts';
 import { addServiceRoutes } from './service/routes.ts';
 import { addSubscriptionTestRoute } from './subscriptions/test-subscription.ts';
 import { addSubscriptionRoutes } from './subscriptions/routes.ts';
-import { addExportRoutes } from './subscriptions/export-routes.ts';
+import { addCredentialsRoute, addExportRoute } from './subscriptions/export-routes.ts';
 import { addJwksRoute } from './subscriptions/jwks-route.ts';
 import { addImportRoute } from './subscriptions/import-routes.ts';
 
-/** The administration API (docs/api.md). API Gateway authenticates the caller. */
-export function createApi(dependencies: ApiDependencies): Api {
-  const api: Api = new Hono<ApiEnvironment>();
-  const routes: Route[] = [];
-  const addRoute: AddRoute = (route, handle) => {
-    routes.push(route);
-    const { open = false, permission = route.method === 'GET' ? 'read' : 'manage' } = route;
-    api.on(route.method, route.path, (context) => {
-      if (open === false)
-        checkToken(dependencies.settings, context.env.claims, { permission, queue: queueOf(context) });
-      return handle(context);
-    });
-  };
+/**
+ * The administration API (docs/api.md). API Gateway authenticates the caller. `secrets`: undefined where another function
+ * serves the routes that open secrets.
+ */
+export function createApi(dependencies: ApiDependencies, secrets?: SecretDependencies): Api {
+  const { api, routes, addRoute } = emptyApi(dependencies);
   addQueueRoutes(addRoute, dependencies);
   addSubscriptionRoutes(addRoute, dependencies);
   addSubscriptionChangeRoutes(addRoute, dependencies);
   addConfirmationRoutes(addRoute, dependencies);
   addSubscriptionTestRoute(addRoute, dependencies);
-  addExportRoutes(addRoute, dependencies);
+  addExportRoute(addRoute, dependencies);
+  addCredentialsRoute(addRoute, secrets);
   addImportRoute(addRoute, dependencies);
   addSecretRoutes(addRoute, dependencies);
   addJwksRoute(addRoute, dependencies);
-  addPullRoutes(addRoute, dependencies);
+  addPullRoutes(addRoute, dependencies, secrets);
   addPullTokenRoute(addRoute, dependencies);
   addMessageRoutes(addRoute, dependencies);
   addExplainRoute(addRoute, dependencies);
@@ -61,13 +57,45 @@ export function createApi(dependencies: ApiDependencies): Api {
   addRecoveryRoutes(addRoute, dependencies);
   addRecoveryOutcomesRoute(addRoute, dependencies);
   addServiceRoutes(addRoute, dependencies, routes);
-  refuseOtherMethods(api);
+  return withRefusals(api, routes, dependencies);
+}
+
+/** The routes that open secrets, and nothing else. */
+export function createSecretsApi(dependencies: SecretDependencies): Api {
+  const { api, routes, addRoute } = emptyApi(dependencies);
+  for (const access of accesses(dependencies)) addReceiveRoute(addRoute, access, dependencies);
+  addCredentialsRoute(addRoute, dependencies);
+  return withRefusals(api, routes, dependencies);
+}
+
+function emptyApi({ settings }: { settings: TokenRules }): { api: Api; routes: Route[]; addRoute: AddRoute } {
+  const api: Api = new Hono<ApiEnvironment>();
+  const routes: Route[] = [];
+  const addRoute: AddRoute = (route, handle) => {
+    routes.push(route);
+    if (handle === undefined) return;
+    const { open = false, permission = route.method === 'GET' ? 'read' : 'manage' } = route;
+    api.on(route.method, route.path, (context) => {
+      if (open === false) checkToken(settings, context.env.claims, { permission, queue: queueOf(context) });
+      return handle(context);
+    });
+  };
+  return { api, routes, addRoute };
+}
+
+/** Answers other methods of the routes, other paths, and errors. */
+function withRefusals(
+  api: Api,
+  routes: readonly Route[],
+  { reportFault }: Pick<ApiDependencies, 'reportFault'>,
+): Api {
+  refuseOtherMethods(api, routes);
   api.notFound(() => errorAnswer(notFound('such route')));
   api.onError((error, context) => {
     const refused = refusalOf(error);
     if (refused !== undefined) return errorAnswer(refused);
     const { caller } = context.env;
-    dependencies.reportFault(error, { ...idsIn(context.req.param()), ...caller });
+    reportFault(error, { ...idsIn(context.req.param()), ...caller });
     return errorAnswer(internalError(caller.requestId));
   });
   return api;
@@ -88,8 +116,8 @@ function idsIn({ queue, message, subscription, recovery }: Record<string, string
   };
 }
 
-function refuseOtherMethods(api: Api): void {
-  for (const [path, routes] of Map.groupBy(api.routes, (route) => route.path)) {
+function refuseOtherMethods(api: Api, all: readonly Route[]): void {
+  for (const [path, routes] of Map.groupBy(all, (route) => route.path)) {
     const allow = routes.map((route) => route.method).join(', ');
     const refusal = new RefusedRequest('method_not_allowed', `this path supports only ${allow}`);
     api.all(path, () => errorAnswer(refusal, { allow }));

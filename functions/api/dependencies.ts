@@ -17,6 +17,24 @@ import type { Claims, TokenRules } from './permission.ts';
 
 export type ApiDependencies = ApiPorts & { settings: ApiSettings };
 
+/** Of the routes that open secrets, which a separate function serves. */
+export type SecretDependencies = Pick<
+  ApiPorts,
+  | 'registry'
+  | 'messageRecords'
+  | 'payloads'
+  | 'deliveries'
+  | 'journal'
+  | 'clock'
+  | 'randomBytes'
+  | 'audit'
+  | 'reportFault'
+> & {
+  /** For deliveries that are received by pull, with the headers of a push, and for stored credentials. */
+  secretOpener: SecretOpener;
+  settings: TokenRules & Pick<ApiSettings, 'userAgent' | 'retentionMs' | 'retryAfterCapMs'>;
+};
+
 export type ApiPorts = {
   registry: Registry;
   messageRecords: MessageRecords;
@@ -36,8 +54,6 @@ export type ApiPorts = {
   /** For manual retries, and to delete schedules that are no longer needed. */
   wakeUps: Pick<WakeUps, 'sendDelayed' | 'unschedule'>;
   secretSealer: SecretSealer;
-  /** For deliveries that are received by pull, with the headers of a push, and for stored credentials. */
-  secretOpener: SecretOpener;
   operatorEvents: OperatorEvents;
   journal: Journal;
   clock: Clock;

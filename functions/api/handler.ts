@@ -11,7 +11,7 @@ import { dynamoChunks, dynamoSeparateRecords } from '../../shared/adapters/dynam
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { subscriberUrlFault } from '../../shared/adapters/http/address-guard.ts';
 import { tokenUrlFault } from '../../shared/adapters/http/guarded-fetch.ts';
-import { kmsClient, kmsSecretOpener, kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
+import { kmsClient, kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
 import { lazyPayloads, lazyScheduleRemoval } from '../../shared/adapters/lambda/on-demand.ts';
 import * as queues from '../../shared/adapters/sqs/queues.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
@@ -47,7 +47,6 @@ export const handler = deadline.timed(async (event: unknown) => {
 function apiPorts(): ApiPorts {
   const { subscriptionsTable, deliveriesTable } = environment;
   const { invocation, dynamo, sqs, pacing } = aws;
-  const kms = kmsClient(invocation);
   return {
     journal,
     clock: systemClock,
@@ -68,8 +67,7 @@ function apiPorts(): ApiPorts {
     deliveryListings: dynamoDeliveryListings(dynamo, deliveriesTable, pacing),
     rateLimits: dynamoRateLimits(dynamo, deliveriesTable, systemClock),
     recoveries: dynamoRecoveries(dynamo, deliveriesTable),
-    secretSealer: kmsSecretSealer(kms, environment.secretsKeyArn),
-    secretOpener: kmsSecretOpener(kms, { keyArn: environment.secretsKeyArn, clock: systemClock }),
+    secretSealer: kmsSecretSealer(kmsClient(invocation), environment.secretsKeyArn),
     ingress: queues.sqsIngress({ ...pacing, sqs, queueUrl: environment.ingressQueueUrl }),
     deliveryQueue: queues.sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),
     operations: queues.sqsOperations(sqs, environment.operationQueueUrl),

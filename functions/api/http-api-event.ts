@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { DEFAULT_ROUTE, isOpenPath } from '../../shared/config/open-routes.ts';
+import { DEFAULT_ROUTE, isOpenPath, isServedBy } from '../../shared/config/open-routes.ts';
 import type { Caller } from './audit.ts';
 import type { Api } from './dependencies.ts';
 import type { Claims } from './permission.ts';
@@ -89,6 +89,7 @@ function requestOf(parsed: HttpApiEvent): Request {
   const rawPath = parsed.rawPath === ZAQAR_HOME ? HOME : parsed.rawPath;
   const { method: asked } = requestContext.http;
   const method = FORBIDDEN_METHODS.has(asked) ? 'OPTIONS' : asked;
+  // API Gateway does not authorise callers of open routes, so their events may reach only their paths.
   // In the decoded path these are part of a segment. In a URL they would end the path or be decoded again.
   const path =
     !isCanonical(rawPath) || !isServedBy(routeKey, rawPath)
@@ -118,11 +119,6 @@ function authorizationOf(
 function isCanonical(path: string): boolean {
   const segments = path === '/' ? [] : path.split('/').slice(1);
   return !/\p{Cc}/u.test(path) && segments.every((segment) => !/^(?:(?:\.|%2e){1,2})?$/i.test(segment));
-}
-
-/** API Gateway does not authorise callers of open routes, so their events may reach only open paths. */
-function isServedBy(routeKey: string, path: string): boolean {
-  return routeKey === DEFAULT_ROUTE || isOpenPath(path);
 }
 
 /** How python-zaqarclient spells the path of the home document. */

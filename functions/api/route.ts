@@ -32,10 +32,13 @@ export type Refusal = 400 | 404 | 409 | 413;
 
 type Body = { schema: z.ZodType; mediaTypes: readonly string[]; required: boolean };
 
-/** Registers a handler. This is the only way to add a route, so every route has a description. */
+/**
+ * Registers a handler. This is the only way to add a route, so every route has a description. Without a handler it is
+ * described here, and another function serves it.
+ */
 export type AddRoute = <Path extends string>(
   route: Route<Path>,
-  handle: (context: Context<ApiEnvironment, Path>) => Response | Promise<Response>,
+  handle: ((context: Context<ApiEnvironment, Path>) => Response | Promise<Response>) | undefined,
 ) => void;
 
 export function jsonBody(schema: z.ZodType): Body {

@@ -20,7 +20,9 @@ type StateParts = Readonly<Record<'subscriptions' | 'deliveries' | 'payloads', N
 };
 
 /** Of `Pipeline`, which adds them. */
-type PipelineParts = Readonly<Record<'dispatch' | 'deliver' | 'reconcile' | 'operate' | 'api', Named>> & {
+type PipelineParts = Readonly<
+  Record<'dispatch' | 'deliver' | 'reconcile' | 'operate' | 'api' | 'secrets', Named>
+> & {
   readonly state: Pick<StateParts, 'subscriptions' | 'deliveries'> & {
     readonly settings: { readonly deployment: string; readonly apiAuthorization: { readonly kind: string } };
   };
@@ -101,6 +103,7 @@ export function pipelineOutputs(pipeline: PipelineParts): Outputs {
     ReconcileFunction: [pipeline.reconcile.name, 'Function that sends wake-ups for overdue deliveries'],
     OperateFunction: [pipeline.operate.name, 'Function that runs recoveries and cancellations'],
     ApiFunction: [pipeline.api.name, 'Function that serves the administration API'],
+    SecretsFunction: [pipeline.secrets.name, 'Function that serves the routes that open secrets'],
     WorkerEnvironment: [pipeline.workerEnvironment, 'Variables of posthaste worker, as JSON'],
     ...(pipeline.workerPolicies === undefined
       ? {}

@@ -2,6 +2,7 @@ import { Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { AdministrationApi } from './api/administration-api.ts';
 import { ApiFunction } from './api/api-function.ts';
+import { SecretsFunction } from './api/secrets-function.ts';
 import { DeliverFunction } from './functions/deliver-function.ts';
 import { DispatchFunction } from './functions/dispatch-function.ts';
 import { OperateFunction } from './functions/operate-function.ts';
@@ -29,6 +30,7 @@ export class Pipeline extends Construct {
   readonly reconcile: ReconcileFunction;
   readonly operate: OperateFunction;
   readonly api: ApiFunction;
+  readonly secrets: SecretsFunction;
   readonly administration: AdministrationApi;
   /** The variables of workers, as JSON. */
   readonly workerEnvironment: string;
@@ -54,7 +56,9 @@ export class Pipeline extends Construct {
     this.reconcile = new ReconcileFunction(this, 'Reconcile', parts);
     this.operate = new OperateFunction(this, 'Operate', parts);
     this.api = new ApiFunction(this, 'Api', { settings, state, queues, schedules, operatorEvents });
-    this.administration = new AdministrationApi(this, 'Administration', { settings, handler: this.api });
+    this.secrets = new SecretsFunction(this, 'Secrets', { settings, state });
+    const { api: handler, secrets } = this;
+    this.administration = new AdministrationApi(this, 'Administration', { settings, handler, secrets });
     this.workerEnvironment = Stack.of(this).toJsonString(workerVariables(this, this));
     this.workerPolicies =
       settings.compute === 'lambda' ? undefined : new WorkerPolicies(this, 'WorkerPolicies', this);

@@ -7,7 +7,7 @@ export const backPressureSettings = {
     default: 3600,
     description: "Maximum delay that a subscriber's `Retry-After` can impose on a retry.",
     variable: 'RETRY_AFTER_CAP_SECONDS',
-    functions: ['dispatch', 'deliver', 'operate', 'api'],
+    functions: ['dispatch', 'deliver', 'operate', 'api', 'secrets'],
   },
   adaptToThrottling: {
     rule: optionalFlag(),

@@ -12,14 +12,40 @@ export const openRoutes = [
   { path: '/v2/pull/{queue}/{subscription}/nack', methods: ['POST'] },
 ] as const;
 
+/**
+ * Routes that open secrets: a separate function serves them, and no other one of the API can open any. They sign
+ * what is received by pull, and export credentials.
+ */
+export const secretRoutes = [
+  { path: '/v2/pull/{queue}/{subscription}/receive', methods: ['POST'] },
+  { path: '/v2/queues/{queue}/subscriptions/{subscription}/receive', methods: ['POST'] },
+  { path: '/v2/credentials/{queue}', methods: ['POST'] },
+] as const;
+
 /** API Gateway's route for all other requests, which it authorizes. */
 export const DEFAULT_ROUTE = '$default';
 
-const patterns = openRoutes.map(({ path }) => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`));
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+}
+
+const patterns = openRoutes.map(({ path }) => patternOf(path));
+
+/** Patterns of the paths of the routes that have a name, by their keys (`POST /v2/credentials/{queue}`). */
+const patternByKey = new Map(
+  [...openRoutes, ...secretRoutes].flatMap(({ path, methods }) =>
+    methods.map((method): [string, RegExp] => [`${method} ${path}`, patternOf(path)]),
+  ),
+);
 
 /** Whether subscribers poll a route, with the token of their subscription. */
 export function isPullRoute(path: string): boolean {
   return path.startsWith('/v2/pull/');
+}
+
+/** Whether API Gateway authorises a path by the route with this key. */
+export function isServedBy(routeKey: string, path: string): boolean {
+  return routeKey === DEFAULT_ROUTE || patternByKey.get(routeKey)?.test(path) === true;
 }
 
 /** Whether a path is public, for any method. */

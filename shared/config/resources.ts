@@ -17,10 +17,10 @@ const resources = {
   payloadBucket: {
     variable: 'PAYLOAD_BUCKET',
     rule: text,
-    functions: ['dispatch', 'deliver', 'operate', 'api'],
+    functions: ['dispatch', 'deliver', 'operate', 'api', 'secrets'],
   },
   /** KMS key that seals signing secrets. */
-  secretsKeyArn: { variable: 'SECRETS_KEY_ARN', rule: text, functions: ['deliver', 'api'] },
+  secretsKeyArn: { variable: 'SECRETS_KEY_ARN', rule: text, functions: ['deliver', 'api', 'secrets'] },
   ingressQueueUrl: { variable: 'INGRESS_QUEUE_URL', rule: url, functions: ['dispatch', 'api'] },
   ingressDeadLetterUrl: { variable: 'INGRESS_DEAD_LETTER_URL', rule: url, functions: ['dispatch'] },
   deliveryQueueUrl: {
@@ -42,7 +42,7 @@ const resources = {
   schedulerRoleArn: { variable: 'SCHEDULER_ROLE_ARN', rule: text, functions: ['deliver'] },
   schedulerDeadLetterArn: { variable: 'SCHEDULER_DEAD_LETTER_ARN', rule: text, functions: ['deliver'] },
   /** User-Agent header of requests to subscribers. */
-  userAgent: { variable: 'USER_AGENT', rule: text, functions: ['deliver', 'api'] },
+  userAgent: { variable: 'USER_AGENT', rule: text, functions: ['deliver', 'api', 'secrets'] },
   /** URLs of all SQS queues of the deployment, by their names in the API's health report. */
   queueUrls: {
     variable: 'QUEUE_URLS',

@@ -11,7 +11,7 @@ export const workerSteps = ['dispatch', 'deliver', 'reconcile', 'operate'] as co
 export type WorkerStep = (typeof workerSteps)[number];
 
 /** The Lambda functions, named like their folders. */
-export const everyFunction = [...workerSteps, 'api'] as const;
+export const everyFunction = [...workerSteps, 'api', 'secrets'] as const;
 
 export type FunctionName = (typeof everyFunction)[number];
 

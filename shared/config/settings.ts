@@ -89,7 +89,7 @@ export const functionSettings = {
     description:
       'Whether the functions count per queue and minute, for charts: [one write unit](cost-and-performance.md#cost) for each queue in an invocation, less when busy.',
     variable: 'QUEUE_STATISTICS',
-    functions: ['dispatch', 'deliver', 'operate', 'api'],
+    functions: ['dispatch', 'deliver', 'operate', 'api', 'secrets'],
   },
   attemptEvents: {
     rule: flag(),
@@ -180,7 +180,7 @@ export const functionSettings = {
     description:
       'With `jwt`: the scopes that a token needs to read, to publish, to manage, and to [export credentials](api.md#with-tokens).',
     variable: 'JWT_SCOPES',
-    functions: ['api'],
+    functions: ['api', 'secrets'],
   },
   jwtQueuesClaim: {
     rule: matching(/^[\w:./-]{1,100}$/, CLAIM_NAME)
@@ -190,7 +190,7 @@ export const functionSettings = {
     description:
       'With `jwt`: the claim that [names the queues](api.md#with-tokens) a token gives access to, `*` for all.',
     variable: 'JWT_QUEUES_CLAIM',
-    functions: ['api'],
+    functions: ['api', 'secrets'],
   },
   ingressRoutes: {
     rule: ingressRoutes,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { AddressInfo } from 'node:net';
-import { createApi } from '../../functions/api/app.ts';
+import { wholeApi } from '../support/whole-api.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { apiUnderTest, CALLER, PUBLIC_URL } from '../unit/api/api-under-test.ts';
@@ -26,7 +26,7 @@ export const servedApi = async (overrides: Parameters<typeof apiUnderTest>[0] = 
     ...overrides,
   });
   const { settings } = world.dependencies;
-  const api = createApi({ ...world.dependencies, settings: { ...settings, version: packageJson.version } });
+  const api = wholeApi({ ...world.dependencies, settings: { ...settings, version: packageJson.version } });
   let instead: Instead = () => undefined;
 
   const answerTo = async (request: IncomingMessage): Promise<Response> => {

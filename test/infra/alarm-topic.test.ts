@@ -38,7 +38,7 @@ describe('a topic for alarms', () => {
       Object.values(monitoring.findResources(type)),
     );
     const notifying = composed.filter((alarm) => JSON.stringify(alarm).includes('AlarmActions'));
-    expect(notifying).toHaveLength(32);
+    expect(notifying).toHaveLength(34);
     for (const alarm of notifying) expect(alarm['DependsOn']).toContain(id);
   });
 

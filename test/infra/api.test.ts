@@ -21,6 +21,18 @@ const OPEN = ['GET /v2/ping', `GET ${CONFIRM}`, `POST ${CONFIRM}`, JWKS, ...PULL
   authorization: 'NONE',
 }));
 
+/** All others: those that open secrets have a separate function. */
+const OPENING = [
+  'POST /v2/queues/{queue}/subscriptions/{subscription}/receive',
+  'POST /v2/credentials/{queue}',
+];
+
+const routesOf = (authorization: string) => [
+  { key: '$default', authorization },
+  ...OPEN,
+  ...OPENING.map((key) => ({ key, authorization })),
+];
+
 const TOKENS = {
   apiAuthorization: 'jwt',
   jwtIssuer: 'https://id.example.com',
@@ -29,16 +41,16 @@ const TOKENS = {
 
 describe('the API', () => {
   it('requires IAM signatures by default', () => {
-    expect(routesWith({})).toEqual([{ key: '$default', authorization: 'AWS_IAM' }, ...OPEN]);
+    expect(routesWith({})).toEqual(routesOf('AWS_IAM'));
   });
 
   it('requires no authorisation in a local deployment that sets `none`', () => {
     const settings = { local: true, apiAuthorization: 'none' };
-    expect(routesWith(settings)).toEqual([{ key: '$default', authorization: 'NONE' }, ...OPEN]);
+    expect(routesWith(settings)).toEqual(routesOf('NONE'));
   });
 
   it('requires tokens of the configured issuer and audience', () => {
-    expect(routesWith(TOKENS)).toEqual([{ key: '$default', authorization: 'JWT' }, ...OPEN]);
+    expect(routesWith(TOKENS)).toEqual(routesOf('JWT'));
     templatesFor(TOKENS).pipeline.hasResourceProperties('AWS::ApiGatewayV2::Authorizer', {
       AuthorizerType: 'JWT',
       IdentitySource: ['$request.header.Authorization'],
@@ -134,13 +146,33 @@ describe('the limits of the API', () => {
             : [[Properties['Description'], Properties['ReservedConcurrentExecutions']]],
       );
     expect(reservedIn({})).toEqual([]);
-    expect(reservedIn({ apiConcurrency: 20 })).toEqual([['Posthaste: serves the administration API', 20]]);
+    expect(reservedIn({ apiConcurrency: 20 })).toEqual([
+      ['Posthaste: serves the administration API', 20],
+      ['Posthaste: serves receives by pull and exports of credentials', 20],
+    ]);
+  });
+
+  it('do not concern the routes that open secrets, which only their function serves', () => {
+    const { pipeline } = templatesFor();
+    const handlers = new Map(
+      [...resourcesOf(pipeline, 'AWS::ApiGatewayV2::Integration')].map(([id, { Properties }]) => [
+        id,
+        JSON.stringify(Properties['IntegrationUri']),
+      ]),
+    );
+    const served = [...resourcesOf(pipeline, 'AWS::ApiGatewayV2::Route').values()].filter(({ Properties }) =>
+      [...handlers].some(
+        ([id, handler]) =>
+          handler.includes('PipelineSecretsFunction') && JSON.stringify(Properties['Target']).includes(id),
+      ),
+    );
+    expect(served.map(({ Properties }) => Properties['RouteKey'])).toEqual([PULL[0], ...OPENING]);
   });
 
   it('are set after their routes exist', () => {
     const { pipeline } = templatesFor();
-    const open = [...resourcesOf(pipeline, 'AWS::ApiGatewayV2::Route')].filter(
-      ([, { Properties }]) => Properties['RouteKey'] !== '$default',
+    const open = [...resourcesOf(pipeline, 'AWS::ApiGatewayV2::Route')].filter(([, { Properties }]) =>
+      OPEN.some(({ key }) => key === Properties['RouteKey']),
     );
     const [stage] = Object.values(pipeline.findResources('AWS::ApiGatewayV2::Stage'));
     expect(stage?.['DependsOn']).toEqual(expect.arrayContaining(open.map(([id]) => id)));

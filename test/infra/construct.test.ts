@@ -39,7 +39,7 @@ const routesOf = (role: string): string[] => {
 describe('Posthaste in a stack of another app', () => {
   it('has the same resources as the three stacks, with tables that are retained', () => {
     template.resourceCountIs('AWS::DynamoDB::GlobalTable', 2);
-    template.resourceCountIs('AWS::Lambda::Function', 5);
+    template.resourceCountIs('AWS::Lambda::Function', 6);
     template.resourceCountIs('AWS::KMS::Key', 1);
     template.resourceCountIs('AWS::SQS::Queue', 9);
     template.resourceCountIs('AWS::CloudWatch::Dashboard', 1);

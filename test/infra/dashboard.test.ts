@@ -92,7 +92,7 @@ describe('the dashboard', () => {
 
   it('shows every alarm that notifies, the most urgent first', () => {
     const [first] = widgets.filter((widget) => widget.type === 'alarm');
-    expect(first?.properties.alarms).toHaveLength(32);
+    expect(first?.properties.alarms).toHaveLength(34);
     expect(first?.properties.alarms[0]).toMatch(/DeliveriesDoNotFlow/);
   });
 

@@ -9,7 +9,7 @@ import { resourceAt, templatesFor } from './templates.ts';
 
 const { pipeline } = templatesFor();
 
-const functions = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api'].map((name) => ({ name }));
+const functions = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api', 'Secrets'].map((name) => ({ name }));
 
 const environmentOf = (name: string, template = pipeline): Record<string, unknown> =>
   z
@@ -158,6 +158,7 @@ describe('the environment', () => {
     { name: 'Reconcile', function: 'reconcile' as const },
     { name: 'Operate', function: 'operate' as const },
     { name: 'Api', function: 'api' as const },
+    { name: 'Secrets', function: 'secrets' as const },
   ])('of $name is accepted by the function at start-up', ({ name, function: reader }) => {
     const longest = Array.from({ length: 31 }, (_, n) => `10.${100 + n}.0.0/16`).join(',');
     const { pipeline: template } = templatesFor({

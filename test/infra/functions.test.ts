@@ -10,7 +10,7 @@ const FUNCTION = 'AWS::Lambda::Function';
 const { pipeline } = templatesFor({ logRetentionDays: 7 });
 const { pipeline: local } = templatesFor({ local: true, apiAuthorization: 'none' });
 
-const functions = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api'].map((name) => ({
+const functions = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api', 'Secrets'].map((name) => ({
   name,
   path: `Pipeline${name}`,
 }));
@@ -39,7 +39,7 @@ describe('each function', () => {
     expect(resourceAt(pipeline, FUNCTION, `${path}Function`).Properties['Role']).toEqual(arnOf(role.id));
   });
 
-  it('is one of five: CDK adds none, also in a local deployment', () => {
+  it('is one of six: CDK adds none, also in a local deployment', () => {
     expect(resourcesOf(pipeline, FUNCTION).size).toBe(functions.length);
     expect(resourcesOf(local, FUNCTION).size).toBe(functions.length);
   });

@@ -113,6 +113,19 @@ describe('the role of a function has exactly these permissions', () => {
     });
   });
 
+  it('secrets', () => {
+    expect(grantsOf('Secrets')).toEqual({
+      'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
+      'dynamodb:Query': [table('Subscriptions'), tableIndex('Deliveries', 'overdue')],
+      'dynamodb:UpdateItem': [table('Deliveries')],
+      's3:GetObject': [objects],
+      's3:PutObject': [objects],
+      's3:DeleteObject': [objects],
+      's3:ListBucket': [bucket],
+      'kms:Decrypt': [secretsKey],
+    });
+  });
+
   it('api', () => {
     expect(grantsOf('Api')).toEqual({
       'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
@@ -135,7 +148,6 @@ describe('the role of a function has exactly these permissions', () => {
       's3:DeleteObject': [objects],
       's3:ListBucket': [bucket],
       'kms:GenerateDataKey': [secretsKey],
-      'kms:Decrypt': [secretsKey],
       'events:PutEvents': [eventBus],
       'sqs:SendMessage': [
         queueArn('Delivery'),

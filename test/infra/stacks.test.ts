@@ -86,6 +86,7 @@ describe('the stacks', () => {
       'RetryQueueUrl',
       'ScheduleGroup',
       'SchedulerDeadLetterUrl',
+      'SecretsFunction',
       'SubscriptionsTable',
       'UndeliverableQueueUrl',
       'WorkerEnvironment',

@@ -3,7 +3,7 @@ import { resourcesOf, statementsAt, templatesFor } from './templates.ts';
 
 const FUNCTION = 'AWS::Lambda::Function';
 const { pipeline } = templatesFor();
-const functions = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api'].map((name) => ({
+const functions = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api', 'Secrets'].map((name) => ({
   path: `Pipeline${name}`,
 }));
 

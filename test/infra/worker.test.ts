@@ -37,7 +37,7 @@ describe('the setting compute', () => {
 
   it('with worker keeps the functions, which nothing invokes', () => {
     worker.resourceCountIs('AWS::Lambda::EventSourceMapping', 0);
-    worker.resourceCountIs('AWS::Lambda::Function', 5);
+    worker.resourceCountIs('AWS::Lambda::Function', 6);
     worker.hasResourceProperties('AWS::Events::Rule', { State: 'DISABLED' });
     expect(Object.keys(worker.findOutputs('WorkerEnvironment'))).toHaveLength(1);
   });

@@ -25,5 +25,6 @@ export const localEndpoints: Endpoints = {
     reconcile: 'reconcile-1',
     operate: 'operate-1',
     api: 'api-1',
+    secrets: 'secrets-1',
   },
 };

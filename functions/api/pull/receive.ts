@@ -10,12 +10,12 @@ import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { readKept } from '../../../shared/steps/keep-message.ts';
 import { type BodyRetention, writeTime } from '../../../shared/steps/retention.ts';
 import { openedSecrets, signedRequest, type OpenedSecret } from '../../../shared/steps/sign-request.ts';
-import type { ApiPorts, ApiSettings } from '../dependencies.ts';
+import type { ApiSettings, SecretDependencies } from '../dependencies.ts';
 import { answerBytesOf, MAX_ANSWER_BYTES } from '../paging.ts';
 import { receiptText } from './receipt.ts';
 
 export type ReceiveContext = Pick<
-  ApiPorts,
+  SecretDependencies,
   'clock' | 'deliveries' | 'messageRecords' | 'payloads' | 'secretOpener' | 'journal' | 'randomBytes'
 > & { settings: BodyRetention & Pick<ApiSettings, 'userAgent'> };
 

@@ -3,7 +3,7 @@ import { type Subscription, isPresent } from '../../../shared/domain/subscriptio
 import { openedAuth } from '../../../shared/steps/authorise.ts';
 import type { Page } from '../../../shared/ports/page.ts';
 import { redactedExportLineOf, exportLineOf } from '../../../shared/wire/views/subscription.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies, SecretDependencies } from '../dependencies.ts';
 import { existingQueue } from '../existing.ts';
 import { nextLinks, pageFields } from '../paging.ts';
 import { queueName, queuePath } from '../paths.ts';
@@ -23,10 +23,10 @@ const exportedLines = {
   content: { 'application/jsonl': { schema: jsonLines } },
 };
 
-/** The routes that export the subscriptions of a queue as JSON lines. */
-export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
-  const { secretOpener, audit } = dependencies;
+type ExportContext = Pick<ApiDependencies, 'registry' | 'clock'>;
 
+/** The route that exports the subscriptions of a queue as JSON lines. */
+export function addExportRoute(addRoute: AddRoute, dependencies: ExportContext): void {
   addRoute(
     {
       method: 'GET',
@@ -41,11 +41,14 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));
-      const part = await readExport(queue, context.req.query(), redactedLine);
+      const part = await readExport(dependencies, queue, context.req.query(), redactedLine);
       return context.body(part.items.join(''), 200, headersOf(`${queuePath(queue)}/export`, part));
     },
   );
+}
 
+/** The same with credentials. Without `secrets` it is only described: the function that may open them serves it. */
+export function addCredentialsRoute(addRoute: AddRoute, secrets: SecretDependencies | undefined): void {
   // Not below /v2/queues, so that an IAM policy for all routes of a queue does not allow it.
   addRoute(
     {
@@ -61,31 +64,38 @@ export function addExportRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       answers: { 200: exportedLines },
       refuses: [400, 404],
     },
-    async (context) => {
-      const queue = queueName(context.req.param('queue'));
-      const part = await readExport(queue, context.req.query(), lineWithCredentials);
-      audit(context.env.caller, { change: 'credentials_exported', queue, subscriptions: part.items.length });
-      return context.body(part.items.join(''), 200, headersOf(CREDENTIALS.replace(':queue', queue), part));
-    },
+    secrets &&
+      (async (context) => {
+        const queue = queueName(context.req.param('queue'));
+        const lineWithCredentials: LineOf = async (subscription) =>
+          exportLineOf(subscription, await openedAuth(secrets.secretOpener, subscription));
+        const part = await readExport(secrets, queue, context.req.query(), lineWithCredentials);
+        const subscriptions = part.items.length;
+        secrets.audit(context.env.caller, { change: 'credentials_exported', queue, subscriptions });
+        return context.body(part.items.join(''), 200, headersOf(CREDENTIALS.replace(':queue', queue), part));
+      }),
   );
+}
 
-  const redactedLine: LineOf = (subscription) => Promise.resolve(redactedExportLineOf(subscription));
-  const lineWithCredentials: LineOf = async (subscription) =>
-    exportLineOf(subscription, await openedAuth(secretOpener, subscription));
+const redactedLine: LineOf = (subscription) => Promise.resolve(redactedExportLineOf(subscription));
 
-  /** @throws RefusedRequest */
-  const readExport = async (queue: string, query: unknown, lineOf: LineOf): Promise<Page<string>> => {
-    const request = parseWith(exportQuery, query);
-    await existingQueue(dependencies, queue);
-    return readExportPage(dependencies, { queue, ...request }, lineOf);
-  };
+/** @throws RefusedRequest */
+async function readExport(
+  context: ExportContext,
+  queue: string,
+  query: unknown,
+  lineOf: LineOf,
+): Promise<Page<string>> {
+  const request = parseWith(exportQuery, query);
+  await existingQueue(context, queue);
+  return readExportPage(context, { queue, ...request }, lineOf);
+}
 
-  const headersOf = (path: string, page: Page<string>): Record<string, string> => {
-    const [next] = nextLinks(path, page, {});
-    return {
-      'content-type': 'application/jsonl',
-      ...(next && { link: `<${next.href}>; rel="next"` }),
-    };
+function headersOf(path: string, page: Page<string>): Record<string, string> {
+  const [next] = nextLinks(path, page, {});
+  return {
+    'content-type': 'application/jsonl',
+    ...(next && { link: `<${next.href}>; rel="next"` }),
   };
 }
 
@@ -99,7 +109,7 @@ type LineOf = (subscription: Subscription) => Promise<string>;
  * @throws InvalidMarkerError
  */
 async function readExportPage(
-  { registry, clock }: Pick<ApiDependencies, 'registry' | 'clock'>,
+  { registry, clock }: ExportContext,
   { queue, marker }: { queue: string; marker?: string },
   lineOf: LineOf,
 ): Promise<Page<string>> {

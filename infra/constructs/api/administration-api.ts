@@ -15,16 +15,19 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { isPullRoute, openRoutes } from '../../../shared/config/open-routes.ts';
+import { isOpenPath, isPullRoute, openRoutes, secretRoutes } from '../../../shared/config/open-routes.ts';
 import { type ApiAuthorization, type DeploymentSettings, SettingsError } from '../../settings.ts';
 import { type AdministerOptions, administeredRoutes } from './administered-routes.ts';
 import type { ApiFunction } from './api-function.ts';
+import type { SecretsFunction } from './secrets-function.ts';
 import { removalOf } from '../state/protection.ts';
 import { acknowledge, LogGroupLogDestination } from '../newer-cdk.ts';
 
 export interface AdministrationApiProps {
   readonly settings: DeploymentSettings;
   readonly handler: ApiFunction;
+  /** Serves the routes that open secrets. */
+  readonly secrets: SecretsFunction;
 }
 
 /**
@@ -71,7 +74,7 @@ export class AdministrationApi extends Construct {
   private readonly accessLog: LogGroup;
   private readonly authorization: ApiAuthorization;
 
-  constructor(scope: Construct, id: string, { settings, handler }: AdministrationApiProps) {
+  constructor(scope: Construct, id: string, { settings, handler, secrets }: AdministrationApiProps) {
     super(scope, id);
     // API Gateway gets access by a policy that AWS adds to the log group ("Logs sent to CloudWatch Logs", CloudWatch
     // Logs user guide). The account-wide resource policy, which may be full, is not needed.
@@ -80,6 +83,7 @@ export class AdministrationApi extends Construct {
       removalPolicy: removalOf(settings.local),
     });
     const integration = new HttpLambdaIntegration('Handler', handler.lambda);
+    const opening = new HttpLambdaIntegration('Secrets', secrets.lambda);
     const api = new HttpApi(this, 'HttpApi', {
       description: 'Posthaste: administration API',
       createDefaultStage: false,
@@ -90,10 +94,13 @@ export class AdministrationApi extends Construct {
       api.addRoutes({
         path,
         methods: methods.map((method) => HttpMethod[method]),
-        integration,
+        integration: opensSecrets(path) ? opening : integration,
         authorizer: new HttpNoneAuthorizer(),
       }),
     );
+    for (const { path, methods } of secretRoutes)
+      if (!isOpenPath(path))
+        api.addRoutes({ path, methods: methods.map((method) => HttpMethod[method]), integration: opening });
     acknowledgeOpenRoutes(api, open, settings);
     if (settings.apiAuthorization.kind === 'jwt') warnOfUnrestrictedTokens(this, settings);
     const { apiRateLimit } = settings;
@@ -144,6 +151,10 @@ function warnOfUnrestrictedTokens(scope: Construct, { jwtScopes, jwtQueuesClaim 
       'posthaste:tokens-without-queues',
       'Every token of the issuer for this audience can access every queue. Set jwtQueuesClaim.',
     );
+}
+
+function opensSecrets(path: string): boolean {
+  return secretRoutes.some((route) => route.path === path);
 }
 
 /** CDK's HttpStage does not support limits for single routes. */

@@ -17,7 +17,7 @@ export interface ApiFunctionProps {
   readonly operatorEvents: OperatorEvents;
 }
 
-/** Serves the administration API. */
+/** Serves the administration API, except what opens secrets (secrets-function.ts). */
 export class ApiFunction extends NodeFunction<'api'> {
   constructor(scope: Construct, id: string, props: ApiFunctionProps) {
     const { settings, state, queues, schedules, operatorEvents } = props;
@@ -55,8 +55,6 @@ export class ApiFunction extends NodeFunction<'api'> {
     state.payloads.grantGet(this.role);
     state.payloads.grantPut(this.role);
     state.secretsKey.grantSeal(this.role);
-    // Signs deliveries that are received by pull.
-    state.secretsKey.grantOpen(this.role);
     state.deliveries.grantRecover(this.role);
     // Records the messages that it sends to one subscription: tests and confirmation requests.
     state.deliveries.grantAccept(this.role);

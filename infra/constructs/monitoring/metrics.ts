@@ -58,6 +58,13 @@ function sumOf(namespace: string, metricName: string, dimensionsMap: Record<stri
   return { namespace, metricName, dimensionsMap, statistic: 'sum' };
 }
 
-export function functionsOf({ dispatch, deliver, reconcile, operate, api }: Pipeline) {
-  return { Dispatch: dispatch, Deliver: deliver, Reconcile: reconcile, Operate: operate, Api: api };
+export function functionsOf({ dispatch, deliver, reconcile, operate, api, secrets }: Pipeline) {
+  return {
+    Dispatch: dispatch,
+    Deliver: deliver,
+    Reconcile: reconcile,
+    Operate: operate,
+    Api: api,
+    Secrets: secrets,
+  };
 }

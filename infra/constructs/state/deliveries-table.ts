@@ -76,8 +76,14 @@ export class DeliveriesTable extends Construct {
     this.grantQuery(grantee, deliveryIndexes.overdue);
   }
 
-  /** Allows counting overdue deliveries, and finding those that wait until they are received. */
+  /** Allows counting overdue deliveries. */
   grantCountOverdue(grantee: IGrantable): void {
+    this.grantQuery(grantee, deliveryIndexes.overdue);
+  }
+
+  /** Allows finding the deliveries that wait until they are received, and changing them. */
+  grantReceive(grantee: IGrantable): void {
+    this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
     this.grantQuery(grantee, deliveryIndexes.overdue);
   }
 

@@ -5,7 +5,7 @@ import { aQueue, aSubscription } from '../../support/builders.ts';
 import { anAttempt } from '../../support/delivery-builders.ts';
 import { httpApiAnswer } from '../../../functions/api/http-api-event.ts';
 import { apiUnderTest, CALLER, PUBLIC_URL } from './api-under-test.ts';
-import { createApi } from '../../../functions/api/app.ts';
+import { wholeApi } from '../../support/whole-api.ts';
 import { apiWithOrders, recordAll, recordMessage } from './recorded.ts';
 
 /** Lambda quotas, "Invocation payload (synchronous)". */
@@ -21,7 +21,7 @@ const walk = async (
   first: string,
   [list, id]: readonly [string, string],
 ): Promise<string[][]> => {
-  const app = createApi(api.dependencies);
+  const app = wholeApi(api.dependencies);
   const pages: string[][] = [];
   for (let path: string | undefined = first; path !== undefined;) {
     const answer = await httpApiAnswer(

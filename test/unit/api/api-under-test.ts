@@ -6,10 +6,9 @@ import type { DeliveryJob, WakeUp } from '../../../shared/domain/delivery/job.ts
 import { parseJson } from '../../../shared/wire/json-slice.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import type { Caller, Change } from '../../../functions/api/audit.ts';
-import { createApi } from '../../../functions/api/app.ts';
+import { wholeApi, type WholeDependencies } from '../../support/whole-api.ts';
 import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
 import { apiDescription } from '../../support/api-description.ts';
-import type { ApiDependencies } from '../../../functions/api/dependencies.ts';
 import { inMemoryChunks } from '../../support/in-memory/in-memory-chunks.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
 import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
@@ -38,7 +37,7 @@ const DOCUMENT = '/v2/openapi.json';
 export type Answer = { status: number; headers: Headers; body: unknown };
 
 /** The API on in-memory ports, with access to everything that it writes. */
-export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
+export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
   const time = { now: NOON };
   const clock = { now: () => time.now, sleep: () => Promise.resolve() };
   const registry = inMemorySubscriptions(clock);
@@ -56,7 +55,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
   const changes: (Caller & Change)[] = [];
   const faults: { fault: Error; caller: Caller }[] = [];
   let ids = 0;
-  const dependencies: ApiDependencies = {
+  const dependencies: WholeDependencies = {
     registry,
     messageRecords,
     messageListings: inMemoryMessageListings(messageRecords),
@@ -122,7 +121,7 @@ export const apiUnderTest = (overrides: Partial<ApiDependencies> = {}) => {
     reportFault: (fault, caller) => faults.push({ fault, caller }),
     ...overrides,
   };
-  const api = createApi(dependencies);
+  const api = wholeApi(dependencies);
 
   /** Sends strings and bytes unchanged, anything else as JSON. */
   const call = async (

@@ -135,7 +135,7 @@ describe('the authorization of a request', () => {
   });
 });
 
-describe('a request by an open route', () => {
+describe('a request by a route that has a name', () => {
   const by = (routeKey: string, rawPath: string): string =>
     new URL(parseHttpApiEvent(event({ routeKey, rawPath })).request.url).pathname;
 
@@ -145,6 +145,7 @@ describe('a request by an open route', () => {
       'GET /v2/queues/{queue}/subscriptions/{subscription}/confirm',
       '/v2/queues/orders/subscriptions/id-1/confirm',
     ],
+    ['POST /v2/credentials/{queue}', '/v2/credentials/orders'],
   ])('reaches the path of the route %s', (routeKey, path) => {
     expect(by(routeKey, path)).toBe(path);
   });
@@ -157,8 +158,13 @@ describe('a request by an open route', () => {
     '/v2/queues/orders/x/subscriptions/a/confirm',
     '/v2/queues/orders/subscriptions/id-1/confirm/',
     '/x/v2/ping',
+    '/v2/credentials/orders',
   ])('reaches no other path: %s', (path) => {
     expect(by('GET /v2/ping', path)).toBe('/unrouted');
+  });
+
+  it('that is not known reaches nothing', () => {
+    expect(by('POST /v2/credentials/{other}', '/v2/credentials/orders')).toBe('/unrouted');
   });
 });
 

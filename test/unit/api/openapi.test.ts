@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import * as z from 'zod';
 import { describe, expect, it } from 'vitest';
-import { createApi } from '../../../functions/api/app.ts';
+import { wholeApi } from '../../support/whole-api.ts';
 import { openRoutes } from '../../../shared/config/open-routes.ts';
 import { apiUnderTest, faultsByDescription, PUBLIC_URL } from './api-under-test.ts';
 
@@ -36,7 +36,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('describes exactly the routes of the API', async () => {
-    const { routes } = createApi(apiUnderTest().dependencies);
+    const { routes } = wholeApi(apiUnderTest().dependencies);
     const names = routes
       .filter(({ method }) => method !== 'ALL')
       .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
@@ -67,7 +67,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('contains the public URL of each request', async () => {
-    const api = createApi(apiUnderTest().dependencies);
+    const api = wholeApi(apiUnderTest().dependencies);
     const ask = async (publicUrl: string) => {
       const response = await api.request('/v2/openapi.json', {}, { ...BINDINGS, publicUrl });
       return schema.parse(await response.json()).servers[0]?.url;

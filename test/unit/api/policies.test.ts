@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createApi } from '../../../functions/api/app.ts';
+import { wholeApi } from '../../support/whole-api.ts';
 import { answerHttpApi } from '../../../functions/api/http-api-event.ts';
 import { apiUnderTest } from './api-under-test.ts';
 
@@ -92,7 +92,7 @@ const observedApi = async (queue: string) => {
       },
     });
   const { registry, messageRecords, deliveryListings, recoveries, ingress, operations } = dependencies;
-  const api = createApi({
+  const api = wholeApi({
     ...dependencies,
     registry: observed(registry),
     messageRecords: observed(messageRecords),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { QueueBeingDeletedError } from '../../../shared/ports/subscriptions.ts';
-import { createApi } from '../../../functions/api/app.ts';
+import { wholeApi } from '../../support/whole-api.ts';
 import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
 import { apiUnderTest, CALLER, faultOf, NOON, PUBLIC_URL } from './api-under-test.ts';
 
@@ -9,7 +9,7 @@ const POLICY = { minimum_delay: 10, maximum_delay: 60 };
 describe('HEAD /v2/queues/{queue}', () => {
   it('shows whether the queue exists, as python-zaqarclient checks it', async () => {
     const { dependencies, call } = apiUnderTest();
-    const api = createApi(dependencies);
+    const api = wholeApi(dependencies);
     const statusOf = async () =>
       (await api.request('/v2/queues/orders', { method: 'HEAD' }, { caller: CALLER, publicUrl: PUBLIC_URL }))
         .status;

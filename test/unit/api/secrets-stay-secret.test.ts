@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createApi } from '../../../functions/api/app.ts';
+import { wholeApi } from '../../support/whole-api.ts';
 import { inMemorySecrets } from '../../support/in-memory/in-memory-secrets.ts';
 import { apiUnderTest } from './api-under-test.ts';
 
@@ -75,7 +75,7 @@ const allGetResponses = async (call: ReturnType<typeof apiUnderTest>['call']) =>
 
 const getRoutes = (): string[] => {
   const { dependencies } = apiUnderTest();
-  return createApi(dependencies)
+  return wholeApi(dependencies)
     .routes.filter(({ method }) => method === 'GET')
     .map(({ path }) => path);
 };

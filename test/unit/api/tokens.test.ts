@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createApi } from '../../../functions/api/app.ts';
+import { wholeApi } from '../../support/whole-api.ts';
 import type { ApiSettings } from '../../../functions/api/dependencies.ts';
 import { answerHttpApi } from '../../../functions/api/http-api-event.ts';
 import { apiUnderTest } from './api-under-test.ts';
@@ -29,7 +29,7 @@ const REQUESTS: [keyof typeof SCOPES, string, string, string?][] = [
 const apiWith = async (rules: Partial<ApiSettings>) => {
   const { call, dependencies, world } = apiUnderTest();
   await call('POST', '/v2/queues/orders/subscriptions', { subscriber: 'https://hooks.example/' });
-  const api = createApi({ ...dependencies, settings: { ...dependencies.settings, ...rules } });
+  const api = wholeApi({ ...dependencies, settings: { ...dependencies.settings, ...rules } });
   const ask = async (
     claims: Record<string, string> | undefined,
     method: string,

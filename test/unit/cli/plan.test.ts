@@ -101,10 +101,10 @@ describe('posthaste plan', () => {
     const { stdout } = await plan('--messages-per-day', '1', '--payload-bytes', '1');
     expect(stdout).toContain('1 message per day, each with 1 byte and for 1 subscription.');
     expect(stdout).toContain('Assumptions: 1 message per invocation');
-    expect(stdout).toMatch(/^CloudWatch, alarm metrics \(fixed\) +61 +6\.10$/m);
+    expect(stdout).toMatch(/^CloudWatch, alarm metrics \(fixed\) +63 +6\.30$/m);
     expect(stdout).toMatch(/^CloudWatch, metrics \(fixed, at most\) +35 +10\.50$/m);
     expect(stdout).toContain('metrics are charged only for hours in which they are written');
-    expect(stdout).toContain('omit the stack PosthasteMonitoring (saves 10.10 USD)');
+    expect(stdout).toContain('omit the stack PosthasteMonitoring (saves 10.30 USD)');
   });
 
   it('prints one line of JSON with --json, including the effect of a given outage', async () => {

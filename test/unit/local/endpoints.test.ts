@@ -25,6 +25,7 @@ const outputs = {
   ReconcileFunction: 'reconcile-1',
   OperateFunction: 'operate-1',
   ApiFunction: 'api-1',
+  SecretsFunction: 'secrets-1',
 };
 const emulator = {
   endpoint: 'http://127.0.0.1:4566',
