@@ -116,4 +116,16 @@ describe('a pull subscription on the deployed system', () => {
     const other = await bySubscriber('receive', {}, token, randomUUID());
     expect([wrong.status, other.status]).toEqual([401, 401]);
   });
+
+  it('gives a large body, which is in the bucket', async () => {
+    const text = 'x'.repeat(200_000);
+    await publish({ queue, id: 'large', data: text });
+    const [received] = await eventually('the large message', async () => {
+      const { deliveries } = receivedSchema.parse(await (await bySubscriber('receive', { max: 100 })).json());
+      const large = deliveries.filter(({ messageId }) => messageId === 'large');
+      return large.length > 0 ? large : undefined;
+    });
+    expect(JSON.parse(received?.body ?? '')).toMatchObject({ data: text });
+    expect((await bySubscriber('ack', { receipt: received?.receipt })).status).toBe(204);
+  });
 });
