@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type ApiClient, apiPath } from './api-request.ts';
 
-const receivedSchema = z
+export const receivedSchema = z
   .object({
     deliveries: z.array(
       z.object({

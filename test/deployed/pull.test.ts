@@ -3,6 +3,7 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { type ReceivedDelivery, receivedSchema } from '../../cli/api/pull.ts';
 import { itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import { callApi, finishedDelivery, putQueue } from '../support/api-client.ts';
 import { NO_RETRIES } from '../support/builders.ts';
@@ -11,18 +12,6 @@ import { eventually } from '../support/eventually.ts';
 import { publish } from '../support/sqs-messages.ts';
 
 const { apiUrl, deliveriesTable, functions } = deployment.endpoints;
-
-const receivedSchema = z.object({
-  deliveries: z.array(
-    z.object({
-      receipt: z.string(),
-      messageId: z.string(),
-      attempt: z.number(),
-      headers: z.record(z.string(), z.string()),
-      body: z.string(),
-    }),
-  ),
-});
 
 const MESSAGES = ['m-1', 'm-2', 'm-3'];
 
@@ -45,22 +34,20 @@ const bySubscriber = (step: string, body: object, bearer = token, id = subscript
     body: JSON.stringify(body),
   });
 
-type Received = z.infer<typeof receivedSchema>['deliveries'][number];
-
 /** Receives until all messages were received, each once. */
-const receiveAll = async (receive: () => Promise<unknown>): Promise<Received[]> => {
-  const all: Received[] = [];
+const receiveAll = async (receive: () => Promise<unknown>): Promise<ReceivedDelivery[]> => {
+  const all: ReceivedDelivery[] = [];
   return eventually('all messages are received', async () => {
-    all.push(...receivedSchema.parse(await receive()).deliveries);
+    all.push(...receivedSchema.parse(await receive()));
     return all.length < MESSAGES.length ? undefined : all;
   });
 };
 
-const idsOf = (received: readonly Received[]): string[] =>
+const idsOf = (received: readonly ReceivedDelivery[]): string[] =>
   received.map(({ messageId }) => messageId).toSorted();
 
 /** Moves the end of a lease into the past. */
-const endLease = async ({ messageId }: Received): Promise<void> => {
+const endLease = async ({ messageId }: ReceivedDelivery): Promise<void> => {
   await deployment.dynamo.send(
     new UpdateCommand({
       TableName: deliveriesTable,
@@ -121,7 +108,7 @@ describe('a pull subscription on the deployed system', () => {
     const text = 'x'.repeat(200_000);
     await publish({ queue, id: 'large', data: text });
     const [received] = await eventually('the large message', async () => {
-      const { deliveries } = receivedSchema.parse(await (await bySubscriber('receive', { max: 100 })).json());
+      const deliveries = receivedSchema.parse(await (await bySubscriber('receive', { max: 100 })).json());
       const large = deliveries.filter(({ messageId }) => messageId === 'large');
       return large.length > 0 ? large : undefined;
     });

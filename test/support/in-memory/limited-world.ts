@@ -36,14 +36,7 @@ const limitsOf = ({ clock, subscriptions: registry, secretOpener, operations }: 
     const queueLimit = { subscriptions: 100, bytes: 100_000 };
     const settings = { subscriptionConfirmation: false, queueLimit };
     await updateSubscription(
-      {
-        registry,
-        clock,
-        settings,
-        randomBytes,
-        operations,
-        secretSealer: secretOpener,
-      },
+      { registry, clock, settings, randomBytes, operations, secretSealer: secretOpener },
       { queue: 'orders', subscriptionId: 'subscription-1' },
       wanted,
     );

@@ -4,14 +4,11 @@ import { subscriptionDeliverySchema } from '../../../shared/wire/views/subscript
 import { aSubscription } from '../../support/builders.ts';
 import { anAttempt } from '../../support/delivery-builders.ts';
 import { faultOf, NOON } from './api-under-test.ts';
-import { apiWithOrders, recordAll, recordMessage } from './recorded.ts';
+import { apiWithOrders, listing, pageOf, recordAll, recordMessage } from './recorded.ts';
 
 const PATH = '/v2/queues/orders/subscriptions/s-1/deliveries';
 
-const page = z.strictObject({
-  deliveries: z.array(subscriptionDeliverySchema.strict()),
-  links: z.array(z.strictObject({ rel: z.literal('next'), href: z.string() })),
-});
+const page = pageOf({ deliveries: z.array(subscriptionDeliverySchema.strict()) });
 
 const underTest = async (...overrides: Parameters<typeof apiWithOrders>) => {
   const api = await apiWithOrders(...overrides);
@@ -30,12 +27,7 @@ const underTest = async (...overrides: Parameters<typeof apiWithOrders>) => {
     await recordMessage(api, { messageId, acceptedAt, ...(type !== undefined && { type }) });
     await recordAll(api, [{ messageId, subscriptionId, acceptedAt, ...delivery }]);
   };
-  const list = async (path: string) => {
-    const { status, body } = await api.call('GET', path);
-    expect(status, path).toBe(200);
-    return page.parse(body);
-  };
-  return { ...api, record, list };
+  return { ...api, record, list: listing(api, page) };
 };
 
 describe('GET /v2/queues/{queue}/subscriptions/{subscription}/deliveries', () => {

@@ -4,23 +4,16 @@ import { deliverySummarySchema } from '../../../shared/wire/views/delivery-summa
 import { aDelivery, anAttempt } from '../../support/delivery-builders.ts';
 import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
 import { faultOf, NOON } from './api-under-test.ts';
-import { apiWithOrders, recordAll } from './recorded.ts';
+import { apiWithOrders, listing, pageOf, recordAll } from './recorded.ts';
 
 const PATH = '/v2/queues/orders/deliveries';
 const MINUTE = 60_000;
 
-const page = z.strictObject({
-  deliveries: z.array(deliverySummarySchema.strict()),
-  links: z.array(z.strictObject({ rel: z.literal('next'), href: z.string() })),
-});
+const page = pageOf({ deliveries: z.array(deliverySummarySchema.strict()) });
 
 const underTest = async () => {
   const api = await apiWithOrders();
-  const list = async (path: string) => {
-    const { status, body } = await api.call('GET', path);
-    expect(status, path).toBe(200);
-    return page.parse(body);
-  };
+  const list = listing(api, page);
   /** The message ids of each page, in the order listed. */
   const walk = async (first: string): Promise<string[][]> => {
     const pages: string[][] = [];

@@ -3,24 +3,16 @@ import * as z from 'zod';
 import { messageSummarySchema } from '../../../shared/wire/views/message.ts';
 import { aMessage } from '../../support/builders.ts';
 import { NOON } from './api-under-test.ts';
-import { apiWithOrders, recordAll, recordMessage } from './recorded.ts';
+import { apiWithOrders, listing, pageOf, recordAll, recordMessage } from './recorded.ts';
 
 const PATH = '/v2/queues/orders/messages';
 const HOUR = 3_600_000;
 
-const page = z.strictObject({
-  messages: z.array(messageSummarySchema.strict()),
-  links: z.array(z.strictObject({ rel: z.literal('next'), href: z.string() })),
-});
+const page = pageOf({ messages: z.array(messageSummarySchema.strict()) });
 
 const underTest = async () => {
   const api = await apiWithOrders();
-  const list = async (path: string) => {
-    const { status, body } = await api.call('GET', path);
-    expect(status, path).toBe(200);
-    return page.parse(body);
-  };
-  return { ...api, list };
+  return { ...api, list: listing(api, page) };
 };
 
 describe('GET /v2/queues/{queue}/messages', () => {

@@ -1,3 +1,5 @@
+import { expect } from 'vitest';
+import * as z from 'zod';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
@@ -13,6 +15,19 @@ export const apiWithOrders = async (
   await api.dependencies.registry.ensureQueue({ name: 'orders', metadata: {}, createdAt: 0 });
   return api;
 };
+
+/** A page of a list, with nothing else in it. */
+export const pageOf = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.strictObject({ ...shape, links: z.array(z.strictObject({ rel: z.literal('next'), href: z.string() })) });
+
+/** Reads pages of a list. */
+export const listing =
+  <Schema extends z.ZodType>({ call }: Pick<ReturnType<typeof apiUnderTest>, 'call'>, page: Schema) =>
+  async (path: string): Promise<z.output<Schema>> => {
+    const { status, body } = await call('GET', path);
+    expect(status, path).toBe(200);
+    return page.parse(body);
+  };
 
 /** Writes records of deliveries in the queue `orders`, by default accepted at noon. */
 export const recordAll = async (
