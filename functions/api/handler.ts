@@ -1,18 +1,14 @@
 import './jitless.ts';
-import { randomBytes, randomUUID } from 'node:crypto';
-import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
+import { randomUUID } from 'node:crypto';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-listings.ts';
-import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
-import { dynamoChunks, dynamoSeparateRecords } from '../../shared/adapters/dynamodb/chunks.ts';
-import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { subscriberUrlFault } from '../../shared/adapters/http/address-guard.ts';
 import { tokenUrlFault } from '../../shared/adapters/http/guarded-fetch.ts';
 import { kmsClient, kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
-import { lazyPayloads, lazyScheduleRemoval } from '../../shared/adapters/lambda/on-demand.ts';
+import { lazyScheduleRemoval } from '../../shared/adapters/lambda/on-demand.ts';
 import * as queues from '../../shared/adapters/sqs/queues.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { readEnvironment } from '../../shared/config/environment.ts';
@@ -20,18 +16,15 @@ import { DAY_MS } from '../../shared/domain/duration.ts';
 import { switchesOfDeployment } from '../../shared/domain/subscription/switches.ts';
 import { composeAws, withOperatorEvents } from '../compose.ts';
 import { createApi } from './app.ts';
-import { auditLog } from './audit.ts';
-import { chunkedDeliveries } from './deliveries/chunked-deliveries.ts';
+import { commonPorts } from './compose.ts';
 import type { ApiPorts, ApiSettings } from './dependencies.ts';
 import { answerHttpApi } from './http-api-event.ts';
 
 // Once per cold start
 
 const environment = readEnvironment('api');
-const { deadline, journal, operatorEvents, ...aws } = withOperatorEvents(
-  composeAws('api', environment),
-  environment,
-);
+const aws = withOperatorEvents(composeAws('api', environment), environment);
+const { deadline, journal } = aws;
 const api = createApi({ ...apiPorts(), settings: apiSettings() });
 
 // Called by Lambda for each request to the HTTP API
@@ -45,25 +38,13 @@ export const handler = deadline.timed(async (event: unknown) => {
 });
 
 function apiPorts(): ApiPorts {
-  const { subscriptionsTable, deliveriesTable } = environment;
-  const { invocation, dynamo, sqs, pacing } = aws;
+  const { deliveriesTable } = environment;
+  const { invocation, dynamo, sqs, pacing, operatorEvents } = aws;
   return {
-    journal,
-    clock: systemClock,
+    ...commonPorts(aws, environment),
     newId: randomUUID,
-    randomBytes,
-    registry: dynamoRegistry(dynamo, subscriptionsTable, { ...systemClock, ...pacing }),
-    messageRecords: dynamoMessageRecords(dynamo, deliveriesTable),
     messageListings: dynamoMessageListings(dynamo, deliveriesTable),
     statistics: dynamoQueueStatistics(dynamo, deliveriesTable),
-    payloads: lazyPayloads(invocation, environment.payloadBucket),
-    deliveries: chunkedDeliveries({
-      deliveries: dynamoDeliveries(dynamo, deliveriesTable),
-      chunks: {
-        ...dynamoChunks(dynamo, deliveriesTable),
-        ...dynamoSeparateRecords(dynamo, deliveriesTable, pacing),
-      },
-    }),
     deliveryListings: dynamoDeliveryListings(dynamo, deliveriesTable, pacing),
     rateLimits: dynamoRateLimits(dynamo, deliveriesTable, systemClock),
     recoveries: dynamoRecoveries(dynamo, deliveriesTable),
@@ -79,10 +60,6 @@ function apiPorts(): ApiPorts {
     operatorEvents,
     subscriberFault: (url) => subscriberUrlFault(url, environment),
     tokenUrlFault: (url) => tokenUrlFault(url, environment),
-    audit: auditLog(journal.auditLogger),
-    reportFault: (fault, ids) => {
-      journal.fault(fault, ids);
-    },
   };
 }
 

@@ -1,17 +1,10 @@
 import '../api/jitless.ts';
-import { randomBytes } from 'node:crypto';
-import { dynamoChunks, dynamoSeparateRecords } from '../../shared/adapters/dynamodb/chunks.ts';
-import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
-import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
-import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { kmsClient, kmsSecretOpener } from '../../shared/adapters/kms/signing-secrets.ts';
-import { lazyPayloads } from '../../shared/adapters/lambda/on-demand.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { readEnvironment } from '../../shared/config/environment.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import { createSecretsApi } from '../api/app.ts';
-import { auditLog } from '../api/audit.ts';
-import { chunkedDeliveries } from '../api/deliveries/chunked-deliveries.ts';
+import { commonPorts } from '../api/compose.ts';
 import type { SecretDependencies } from '../api/dependencies.ts';
 import { answerHttpApi } from '../api/http-api-event.ts';
 import { composeAws } from '../compose.ts';
@@ -19,7 +12,8 @@ import { composeAws } from '../compose.ts';
 // Once per cold start
 
 const environment = readEnvironment('secrets');
-const { deadline, journal, ...aws } = composeAws('secrets', environment);
+const aws = composeAws('secrets', environment);
+const { deadline, journal } = aws;
 const api = createSecretsApi(dependencies());
 
 // Called by Lambda for each request to a route that opens secrets
@@ -33,27 +27,9 @@ export const handler = deadline.timed(async (event: unknown) => {
 });
 
 function dependencies(): SecretDependencies {
-  const { subscriptionsTable, deliveriesTable } = environment;
-  const { invocation, dynamo, pacing } = aws;
   return {
-    journal,
-    clock,
-    randomBytes,
-    registry: dynamoRegistry(dynamo, subscriptionsTable, { ...clock, ...pacing }),
-    messageRecords: dynamoMessageRecords(dynamo, deliveriesTable),
-    payloads: lazyPayloads(invocation, environment.payloadBucket),
-    deliveries: chunkedDeliveries({
-      deliveries: dynamoDeliveries(dynamo, deliveriesTable),
-      chunks: {
-        ...dynamoChunks(dynamo, deliveriesTable),
-        ...dynamoSeparateRecords(dynamo, deliveriesTable, pacing),
-      },
-    }),
-    secretOpener: kmsSecretOpener(kmsClient(invocation), { keyArn: environment.secretsKeyArn, clock }),
-    audit: auditLog(journal.auditLogger),
-    reportFault: (fault, ids) => {
-      journal.fault(fault, ids);
-    },
+    ...commonPorts(aws, environment),
+    secretOpener: kmsSecretOpener(kmsClient(aws.invocation), { keyArn: environment.secretsKeyArn, clock }),
     settings: {
       userAgent: environment.userAgent,
       retentionMs: environment.retentionDays * DAY_MS,

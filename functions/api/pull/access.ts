@@ -16,7 +16,7 @@ export type RouteContext = Context<ApiEnvironment, `/${string}/:queue/${string}/
 
 /**
  * Who may use a route, and where it is. `subscriptionOf` returns the subscription that the caller may act for;
- * `answererOf` also one that was deleted or has expired, because an answer within its lease still counts.
+ * `answererOf` also one that was deleted or has expired, because the answer to what was received still counts.
  */
 export type Access = {
   base: typeof OPERATED | typeof BY_TOKEN;
