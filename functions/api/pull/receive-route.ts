@@ -71,8 +71,9 @@ async function receive(
   { subscriptionOf, callerOf }: Access,
   context: RouteContext,
 ): Promise<Response> {
-  const { max, lease_seconds } = parseWith(receiveRequest, (await readOptionalJson(context.req)).value);
+  // First: a stranger's body can have 1 MiB.
   const subscription = await subscriptionOf(context);
+  const { max, lease_seconds } = parseWith(receiveRequest, (await readOptionalJson(context.req)).value);
   const absence = absenceOf(subscription, dependencies.clock.now());
   if (absence !== undefined)
     throw new RefusedRequest(

@@ -53,8 +53,9 @@ function addAnswerRoutes(
       ...authorisation,
     },
     async (context) => {
+      const subscription = await answererOf(context);
       const { receipt: given } = parseWith(ackRequest, (await readJson(context.req)).value);
-      const answered = await recordAnswer(dependencies, await answererOf(context), given, { kind: 'acked' });
+      const answered = await recordAnswer(dependencies, subscription, given, { kind: 'acked' });
       dependencies.audit(callerOf(context), { change: 'delivery_acknowledged', ...answered });
       return context.body(null, 204);
     },
@@ -73,9 +74,10 @@ function addAnswerRoutes(
       ...authorisation,
     },
     async (context) => {
+      const subscription = await answererOf(context);
       const { receipt: given, ...error } = parseWith(nackRequest, (await readJson(context.req)).value);
       const nacked = { kind: 'nacked', ...error } as const;
-      const answered = await recordAnswer(dependencies, await answererOf(context), given, nacked);
+      const answered = await recordAnswer(dependencies, subscription, given, nacked);
       dependencies.audit(callerOf(context), { change: 'delivery_refused', ...answered });
       return context.body(null, 204);
     },

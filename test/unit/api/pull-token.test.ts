@@ -95,6 +95,14 @@ describe('a pull token', () => {
     expect(new Set(refused.map(({ body }) => JSON.stringify(body))).size).toBe(1);
   });
 
+  it.each(['receive', 'ack', 'nack'])(
+    'is checked before the body of a stranger is read: %s',
+    async (route) => {
+      const { status } = await world.call('POST', `${HELD}/${route}`, '{', { authorization: 'Bearer guess' });
+      expect(status).toBe(401);
+    },
+  );
+
   it('reads no table for a text that cannot be one', async () => {
     const { registry } = world.api.dependencies;
     let reads = 0;
