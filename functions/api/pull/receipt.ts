@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
+import { isMessageId } from '../../../shared/domain/message/message.ts';
 
 /**
  * Names one receive of a delivery. Nothing in it is trusted: the record of the delivery has the owner of the lease,
@@ -12,7 +13,7 @@ const VERSION = 1;
 const receiptSchema = z.tuple([
   z.literal(VERSION),
   z.string(),
-  z.string(),
+  z.string().refine(isMessageId),
   z.string(),
   z.int().nonnegative(),
   z.int().positive(),

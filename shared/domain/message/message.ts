@@ -40,12 +40,17 @@ export function isQueueName(name: string): boolean {
   return QUEUE_NAME.test(name);
 }
 
+/** Whether a text can be the id of a message, as `messageIdOf` makes them. */
+export function isMessageId(id: string): boolean {
+  return MESSAGE_ID.test(id);
+}
+
 /**
  * The message id for a producer's id (docs/ingress.md#ids): the same id if it is safe as a key and unique, else a
  * hash. A CloudEvents id is unique only together with its `source`, so it is always hashed.
  */
 export function messageIdOf(given: { id: string; source?: string }): { id: string; originalId?: string } {
-  if (given.source === undefined && MESSAGE_ID.test(given.id)) return { id: given.id };
+  if (given.source === undefined && isMessageId(given.id)) return { id: given.id };
   const digest = createHash('sha256')
     .update(JSON.stringify([given.source ?? '', given.id]))
     .digest('base64url');

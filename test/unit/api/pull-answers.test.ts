@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { receiptText } from '../../../functions/api/pull/receipt.ts';
 import { aBarePolicy, aSubscription } from '../../support/builders.ts';
 import { faultOf } from './api-under-test.ts';
 import { PATH, pullWorld, type PullWorld } from './pull-world.ts';
@@ -77,6 +78,16 @@ describe('an answer', () => {
   ])('with %s is not found', async (_name, receipt) => {
     expect(await world.ack({ receipt })).toMatchObject({ status: 404, body: faultOf('not_found') });
   });
+
+  it.each(['\ud800', 'a#0', ''])(
+    'reads nothing for a receipt whose message cannot exist: %j',
+    async (messageId) => {
+      const key = { queue: 'orders', messageId, subscriptionId: 'subscription-1', bucket: 0 };
+      const receipt = receiptText({ key, attempt: 1, owner: 'pull/guess' });
+      world.deliveries.find = () => Promise.reject(new Error('a read'));
+      expect(await world.ack({ receipt })).toMatchObject({ status: 404, body: faultOf('not_found') });
+    },
+  );
 
   it.each(['attempt', 'owner', 'bucket'])('with a forged %s changes nothing', async (part) => {
     await world.publish();
