@@ -38,7 +38,7 @@ export async function explainMessage(
       : onePair(context, record, subscriptionId),
   ]);
   const evidence = await evidenceFor(context, record, { item, pairs: items });
-  const facts = { ...record, isForOne: record.accepted === undefined && record.life === undefined };
+  const facts = { ...record, isForOne: record.life === undefined };
   const explained = items.flatMap((pair): ExplainedSubscription[] => {
     const explanation = explain(facts, pair, evidence);
     return explanation === undefined ? [] : [{ ...pair, ...explanation }];

@@ -23,6 +23,12 @@ export function versionOf({ type, timestamp, ttl, delay, data }: PublishedConten
 }
 
 /**
+ * The version of a message that Posthaste sends to one subscription, such as a test. No published message has it, so
+ * dispatch sends none under the same id.
+ */
+export const VERSION_FOR_ONE = 'for_one';
+
+/**
  * The accepted version, and values derived from the send time of its first copy. `expiresAt`: milliseconds since
  * the epoch.
  */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { eraseBody } from '../../../functions/api/messages/messages.ts';
+import { publishToOne } from '../../../functions/api/subscriptions/publish-to-one.ts';
 import type { FirstJob } from '../../../shared/domain/delivery/job.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
@@ -175,6 +176,25 @@ describe('a copy of a message', () => {
     expect(await world.messageRecords.find(KEY)).toMatchObject({ duplicates: 1 });
     expect(world.journal.facts.at(-1)).not.toHaveProperty('differs');
   });
+
+  it.each([{}, { data: '"forged"' }])(
+    'of a message for one subscription reaches no other: %j',
+    async (other) => {
+      const world = await aWorld('failed');
+      const jobsSent = collectJobs(world);
+      const { ports } = world.byHandContext;
+      const context = {
+        ...world.dispatchContext.ports,
+        registry: ports.subscriptions,
+        settings: world.settings,
+      };
+      await publishToOne(context, aMessage(), 's-0');
+      await world.dispatch({ ok: true, message: aMessage(other) });
+
+      expect(jobsSent).toHaveLength(1);
+      expect(world.journal.facts.at(-1)).toMatchObject({ fact: 'message_accepted', differs: true });
+    },
+  );
 
   it('completes a message whose record has no version', async () => {
     const world = await aWorld('failed');
