@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { DEFAULT_ROUTE, isOpenPath, isServedBy } from '../../shared/config/open-routes.ts';
+import { traceContextOf } from '../../shared/domain/message/trace-context.ts';
 import type { Caller } from './audit.ts';
 import type { Api } from './dependencies.ts';
 import type { Claims } from './permission.ts';
@@ -15,7 +16,12 @@ const httpApiEvent = z.object({
   body: z.string().nullish(),
   isBase64Encoded: z.boolean().default(false),
   headers: z
-    .object({ host: z.string().exactOptional(), authorization: z.string().exactOptional() })
+    .object({
+      host: z.string().exactOptional(),
+      authorization: z.string().exactOptional(),
+      traceparent: z.string().exactOptional(),
+      tracestate: z.string().exactOptional(),
+    })
     .default({}),
   requestContext: z.object({
     requestId: z.string(),
@@ -96,7 +102,7 @@ function requestOf(parsed: HttpApiEvent): Request {
       ? UNROUTED_PATH
       : rawPath.replace(/[%?#\\]/g, encodeURIComponent);
   const body = method === 'GET' || method === 'HEAD' ? undefined : bytesOf(event);
-  const headers = authorizationOf(parsed.headers, rawPath);
+  const headers = { ...authorizationOf(parsed.headers, rawPath), ...traceContextOf(parsed.headers) };
   return new Request(`https://api.invalid${path}?${rawQueryString}`, {
     method,
     headers,
@@ -106,11 +112,14 @@ function requestOf(parsed: HttpApiEvent): Request {
 
 /** Only a token of a subscription concerns the function; API Gateway checks all others. */
 function authorizationOf(
-  { authorization }: HttpApiEvent['headers'],
+  { authorization = '' }: HttpApiEvent['headers'],
   path: string,
 ): { authorization?: string } {
-  return authorization === undefined || !isOpenPath(path) ? {} : { authorization };
+  return HEADER_TEXT.test(authorization) && isOpenPath(path) ? { authorization } : {};
 }
+
+/** Printable ASCII: Request throws for text that is no header. */
+const HEADER_TEXT = /^[\x20-\x7e]+$/;
 
 /**
  * Whether the path is spelled in the only accepted way. API Gateway authorised the caller for the path as sent, so

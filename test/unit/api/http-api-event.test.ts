@@ -135,6 +135,25 @@ describe('the authorization of a request', () => {
   });
 });
 
+describe('the headers of a request', () => {
+  const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' };
+
+  it('contain its trace, which messages pass on, and nothing else of the caller', () => {
+    const { request } = parseHttpApiEvent(
+      event({ headers: { ...trace, 'x-forwarded-host': 'evil.example' } }),
+    );
+    expect(Object.fromEntries(request.headers)).toEqual(trace);
+  });
+
+  it.each([
+    ['/v2/pull/orders/s-1/receive', { authorization: 'Bearer \u0100' }],
+    ['/v2/queues/orders/messages', { ...trace, traceparent: '\u0100' }],
+  ])('do not fail the invocation if they are no header at all: %s', (rawPath, headers) => {
+    const { request } = parseHttpApiEvent(event({ method: 'POST', rawPath, headers }));
+    expect(Object.fromEntries(request.headers)).toEqual({});
+  });
+});
+
 describe('a request by a route that has a name', () => {
   const by = (routeKey: string, rawPath: string): string =>
     new URL(parseHttpApiEvent(event({ routeKey, rawPath })).request.url).pathname;
