@@ -4,23 +4,24 @@ import type { Message } from '../../domain/message/message.ts';
 import type { Payloads } from '../../ports/bodies.ts';
 import type { DeadLetters, Undeliverables } from '../../ports/queues.ts';
 import { ID_ATTRIBUTE } from '../../wire/ingress/message.ts';
-import { REASON_ATTRIBUTE, withReservedAttributes } from '../../wire/jobs/dead-letter.ts';
+import { isTooLarge, REASON_ATTRIBUTE, withReservedAttributes } from '../../wire/jobs/dead-letter.ts';
 import { encodeUndeliverableNotice, MAX_NOTICE_BYTES } from '../../wire/jobs/undeliverable-notice.ts';
 import type { SQS } from '@aws-sdk/client-sqs';
 import { sendMessage } from './batches.ts';
 
 /**
  * A dead-letter queue that the functions send to. The body is unchanged. Attributes contain the reason and the
- * message's first SQS id, which a redriven message already has as an attribute.
+ * message's first SQS id, which a redriven message already has as an attribute. They are left out, the reason first, where
+ * SQS would refuse the message for its size: dispatch would receive it a hundred times.
  */
 export function sqsDeadLetters(sqs: SQS, queueUrl: string): DeadLetters {
   return {
     send: async ({ body, id, attributes = {} }, reason) => {
-      const addedAttributes = { [REASON_ATTRIBUTE]: reason, [ID_ATTRIBUTE]: attributes[ID_ATTRIBUTE] ?? id };
-      await sendMessage(
-        { sqs, queueUrl },
-        { body, attributes: withReservedAttributes(attributes, addedAttributes) },
-      );
+      const named = { [ID_ATTRIBUTE]: attributes[ID_ATTRIBUTE] ?? id };
+      const fitting = [{ [REASON_ATTRIBUTE]: reason, ...named }, named]
+        .map((added) => withReservedAttributes(attributes, added))
+        .find((all) => !isTooLarge(body, all));
+      await sendMessage({ sqs, queueUrl }, { body, attributes: fitting ?? attributes });
     },
   };
 }

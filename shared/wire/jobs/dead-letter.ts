@@ -46,7 +46,7 @@ export function readIngressDeadLetter(
     [ID_ATTRIBUTE]: originalId,
     ...(toQueue !== undefined && { [QUEUE_ATTRIBUTE]: { type: 'String', text: toQueue } }),
   });
-  if (Buffer.byteLength(body) + bytesOf(all) > MAX_BYTES) return { kind: 'skip', reason: 'too_large' };
+  if (isTooLarge(body, all)) return { kind: 'skip', reason: 'too_large' };
   return {
     kind: 'redrive',
     message: { to: 'ingress', body, attributes: all, ...(group === undefined ? {} : { group }) },
@@ -122,14 +122,22 @@ export function readUndeliverableNotice({ body }: DeadLetter): DeadLetterReading
   };
 }
 
-function bytesOf(attributes: Readonly<Record<string, DeadLetterAttribute>>): number {
-  return Object.entries(attributes).reduce(
-    (sum, [name, attribute]) =>
-      sum +
-      Buffer.byteLength(name + attribute.type) +
-      ('text' in attribute ? Buffer.byteLength(attribute.text) : attribute.bytes.byteLength),
-    0,
+/** Whether SQS would refuse a message for its size. */
+export function isTooLarge(
+  body: string,
+  attributes: Readonly<Record<string, DeadLetterAttribute | string>>,
+): boolean {
+  const bytes = Object.entries(attributes).reduce(
+    (sum, [name, given]) => sum + Buffer.byteLength(name) + bytesOf(given),
+    Buffer.byteLength(body),
   );
+  return bytes > MAX_BYTES;
+}
+
+function bytesOf(given: DeadLetterAttribute | string): number {
+  const attribute = typeof given === 'string' ? { type: 'String', text: given } : given;
+  const value = 'text' in attribute ? Buffer.byteLength(attribute.text) : attribute.bytes.byteLength;
+  return Buffer.byteLength(attribute.type) + value;
 }
 
 /** Maximum number of attributes of a message (Amazon SQS message quotas). */

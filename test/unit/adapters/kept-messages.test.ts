@@ -39,11 +39,24 @@ const attributesOf = ({ MessageAttributes = {} }: z.infer<typeof sentSchema>) =>
   Object.fromEntries(Object.entries(MessageAttributes).map(([name, { StringValue }]) => [name, StringValue]));
 
 describe('a dead letter', () => {
-  const deadLetter = async (attributes: Record<string, string> = {}) => {
+  const deadLetter = async (attributes: Record<string, string> = {}, body = ' not {json') => {
     const { sqs, url, sent } = await queue();
-    await sqsDeadLetters(sqs, url).send({ body: ' not {json', id: 'sqs-id', attributes }, 'not_json');
+    await sqsDeadLetters(sqs, url).send({ body, id: 'sqs-id', attributes }, 'not_json');
     return sent()[0] ?? { MessageBody: '' };
   };
+
+  it('goes without the reason, and without the id, where SQS would refuse it for its size', async () => {
+    const queue = { queue: 'orders' };
+    const id = { 'posthaste-id': 'sqs-id' };
+    const sentWith = async (added: string) => {
+      const bytes = 1_048_576 - `queueStringorders${added}`.length;
+      return attributesOf(await deadLetter(queue, 'x'.repeat(bytes)));
+    };
+    const both = await sentWith('reasonStringnot_jsonposthaste-idStringsqs-id');
+    expect(both).toEqual({ ...queue, ...id, reason: 'not_json' });
+    expect(await sentWith('posthaste-idStringsqs-id')).toEqual({ ...queue, ...id });
+    expect(await sentWith('posthaste-idStringsqs-i')).toEqual(queue);
+  });
 
   it('has the unchanged body, the reason, and the id that a redrive sends', async () => {
     const letter = await deadLetter();
