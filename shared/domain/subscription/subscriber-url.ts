@@ -6,8 +6,8 @@ type SubscriberUrl = { kind: 'valid'; url: URL } | { kind: 'invalid'; fault: str
 
 const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:']);
 
-/** The URL parser silently drops these, so the displayed URL would differ from the called one. */
-const BLANK_OR_CONTROL = /[\s\p{Cc}]/u;
+/** The URL parser silently drops or replaces these, so the displayed URL would differ from the called one. */
+const BLANK_OR_CONTROL = /[\s\p{Cc}\p{Cs}]/u;
 
 /** The subscriber of a subscription that receives by pull. A name can follow, as a subscriber is unique on its queue. */
 const PULL = 'pull:';

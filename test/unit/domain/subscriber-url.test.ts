@@ -41,6 +41,7 @@ describe('parseSubscriberUrl', () => {
     ['https://exam\nple.com/', 'must not contain blanks or control characters'],
     ['https://example.com/a b', 'must not contain blanks or control characters'],
     ['https://example.com/\u0000', 'must not contain blanks or control characters'],
+    ['https://example.com/\ud800', 'must not contain blanks or control characters'],
   ])('refuses "%s": %s', (text, fault) => {
     expect(parseSubscriberUrl(text)).toEqual({ kind: 'invalid', fault });
   });
