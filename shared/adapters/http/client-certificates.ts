@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import { createSecureContext, DEFAULT_CIPHERS, getCACertificates, type SecureContext } from 'node:tls';
 import type { ClientTls } from '../../ports/subscriber.ts';
 import { UnusableCertificate } from './connection-fault.ts';
 
@@ -22,7 +22,7 @@ export function clientCertificates(
   const ca =
     trustedCertificates.length === 0 ? {} : { ca: [...getCACertificates('default'), ...trustedCertificates] };
   const most = trustedCertificates.length === 0 ? MAX_CONTEXTS : MAX_LARGE_CONTEXTS;
-  const anonymous = { name: '', secureContext: createSecureContext({ minVersion: MIN_VERSION, ...ca }) };
+  const anonymous = { name: '', secureContext: createSecureContext({ ...PROTOCOL, ...ca }) };
   const known = new Map<string, TlsIdentity>();
 
   return (tls) => {
@@ -37,13 +37,14 @@ export function clientCertificates(
   };
 }
 
-const MIN_VERSION = 'TLSv1.2';
+/** No DHE: the receiver chooses the group, and one of 10,000 bits stops the process for a second at each handshake. */
+const PROTOCOL = { minVersion: 'TLSv1.2', ciphers: `${DEFAULT_CIPHERS}:!DHE` } as const;
 
 /** `ca` takes the place of the public authorities: none of them can vouch for a private receiver. */
 function secureContextOf({ identity, ca }: ClientTls, trusted: { ca?: string[] }): SecureContext {
   try {
     return createSecureContext({
-      minVersion: MIN_VERSION,
+      ...PROTOCOL,
       ...(identity && { cert: identity.certificate, key: identity.privateKey }),
       ...(ca === undefined ? trusted : { ca }),
     });

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
@@ -66,6 +67,16 @@ describe('subscribers over TLS', () => {
     expect(await postWith({ ...trusted.issue({ names }), maxVersion: 'TLSv1.2' })).toMatchObject({
       statusCode: 200,
     });
+  });
+
+  it('cannot name a group for the key exchange (DHE): at 10,000 bits each handshake computes for a second', async () => {
+    const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const { cert } = trusted.certify({ names, publicKey });
+    const ciphers = 'DHE-RSA-AES128-GCM-SHA256';
+    const reply = await postWith({ key, cert, ciphers, dhparam: 'auto', maxVersion: 'TLSv1.2' });
+    expect(reply).toMatchObject({ error: 'tls_failed' });
+    expect(receiver?.received()).toEqual([]);
   });
 
   it('fail if the handshake is refused by an alert', async () => {
