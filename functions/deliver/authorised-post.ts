@@ -1,7 +1,7 @@
 import type { Reply } from '../../shared/domain/delivery/outcome.ts';
 import type { WebhookRequest } from '../../shared/domain/delivery/webhook-request.ts';
 import type { Auth, OAuth2Auth } from '../../shared/domain/subscription/auth.ts';
-import { REDACTED } from '../../shared/domain/subscription/credential-headers.ts';
+import { isCredential, REDACTED } from '../../shared/domain/subscription/credential-headers.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { type ClientTls, RequestNotSentError } from '../../shared/ports/subscriber.ts';
 import type { DeliverPorts } from './context.ts';
@@ -10,11 +10,17 @@ type Posted = { subscription: Subscription; auth: Auth | undefined; request: Web
 type Ports = Pick<DeliverPorts, 'accessTokens' | 'clock' | 'subscriber'>;
 
 /**
- * Sends the request with the subscription's credentials. The reply is for the record: it does not contain them, even
- * if the subscriber sent them back.
+ * Sends the request with the subscription's credentials. The reply is for the record: it does not contain them or those
+ * of `post_headers`, even if the subscriber sent them back.
  * @throws RequestNotSentError
  */
-export async function postAuthorised(
+export async function postAuthorised(ports: Ports, posted: Posted, timeoutMs: number): Promise<Reply> {
+  const headers = Object.entries(posted.subscription.options.post_headers ?? {});
+  const credentials = headers.filter(([name, value]) => isCredential(name, value)).map(([, value]) => value);
+  return withoutSecrets(await replyTo(ports, posted, timeoutMs), credentials);
+}
+
+async function replyTo(
   ports: Ports,
   { subscription, auth, request }: Posted,
   timeoutMs: number,
@@ -128,7 +134,7 @@ function credentialsOf(auth: Exclude<Auth, OAuth2Auth>): Credentials {
 }
 
 function withoutSecrets(reply: Reply, secrets: readonly string[]): Reply {
-  if (reply.kind !== 'answered' || reply.snippet === undefined) return reply;
+  if (reply.kind !== 'answered' || reply.snippet === undefined || secrets.length === 0) return reply;
   const texts = secrets.flatMap(spellings).sort((one, other) => other.length - one.length);
   const snippet = texts.reduce(withoutText, reply.snippet);
   const plain = unescaped(snippet);

@@ -88,6 +88,23 @@ describe('the record of an attempt', () => {
     await publish();
     expect((await world.delivery()).attempts).toMatchObject([{ snippet: kept }]);
   });
+
+  it.each([
+    ['without other credentials', undefined],
+    ['beside those of `auth`', basic],
+  ])(
+    'does not contain the credentials of `post_headers` that a subscriber sends back %s',
+    async (_name, auth) => {
+      const post_headers = { Authorization: 'Bearer abc123', 'x-team': 'sales' };
+      const options = { _retry_policy: aBarePolicy(), post_headers };
+      await world.subscriptions.addSubscription(
+        aSubscription({ options, ...(auth && { auth: await stored(auth) }) }),
+      );
+      world.subscriber.script(URL, [status(400, { snippet: 'sales: unknown token abc123' })]);
+      await publish();
+      expect((await world.delivery()).attempts).toMatchObject([{ snippet: 'sales: unknown token ***' }]);
+    },
+  );
 });
 
 describe('the record of an attempt whose answer has escapes, but no credentials', () => {
