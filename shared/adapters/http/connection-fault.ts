@@ -20,6 +20,14 @@ export class NameNotResolved extends Error {
   }
 }
 
+/** TLS messages without data, and no end of them. */
+export class TlsFlood extends Error {
+  override readonly name = 'TlsFlood';
+  constructor() {
+    super('The peer floods the connection with TLS messages.');
+  }
+}
+
 /** The client's certificate and key cannot be used. */
 export class UnusableCertificate extends Error {
   override readonly name = 'UnusableCertificate';
@@ -52,6 +60,7 @@ export function faultOf(error: unknown, stage: ConnectionStage): Fault {
   if (error instanceof NameNotResolved) return { error: 'dns_failed', detail: codeOf(error.cause) };
   if (error instanceof UnusableCertificate)
     return { error: 'tls_failed', detail: 'client certificate or key unusable' };
+  if (error instanceof TlsFlood) return { error: 'tls_failed', detail: 'no end of TLS messages' };
   if (error instanceof AggregateError) return mostInformative(error.errors, stage);
   const code = codeOf(error);
   return (

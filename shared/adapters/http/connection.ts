@@ -7,6 +7,7 @@ import {
   ForbiddenAddress,
   NameNotResolved,
   requestNotSentError,
+  TlsFlood,
   type ConnectionStage,
 } from './connection-fault.ts';
 import type { Resolve } from './resolver.ts';
@@ -35,9 +36,12 @@ export async function connect(url: URL, connector: Connector, control: Connectio
   control.signal.throwIfAborted();
   control.reached('connecting');
   const target = { hostname, port, addresses: addresses.slice(0, MAX_ADDRESSES) };
-  return url.protocol === 'https:'
-    ? waitUntilReady(tlsSocket(target, secureContext), 'secureConnect', control)
-    : waitUntilReady(connectTcp(optionsFor(target)), 'connect', control);
+  const socket = await waitUntilReady(connectTcp(optionsFor(target)), 'connect', control);
+  if (url.protocol !== 'https:') return socket;
+  control.reached('securing');
+  const secured = tlsSocket(socket, hostname, secureContext);
+  destroyOnTlsFlood(secured, socket);
+  return waitUntilReady(secured, 'secureConnect', control);
 }
 
 async function addressesOf(
@@ -78,15 +82,32 @@ function optionsFor({ hostname, port, addresses }: Target) {
   };
 }
 
-function tlsSocket(target: Target, secureContext: SecureContext): Socket {
-  const { hostname } = target;
+function tlsSocket(socket: Socket, hostname: string, secureContext: SecureContext): Socket {
   return connectTls({
-    ...optionsFor(target),
+    socket,
+    host: hostname,
     secureContext,
     rejectUnauthorized: true,
     ALPNProtocols: ['http/1.1'],
     // SNI takes no address and no trailing dot (RFC 6066 §3).
     ...(isIP(hostname) === 0 ? { servername: hostname.replace(/\.$/, '') } : {}),
+  });
+}
+
+/** Bytes that TLS may add to the data of a connection, which it at most doubles besides. */
+const MAX_TLS_OVERHEAD = 128 * 1024;
+const TLS_CHECK_MS = 50;
+
+/**
+ * Key updates, renegotiations and session tickets raise no event, have no limit in OpenSSL, and cost computing time:
+ * 4 MB of key updates take 2 s.
+ */
+function destroyOnTlsFlood(secured: Socket, tcp: Socket): void {
+  const timer = setInterval(() => {
+    if (tcp.bytesRead > MAX_TLS_OVERHEAD + 2 * secured.bytesRead) secured.destroy(new TlsFlood());
+  }, TLS_CHECK_MS).unref();
+  secured.once('close', () => {
+    clearInterval(timer);
   });
 }
 
@@ -109,11 +130,6 @@ function waitUntilReady(
       reject(new Error('The connection attempt was aborted.'));
     };
     signal.addEventListener('abort', giveUp, { once: true });
-    if (ready === 'secureConnect') {
-      socket.once('connect', () => {
-        reached('securing');
-      });
-    }
     socket.once(ready, () => {
       signal.removeEventListener('abort', giveUp);
       reached('connected');

@@ -1,13 +1,16 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { createServer } from 'node:https';
+import tls from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
 import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
+import { closeServer, listen } from '../../support/listening.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../support/receiver.ts';
 import { type RawServer, startRawServer } from './raw-server.ts';
 
-const DEADLINE_MS = 1_000;
+const DEADLINE_MS = 10_000;
 const trusted = certificateAuthority('Trusted test authority');
 const unknown = certificateAuthority('Unknown test authority');
 const names = ['hooks.example', '127.0.0.1'];
@@ -27,8 +30,11 @@ describe('subscribers over TLS', () => {
 
   const post = (host: string, port: string): Promise<Reply> =>
     subscriber.post({ url: `https://${host}:${port}/`, headers: {}, body: Buffer.from('{}') }, DEADLINE_MS);
-  const postWith = async (tls: ReceiverOptions['tls'], host = 'hooks.example'): Promise<Reply> => {
-    receiver = await startReceiver(tls === undefined ? {} : { tls });
+  const postWith = async (
+    secure: NonNullable<ReceiverOptions['tls']>,
+    host = 'hooks.example',
+  ): Promise<Reply> => {
+    receiver = await startReceiver({ tls: secure });
     return post(host, new URL(receiver.url()).port);
   };
 
@@ -77,6 +83,24 @@ describe('subscribers over TLS', () => {
     const reply = await postWith({ key, cert, ciphers, dhparam: 'auto', maxVersion: 'TLSv1.2' });
     expect(reply).toMatchObject({ error: 'tls_failed' });
     expect(receiver?.received()).toEqual([]);
+  });
+
+  it('fail at once if they negotiate without end, which raises no event', async () => {
+    const { CLIENT_RENEG_LIMIT } = tls;
+    // Node's own server would take the client for the attacker.
+    Object.assign(tls, { CLIENT_RENEG_LIMIT: Infinity });
+    const flooding = createServer({ ...trusted.issue({ names }), maxVersion: 'TLSv1.2' });
+    flooding.on('secureConnection', (socket) => {
+      const again = (): void => void socket.renegotiate({}, again);
+      again();
+    });
+    try {
+      const reply = await post('hooks.example', String(await listen(flooding, '127.0.0.1')));
+      expect(reply).toEqual({ kind: 'unanswered', error: 'tls_failed', detail: 'no end of TLS messages' });
+    } finally {
+      Object.assign(tls, { CLIENT_RENEG_LIMIT });
+      await closeServer(flooding);
+    }
   });
 
   it('fail if the handshake is refused by an alert', async () => {
