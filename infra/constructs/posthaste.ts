@@ -40,7 +40,10 @@ export class Posthaste extends Construct {
     this.operatorEvents = this.pipeline.operatorEvents.bus;
   }
 
-  /** Allows publishing: sending messages to the ingress queue, and nothing else. */
+  /**
+   * Allows publishing: sending messages to the ingress queue, and nothing else.
+   * @throws SettingsError for everyone, and for a service without a condition
+   */
   grantPublish(grantee: IGrantable): Grant {
     return this.pipeline.queues.ingress.grantSend(grantee);
   }

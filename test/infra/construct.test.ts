@@ -1,6 +1,14 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import { AccountPrincipal, Role } from 'aws-cdk-lib/aws-iam';
+import {
+  AccountPrincipal,
+  AnyPrincipal,
+  ArnPrincipal,
+  type IGrantable,
+  Role,
+  ServicePrincipal,
+  StarPrincipal,
+} from 'aws-cdk-lib/aws-iam';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -86,6 +94,31 @@ describe('grantPublish', () => {
     expect(statementsAt(template, 'ProducerDefaultPolicy')).toEqual([
       { effect: 'Allow', actions: ['sqs:SendMessage'], resources: [arnOf(ingress)], condition: undefined },
     ]);
+  });
+});
+
+describe('grantPublish of another stack', () => {
+  const other = (grantee: IGrantable) => {
+    const app = testApp();
+    const shop = new Posthaste(new Stack(app, 'Shop'), 'Webhooks');
+    shop.grantPublish(grantee);
+    return JSON.stringify([...resourcesOf(Template.fromStack(Stack.of(shop)), 'AWS::SQS::QueuePolicy')]);
+  };
+
+  it('opens the ingress queue to one account, or to a service on behalf of named sources', () => {
+    const sns = new ServicePrincipal('sns.amazonaws.com');
+    const source = { ArnEquals: { 'aws:SourceArn': 'arn:aws:sns:eu-west-1:123456789012:orders' } };
+    expect(other(new AccountPrincipal('123456789012'))).toContain('123456789012');
+    expect(other(sns.withConditions(source))).toContain('aws:SourceArn');
+  });
+
+  it.each<[string, IGrantable]>([
+    ['a service for all of its customers', new ServicePrincipal('sns.amazonaws.com')],
+    ['everyone', new AnyPrincipal()],
+    ['everyone, spelt otherwise', new ArnPrincipal('*')],
+    ['everyone, as a star', new StarPrincipal()],
+  ])('does not open it to %s', (_who, grantee) => {
+    expect(() => other(grantee)).toThrow('needs a condition');
   });
 });
 

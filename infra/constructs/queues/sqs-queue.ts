@@ -4,6 +4,7 @@ import { Grant, type IGrantable, PolicyStatement, ServicePrincipal } from 'aws-c
 import { type IQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { MAX_RECEIVES, visibilityTimeout } from '../../../shared/domain/receives.ts';
+import { SettingsError, shownValue } from '../../settings.ts';
 
 /** An SQS queue with TLS only, encryption at rest, a generated name, and metrics. */
 export class SqsQueue extends Construct {
@@ -78,8 +79,12 @@ export class SqsQueue extends Construct {
     return this.queue.metricNumberOfMessagesDeleted({ statistic: 'sum', ...options });
   }
 
-  /** Adds to the queue policy where the grantee has no policy here: services such as SNS, or other accounts. */
+  /**
+   * Adds to the queue policy where the grantee has no policy here: other accounts, or services such as SNS.
+   * @throws SettingsError for everyone, and for a service, which acts for all of its customers, without a condition
+   */
   protected grant(grantee: IGrantable, ...actions: string[]): Grant {
+    requireKnown(grantee);
     return Grant.addToPrincipalOrResource({
       grantee,
       actions,
@@ -87,6 +92,15 @@ export class SqsQueue extends Construct {
       resource: this.queue,
     });
   }
+}
+
+function requireKnown({ grantPrincipal: { policyFragment } }: IGrantable): void {
+  const { principalJson, conditions } = policyFragment;
+  const isAnyone = 'Service' in principalJson || Object.values(principalJson).flat().includes('*');
+  if (isAnyone && Object.keys(conditions).length === 0)
+    throw new SettingsError([
+      `the grantee ${shownValue(principalJson)} needs a condition, such as aws:SourceArn; for topics and rules set ingressSenders`,
+    ]);
 }
 
 export interface HoldingQueueProps {
