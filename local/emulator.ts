@@ -76,6 +76,8 @@ function emulatorEnvironment(port: number, temporary: string): NodeJS.ProcessEnv
   return {
     PYTHONPATH: ministackFolder,
     TMPDIR: temporary,
+    // By default a folder in /tmp, which other users can make first, with the private key of Cognito.
+    STATE_DIR: join(temporary, 'state'),
     GATEWAY_PORT: String(port),
     BIND_HOST: '127.0.0.1',
     MINISTACK_HOST: '127.0.0.1',
@@ -93,7 +95,7 @@ function emulatorEnvironment(port: number, temporary: string): NodeJS.ProcessEnv
 function temporaryFolder(folder: string): string {
   const temporary = join(folder, 'tmp');
   rmSync(temporary, { recursive: true, force: true });
-  mkdirSync(temporary, { recursive: true });
+  mkdirSync(temporary, { recursive: true, mode: 0o700 });
   writeFileSync(join(temporary, 'package.json'), '{"type":"commonjs"}\n');
   return temporary;
 }

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { CreateQueueCommand, ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { AwsClient } from 'aws4fetch';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { localAws, type RootKeys } from '../../local/local-aws.ts';
 import { deployment, invoke } from '../support/deployment.ts';
 import { startSeparateLocalAws, type SeparateLocalAws } from '../support/own-local-aws.ts';
@@ -170,6 +173,12 @@ describe('the local AWS', () => {
     // This API does not exist; a 404 shows that the request passed the check.
     const api = await ask({ method: 'POST', path: '/_aws/execute-api/api/stage/path', headers, body: '{}' });
     expect(api).toMatchObject({ status: 404, cors: [] });
+  });
+
+  it('keeps its files, such as the private key of Cognito, from other users', async () => {
+    const temporary = join(inject('folder'), 'access', 'tmp');
+    expect((statSync(temporary).mode & 0o777).toString(8)).toBe('700');
+    expect(await readdir(join(temporary, 'state'))).toContain('cognito-rsa-key.pem');
   });
 
   it('opens no WebSocket', async () => {
