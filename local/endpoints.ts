@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { localFolder } from './install/paths.mjs';
@@ -136,11 +136,15 @@ export function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: Loc
  * @throws if the file has another form
  */
 export async function runningEndpoints(file: string): Promise<Endpoints | 'stale' | undefined> {
-  const found = statSync(file, { throwIfNoEntry: false });
-  if (found === undefined || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0) return undefined;
-  const endpoints = readEndpoints(file);
+  const endpoints = isOnlyOurs(file) ? readEndpoints(file) : undefined;
   if (endpoints === undefined) return undefined;
   return endpoints.socket !== undefined && (await isPresent(endpoints.socket)) ? endpoints : 'stale';
+}
+
+/** Whether it is a file of this user that no other can change: no link, which its owner could turn meanwhile. */
+function isOnlyOurs(file: string): boolean {
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  return found?.isFile() === true && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
 }
 
 /** The endpoints in a file; undefined if there is none. @throws if the file has another form */
@@ -157,7 +161,7 @@ export function writeEndpoints(file: string, endpoints: Endpoints): void {
   mkdirSync(dirname(file), { recursive: true });
   const partial = `${file}.partial`;
   rmSync(partial, { force: true });
-  writeFileSync(partial, `${JSON.stringify(endpoints, undefined, 2)}\n`, { mode: 0o600 });
+  writeFileSync(partial, `${JSON.stringify(endpoints, undefined, 2)}\n`, { mode: 0o600, flag: 'wx' });
   renameSync(partial, file);
 }
 

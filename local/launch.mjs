@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { takeLock } from './install/lock.mjs';
 import { localFolder, programFile, projectNode } from './install/paths.mjs';
 import { install } from './install/install.mjs';
@@ -42,7 +42,11 @@ export const launch = async (args) => {
  * @param {import('./options.mjs').StartOptions} options
  */
 export const startOnce = async (options) => {
-  ignoreInGit();
+  const refusal = prepareFolder();
+  if (refusal !== undefined) {
+    console.error(refusal);
+    return 1;
+  }
   const lock = takeLock(join(localFolder, 'start.json'));
   if (lock.kind === 'held') {
     console.error(alreadyRunningText(lock.by, existsSync(endpoints)));
@@ -69,11 +73,25 @@ export const startOnce = async (options) => {
   }
 };
 
-/** The folder has keys of the local AWS. */
-const ignoreInGit = () => {
-  mkdirSync(localFolder, { recursive: true });
-  writeFileSync(join(localFolder, '.gitignore'), '*\n');
+/** The folder has keys of the local AWS, so other users cannot open it. */
+const prepareFolder = () => {
+  mkdirSync(localFolder, { recursive: true, mode: 0o700 });
+  const [owner, parent] = [lstatSync(localFolder).uid, statSync(dirname(localFolder)).uid];
+  const refusal = foreignFolderText({ owner, parent, user: process.getuid?.() });
+  if (refusal === undefined) writeFileSync(join(localFolder, '.gitignore'), '*\n');
+  return refusal;
 };
+
+/**
+ * Why a start must not use its folder, if so: a user who made it first, as in /tmp, could put code into it. Owners are
+ * user ids.
+ *
+ * @param {{ owner: number, parent: number, user: number | undefined }} ids
+ */
+export const foreignFolderText = ({ owner, parent, user }) =>
+  user === undefined || [user, parent, 0].includes(owner)
+    ? undefined
+    : `${localFolder} belongs to another user (${owner}). Start in another folder, or remove it.`;
 
 /**
  * The message of a second start.

@@ -36,7 +36,7 @@ export function openBrowser(
   };
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   cleanUp();
-  writeFileSync(file, redirectPage(url), { mode: 0o600 });
+  writeFileSync(file, redirectPage(url), { mode: 0o600, flag: 'wx' });
   return { failed: opened(program, [...args, pathToFileURL(file).href]), cleanUp };
 }
 

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
@@ -75,6 +75,13 @@ describe('finding the deployment for a command', () => {
       chmodSync(file, 0o620);
       expect(await found(file)).toMatchObject({ error: isNotRunning, lines: [] });
       expect(existsSync(file)).toBe(true);
+    });
+
+    it('that is a link, which its owner could turn after the check', async () => {
+      const file = path.join(folder, 'link.json');
+      writeEndpoints(path.join(folder, 'target.json'), present);
+      symlinkSync('target.json', file);
+      expect(await found(file)).toMatchObject({ error: isNotRunning, lines: [] });
     });
   });
 
