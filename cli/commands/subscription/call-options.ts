@@ -32,7 +32,11 @@ export type CallOptions = {
 export function addCallOptions(command: Command): Command {
   return command
     .option('--policy <POLICY>', 'retry policy, as JSON or a preset (_retry_policy)', policyOf)
-    .option('--header <NAME: VALUE>', 'add this header to each request; repeatable', collect(headerOf))
+    .option(
+      '--header <NAME: VALUE>',
+      'add this header to each request; repeatable. Other users see arguments: use --auth-file for credentials',
+      collect(headerOf),
+    )
     .option('--post-data <TEXT>', 'request body; "$zaqar_message$" in it is replaced by the message')
     .option('--raw', 'send only the data, without the envelope')
     .option('--attempt-timeout <SECONDS>', 'timeout of an attempt', wholeNumberOf(1, 30))
