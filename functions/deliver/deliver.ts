@@ -82,12 +82,15 @@ function deliverFirst(context: DeliverContext, job: FirstJob, receipt: Receipt):
   return job.kind === 'chunk' ? deliverChunk(context, job, receipt) : deliverOne(context, job, receipt);
 }
 
-/** Sends the work as a new message, so that it does not count as a failed receive. */
+/**
+ * Sends the work as a new message, so that it does not count as a failed receive. A wake-up stays due since when it was:
+ * a cancellation moves the expiry of the record by as much.
+ */
 async function returnToQueue(context: DeliverContext, work: FirstJob | WakeUp): Promise<void> {
   const { clock, journal } = context.ports;
   for (const { key, attempt } of work.kind === 'chunk' ? jobsOf(work) : [work])
     journal.note({ fact: 'sent_again', key, attempt });
-  await sendAgain(context, work, clock.now());
+  await sendAgain(context, work, work.dueAt ?? clock.now());
 }
 
 /**

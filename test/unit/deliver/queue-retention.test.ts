@@ -97,18 +97,33 @@ describe('the records of a queue that keeps 15 days, in a deployment that keeps 
     expect(await world.delivery('failing')).toMatchObject({ status: 'delivered' });
   });
 
-  it('stay as long where a wake-up comes days late and its subscription is deleted by then', async () => {
-    world.wakeUps.schedule = () => Promise.resolve('scheduled');
-    await publish();
-    await world.clock.run();
-    const { next } = await world.delivery('failing');
-    await world.clock.run(world.clock.now() + 3 * DAY_MS);
-    const deletion = { queue: 'orders', subscriptionId: 'failing', now: world.clock.now() };
-    await world.subscriptions.markDeleted(deletion);
-    await world.wakeUps.sendDelayed({ kind: 'wake_up', key, attempt: 2, dueAt: next?.dueAt ?? 0 }, 0);
-    await world.clock.run();
-    expect(kept.at(-1)).toEqual(['cancel', 15]);
-  });
+  it.each([
+    ['by then', false],
+    ['when its invocation had no time for it and sent it again', true],
+  ])(
+    'stay as long where a wake-up comes days late and its subscription is deleted %s',
+    async (_, isShort) => {
+      world.wakeUps.schedule = () => Promise.resolve('scheduled');
+      await publish();
+      await world.clock.run();
+      const { next } = await world.delivery('failing');
+      await world.clock.run(world.clock.now() + 3 * DAY_MS);
+      const deletion = { queue: 'orders', subscriptionId: 'failing', now: world.clock.now() };
+      await world.subscriptions.markDeleted(deletion);
+      const { sendDelayed } = world.wakeUps;
+      await sendDelayed({ kind: 'wake_up', key, attempt: 2, dueAt: next?.dueAt ?? 0 }, 0);
+      if (isShort) {
+        const { invocationMs } = world.settings;
+        world.settings.invocationMs = 1_000;
+        world.wakeUps.sendDelayed = (...again) => {
+          world.settings.invocationMs = invocationMs;
+          return sendDelayed(...again);
+        };
+      }
+      await world.clock.run();
+      expect(kept.at(-1)).toEqual(['cancel', 15]);
+    },
+  );
 
   it('stay as long while they wait for a slot', async () => {
     world.rateLimits.reserve = () => Promise.resolve({ at: world.clock.now() + DAY_MS });
