@@ -19,6 +19,8 @@ export type Environment = (records: readonly SQSRecord[]) => Promise<SQSBatchRes
 export type OnLoopback = {
   journal: Omit<LambdaJournal, 'auditLogger'>;
   attemptTimeoutMs: number;
+  /** @default as deployed */
+  invocationLastsMs?: number;
   /** PEM certificates of authorities that are trusted besides the public ones. */
   trustedCertificates?: readonly string[];
   /** @default in memory */
@@ -33,6 +35,7 @@ export type OnLoopback = {
  */
 export const deliverOnLoopback = (options: OnLoopback) => {
   const { journal, attemptTimeoutMs, trustedCertificates = [], deliveryQueue, wakeUps } = options;
+  const { invocationLastsMs = invocationMs(attemptTimeoutMs) } = options;
   const world = pipelineWorld();
   const subscriptions = inMemorySubscriptions(systemClock);
 
@@ -63,7 +66,7 @@ export const deliverOnLoopback = (options: OnLoopback) => {
       handleRecord: (record, invocation) => deliverRecord(context, record, invocation),
       returnSooner: () => Promise.resolve(),
     });
-    return (records) => handler({ Records: [...records] }, anInvocation(invocationMs(attemptTimeoutMs)));
+    return (records) => handler({ Records: [...records] }, anInvocation(invocationLastsMs));
   };
   return { environment, subscriptions, secretSealer: world.secretOpener, deliveries: world.deliveries };
 };

@@ -10,6 +10,8 @@ import { anSqsRecord } from './sqs-event.ts';
  */
 const [s3 = '', receiver = '', jobs = '', members = ''] = process.argv.slice(2);
 
+const MINUTE = 60_000;
+
 const faults: string[] = [];
 const journal = {
   note: () => undefined,
@@ -25,7 +27,9 @@ const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 const client = s3Client({ endpoint: s3, region: 'us-east-1', credentials, forcePathStyle: true });
 const { environment, subscriptions } = deliverOnLoopback({
   journal,
-  attemptTimeoutMs: 15_000,
+  // Only memory is measured: on a busy machine the time of a real invocation may run out.
+  attemptTimeoutMs: 10 * MINUTE,
+  invocationLastsMs: 60 * MINUTE,
   payloads: s3Payloads(client, 'payloads'),
   deliveryQueue: { send: sendAgain },
   wakeUps: { sendDelayed: sendAgain, schedule: () => Promise.resolve('scheduled') },
