@@ -5,6 +5,7 @@ import {
   generateStandstill,
   generateThrottle,
 } from './generate-changes.ts';
+import { withNoisySubscriber } from './generate-noise.ts';
 import { withPull } from './generate-pull.ts';
 import { withRefusals } from './generate-refusals.ts';
 import { generateSettings } from './generate-settings.ts';
@@ -38,6 +39,7 @@ export const generateScenario = (seed: number): Scenario => {
 /** Drawn apart, so that a seed keeps the rest of its scenario. */
 const withOtherKinds = (scenario: Scenario): Scenario => {
   const { seed } = scenario;
+  if (chanceAt(seed, 'noisy') < 0.02) return withNoisySubscriber(scenario);
   const pulled = chanceAt(seed, 'pull') < 0.05 ? withPull(scenario) : scenario;
   return chanceAt(seed, 'tokens') < 0.05 ? withTokens(pulled) : pulled;
 };

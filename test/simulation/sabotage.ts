@@ -184,3 +184,6 @@ export const leaseKeptOnFault: Sabotage = {
         : ports.deliveries.write(transition),
     ),
 };
+
+/** Messages are sent without their group, so the queues are not fair. */
+export const groupsForgotten: Sabotage = { groupOf: () => undefined };

@@ -24,6 +24,8 @@ export type Scenario = {
   skewMs: number;
   /** Function instances, each with its own clock, cache and counts. */
   machines: number;
+  /** Concurrent invocations for the delivery and for the retry queue. @default unbounded */
+  concurrency?: number;
 };
 
 /** The deployment's settings. They may change during a run; an invocation keeps those of its start. */
@@ -58,6 +60,8 @@ export type PlannedSubscription = {
   pull?: true;
   /** It has OAuth 2. */
   needsToken?: true;
+  /** It has a backlog on bounded concurrency; the others get one message, and one retry of it. */
+  isNoisy?: true;
   /** Earlier failures, in the hour before the start. */
   failures: number;
   /** The back-pressure that it begins with. */

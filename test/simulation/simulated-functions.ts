@@ -26,11 +26,14 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
     batch: readonly Receipt<T>[],
     run: (receipt: Receipt<T>, running: RunningInvocation) => Promise<void>,
     functionMs = timeoutMs(world.settings),
-  ): void => {
+  ): Promise<void> => {
     const invocation: Invocation = { hasEnded: false, faults: [] };
     const endsAt = world.time.now() + functionMs;
-    world.time.at(endsAt, () => {
-      invocation.hasEnded = true;
+    const timeout = new Promise<void>((resolve) => {
+      world.time.at(endsAt, () => {
+        invocation.hasEnded = true;
+        resolve();
+      });
     });
     const running = { world, machine: machineFor(batch[0]?.label ?? ''), invocation, endsAt };
     const results = batch.map(async (receipt): Promise<Receipt<T>[]> => {
@@ -43,15 +46,14 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
         return [];
       }
     });
-    void Promise.all(results).then((done) => {
+    const returned = Promise.all(results).then((done) => {
       if (!invocation.hasEnded) for (const receipt of done.flat()) receipt.acknowledge();
     });
+    return Promise.race([returned, timeout]);
   };
 
   return {
-    dispatch: (batch) => {
-      invoke(batch, runDispatch);
-    },
+    dispatch: (batch) => invoke(batch, runDispatch),
     deliver: (batch) => {
       // Each invocation gets a new instance; earlier health notes would concern no attempt of this one.
       const machine = machineFor(batch[0]?.label ?? '');
@@ -61,10 +63,10 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
         pendingCounts: machine.pendingCounts,
         memory: memoryBudget(world.time),
       };
-      invoke(batch, (receipt, running) => runDeliver(receipt, running, instance));
+      return invoke(batch, (receipt, running) => runDeliver(receipt, running, instance));
     },
-    operate: (batch) => {
-      for (const receipt of batch) invoke([receipt], runOperate, OPERATE_MS);
+    operate: async (batch) => {
+      await Promise.all(batch.map((receipt) => invoke([receipt], runOperate, OPERATE_MS)));
     },
   };
 };

@@ -1,4 +1,4 @@
-import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
+import { groupOf, type FirstJob, type WakeUp } from '../../shared/domain/delivery/job.ts';
 import { invocationMs } from '../../shared/domain/delivery/lease.ts';
 import { visibilityTimeout } from '../../shared/domain/receives.ts';
 import { OPERATE_TIMEOUT_SECONDS, type Operation } from '../../shared/domain/recovery/operation.ts';
@@ -19,7 +19,7 @@ import { simulatedRegistry, type SimulatedRegistry } from './simulated-registry.
 import { subscriptionStore, type SubscriptionStore } from './subscription-store.ts';
 import { virtualClock, type VirtualClock } from '../support/in-memory/virtual-clock.ts';
 import { modelledScheduler, type ModelledScheduler } from '../support/modelled-scheduler.ts';
-import { modelledSqs, type ModelledSqs, type Receipt } from '../support/modelled-sqs.ts';
+import { modelledSqs, type ModelledSqs, type Receipt, type SqsOptions } from '../support/modelled-sqs.ts';
 
 export type Work = FirstJob | WakeUp;
 
@@ -37,6 +37,8 @@ export type Sabotage = {
   ) => StepPorts;
   /** Replaces the content of a received wake-up. */
   work?: (work: Work, deliveries: DeliveryStore) => Work;
+  /** Replaces the message group of a job or wake-up. */
+  groupOf?: (work: Work) => string | undefined;
 };
 
 export type RunOptions = { excluded?: ReadonlySet<string>; traced?: boolean; sabotage?: Sabotage };
@@ -73,10 +75,11 @@ export type SimulatedWorld = {
   settings: SimulatedSettings;
 };
 
+/** The functions. Each call is over when its invocation has returned, or timed out after a crash. */
 export type Consumers = {
-  dispatch: (batch: readonly Receipt<Published>[]) => void;
-  deliver: (batch: readonly Receipt<Work>[]) => void;
-  operate: (batch: readonly Receipt<Operation>[]) => void;
+  dispatch: (batch: readonly Receipt<Published>[]) => Promise<void>;
+  deliver: (batch: readonly Receipt<Work>[]) => Promise<void>;
+  operate: (batch: readonly Receipt<Operation>[]) => Promise<void>;
 };
 
 /** The timeout of operate, in milliseconds. */
@@ -84,6 +87,11 @@ export const OPERATE_MS = 1000 * OPERATE_TIMEOUT_SECONDS;
 
 /** The timeout of dispatch and deliver, in milliseconds (shared/domain/delivery/lease.ts). */
 export const timeoutMs = (settings: SimulatedSettings): number => invocationMs(settings.attemptTimeoutMs);
+
+type QueueOptions<T> = Pick<SqsOptions<T>, 'groupOf' | 'scaling'> & {
+  /** @default the timeout of dispatch and deliver */
+  functionMs?: () => number;
+};
 
 export const simulatedWorld = (
   scenario: Scenario,
@@ -99,20 +107,22 @@ export const simulatedWorld = (
   const queue = <T>(
     name: QueueName,
     sending: readonly MessageFault[],
-    consume: (batch: readonly Receipt<T>[]) => void,
-    functionMs = () => timeoutMs(world.settings),
+    consume: (batch: readonly Receipt<T>[]) => Promise<void>,
+    { functionMs = () => timeoutMs(world.settings), ...fairness }: QueueOptions<T> = {},
   ): ModelledSqs<T> =>
     modelledSqs<T>({
       name,
       timeline: time,
       visibilityMs: () => 1000 * visibilityTimeout(functionMs() / 1000),
-      // A crashed function acknowledges nothing, so the queue does not wait for its end.
-      consume: (batch) => {
-        consume(batch);
-        return Promise.resolve();
-      },
+      consume,
       faults: queueFaults(name, scenario, { faults, sending }),
+      ...fairness,
     });
+  const { concurrency } = scenario;
+  const fair = {
+    groupOf: options.sabotage?.groupOf ?? groupOf,
+    ...(concurrency !== undefined && { scaling: { first: concurrency, most: concurrency } }),
+  };
   const world: SimulatedWorld = {
     scenario,
     time,
@@ -132,22 +142,19 @@ export const simulatedWorld = (
       new Map(scenario.subscriptions.map(({ id, answers }) => [id, answers])),
     ),
     queues: {
-      ingress: queue<Published>('ingress', ['duplicated', 'delayed'], (batch) => {
-        consumers.dispatch(batch);
-      }),
-      delivery: queue<Work>('delivery', ['duplicated', 'delayed'], (batch) => {
-        consumers.deliver(batch);
-      }),
-      retry: queue<Work>('retry', ['duplicated', 'delayed', 'delayed', 'lost'], (batch) => {
-        consumers.deliver(batch);
-      }),
+      ingress: queue<Published>('ingress', ['duplicated', 'delayed'], (batch) => consumers.dispatch(batch)),
+      delivery: queue<Work>('delivery', ['duplicated', 'delayed'], (batch) => consumers.deliver(batch), fair),
+      retry: queue<Work>(
+        'retry',
+        ['duplicated', 'delayed', 'delayed', 'lost'],
+        (batch) => consumers.deliver(batch),
+        fair,
+      ),
       operation: queue<Operation>(
         'operation',
         ['duplicated', 'delayed'],
-        (batch) => {
-          consumers.operate(batch);
-        },
-        () => OPERATE_MS,
+        (batch) => consumers.operate(batch),
+        { functionMs: () => OPERATE_MS },
       ),
     },
     scheduler: modelledScheduler<WakeUp>({

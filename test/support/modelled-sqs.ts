@@ -40,7 +40,7 @@ export type QueueFaults = {
   jitter?: (receipt: string) => number;
 };
 
-type SqsOptions<T> = {
+export type SqsOptions<T> = {
   /** Prefix of message ids. */
   name: string;
   /** Real or virtual time, in milliseconds since the epoch. */

@@ -1,4 +1,5 @@
 import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
+import { invocationMs } from '../../../shared/domain/delivery/lease.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { expectedDelayMs, hintMs } from '../expected-schedule.ts';
 import type { SeenRequest, Write } from '../history.ts';
@@ -112,14 +113,20 @@ const USUAL_LATENESS_MS = 2 * SECOND;
 /** A nearer schedule may fire too late; operators choose that by the threshold (docs/retry-policy.md#from-delay-to-wake-up). */
 const NEAR_SECONDS = 70;
 
-/** Without faults the wake-up starts the attempt; reconcile is only a fallback. */
+/**
+ * Without faults the wake-up starts the attempt; reconcile is only a fallback. Where concurrency is bounded, a quiet
+ * subscriber waits for one invocation: the first that is over serves it (docs/concepts.md#isolation).
+ */
 export const nothingLate: Invariant = (one) =>
   retriesOf(one).flatMap(({ request, failed, due }) => {
     const { settings } = failed.actor;
-    const slack = USUAL_LATENESS_MS + (settings.schedulerThresholdSeconds < NEAR_SECONDS ? MINUTE : 0);
+    const slack =
+      USUAL_LATENESS_MS +
+      (settings.schedulerThresholdSeconds < NEAR_SECONDS ? MINUTE : 0) +
+      (one.world.scenario.concurrency === undefined ? 0 : invocationMs(settings.attemptTimeoutMs));
     const lateMs = request.at - due.most - 2 * one.world.scenario.skewMs;
-    // A paced delivery is as late as its line is long.
-    if (isPaced(one)) return [];
+    // A paced delivery is as late as its line is long, one of a noisy subscriber as its backlog.
+    if (isPaced(one) || isNoisy(one)) return [];
     if (lateMs <= slack || isDisturbed(one, failed.actor.startedAt, request.at)) return [];
     return [violation('nothing_late', one, `attempt ${request.grant?.number} came ${lateMs} ms late`)];
   });
@@ -128,6 +135,9 @@ const isPaced = ({ world, subscriptionId }: DeliveryCase): boolean =>
   world.subscriptions
     .versionsOf(subscriptionId)
     .some(({ value }) => value?.options.max_per_second !== undefined || value?.pressure !== undefined);
+
+const isNoisy = ({ world, subscriptionId }: DeliveryCase): boolean =>
+  world.scenario.subscriptions.some(({ id, isNoisy }) => id === subscriptionId && isNoisy === true);
 
 /** A throttled partition disturbs only the deliveries that need it. */
 const isDisturbed = ({ world, messageId, subscriptionId }: DeliveryCase, from: number, to: number): boolean =>
