@@ -89,9 +89,15 @@ describe('an answer', () => {
     },
   );
 
-  it.each(['attempt', 'owner', 'bucket'])('with a forged %s changes nothing', async (part) => {
+  it.each(
+    ['attempt', 'owner', 'bucket'].flatMap((part) => [
+      { part, when: 'within its lease' },
+      { part, when: 'after its lease' },
+    ]),
+  )('with a forged $part changes nothing $when', async ({ part, when }) => {
     await world.publish();
-    const { receipt } = await world.receiveOne();
+    const { receipt } = await world.receiveOne({ lease_seconds: 5 });
+    if (when === 'after its lease') await world.lapse();
     const parts: unknown = JSON.parse(Buffer.from(receipt, 'base64url').toString());
     if (!Array.isArray(parts)) throw new Error('a receipt is a list');
     const index = { bucket: 4, attempt: 5, owner: 6 }[part] ?? 0;
