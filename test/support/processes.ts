@@ -1,14 +1,16 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-export type Process = { pid: number; parent: number; command: string };
+/** `residentBytes`: of its memory. */
+export type Process = { pid: number; parent: number; residentBytes: number; command: string };
 
 /** All processes of this machine. */
 export const processes = async (): Promise<Process[]> => {
-  const { stdout } = await promisify(execFile)('ps', ['-A', '-ww', '-o', 'pid=,ppid=,args=']);
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-ww', '-o', 'pid=,ppid=,rss=,args=']);
   return stdout.split('\n').flatMap((line) => {
-    const [, pid, parent, command] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
-    return command === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), command }];
+    const [, pid, parent, kilobytes, command] = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+    if (command === undefined) return [];
+    return [{ pid: Number(pid), parent: Number(parent), residentBytes: Number(kilobytes) * 1024, command }];
   });
 };
 
