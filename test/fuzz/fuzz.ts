@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { inspect, parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import * as z from 'zod';
@@ -53,6 +53,7 @@ type Counts = { accepted: number; refused: number; found: number; seconds: numbe
 
 /** Runs a target once, and reports what it found. */
 const runTarget = async ({ name, weight, run }: Target, seed: number, counts: Counts): Promise<void> => {
+  if (process.stderr.isTTY) process.stderr.write(`\rseed ${seed}: ${name.padEnd(30)}`);
   const startedAt = performance.now();
   const { accepted, refused, failed, input, error } = await run({ seed, runs: Math.ceil(INPUTS * weight) });
   counts.accepted += accepted;
@@ -61,7 +62,7 @@ const runTarget = async ({ name, weight, run }: Target, seed: number, counts: Co
   if (!failed) return;
   counts.found += 1;
   say(`${name}: ${error instanceof Error ? String(error.stack) : String(error)}`);
-  say(JSON.stringify(input).slice(0, 2_000));
+  say(inspect(input).slice(0, 2_000));
   say(`Repeat it: npm run fuzz -- --seed ${seed} --target '${name}'`);
 };
 
@@ -76,7 +77,6 @@ const fuzz = async ({ seed, minutes }: FuzzRequest, chosen: readonly Target[]): 
   for (let round = seed; Date.now() < end && faultless().length > 0; round += 1) {
     for (const [one, count] of faultless()) await runTarget(one, round, count);
     if (before === 0) before = megabytes();
-    if (process.stderr.isTTY) process.stderr.write(`\rround ${round - seed + 1}, ${megabytes()} MB `);
   }
   sayCounts(counts);
   const grown = megabytes() - before;

@@ -38,7 +38,10 @@ export const target = <Input>(
   run: async ({ seed, runs }) => {
     const counts = { accepted: 0, refused: 0 };
     let hasFailed = false;
+    let hasHung = false;
     const property = fc.asyncProperty(input, async (given) => {
+      // Each smaller input might hang as long.
+      if (hasHung) return;
       const startedAt = performance.now();
       try {
         const isAccepted = await check(given);
@@ -47,6 +50,7 @@ export const target = <Input>(
         if (!hasFailed) counts[isAccepted ? 'accepted' : 'refused'] += 1;
       } catch (error) {
         hasFailed = true;
+        hasHung = error instanceof HangError;
         throw error;
       }
     });

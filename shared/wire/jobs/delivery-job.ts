@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { ATTEMPT_TRIGGERS } from '../../domain/vocabulary.ts';
 import type { FirstJob, WakeUp } from '../../domain/delivery/job.ts';
 import type { BodyLocation } from '../../domain/message/body.ts';
-import { readWith, type Reading, unreadable } from '../fields.ts';
+import { readWith, type Reading, storedMilliseconds, storedName, unreadable } from '../fields.ts';
 import { propertySource, spliceRaw, type Json } from '../json-slice.ts';
 import {
   decodeMessage,
@@ -35,22 +35,20 @@ function timesOf({ acceptedAt, sentAt, dueAt, retentionDays }: FirstJob) {
   return { acceptedAt, sentAt, dueAt, retentionDays };
 }
 
-const milliseconds = z.number().nonnegative();
-
 const placeFields = {
-  queue: z.string().min(1),
-  messageId: z.string().min(1),
+  queue: storedName,
+  messageId: storedName,
   bucket: z.int().nonnegative(),
 };
 
-const keyFields = { ...placeFields, subscriptionId: z.string().min(1) };
+const keyFields = { ...placeFields, subscriptionId: storedName };
 
 const firstFields = {
-  acceptedAt: milliseconds,
-  sentAt: milliseconds.exactOptional(),
-  dueAt: milliseconds.exactOptional(),
+  acceptedAt: storedMilliseconds,
+  sentAt: storedMilliseconds.exactOptional(),
+  dueAt: storedMilliseconds.exactOptional(),
   retentionDays: z.number().positive().exactOptional(),
-  payloadKey: z.string().min(1).exactOptional(),
+  payloadKey: storedName.exactOptional(),
 };
 
 const job = z.object({
@@ -64,13 +62,13 @@ const chunkJob = z.object({
   ...placeFields,
   ...firstFields,
   chunk: z.int().nonnegative(),
-  subscriptionIds: z.array(z.string().min(1)).min(1),
+  subscriptionIds: z.array(storedName).min(1),
 });
 
 const wakeUp = z.object({
   ...keyFields,
   attempt: z.int().positive(),
-  dueAt: milliseconds,
+  dueAt: storedMilliseconds,
   by: z.enum(ATTEMPT_TRIGGERS).exactOptional(),
   atOnce: z.literal(true).exactOptional(),
 });

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Operation } from '../../domain/recovery/operation.ts';
-import { readWith, type Reading, unreadable } from '../fields.ts';
+import { readWith, type Reading, storedMilliseconds, storedName, unreadable } from '../fields.ts';
 import { openEnvelope, WIRE_VERSION } from './message-body.ts';
 
 /** Encodes an operation for the operation queue. */
@@ -8,27 +8,30 @@ export function encodeOperation(operation: Operation): string {
   return JSON.stringify({ v: WIRE_VERSION, ...operation });
 }
 
-const milliseconds = z.number().nonnegative();
 const count = z.int().nonnegative();
-const name = z.string().min(1);
 
 const operation = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('recovery'), queue: name, recoveryId: name, orderedAt: milliseconds }),
+  z.object({
+    kind: z.literal('recovery'),
+    queue: storedName,
+    recoveryId: storedName,
+    orderedAt: storedMilliseconds,
+  }),
   z.object({
     kind: z.literal('cancellation'),
-    queue: name,
-    subscriptionId: name.exactOptional(),
-    deletedAt: milliseconds,
-    cursor: name.exactOptional(),
+    queue: storedName,
+    subscriptionId: storedName.exactOptional(),
+    deletedAt: storedMilliseconds,
+    cursor: z.string().min(1).exactOptional(),
     settled: z.literal(true).exactOptional(),
     failed: count.exactOptional(),
     looks: count.exactOptional(),
   }),
   z.object({
     kind: z.literal('moving_up'),
-    queue: name,
-    subscriptionId: name,
-    cursor: name.exactOptional(),
+    queue: storedName,
+    subscriptionId: storedName,
+    cursor: z.string().min(1).exactOptional(),
     settled: z.literal(true).exactOptional(),
   }),
 ]);
