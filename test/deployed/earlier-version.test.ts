@@ -1,48 +1,41 @@
-import { readFileSync } from 'node:fs';
-import { DynamoDBClient, PutItemCommand, type AttributeValue } from '@aws-sdk/client-dynamodb';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { receivedSchema } from '../../cli/api/pull.ts';
+import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
+import { authSchema } from '../../shared/domain/subscription/auth.ts';
 import { makeSecret } from '../../shared/domain/subscription/signing-secret.ts';
 import { undeliverableNoticeSchema } from '../../shared/wire/jobs/undeliverable-notice.ts';
-import { callApi, deliveriesOf, finishedDeliveries } from '../support/api-client.ts';
+import {
+  callApi,
+  deliveriesOf,
+  finishedDeliveries,
+  finishedDelivery,
+  retryEnded,
+} from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { send } from '../support/sqs-messages.ts';
+import { send, taken } from '../support/sqs-messages.ts';
+import {
+  asRead,
+  parseSituation,
+  type Situation,
+  situationOf,
+  type StoredBy,
+  type StoredItem,
+} from '../support/stored-items.ts';
 
-/**
- * Items and messages that version 0.1.0 stored, one queue for each situation. They were recorded on the local AWS by
- * stopping the functions at the right moment. The sealed secrets are missing because their KMS key no longer exists.
- */
-const situationSchema = z.object({
-  recordedAt: z.number(),
-  items: z.object({ subscriptions: z.array(itemSchema()), deliveries: z.array(itemSchema()) }),
-  delivery: z.array(z.string()).default([]),
-  retry: z.array(z.string()).default([]),
-  operation: z.array(z.string()).default([]),
-  undeliverable: z.array(z.string()).default([]),
-  views: z.record(z.string(), z.unknown()).optional(),
-});
-
-const recorded = z
-  .record(z.string(), situationSchema)
-  .parse(JSON.parse(readFileSync(new URL('stored-by-0.1.0.json', import.meta.url), 'utf8')));
-
-type Recorded = z.infer<typeof situationSchema>;
-
-function itemSchema() {
-  return z.custom<Record<string, AttributeValue>>((item) => typeof item === 'object' && item !== null);
-}
+/** Seconds, of a subscription that has expired since. */
+const EXPIRED = 1;
 
 const HOUR_MS = 60 * 60 * 1000;
 
 const { endpoints, client } = deployment;
-const dynamo = new DynamoDBClient(client);
-
 let receiver: Receiver;
 let environment: Record<string, string>;
 
@@ -58,16 +51,12 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/**
- * Moves all times by whole hours, because an index is keyed by the hour. The records become one to two hours old, so
- * that every retry is due and every lease has expired.
- */
-function shifted(text: string, recordedAt: number): string {
-  const shiftMs = Math.floor((Date.now() - recordedAt) / HOUR_MS - 1) * HOUR_MS;
+/** Moves all times. `PORT` becomes that of the receiver. */
+function shifted(text: string, shiftMs: number): string {
   return text
     .replaceAll('PORT', new URL(receiver.url('/')).port)
-    .replaceAll(/\b17\d{11}\b/g, (milliseconds) => String(Number(milliseconds) + shiftMs))
-    .replaceAll(/\b17\d{8}\b/g, (seconds) => String(Number(seconds) + shiftMs / 1000))
+    .replaceAll(/\b1[78]\d{11}\b/g, (milliseconds) => String(Number(milliseconds) + shiftMs))
+    .replaceAll(/\b1[78]\d{8}\b/g, (seconds) => String(Number(seconds) + shiftMs / 1000))
     .replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, (time) =>
       new Date(Date.parse(time) + shiftMs).toISOString(),
     )
@@ -76,43 +65,98 @@ function shifted(text: string, recordedAt: number): string {
     );
 }
 
-/** Writes the items of one situation to the tables. */
-async function restored(situation: string): Promise<Recorded & { queue: string }> {
-  const source = recorded[situation];
-  if (source === undefined) throw new Error(`nothing recorded for ${situation}`);
-  const moved = situationSchema.parse(JSON.parse(shifted(JSON.stringify(source), source.recordedAt)));
-  await Promise.all([
-    ...moved.items.subscriptions.map(async (item) =>
-      dynamo.send(
-        new PutItemCommand({ TableName: endpoints.subscriptionsTable, Item: await withNewSecrets(item) }),
-      ),
-    ),
-    ...moved.items.deliveries.map((Item) =>
-      dynamo.send(new PutItemCommand({ TableName: endpoints.deliveriesTable, Item })),
-    ),
-  ]);
-  return { ...moved, queue: `stored-${situation}` };
+type Restored = Situation & { queue: string };
+
+/**
+ * By how much times are moved, in milliseconds: by default records become one to two hours old, so that every retry is due
+ * and every lease has expired. Whole hours, because an index is keyed by the hour.
+ */
+function hoursOld(recordedAt: number): number {
+  return Math.floor((Date.now() - recordedAt) / HOUR_MS - 1) * HOUR_MS;
 }
 
-async function withNewSecrets(item: Record<string, AttributeValue>): Promise<Record<string, AttributeValue>> {
-  const owner = { queue: item['queue']?.S ?? '', subscriptionId: item['id']?.S ?? '' };
-  const secrets = await Promise.all(
-    (item['secrets']?.L ?? []).map(async (secret) => {
-      const sealer = kmsSecretSealer(deployment.keys, environment['SECRETS_KEY_ARN'] ?? '');
-      const sealed = await sealer.seal(owner, makeSecret('v1', randomBytes));
-      return { M: { ...secret.M, sealed: { S: sealed } } };
-    }),
-  );
-  return secrets.length === 0 ? item : { ...item, secrets: { L: secrets } };
+/** For what depends on how long ago something began. */
+function minutesOld(minutes: number) {
+  return (recordedAt: number) => Date.now() - recordedAt - minutes * 60_000;
 }
+
+/** Writes the items of one situation to the tables. */
+async function restored(
+  version: StoredBy,
+  situation: string,
+  shiftOf: (recordedAt: number) => number = hoursOld,
+): Promise<Restored> {
+  const source = situationOf(version, situation);
+  const moved = parseSituation(shifted(JSON.stringify(source), shiftOf(source.recordedAt)));
+  const subscriptions = await Promise.all(moved.items.subscriptions.map(withNewSecrets));
+  const deliveries = moved.items.deliveries.map(asRead);
+  const items = [
+    ...subscriptions.map((Item) => ({ TableName: endpoints.subscriptionsTable, Item })),
+    ...deliveries.map((Item) => ({ TableName: endpoints.deliveriesTable, Item })),
+  ];
+  await Promise.all(items.map((item) => deployment.dynamo.send(new PutCommand(item))));
+  const { name } = z.object({ name: z.string() }).parse(subscriptions[0]);
+  return { ...moved, items: { subscriptions, deliveries }, queue: name };
+}
+
+/** Seals new secrets, and for `auth` those that its tests expect. */
+async function withNewSecrets(item: StoredItem): Promise<StoredItem> {
+  const { queue, id, secrets, auth } = sealedSchema.parse(item);
+  const owner = { queue, subscriptionId: id };
+  const sealer = kmsSecretSealer(deployment.keys, environment['SECRETS_KEY_ARN'] ?? '');
+  return {
+    ...item,
+    ...(secrets && {
+      secrets: await Promise.all(
+        secrets.map(async (secret) => ({
+          ...secret,
+          sealed: await sealer.seal(owner, makeSecret('v1', randomBytes)),
+        })),
+      ),
+    }),
+    ...(auth?.shown.type === 'basic' && {
+      auth: { ...auth, sealed: await sealer.sealAuth(owner, { ...auth.shown, password: 'made-up' }) },
+    }),
+  };
+}
+
+const sealedSchema = z.object({
+  queue: z.string().default(''),
+  id: z.string().default(''),
+  secrets: z.array(z.looseObject({ sealed: z.string() })).optional(),
+  auth: z.looseObject({ shown: authSchema }).optional(),
+});
 
 async function sendAll(queueUrl: string, bodies: readonly string[]): Promise<void> {
   for (const body of bodies) await send(queueUrl, body);
 }
 
+const subscriptionPage = z.object({
+  subscriptions: z.array(
+    z.looseObject({
+      id: z.string(),
+      age: z.number(),
+      ttl: z.number().nullable(),
+      disabled: z.object({ reason: z.string() }).optional(),
+    }),
+  ),
+});
+
+/** A view without the age of its subscriptions, which is that of the request. */
+function withoutAge(view: unknown): unknown {
+  const page = subscriptionPage.safeParse(view).data;
+  return page === undefined
+    ? view
+    : page.subscriptions.map((subscription) => ({ ...subscription, age: undefined }));
+}
+
 async function statusesOf(queue: string, messageId: string, count: number): Promise<string[]> {
   const deliveries = await finishedDeliveries(queue, messageId, count);
   return deliveries.map(({ status }) => status);
+}
+
+function dataIn(body: Buffer): string {
+  return JSON.stringify(z.object({ data: z.unknown() }).parse(JSON.parse(body.toString())).data);
 }
 
 async function answerOf(path: string): Promise<unknown> {
@@ -121,114 +165,233 @@ async function answerOf(path: string): Promise<unknown> {
   return response.json();
 }
 
-describe.concurrent('after an upgrade from version 0.1.0, the deployed system', () => {
-  it('makes a first attempt from a queued job, with its headers', async () => {
-    const { queue, delivery } = await restored('first-job');
-    await sendAll(endpoints.deliveryQueueUrl, delivery);
-    expect(await statusesOf(queue, 'm', 1)).toEqual(['delivered']);
-    const [request, ...more] = receiver.received(`/${queue}/0`);
-    expect(request?.headers['x-shop']).toBe('seven');
-    expect(request?.body.toString()).toContain('{"total":"12345678901234567890"}');
-    expect(more).toEqual([]);
-  });
-
-  it('delivers all three deliveries of a queued chunk', async () => {
-    const { queue, delivery } = await restored('chunk-job');
-    await sendAll(endpoints.deliveryQueueUrl, delivery);
-    expect(await statusesOf(queue, 'm', 3)).toEqual(['delivered', 'delivered', 'delivered']);
-    expect(receiver.received().filter(({ path }) => path.startsWith(`/${queue}/`))).toHaveLength(3);
-  });
-
-  it('reads a stored body from the bucket', async () => {
-    const { queue, delivery } = await restored('stored-body');
-    const { payloadKey } = z.object({ payloadKey: z.string() }).parse(JSON.parse(delivery[0] ?? ''));
-    const data = 'x'.repeat(300_000);
-    const message = {
-      v: 1,
-      queue,
-      id: 'm',
-      type: 'order.created',
-      timestamp: '2026-11-22T13:32:05.214Z',
-      data,
-    };
-    const s3 = new S3Client({ ...client, forcePathStyle: true });
-    await s3.send(
-      new PutObjectCommand({
-        Bucket: environment['PAYLOAD_BUCKET'] ?? '',
-        Key: payloadKey,
-        Body: JSON.stringify(message),
-        ContentType: 'application/json',
-      }),
-    );
-    await sendAll(endpoints.deliveryQueueUrl, delivery);
-    expect(await statusesOf(queue, 'm', 1)).toEqual(['delivered']);
-    expect(receiver.received(`/${queue}/0`)[0]?.body.toString()).toContain(data);
-  });
-
-  it('repeats the attempts of a chunk whose function crashed', async () => {
-    const { queue, delivery } = await restored('crashed-chunk');
-    await sendAll(endpoints.deliveryQueueUrl, delivery);
-    expect(await statusesOf(queue, 'm', 2)).toEqual(['delivered', 'delivered']);
-  });
-
-  it('makes attempt 2 from a wake-up in SQS', async () => {
-    const { queue, retry } = await restored('sqs-retry');
-    await sendAll(endpoints.retryQueueUrl, retry);
-    const [delivery] = await finishedDeliveries(queue, 'm', 1);
-    expect(delivery?.attempts.map(({ number, statusCode }) => [number, statusCode])).toEqual([
-      [1, 503],
-      [2, 200],
-    ]);
-    expect(receiver.received(`/${queue}/0`)).toHaveLength(1);
-  });
-
-  it('makes attempt 2 from a wake-up of EventBridge Scheduler', async () => {
-    const { queue, retry } = await restored('scheduled-retry');
-    await sendAll(endpoints.retryQueueUrl, retry);
-    expect(await statusesOf(queue, 'm', 1)).toEqual(['delivered']);
-    expect(receiver.received(`/${queue}/0`)).toHaveLength(1);
-  });
-
-  it('makes the deliveries that wait for a rate limit', async () => {
-    const { queue, retry } = await restored('rate-limited');
-    await sendAll(endpoints.retryQueueUrl, retry);
-    expect(await statusesOf(queue, 'm2', 1)).toEqual(['delivered']);
-    expect(await statusesOf(queue, 'm3', 1)).toEqual(['delivered']);
-    expect(receiver.received(`/${queue}/0`)).toHaveLength(2);
-  });
-
-  it('runs a recovery that had not started, which reopens the exhausted delivery', async () => {
-    const { queue, operation, undeliverable } = await restored('recovery');
-    const [notice] = undeliverable.map((body) => undeliverableNoticeSchema.parse(JSON.parse(body)));
-    expect(notice).toMatchObject({ queue, messageId: 'm', status: 'exhausted' });
-    await sendAll(endpoints.operationQueueUrl, operation);
-    const delivered = await eventually('a second round', async () => {
-      const [delivery] = (await deliveriesOf(queue, 'm')) ?? [];
-      return delivery?.status === 'delivered' ? delivery : undefined;
+describe.concurrent.each(['0.1.0', '556ba158', '12df063c'] as const)(
+  'after an upgrade from version %s, the deployed system',
+  (version) => {
+    it('makes a first attempt from a queued job, with its headers', async () => {
+      const { queue, delivery } = await restored(version, 'first-job');
+      await sendAll(endpoints.deliveryQueueUrl, delivery);
+      expect(await statusesOf(queue, 'm', 1)).toEqual(['delivered']);
+      const [request, ...more] = receiver.received(`/${queue}/0`);
+      expect(request?.headers['x-shop']).toBe('seven');
+      if (version !== '0.1.0') expect(request?.headers.authorization).toBe(`Basic ${btoa('shop:made-up')}`);
+      expect(request?.body.toString()).toMatch(/\{"total":"?12345678901234567890"?\}/);
+      expect(more).toEqual([]);
     });
-    expect(delivered.attempts.map(({ round, statusCode }) => [round, statusCode])).toEqual([
-      [1, 500],
-      [1, 500],
-      [2, 200],
-    ]);
-  });
 
-  it('cancels the remaining deliveries of a deleted subscription', async () => {
-    const { queue, operation } = await restored('cancellation');
-    await sendAll(endpoints.operationQueueUrl, operation);
-    expect(await statusesOf(queue, 'm', 1)).toEqual(['cancelled']);
-    expect(receiver.received(`/${queue}/0`)).toEqual([]);
-  });
+    it('delivers all three deliveries of a queued chunk', async () => {
+      const { queue, delivery } = await restored(version, 'chunk-job');
+      await sendAll(endpoints.deliveryQueueUrl, delivery);
+      expect(await statusesOf(queue, 'm', 3)).toEqual(['delivered', 'delivered', 'delivered']);
+      expect(receiver.received().filter(({ path }) => path.startsWith(`/${queue}/`))).toHaveLength(3);
+    });
 
-  it('shows finished deliveries and subscriptions in every state as before', async () => {
-    const { queue, views } = await restored('finished');
-    expect(await deliveriesOf(queue, 'm')).toEqual(views?.['deliveries']);
-    expect(await answerOf(`/v2/queues/${queue}/messages/m`)).toEqual(views?.['message']);
-    const page = z.object({ subscriptions: z.array(z.looseObject({ age: z.number() })) });
-    const withoutAge = (view: unknown) =>
-      page.parse(view).subscriptions.map((subscription) => ({ ...subscription, age: undefined }));
-    expect(withoutAge(await answerOf(`/v2/queues/${queue}/subscriptions`))).toEqual(
-      withoutAge(views?.['subscriptions']),
+    it('reads a stored body from the bucket', async () => {
+      const { queue, delivery } = await restored(version, 'stored-body');
+      const { payloadKey } = z.object({ payloadKey: z.string() }).parse(JSON.parse(delivery[0] ?? ''));
+      const data = 'x'.repeat(300_000);
+      const message = {
+        v: 1,
+        queue,
+        id: 'm',
+        type: 'order.created',
+        timestamp: '2026-11-22T13:32:05.214Z',
+        data,
+      };
+      const s3 = new S3Client({ ...client, forcePathStyle: true });
+      await s3.send(
+        new PutObjectCommand({
+          Bucket: environment['PAYLOAD_BUCKET'] ?? '',
+          Key: payloadKey,
+          Body: JSON.stringify(message),
+          ContentType: 'application/json',
+        }),
+      );
+      await sendAll(endpoints.deliveryQueueUrl, delivery);
+      expect(await statusesOf(queue, 'm', 1)).toEqual(['delivered']);
+      expect(receiver.received(`/${queue}/0`)[0]?.body.toString()).toContain(data);
+    });
+
+    it('repeats the attempts of a chunk whose function crashed', async () => {
+      const { queue, delivery } = await restored(version, 'crashed-chunk');
+      await sendAll(endpoints.deliveryQueueUrl, delivery);
+      expect(await statusesOf(queue, 'm', 2)).toEqual(['delivered', 'delivered']);
+    });
+
+    it('makes attempt 2 from a wake-up in SQS', async () => {
+      const { queue, retry } = await restored(version, 'sqs-retry');
+      await sendAll(endpoints.retryQueueUrl, retry);
+      const [delivery] = await finishedDeliveries(queue, 'm', 1);
+      expect(delivery?.attempts.map(({ number, statusCode }) => [number, statusCode])).toEqual([
+        [1, 503],
+        [2, 200],
+      ]);
+      expect(receiver.received(`/${queue}/0`)).toHaveLength(1);
+    });
+
+    it('makes attempt 2 from a wake-up of EventBridge Scheduler', async () => {
+      const { queue, retry } = await restored(version, 'scheduled-retry');
+      await sendAll(endpoints.retryQueueUrl, retry);
+      expect(await statusesOf(queue, 'm', 1)).toEqual(['delivered']);
+      expect(receiver.received(`/${queue}/0`)).toHaveLength(1);
+    });
+
+    it('makes the deliveries that wait for a rate limit', async () => {
+      const { queue, retry } = await restored(version, 'rate-limited');
+      await sendAll(endpoints.retryQueueUrl, retry);
+      expect(await statusesOf(queue, 'm2', 1)).toEqual(['delivered']);
+      expect(await statusesOf(queue, 'm3', 1)).toEqual(['delivered']);
+      expect(receiver.received(`/${queue}/0`)).toHaveLength(2);
+    });
+
+    it('runs a recovery that had not started, which reopens the exhausted delivery', async () => {
+      const { queue, operation, undeliverable } = await restored(version, 'recovery');
+      const [notice] = undeliverable.map((body) => undeliverableNoticeSchema.parse(JSON.parse(body)));
+      expect(notice).toMatchObject({ queue, messageId: 'm', status: 'exhausted' });
+      await sendAll(endpoints.operationQueueUrl, operation);
+      const delivered = await eventually('a second round', async () => {
+        const [delivery] = (await deliveriesOf(queue, 'm')) ?? [];
+        return delivery?.status === 'delivered' ? delivery : undefined;
+      });
+      expect(delivered.attempts.map(({ round, statusCode }) => [round, statusCode])).toEqual([
+        [1, 500],
+        [1, 500],
+        [2, 200],
+      ]);
+    });
+
+    it('cancels the remaining deliveries of a deleted subscription', async () => {
+      const { queue, operation } = await restored(version, 'cancellation');
+      await sendAll(endpoints.operationQueueUrl, operation);
+      expect(await statusesOf(queue, 'm', 1)).toEqual(['cancelled']);
+      expect(receiver.received(`/${queue}/0`)).toEqual([]);
+    });
+
+    it('shows finished deliveries and subscriptions in every state as before', async () => {
+      const { views } = await restored(version, 'finished');
+      for (const [path, view] of Object.entries(views))
+        expect(withoutAge(await answerOf(path)), path).toEqual(withoutAge(view));
+    });
+  },
+);
+
+describe.concurrent.each(['556ba158', '12df063c'] as const)(
+  'after an upgrade from version %s, the deployed system also',
+  (version) => {
+    it('makes attempt 2 again whose function crashed', async () => {
+      const { queue, retry } = await restored(version, 'crashed-retry');
+      await sendAll(endpoints.retryQueueUrl, retry);
+      expect(await finishedDelivery(queue, 'm')).toMatchObject({
+        status: 'delivered',
+        attempts: [
+          { statusCode: 503, snippet: 'busy' },
+          { statusCode: 200, lost: 1 },
+        ],
+      });
+    });
+
+    it.each(['held', 'slowed'])(
+      'makes the deliveries that waited while their subscriber was %s',
+      async (pressure) => {
+        const { queue, retry } = await restored(version, pressure, minutesOld(1));
+        await sendAll(endpoints.retryQueueUrl, retry);
+        for (const id of ['m1', 'm2', 'm3']) expect(await statusesOf(queue, id, 1)).toEqual(['delivered']);
+        expect(receiver.received(`/${queue}/0`)).toHaveLength(3);
+      },
     );
-  });
-});
+
+    it('moves up a delivery after its rate limit was raised', async () => {
+      const { queue, operation } = await restored(
+        version,
+        'moving-up',
+        (recordedAt) => Date.now() - recordedAt,
+      );
+      await sendAll(endpoints.operationQueueUrl, operation);
+      expect(await statusesOf(queue, 'm2', 1)).toEqual(['delivered']);
+    });
+
+    it('does the pending steps of ended deliveries', async () => {
+      const { queue, delivery } = await restored(version, 'pending-steps');
+      await sendAll(endpoints.deliveryQueueUrl, delivery);
+      for (const reason of ['gone', 'retries_exhausted'])
+        await taken(endpoints.undeliverableQueueUrl, ({ Body = '' }) => {
+          const notice = undeliverableNoticeSchema.parse(JSON.parse(Body));
+          return notice.queue === queue && notice.reason === reason;
+        });
+      const { subscriptions } = subscriptionPage.parse(await answerOf(`/v2/queues/${queue}/subscriptions`));
+      expect(subscriptions.map(({ disabled }) => disabled?.reason).toSorted()).toEqual(['gone', undefined]);
+      // Refused while a step is pending.
+      const exhausted = (await deliveriesOf(queue, 'm'))?.find(({ status }) => status === 'exhausted');
+      if (exhausted !== undefined) await retryEnded(exhausted);
+      expect(await statusesOf(queue, 'm', 2)).toEqual(expect.arrayContaining(['delivered', 'rejected']));
+    });
+
+    it('gives a subscriber by pull what waits for it, and takes its answers', async () => {
+      const { queue, pull } = await restored(version, 'pull');
+      if (pull === undefined) throw new Error('nothing recorded');
+      const bySubscriber = (step: string, token: string, body: object) =>
+        fetch(`${endpoints.apiUrl}/v2/pull/${queue}/${pull.id}/${step}`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}` },
+          body: JSON.stringify(body),
+        });
+      const ack = async (receipt: string | undefined) =>
+        (await bySubscriber('ack', pull.token, { receipt })).status;
+      expect(await ack(pull.receipts['received'])).toBe(204);
+      // Version 556ba158 did not record which lease had lapsed.
+      expect(await ack(pull.receipts['lapsed'])).toBe(version === '556ba158' ? 409 : 204);
+      const received = receivedSchema.parse(await (await bySubscriber('receive', pull.old, {})).json());
+      expect(received.map(({ messageId, attempt }) => [messageId, attempt])).toEqual([
+        ...(version === '556ba158' ? [['lapsed', 2]] : []),
+        ['waiting', 1],
+        ['nacked', 3],
+      ]);
+      for (const { receipt, headers } of received) {
+        expect(headers['x-shop']).toBe('seven');
+        expect(await ack(receipt)).toBe(204);
+      }
+      for (const id of ['acked', 'nacked', 'lapsed', 'received', 'waiting'])
+        expect(await statusesOf(queue, id, 1)).toEqual(['delivered']);
+    });
+
+    it('sends a message to all whose dispatch was interrupted between two pages', async () => {
+      const { queue, ingress } = await restored(version, 'unfinished-dispatch');
+      await sendAll(endpoints.ingressQueueUrl, ingress);
+      expect(await statusesOf(queue, 'm', 2)).toEqual(['delivered', 'delivered']);
+    });
+
+    it('delivers what the API had published', async () => {
+      const { queue, ingress, delivery } = await restored(version, 'ingress');
+      await sendAll(endpoints.ingressQueueUrl, ingress);
+      await sendAll(endpoints.deliveryQueueUrl, delivery);
+      const published = await receiver.waitFor(`/${queue}/0`, 2);
+      expect(published.map(({ body }) => dataIn(body)).toSorted()).toEqual(['{"a":1}', '{"b":2}']);
+      const [test] = await receiver.waitFor(`/${queue}/1`, 1);
+      expect(test && dataIn(test.body)).toBe('{"test":true}');
+    });
+
+    it('shows a recovery in the middle of its work, and changes one field of a subscription of any kind', async () => {
+      const { queue, views, items } = await restored(version, 'every-subscription');
+      const recoveries = `/v2/queues/${queue}/recoveries`;
+      expect(await answerOf(recoveries)).toEqual(views[recoveries]);
+      const TableName = endpoints.subscriptionsTable;
+      const list = `/v2/queues/${queue}/subscriptions`;
+      const { subscriptions } = subscriptionPage.parse(views[`${list}?limit=100`]);
+      // A change also sends a confirmation request that is owed.
+      const changeable = subscriptions.filter(
+        ({ ttl, confirmation }) => ttl !== EXPIRED && confirmation !== 'owed',
+      );
+      const change = async ({ id }: { id: string }) => {
+        await callApi('PATCH', `${list}/${id}`, { name: 'Renamed' });
+        const Key = subscriptionItemKey(queue, id);
+        return (await deployment.dynamo.send(new GetCommand({ TableName, Key }))).Item;
+      };
+      expect(await Promise.all(changeable.map(change))).toEqual(
+        changeable.map(({ id }) => ({
+          ...items.subscriptions.find((item) => item['id'] === id),
+          name: 'Renamed',
+        })),
+      );
+    });
+  },
+);

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import {
   DeleteMessageCommand,
   ReceiveMessageCommand,
@@ -49,8 +50,11 @@ export const sendTogether = async (queueUrl: string, bodies: readonly string[]):
   if (Failed.length > 0) throw new Error(`SQS refused ${Failed.length} of the batch`);
 };
 
-/** Seconds for which other messages stay hidden, so that the ones behind them are received. */
-const HIDDEN_SECONDS = 2;
+/**
+ * Seconds for which other messages stay hidden, so that the ones behind them are received. Random, so that two tests do not
+ * hide a message from each other again and again in the same rhythm.
+ */
+const hiddenSeconds = (): number => randomInt(1, 4);
 
 /** Takes the first matching message off a queue. Other messages stay for other tests. */
 export const taken = (queueUrl: string, isWanted: (message: Message) => boolean): Promise<Message> =>
@@ -70,7 +74,7 @@ const received = async (queueUrl: string): Promise<readonly Message[]> => {
     new ReceiveMessageCommand({
       QueueUrl: queueUrl,
       MaxNumberOfMessages: 10,
-      VisibilityTimeout: HIDDEN_SECONDS,
+      VisibilityTimeout: hiddenSeconds(),
       MessageAttributeNames: ['All'],
     }),
   );
