@@ -19,5 +19,6 @@ export const checkedVariants: Readonly<Record<string, Readonly<Record<string, un
     ingressSenders: ['arn:aws:sns:us-east-1:123456789012:orders'],
   },
   workers: { compute: 'worker' },
+  both: { compute: 'both' },
   local: { local: true, apiAuthorization: 'none' },
 };
