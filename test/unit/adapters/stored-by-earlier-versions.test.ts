@@ -46,10 +46,8 @@ const readers: Readonly<Record<string, (item: StoredItem, now: number) => Read>>
     return {
       written: {
         ...item,
-        ...(chunk.members && {
-          members: Object.fromEntries(members.map(([id, state]) => [id, stateItemOf(state)])),
-        }),
-        ...(chunk.excluded.size > 0 && { early: chunk.excluded }),
+        members: chunk.members && Object.fromEntries(members.map(([id, state]) => [id, stateItemOf(state)])),
+        early: chunk.excluded.size > 0 ? chunk.excluded : undefined,
       },
       views: members.flatMap(([id]) => deliveryIn(chunk, id) ?? []).map(deliveryView),
     };
