@@ -75,9 +75,9 @@ function hoursOld(recordedAt: number): number {
   return Math.floor((Date.now() - recordedAt) / HOUR_MS - 1) * HOUR_MS;
 }
 
-/** For what depends on how long ago something began. */
-function minutesOld(minutes: number) {
-  return (recordedAt: number) => Date.now() - recordedAt - minutes * 60_000;
+/** As if they had just been recorded, for what depends on how long ago something began. */
+function asRecorded(recordedAt: number): number {
+  return Date.now() - recordedAt;
 }
 
 /** Writes the items of one situation to the tables. */
@@ -293,7 +293,7 @@ describe.concurrent.each(['556ba158', '12df063c'] as const)(
     it.each(['held', 'slowed'])(
       'makes the deliveries that waited while their subscriber was %s',
       async (pressure) => {
-        const { queue, retry } = await restored(version, pressure, minutesOld(1));
+        const { queue, retry } = await restored(version, pressure, asRecorded);
         await sendAll(endpoints.retryQueueUrl, retry);
         for (const id of ['m1', 'm2', 'm3']) expect(await statusesOf(queue, id, 1)).toEqual(['delivered']);
         expect(receiver.received(`/${queue}/0`)).toHaveLength(3);
