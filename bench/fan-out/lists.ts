@@ -34,7 +34,7 @@ export function listOf(queue: string, { subscriptions, postDataBytes = 0 }: List
       subscriptionItemOf({
         id: randomUUID(),
         queue,
-        subscriber: `https://hooks.customer-${index}.example.com/v1/orders`,
+        destination: { kind: 'webhook', url: `https://hooks.customer-${index}.example.com/v1/orders` },
         options,
         createdAt: 1,
         secrets: [

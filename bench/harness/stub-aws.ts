@@ -167,7 +167,7 @@ export async function startStubAws(
           subscriptionItemOf({
             id: subscriptionIdAt(index),
             queue,
-            subscriber: urlOf(index),
+            destination: { kind: 'webhook', url: urlOf(index) },
             options: {},
             createdAt: 0,
             secrets: [{ sealed: sealedFor(queue, index) }],

@@ -1,6 +1,11 @@
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { AuthType, SigningScheme, DisableReason } from '../../shared/domain/vocabulary.ts';
-import { isPull } from '../../shared/domain/subscription/subscriber-url.ts';
+import {
+  authOf,
+  type Destination,
+  originOf,
+  subscriberOf,
+} from '../../shared/domain/subscription/destination.ts';
 import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Logger } from '@aws-lambda-powertools/logger';
 
@@ -111,9 +116,9 @@ type SubscriptionDigest = {
 };
 
 export function subscriptionDigest(subscription: Subscription): SubscriptionDigest {
-  const { subscriber, ttl, disabled, unconfirmed } = subscription;
+  const { destination, ttl, disabled, unconfirmed } = subscription;
   return {
-    subscriber: isPull(subscription) ? subscriber : (URL.parse(subscriber)?.origin ?? 'unknown'),
+    subscriber: publicNameOf(destination),
     ...(ttl !== undefined && { ttl }),
     ...optionsDigest(subscription),
     ...(disabled && { disabled: disabled.reason }),
@@ -121,10 +126,20 @@ export function subscriptionDigest(subscription: Subscription): SubscriptionDige
   };
 }
 
+function publicNameOf(destination: Destination): string {
+  switch (destination.kind) {
+    case 'webhook':
+      return originOf(destination) ?? 'unknown';
+    case 'pull':
+      return subscriberOf(destination);
+  }
+}
+
 function optionsDigest({
   options,
-  auth,
+  destination,
 }: Subscription): Pick<SubscriptionDigest, 'retryPolicy' | 'headers' | 'options' | 'auth'> {
+  const auth = authOf(destination);
   return {
     ...(options._retry_policy && { retryPolicy: options._retry_policy }),
     ...(options.post_headers && { headers: Object.keys(options.post_headers).sort() }),
@@ -156,17 +171,17 @@ export function subscriptionDifference(
 }
 
 function auditedParts(subscription: Subscription): object {
-  const { name, subscriber, ttl, expiresAt, disabled, unconfirmed, options, auth } = subscription;
+  const { name, destination, ttl, expiresAt, disabled, unconfirmed, options } = subscription;
   const { post_headers, ...others } = options;
   return {
     name,
-    subscriber,
+    subscriber: subscriberOf(destination),
     ttl: [ttl, expiresAt],
     disabled,
     confirmed: unconfirmed?.tokenHash,
     ...withPrefix('options.', others),
     ...withPrefix('options.post_headers.', post_headers ?? {}),
-    'options.auth': auth?.sealed,
+    'options.auth': authOf(destination)?.sealed,
   };
 }
 

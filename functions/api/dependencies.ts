@@ -62,7 +62,7 @@ export type ApiPorts = {
   /** Cryptographically secure. */
   randomBytes: (bytes: number) => Uint8Array;
   /** Why this URL is refused as a subscriber; undefined if it is accepted. */
-  subscriberFault: (url: string) => string | undefined;
+  subscriberFault: (subscriber: string) => string | undefined;
   /** The same for the token endpoint of a subscriber's authorisation server. */
   tokenUrlFault: (url: string) => string | undefined;
   audit: Audit;

@@ -1,4 +1,4 @@
-import { isPull } from '../../shared/domain/subscription/subscriber-url.ts';
+import type { PullDestination } from '../../shared/domain/subscription/destination.ts';
 import {
   isPresent,
   type Subscription,
@@ -66,28 +66,36 @@ export async function presentSubscription(
   return found;
 }
 
-/** @throws RefusedRequest `not_found`; `conflict` if its subscriber is called */
+/** A subscription whose receiver fetches its deliveries. */
+export type PullSubscription = Subscription & { destination: PullDestination };
+
+/** @throws RefusedRequest `not_found`; `conflict` if its destination is called */
 export async function presentPullSubscription(
   context: PresentContext,
   key: SubscriptionKey,
-): Promise<Subscription> {
-  return asPull(await presentSubscription(context, key));
+): Promise<PullSubscription> {
+  return requirePull(await presentSubscription(context, key));
 }
 
 /**
  * Also a deleted or expired subscription, while its record stays.
- * @throws RefusedRequest `not_found`; `conflict` if its subscriber is called
+ * @throws RefusedRequest `not_found`; `conflict` if its destination is called
  */
 export async function recordedPullSubscription(
   { registry }: Pick<PresentContext, 'registry'>,
   { queue, subscriptionId }: SubscriptionKey,
-): Promise<Subscription> {
+): Promise<PullSubscription> {
   const found = await registry.findSubscription(queue, subscriptionId);
   if (found === undefined) throw notFound('such subscription');
-  return asPull(found);
+  return requirePull(found);
 }
 
-function asPull(found: Subscription): Subscription {
-  if (!isPull(found)) throw new RefusedRequest('conflict', 'the subscription does not receive by pull');
-  return found;
+function requirePull(found: Subscription): PullSubscription {
+  const { destination } = found;
+  switch (destination.kind) {
+    case 'webhook':
+      throw new RefusedRequest('conflict', 'the subscription does not receive by pull');
+    case 'pull':
+      return { ...found, destination };
+  }
 }

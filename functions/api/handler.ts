@@ -5,7 +5,7 @@ import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-li
 import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
-import { subscriberUrlFault } from '../../shared/adapters/http/address-guard.ts';
+import { subscriberFault } from '../../shared/adapters/http/address-guard.ts';
 import { tokenUrlFault } from '../../shared/adapters/http/guarded-fetch.ts';
 import { kmsClient, kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
 import { lazyScheduleRemoval } from '../../shared/adapters/lambda/on-demand.ts';
@@ -58,7 +58,7 @@ function apiPorts(): ApiPorts {
       ...lazyScheduleRemoval(invocation, { group: environment.scheduleGroup }),
     },
     operatorEvents,
-    subscriberFault: (url) => subscriberUrlFault(url, environment),
+    subscriberFault: (subscriber) => subscriberFault(subscriber, environment),
     tokenUrlFault: (url) => tokenUrlFault(url, environment),
   };
 }

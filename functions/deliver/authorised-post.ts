@@ -1,6 +1,7 @@
 import type { Reply } from '../../shared/domain/delivery/outcome.ts';
 import type { WebhookRequest } from '../../shared/domain/delivery/webhook-request.ts';
 import type { Auth, OAuth2Auth } from '../../shared/domain/subscription/auth.ts';
+import { authOf } from '../../shared/domain/subscription/destination.ts';
 import { isCredential, REDACTED } from '../../shared/domain/subscription/credential-headers.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { type ClientTls, RequestNotSentError } from '../../shared/ports/subscriber.ts';
@@ -103,13 +104,15 @@ function bearer(token: string, ...refused: readonly string[]): Credentials {
  */
 export async function isAuthOutdated(
   { subscriptions }: Pick<DeliverPorts, 'subscriptions'>,
-  { queue, id, auth }: Subscription,
+  { queue, id, destination }: Subscription,
   reply: Reply,
 ): Promise<boolean> {
+  const auth = authOf(destination);
   // Some receivers refuse unknown credentials by 403.
   if (auth === undefined || !isRefused(reply, [UNAUTHORIZED, FORBIDDEN])) return false;
   const { subscription } = await subscriptions.find(queue, id, 'fresh');
-  return subscription?.auth !== undefined && subscription.auth.at !== auth.at;
+  const current = subscription && authOf(subscription.destination);
+  return current !== undefined && current.at !== auth.at;
 }
 
 function isRefused(reply: Reply, statuses: readonly number[]): boolean {

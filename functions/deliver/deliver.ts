@@ -16,9 +16,9 @@ import { hasTimeForAttempt, ownerFor, type DeliverContext, type Receipt } from '
 import { sendLeftoverEvent } from './health.ts';
 import { cancelHeld, releaseOnFault, type HeldDelivery, type LoadedDelivery } from './held.ts';
 import { withMemoryFor } from './memory-budget.ts';
-import { isFetched, leaveToPull } from './pull.ts';
+import { leaveToPull } from './pull.ts';
 import { canReserveBeforeClaim, paceFor, reserveBeforeClaim } from './rate-limit.ts';
-import { recipientOf, signableRecipientOf, type Recipient } from './recipient.ts';
+import { isFetched, recipientOf, signableRecipientOf, type Recipient } from './recipient.ts';
 import { sendAgain, sendAgainIfEarly } from './wake-up.ts';
 import type { InvocationContext } from '../../shared/domain/receives.ts';
 import type { SQSRecord } from 'aws-lambda';

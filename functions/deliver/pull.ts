@@ -8,18 +8,12 @@ import {
 } from '../../shared/domain/delivery/pull.ts';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import { policyOfRound } from '../../shared/domain/subscription/delivery-policy.ts';
-import { isPull } from '../../shared/domain/subscription/subscriber-url.ts';
 import { keepMessage, keptBody, readKept, recordOf } from '../../shared/steps/keep-message.ts';
 import { recordResult } from '../../shared/steps/record-received.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext } from './context.ts';
 import { completePendingSteps } from './pending-steps.ts';
 import type { Recipient } from './recipient.ts';
-
-/** Whether the subscriber fetches its deliveries. */
-export function isFetched({ subscription }: Pick<Recipient, 'subscription'>): boolean {
-  return subscription !== undefined && isPull(subscription);
-}
 
 /**
  * Handles the work of a delivery whose subscriber fetches it (docs/pull.md): it waits on record from now on, or its

@@ -1,5 +1,4 @@
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
-import { isPull } from '../../shared/domain/subscription/subscriber-url.ts';
 import { absenceOf, type Queue, type Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { AbsenceReason } from '../../shared/domain/vocabulary.ts';
 import type { Freshness } from '../../shared/ports/subscriptions.ts';
@@ -43,7 +42,18 @@ export async function signableRecipientOf(context: DeliverContext, work: Deliver
   const { secretOpener, clock } = context.ports;
   const recipient = await recipientOf(context, work);
   const { subscription, absence } = recipient;
-  if (subscription !== undefined && absence === undefined && !isPull(subscription))
+  if (subscription !== undefined && absence === undefined && !isFetched(recipient))
     await openedCredentials(secretOpener, subscription, clock.now());
   return recipient;
+}
+
+/** Whether the receiver fetches its deliveries. */
+export function isFetched({ subscription }: Pick<Recipient, 'subscription'>): boolean {
+  switch (subscription?.destination.kind) {
+    case undefined:
+    case 'webhook':
+      return false;
+    case 'pull':
+      return true;
+  }
 }

@@ -1,3 +1,4 @@
+import type { Destination } from '../domain/subscription/destination.ts';
 import type { Auth } from '../domain/subscription/auth.ts';
 import type { HealthChange } from '../domain/subscription/health.ts';
 import type { RetainedMessages } from '../domain/vocabulary.ts';
@@ -159,12 +160,12 @@ export interface Registry {
   /** Includes expired subscriptions and those marked for deletion. */
   findSubscription(queue: string, subscriptionId: string): Promise<Subscription | undefined>;
   /**
-   * The subscription of each subscriber, if any, including expired ones that still have a claim. Up to
-   * `MAX_SUBSCRIPTIONS_PER_TRANSACTION` subscribers.
+   * The subscription of each destination, if any, including expired ones that still have a claim. Up to
+   * `MAX_SUBSCRIPTIONS_PER_TRANSACTION` destinations.
    */
-  findBySubscribers(
+  findByDestinations(
     queue: string,
-    subscribers: readonly string[],
+    destinations: readonly Destination[],
   ): Promise<readonly (Subscription | undefined)[]>;
   /**
    * Ordered by id; includes expired and disabled ones and those marked for deletion. `match`: only those whose id

@@ -1,3 +1,4 @@
+import { authOf } from '../domain/subscription/destination.ts';
 import type { Auth } from '../domain/subscription/auth.ts';
 import type { Subscription } from '../domain/subscription/subscription.ts';
 import type { SecretOpener } from '../ports/subscriptions.ts';
@@ -25,7 +26,8 @@ export async function openedCredentials(
  */
 export async function openedAuth(
   opener: SecretOpener,
-  { id, queue, auth }: Pick<Subscription, 'id' | 'queue' | 'auth'>,
+  { id, queue, destination }: Pick<Subscription, 'id' | 'queue' | 'destination'>,
 ): Promise<Auth | undefined> {
+  const auth = authOf(destination);
   return auth === undefined ? undefined : opener.openAuth({ queue, subscriptionId: id }, auth.sealed);
 }

@@ -1,3 +1,4 @@
+import { parseDestination } from '../../shared/domain/subscription/destination.ts';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
@@ -192,12 +193,13 @@ inBrowser('the console with unusual input', () => {
       createdAt: now,
     });
     const subscription = {
-      ...{ id: 'planted-1', queue: 'planted', subscriber: `https://hooks.example.com/?q=${MARKUP}` },
+      ...{ id: 'planted-1', queue: 'planted' },
+      destination: parseDestination(`https://hooks.example.com/?q=${MARKUP}`),
       options: { post_headers: { 'x-note': MARKUP }, event_types: [MARKUP], post_data: MARKUP },
     };
     await api.registry.addSubscription({ ...subscription, createdAt: now });
     await api.registry.addSubscription({
-      ...{ id: 'planted-2', queue: 'planted', subscriber: 'javascript:window.hit=1' },
+      ...{ id: 'planted-2', queue: 'planted', destination: parseDestination('javascript:window.hit=1') },
       ...{ options: {}, createdAt: now },
     });
     const attempt = { number: 1, round: 1, phase: 'initial', startedAt: now, durationMs: 5 } as const;

@@ -1,3 +1,4 @@
+import { parseDestination, withAuth } from '../../shared/domain/subscription/destination.ts';
 import { randomUUID } from 'node:crypto';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
@@ -45,16 +46,18 @@ it('gives a new subscriber no credentials that are added for the old one while i
   const adding = interruptedClient(endpoints, async (call) => {
     if (call !== 'TransactWriteItemsCommand' || isAdded) return;
     isAdded = true;
-    await registry.changeSubscription(target, (current) => ({ ...current, auth }));
+    await registry.changeSubscription(target, (current) => ({
+      ...current,
+      destination: withAuth(current.destination, auth),
+    }));
   });
   await dynamoRegistry(adding, table, clock).changeSubscription(target, (current) => {
-    const { auth: _, ...moved } = moveTo('https://other.test/', current, SOME_TIME);
-    return moved;
+    const moved = moveTo(parseDestination('https://other.test/'), current, SOME_TIME);
+    return { ...moved, destination: withAuth(moved.destination, undefined) };
   });
   const found = await registry.findSubscription(target.queue, target.subscriptionId);
   expect(isAdded).toBe(true);
-  expect(found).toMatchObject({ subscriber: 'https://other.test/' });
-  expect(found).not.toHaveProperty('auth');
+  expect(found?.destination).toEqual({ kind: 'webhook', url: 'https://other.test/' });
 });
 
 describe('the deletion of a queue', () => {
@@ -77,7 +80,7 @@ describe('the deletion of a queue', () => {
     const target = { queue: queue.name, subscriptionId: first.id, now: SOME_TIME };
     expect(await registry.findQueue(queue.name)).toBeUndefined();
     expect(await registry.findSubscription(queue.name, first.id)).toBeUndefined();
-    expect(await registry.findBySubscribers(queue.name, [first.subscriber])).toEqual([undefined]);
+    expect(await registry.findByDestinations(queue.name, [first.destination])).toEqual([undefined]);
     expect(await registry.changeQueue(queue.name, (same) => same)).toEqual({ kind: 'missing' });
     expect(await registry.changeSubscription(target, (same) => same)).toEqual({ kind: 'missing' });
     expect(await registry.markDeleted(target)).toBeUndefined();
@@ -128,7 +131,7 @@ describe('the deletion of a queue', () => {
 
   it('leaves no claim behind if a subscriber is changed during the deletion', async () => {
     const { registry, queue, first } = await withSubscriptions(1);
-    const moved = { ...first, subscriber: 'https://moved.test/' };
+    const moved = { ...first, destination: parseDestination('https://moved.test/') };
     await registry.deleteQueue(queue.name, SOME_TIME);
     let isMoved = false;
     const moving = interruptedClient(endpoints, async (call) => {
@@ -157,7 +160,7 @@ describe('the deletion of a queue', () => {
     const slow = dynamoRegistry(replacing, table, clock);
     expect(await slow.removeDeletedQueue(queue.name, () => true)).toBe(true);
     expect(isReplaced).toBe(true);
-    expect(await registry.findBySubscribers(queue.name, [first.subscriber])).toEqual([first]);
+    expect(await registry.findByDestinations(queue.name, [first.destination])).toEqual([first]);
   });
 });
 
@@ -175,30 +178,30 @@ describe('a claim whose subscription no longer exists', () => {
   it('is taken over by a new subscription', async () => {
     const { registry, wanted } = await orphaned();
     expect(await registry.addSubscription(wanted)).toEqual({ kind: 'added' });
-    expect(await registry.findBySubscribers(wanted.queue, [wanted.subscriber])).toEqual([wanted]);
+    expect(await registry.findByDestinations(wanted.queue, [wanted.destination])).toEqual([wanted]);
   });
 
   it('is taken over by one of several subscriptions that are added at once', async () => {
     const { registry, wanted } = await orphaned();
-    const other = { ...wanted, id: 'other', subscriber: 'https://other.test/' };
+    const other = { ...wanted, id: 'other', destination: parseDestination('https://other.test/') };
     const { client, requests } = countingClient(endpoints);
     const counted = dynamoRegistry(client, table, clock);
     expect(await counted.addSubscriptions([other, wanted])).toEqual([{ kind: 'added' }, { kind: 'added' }]);
     // Refused, the holder looked up, its claim released, and both added.
     expect(requests()).toBe(4);
-    const subscribers = [wanted.subscriber, other.subscriber];
-    expect(await registry.findBySubscribers(wanted.queue, subscribers)).toEqual([wanted, other]);
+    const destinations = [wanted.destination, other.destination];
+    expect(await registry.findByDestinations(wanted.queue, destinations)).toEqual([wanted, other]);
   });
 
   it('is taken over by a change of the subscriber', async () => {
     const { registry, wanted } = await orphaned();
-    await registry.addSubscription({ ...wanted, subscriber: 'https://other.test/' });
+    await registry.addSubscription({ ...wanted, destination: parseDestination('https://other.test/') });
     const target = { queue: wanted.queue, subscriptionId: wanted.id, now: SOME_TIME };
-    const { subscriber } = wanted;
+    const { destination } = wanted;
     expect(
-      await registry.changeSubscription(target, (current) => ({ ...current, subscriber })),
+      await registry.changeSubscription(target, (current) => ({ ...current, destination })),
     ).toMatchObject({ kind: 'changed' });
-    expect(await registry.findBySubscribers(wanted.queue, [subscriber])).toMatchObject([{ id: wanted.id }]);
+    expect(await registry.findByDestinations(wanted.queue, [destination])).toMatchObject([{ id: wanted.id }]);
   });
 
   it('is given to one of several concurrent subscriptions', async () => {
@@ -208,7 +211,7 @@ describe('a claim whose subscription no longer exists', () => {
     expect(results.filter(({ kind }) => kind === 'added')).toHaveLength(1);
     const { items } = await registry.listSubscriptions(wanted.queue, { limit: 10 });
     expect(items).toHaveLength(1);
-    expect(await registry.findBySubscribers(wanted.queue, [wanted.subscriber])).toEqual(items);
+    expect(await registry.findByDestinations(wanted.queue, [wanted.destination])).toEqual(items);
   });
 
   it.each(['gone', 'other'])('stays with "%s" if that is created just before the release', async (first) => {
@@ -223,6 +226,6 @@ describe('a claim whose subscription no longer exists', () => {
     });
     const added = await dynamoRegistry(racing, table, clock).addSubscription(wanted);
     expect(added).toEqual({ kind: 'conflict', subscriptionId: 'gone' });
-    expect(await registry.findBySubscribers(wanted.queue, [wanted.subscriber])).toEqual([holder]);
+    expect(await registry.findByDestinations(wanted.queue, [wanted.destination])).toEqual([holder]);
   });
 });

@@ -1,3 +1,4 @@
+import { parseDestination } from '../../shared/domain/subscription/destination.ts';
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
@@ -22,8 +23,8 @@ const repairs: [string, (current: Subscription) => Subscription, Partial<Subscri
   ['is enabled', (current) => asEnabled(current, SOME_TIME), { changedAt: SOME_TIME }],
   [
     'gets another subscriber',
-    (current) => asEnabled(moveTo(NEW_URL, current, SOME_TIME), SOME_TIME),
-    { subscriber: NEW_URL, changedAt: SOME_TIME + 1 },
+    (current) => asEnabled(moveTo(parseDestination(NEW_URL), current, SOME_TIME), SOME_TIME),
+    { destination: parseDestination(NEW_URL), changedAt: SOME_TIME + 1 },
   ],
 ];
 

@@ -1,3 +1,4 @@
+import { parseDestination, subscriberOf } from '../../shared/domain/subscription/destination.ts';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
@@ -113,10 +114,10 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
 
     it('move the claim on the subscriber', async () => {
       const { registry, subscription, target } = await withSubscription();
-      const old = subscription.subscriber;
-      await registry.changeSubscription(target, (current) => ({ ...current, subscriber: `${old}/2` }));
+      const destination = parseDestination(`${subscriberOf(subscription.destination)}/2`);
+      await registry.changeSubscription(target, (current) => ({ ...current, destination }));
       const second = { ...subscription, id: 'second' };
-      expect(await registry.addSubscription({ ...second, subscriber: `${old}/2` })).toEqual({
+      expect(await registry.addSubscription({ ...second, destination })).toEqual({
         kind: 'conflict',
         subscriptionId: subscription.id,
       });
@@ -125,9 +126,13 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
 
     it('change nothing if another subscription has the subscriber', async () => {
       const { registry, subscription, target } = await withSubscription();
-      const other = { ...subscription, id: 'other', subscriber: `${subscription.subscriber}/2` };
+      const other = {
+        ...subscription,
+        id: 'other',
+        destination: parseDestination(`${subscriberOf(subscription.destination)}/2`),
+      };
       await registry.addSubscription(other);
-      const change = (current: Subscription) => ({ ...current, subscriber: other.subscriber, options: {} });
+      const change = (current: Subscription) => ({ ...current, destination: other.destination, options: {} });
       expect(await registry.changeSubscription(target, change)).toEqual({
         kind: 'conflict',
         subscriptionId: 'other',
@@ -140,15 +145,15 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
 
     it('take over the subscriber of an expired subscription', async () => {
       const { registry, subscription, target } = await withSubscription();
-      const subscriber = `${subscription.subscriber}/2`;
-      const expired = { ...subscription, id: 'expired', subscriber, ttl: 1, expiresAt: SOME_TIME };
+      const destination = parseDestination(`${subscriberOf(subscription.destination)}/2`);
+      const expired = { ...subscription, id: 'expired', destination, ttl: 1, expiresAt: SOME_TIME };
       await registry.addSubscription(expired);
-      const change = (current: Subscription) => ({ ...current, subscriber });
+      const change = (current: Subscription) => ({ ...current, destination });
       expect(await registry.changeSubscription({ ...target, now: SOME_TIME - 1 }, change)).toMatchObject({
         kind: 'conflict',
       });
       expect(await registry.changeSubscription(target, change)).toMatchObject({ kind: 'changed' });
-      expect(await registry.findBySubscribers(target.queue, [subscriber])).toMatchObject([
+      expect(await registry.findByDestinations(target.queue, [destination])).toMatchObject([
         { id: subscription.id },
       ]);
     });
@@ -177,7 +182,10 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
             options: { post_headers: { ...current.options.post_headers, [header]: '1' } },
           })),
         ),
-        registry.changeSubscription(target, (current) => ({ ...current, subscriber: 'https://other.test/' })),
+        registry.changeSubscription(target, (current) => ({
+          ...current,
+          destination: parseDestination('https://other.test/'),
+        })),
         registry.changeSubscription(target, (current) => ({
           ...current,
           disabled: { reason: 'gone', at: 1 },
@@ -185,7 +193,7 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
       ]);
       expect(await registry.findSubscription(target.queue, subscription.id)).toEqual({
         ...subscription,
-        subscriber: 'https://other.test/',
+        destination: parseDestination('https://other.test/'),
         options: { post_headers: { a: '1', b: '1', c: '1', d: '1' } },
         disabled: { reason: 'gone', at: 1 },
       });
@@ -193,8 +201,15 @@ export const describeRegistryChangesContract = (name: string, make: () => Regist
 
     it('give a subscriber to one of two concurrent changes', async () => {
       const { registry, subscription, target } = await withSubscription();
-      await registry.addSubscription({ ...subscription, id: 'other', subscriber: 'https://b.test/' });
-      const change = (current: Subscription) => ({ ...current, subscriber: 'https://wanted.test/' });
+      await registry.addSubscription({
+        ...subscription,
+        id: 'other',
+        destination: parseDestination('https://b.test/'),
+      });
+      const change = (current: Subscription) => ({
+        ...current,
+        destination: parseDestination('https://wanted.test/'),
+      });
       const kinds = await Promise.all(
         [subscription.id, 'other'].map(async (subscriptionId) => {
           const { kind } = await registry.changeSubscription({ ...target, subscriptionId }, change);

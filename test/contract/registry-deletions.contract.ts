@@ -45,11 +45,13 @@ export const describeRegistryDeletionsContract = (name: string, make: () => Both
     it('release their subscriber at once, and do not take it from its next holder', async () => {
       const { registry, subscription, target } = await withSubscription();
       await registry.markDeleted(target);
-      expect(await registry.findBySubscribers(target.queue, [subscription.subscriber])).toEqual([undefined]);
+      expect(await registry.findByDestinations(target.queue, [subscription.destination])).toEqual([
+        undefined,
+      ]);
       const second = { ...subscription, id: 'second' };
       expect(await registry.addSubscription(second)).toEqual({ kind: 'added' });
       await registry.removeMarked(target.queue, subscription.id);
-      expect(await registry.findBySubscribers(target.queue, [subscription.subscriber])).toEqual([second]);
+      expect(await registry.findByDestinations(target.queue, [subscription.destination])).toEqual([second]);
     });
 
     it('can no longer be changed', async () => {
@@ -65,7 +67,7 @@ export const describeRegistryDeletionsContract = (name: string, make: () => Both
       const second = { ...subscription, id: 'second', createdAt: SOME_TIME, expiresAt: SOME_TIME * 2 };
       await registry.addSubscription(second);
       expect(await registry.markDeleted(target)).toMatchObject({ deletedAt: SOME_TIME });
-      expect(await registry.findBySubscribers(target.queue, [subscription.subscriber])).toEqual([second]);
+      expect(await registry.findByDestinations(target.queue, [subscription.destination])).toEqual([second]);
     });
 
     it('are the only subscriptions that are removed', async () => {

@@ -1,3 +1,4 @@
+import { parseDestination } from '../../shared/domain/subscription/destination.ts';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
@@ -53,14 +54,19 @@ export const describeRegistryImportsContract = (name: string, make: () => Regist
       const { registry, queue, numbered } = await withQueue(make());
       await registry.addSubscriptions([numbered(0), numbered(1), numbered(2)]);
       await removeSubscription(registry, queue, numbered(1).id);
-      const asked = ['https://s.test/2', 'https://s.test/none', 'HTTPS://S.test:443/0', 'https://s.test/1'];
-      expect(await registry.findBySubscribers(queue, asked)).toEqual([
+      const asked = [
+        'https://s.test/2',
+        'https://s.test/none',
+        'HTTPS://S.test:443/0',
+        'https://s.test/1',
+      ].map(parseDestination);
+      expect(await registry.findByDestinations(queue, asked)).toEqual([
         numbered(2),
         undefined,
         numbered(0),
         undefined,
       ]);
-      expect(await registry.findBySubscribers(randomUUID(), asked)).toEqual(asked.map(() => undefined));
+      expect(await registry.findByDestinations(randomUUID(), asked)).toEqual(asked.map(() => undefined));
     });
   });
 };

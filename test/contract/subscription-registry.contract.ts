@@ -1,3 +1,4 @@
+import { parseDestination, subscriberOf } from '../../shared/domain/subscription/destination.ts';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
@@ -140,17 +141,21 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
       'treats %s as the same subscriber as https://s.test/hook',
       async (spelling) => {
         const { registry, subscription } = await withSubscription(make(), {
-          subscriber: 'https://s.test/hook',
+          destination: parseDestination('https://s.test/hook'),
         });
-        const second = { ...subscription, id: 'second', subscriber: spelling };
+        const second = { ...subscription, id: 'second', destination: parseDestination(spelling) };
         expect(await registry.addSubscription(second)).toMatchObject({ kind: 'conflict' });
       },
     );
 
     it('lets one subscriber subscribe to two queues, and two subscribers to one', async () => {
       const { registry, subscription } = await withSubscription(make());
-      const elsewhere = await withSubscription(registry, { subscriber: subscription.subscriber });
-      const other = { ...subscription, id: 'other', subscriber: `${subscription.subscriber}/` };
+      const elsewhere = await withSubscription(registry, { destination: subscription.destination });
+      const other = {
+        ...subscription,
+        id: 'other',
+        destination: parseDestination(`${subscriberOf(subscription.destination)}/`),
+      };
       expect(elsewhere.answer).toEqual({ kind: 'added' });
       expect(await registry.addSubscription(other)).toEqual({ kind: 'added' });
     });

@@ -81,8 +81,10 @@ const start = async (settings: Start) => {
   for (const { id, url, auth } of settings.subscriptions) {
     const options = retries ? {} : { _retry_policy: aBarePolicy() };
     const subscription = aSubscription({ id, subscriber: url, options });
-    if (auth !== undefined) subscription.auth = await stored(subscription, auth, secretSealer);
-    await subscriptions.addSubscription(subscription);
+    const credentials = auth && (await stored(subscription, auth, secretSealer));
+    await subscriptions.addSubscription(
+      aSubscription({ id, subscriber: url, options, ...(credentials && { auth: credentials }) }),
+    );
   }
   return first;
 };

@@ -1,3 +1,4 @@
+import { parseDestination } from '../../shared/domain/subscription/destination.ts';
 import {
   disableManually,
   unsubscribe,
@@ -101,7 +102,7 @@ function stepOf(world: SimulatedWorld, change: SubscriptionChange, key: Subscrip
         change.hasNewOrigin ? 'new server' : undefined,
       );
       return async (context) => {
-        await updateSubscription(context, key, { subscriber });
+        await updateSubscription(context, key, { destination: parseDestination(subscriber) });
         await requestConfirmation(context, change.id);
       };
     }

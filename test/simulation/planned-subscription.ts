@@ -1,3 +1,5 @@
+import { authFor } from './simulated-tokens.ts';
+import { parseDestination, withAuth } from '../../shared/domain/subscription/destination.ts';
 import type { Pressure, Selection, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { makeSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
 import { tokenHashOf } from '../../shared/domain/subscription/confirmation.ts';
@@ -6,14 +8,14 @@ import { HOUR, QUEUE, SECOND, START, type PlannedInterests, type PlannedSubscrip
 /** A subscription as it was created. If it has to confirm, its confirmation request is still pending. */
 export function subscriptionOf(
   planned: PlannedSubscription,
-  { subscriber, createdAt }: Pick<Subscription, 'subscriber' | 'createdAt'>,
+  { subscriber, createdAt }: { subscriber: string; createdAt: number },
 ): Subscription {
   const { id, policy, rawDelivery, maxPerSecond, interests, confirmation, ttlSeconds, failures, pressed } =
     planned;
   return {
     id,
     queue: QUEUE,
-    subscriber,
+    destination: withAuth(parseDestination(subscriber), authFor(planned)),
     options: {
       ...(policy === undefined ? {} : { _retry_policy: policy }),
       ...(rawDelivery ? { raw_delivery: true } : {}),

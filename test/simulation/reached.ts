@@ -1,3 +1,4 @@
+import { subscriberOf } from '../../shared/domain/subscription/destination.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { deliveryCases, recordAt, type DeliveryCase } from './invariants/delivery-case.ts';
 import { START } from './scenario.ts';
@@ -44,7 +45,7 @@ const changesReached = (world: SimulatedWorld, id: string, cases: readonly Deliv
 };
 
 const ASPECTS: Record<string, (subscription: Subscription) => unknown> = {
-  moved: ({ subscriber }) => subscriber,
+  moved: ({ destination }) => subscriberOf(destination),
   'another policy': ({ options }) => options._retry_policy,
   'another limit': ({ options }) => options.max_per_second,
   'another secret': ({ secrets }) => secrets?.[0]?.sealed,

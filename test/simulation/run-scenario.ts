@@ -5,7 +5,6 @@ import type { Finding } from './invariants/delivery-case.ts';
 import { findingsOf } from './invariants/findings.ts';
 import { intervene } from './interventions.ts';
 import { copiesOf } from './planned-message.ts';
-import { authFor } from './simulated-tokens.ts';
 import { subscriptionOf } from './planned-subscription.ts';
 import { DAY, START, type PlannedSubscription, type Scenario } from './scenario.ts';
 import { simulatedApi, type SimulatedApi } from './simulated-api.ts';
@@ -76,10 +75,8 @@ const subscribe = (world: SimulatedWorld, api: SimulatedApi, planned: PlannedSub
   });
 };
 
-const subscribed = (world: SimulatedWorld, planned: PlannedSubscription, createdAt: number) => ({
-  ...subscriptionOf(planned, {
+const subscribed = (world: SimulatedWorld, planned: PlannedSubscription, createdAt: number) =>
+  subscriptionOf(planned, {
     subscriber: planned.pull === true ? `pull:${planned.id}` : world.receivers.newAddressOf(planned.id),
     createdAt,
-  }),
-  ...authFor(planned),
-});
+  });

@@ -1,5 +1,4 @@
-import type { OAuth2Auth } from '../../shared/domain/subscription/auth.ts';
-import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { OAuth2Auth, StoredAuth } from '../../shared/domain/subscription/auth.ts';
 import type { AccessTokens } from '../../shared/ports/subscriber.ts';
 import { chanceAt } from '../support/chance.ts';
 import type { DeliveryStore } from './delivery-store.ts';
@@ -29,8 +28,8 @@ export const withTokens = (scenario: Scenario): Scenario => ({
 });
 
 /** How a subscription authenticates. Texts are stored unsealed (machines.ts). */
-export const authFor = ({ needsToken }: PlannedSubscription): Pick<Subscription, 'auth'> =>
-  needsToken === true ? { auth: { shown: auth, sealed: JSON.stringify(auth), at: 0 } } : {};
+export const authFor = ({ needsToken }: PlannedSubscription): StoredAuth | undefined =>
+  needsToken === true ? { shown: auth, sealed: JSON.stringify(auth), at: 0 } : undefined;
 
 /** Authorisation servers that fail at times. A failure is an attempt without a request. */
 export const simulatedTokens = (

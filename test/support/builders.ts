@@ -1,6 +1,8 @@
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import type { OAuth2Auth } from '../../shared/domain/subscription/auth.ts';
+import { parseDestination, withAuth } from '../../shared/domain/subscription/destination.ts';
+import type { StoredAuth } from '../../shared/domain/subscription/auth.ts';
 import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 
 export const aPolicy = (overrides: Partial<RetryPolicy> = {}): RetryPolicy => ({
@@ -36,10 +38,18 @@ export const aQueue = (overrides: Partial<Queue> = {}): Queue => ({
   ...overrides,
 });
 
-export const aSubscription = (overrides: Partial<Subscription> = {}): Subscription => ({
+/** The URL of `aSubscription()`. */
+export const SUBSCRIBER_URL = 'https://subscriber.test/hook';
+
+/** `subscriber`: as the API names its destination. `auth`: the stored credentials of a webhook. */
+export const aSubscription = ({
+  subscriber = SUBSCRIBER_URL,
+  auth,
+  ...overrides
+}: Partial<Subscription> & { subscriber?: string; auth?: StoredAuth } = {}): Subscription => ({
   id: 'subscription-1',
   queue: 'orders',
-  subscriber: 'https://subscriber.test/hook',
+  destination: withAuth(parseDestination(subscriber), auth),
   options: {},
   createdAt: 0,
   ...overrides,

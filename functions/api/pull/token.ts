@@ -6,6 +6,7 @@ import {
   hasPullTokenForm,
   isPullTokenOf,
   makePullToken,
+  type PullToken,
 } from '../../../shared/domain/subscription/pull-token.ts';
 import {
   DEFAULT_GRACE_SECONDS,
@@ -13,7 +14,7 @@ import {
   MAX_SECRETS,
   rotateSecrets,
 } from '../../../shared/domain/subscription/secret-rotation.ts';
-import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
+import type { Destination } from '../../../shared/domain/subscription/destination.ts';
 import {
   isPresent,
   type Subscription,
@@ -76,15 +77,15 @@ async function rotateToken(
   const now = clock.now();
   const { token, stored } = makePullToken(randomBytes);
   const found = await presentPullSubscription({ registry, clock }, key);
-  const rotation = rotateSecrets(found.pullTokens ?? [], stored, { now, graceMs });
+  const rotation = rotateSecrets(found.destination.tokens ?? [], stored, { now, graceMs });
   if (rotation.kind === 'too_many')
     throw new RefusedRequest(
       'conflict',
       `${MAX_SECRETS} tokens are valid; the next one expires at ${timeText(rotation.until)}. With graceSeconds 0 the previous tokens expire at once`,
     );
   const changed = await registry.changeSubscription({ ...key, now }, (current) =>
-    isPresent(current, now) && currentHash(current) === currentHash(found)
-      ? { ...current, pullTokens: rotation.secrets }
+    isPresent(current, now) && currentHash(current.destination) === currentHash(found.destination)
+      ? { ...current, destination: { ...found.destination, tokens: rotation.secrets } }
       : undefined,
   );
   if (changed.kind === 'missing') throw notFound('such subscription');
@@ -94,8 +95,8 @@ async function rotateToken(
   return { token, ...(previousExpiresAt !== undefined && { previousExpiresAt }) };
 }
 
-function currentHash({ pullTokens }: Subscription): string | undefined {
-  return pullTokens?.[0]?.tokenHash;
+function currentHash(destination: Destination): string | undefined {
+  return tokensOf(destination)[0]?.tokenHash;
 }
 
 /** For answers: also a subscription that was deleted or has expired, while its record stays. */
@@ -163,5 +164,14 @@ function tokenIn(authorization = ''): string | undefined {
 }
 
 function isHeldBy(found: Subscription, token: string, now: number): boolean {
-  return isPull(found) && isPullTokenOf(found.pullTokens ?? [], token, now);
+  return isPullTokenOf(tokensOf(found.destination), token, now);
+}
+
+function tokensOf(destination: Destination): readonly PullToken[] {
+  switch (destination.kind) {
+    case 'webhook':
+      return [];
+    case 'pull':
+      return destination.tokens ?? [];
+  }
 }

@@ -3,6 +3,7 @@ import {
   confirmationMessage,
   tokenHashOf,
 } from '../../../shared/domain/subscription/confirmation.ts';
+import type { Destination } from '../../../shared/domain/subscription/destination.ts';
 import {
   type Subscription,
   type PendingConfirmation,
@@ -41,6 +42,16 @@ export async function requiresConfirmation(context: ConfirmationContext, queue: 
     context.settings.subscriptionConfirmation ||
     (await context.registry.findQueue(queue))?.metadata[CONFIRM_SUBSCRIPTIONS] === true
   );
+}
+
+/** Whether a request can ask the receiver to confirm. One that fetches with credentials wants what it fetches. */
+export function canConfirm({ kind }: Destination): boolean {
+  switch (kind) {
+    case 'webhook':
+      return true;
+    case 'pull':
+      return false;
+  }
 }
 
 /**

@@ -2,14 +2,8 @@ import { withOptions } from '../../../shared/domain/message/matching.ts';
 import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { unredacted, withoutCredentials } from '../../../shared/domain/subscription/credential-headers.ts';
 import { isRaised, withLimitDated } from '../../../shared/domain/subscription/rate-limit.ts';
-import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
-import {
-  asEnabled,
-  endsPressure,
-  hasMoved,
-  hasNewOrigin,
-  moveTo,
-} from '../../../shared/domain/subscription/change.ts';
+import { type Destination, hasNewOrigin, withAuth } from '../../../shared/domain/subscription/destination.ts';
+import { asEnabled, endsPressure, hasMoved, moveTo } from '../../../shared/domain/subscription/change.ts';
 import { makeSecret, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
 import {
   type Disabled,
@@ -25,14 +19,13 @@ import { bytesOf } from '../../../shared/domain/subscription/room.ts';
 import type { ApiPorts } from '../dependencies.ts';
 import { invalidFields, type RefusedRequest } from '../errors.ts';
 import { type RoomContext, takeRoom } from './room.ts';
-import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
 import {
-  type AuthChange,
-  authChange,
-  type SealAuthContext,
-  withAuthChange,
-  withoutAuth,
-} from './seal-auth.ts';
+  canConfirm,
+  requiresConfirmation,
+  newConfirmation,
+  type ConfirmationContext,
+} from './ask-confirmation.ts';
+import { type AuthChange, authChange, type SealAuthContext, withAuthChange } from './seal-auth.ts';
 
 export type ChangeContext = { registry: Pick<Registry, 'changeSubscription'> } & Pick<ApiPorts, 'clock'>;
 
@@ -44,7 +37,7 @@ export type ChangeContext = { registry: Pick<Registry, 'changeSubscription'> } &
  */
 export type SubscriptionChange = {
   name?: string | null;
-  subscriber?: string;
+  destination?: Destination;
   secret?: 'keep';
   ttl?: number | null;
   options?: SubscriptionOptions;
@@ -74,27 +67,27 @@ export async function updateSubscription(
   key: SubscriptionKey,
   change: SubscriptionChange,
 ): Promise<UpdateResult> {
-  const { subscriber } = change;
+  const { destination } = change;
   const prepared = await prepareUpdate(context, key, change);
-  return subscriber === undefined
+  return destination === undefined
     ? changePresent(context, key, editOf(prepared, context.clock.now()))
-    : changeSubscriber(context, key, { ...prepared, subscriber });
+    : changeDestination(context, key, { ...prepared, destination });
 }
 
-async function changeSubscriber(
+async function changeDestination(
   context: UpdateContext,
   key: SubscriptionKey,
-  change: PreparedChange & { subscriber: string },
+  change: PreparedChange & { destination: Destination },
 ): Promise<UpdateResult> {
-  const { subscriber } = change;
+  const { destination } = change;
   const { unconfirmed } = newConfirmation(context);
   const mustConfirmNew = await requiresConfirmation(context, key.queue);
   const secret = makeSecret('v1', context.randomBytes);
   const sealed = await context.secretSealer.seal(key, secret);
   const edit = editOf(change, context.clock.now());
   const result = await changePresent(context, key, (current) => {
-    if (isPull(current) !== isPull({ subscriber })) throw pullForGood();
-    const isRotated = change.secret !== 'keep' && hasNewOrigin(current, subscriber);
+    if (current.destination.kind !== destination.kind) throw kindForGood();
+    const isRotated = change.secret !== 'keep' && hasNewOrigin(current.destination, destination);
     const after = { ...edit(current), ...(isRotated && { secrets: [{ sealed }] }) };
     if (!mustConfirm(current, after, mustConfirmNew)) return after;
     // Keeps the time of the first request for confirmation.
@@ -105,7 +98,7 @@ async function changeSubscriber(
 }
 
 /** Deliveries that wait to be received would have no job and no wake-up that sends them. */
-function pullForGood(): RefusedRequest {
+function kindForGood(): RefusedRequest {
   const message = 'cannot change between pull: and a URL; create another subscription';
   return invalidFields([{ field: 'subscriber', message }]);
 }
@@ -138,7 +131,10 @@ async function prepareUpdate(
 }
 
 function mustConfirm(before: Subscription, after: Subscription, mustConfirmNew: boolean): boolean {
-  return !isPull(after) && (before.unconfirmed !== undefined || (mustConfirmNew && hasMoved(before, after)));
+  return (
+    canConfirm(after.destination) &&
+    (before.unconfirmed !== undefined || (mustConfirmNew && hasMoved(before, after)))
+  );
 }
 
 /** Disables a subscription. One that is already disabled keeps its reason. */
@@ -186,12 +182,14 @@ export async function changePresent(
 
 function editOf(change: PreparedChange, now: number) {
   return (current: Subscription): Subscription => {
-    const { name, subscriber, ttl, options, auth, disabled } = change;
+    const { name, destination, ttl, options, auth, disabled } = change;
     const named = withName(name, current);
-    const moved = subscriber === undefined ? named : moveTo(subscriber, named, now);
+    const moved = destination === undefined ? named : moveTo(destination, named, now);
     const timed = ttl === undefined ? moved : withTtl(ttl, moved, now);
     const kept =
-      subscriber !== undefined && hasNewOrigin(current, subscriber) ? withoutStoredCredentials(timed) : timed;
+      destination !== undefined && hasNewOrigin(current.destination, destination)
+        ? withoutStoredCredentials(timed)
+        : timed;
     const edited =
       options === undefined ? kept : withAuthChange(auth, withNewOptions(options, kept, now), current);
     if (disabled === undefined) return edited;
@@ -211,7 +209,12 @@ function withNewOptions(options: SubscriptionOptions, current: Subscription, now
 }
 
 function withoutStoredCredentials(subscription: Subscription): Subscription {
-  return { ...withoutAuth(subscription), options: withoutCredentials(subscription.options) };
+  const { destination, options } = subscription;
+  return {
+    ...subscription,
+    destination: withAuth(destination, undefined),
+    options: withoutCredentials(options),
+  };
 }
 
 function withTtl(ttl: number | null, current: Subscription, now: number): Subscription {

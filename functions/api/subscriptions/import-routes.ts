@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
-import { subscriberIdentity } from '../../../shared/domain/subscription/subscriber-url.ts';
+import { destinationIdentity } from '../../../shared/domain/subscription/destination.ts';
 import { MAX_SUBSCRIPTIONS_PER_TRANSACTION } from '../../../shared/ports/subscriptions.ts';
 import { parseJson } from '../../../shared/wire/json-slice.ts';
 import { confirmationSchema, confirmationView } from '../../../shared/wire/views/subscription.ts';
@@ -167,24 +167,20 @@ function parseLine(text: string): unknown {
   return json.value;
 }
 
-/** Chunks for one transaction each, in order, with no subscriber twice. */
+/** Chunks for one transaction each, in order, with no destination twice. */
 function chunksOf(requested: readonly LineRequest[]): readonly LineRequest[][] {
   const chunks: LineRequest[][] = [];
-  const subscribers = new Set<string>();
+  const identities = new Set<string>();
   for (const one of requested) {
-    const subscriber = subscriberIdentity(one.request.subscriber);
+    const identity = destinationIdentity(one.request.destination);
     const last = chunks.at(-1);
-    if (
-      last === undefined ||
-      last.length === MAX_SUBSCRIPTIONS_PER_TRANSACTION ||
-      subscribers.has(subscriber)
-    ) {
+    if (last === undefined || last.length === MAX_SUBSCRIPTIONS_PER_TRANSACTION || identities.has(identity)) {
       chunks.push([one]);
-      subscribers.clear();
+      identities.clear();
     } else {
       last.push(one);
     }
-    subscribers.add(subscriber);
+    identities.add(identity);
   }
   return chunks;
 }

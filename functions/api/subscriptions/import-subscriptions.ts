@@ -2,6 +2,7 @@ import { canonicalJson } from '../audit.ts';
 import { refusalOf, type RefusedRequest, subscriberTaken } from '../errors.ts';
 import { errorOf } from '../../../shared/domain/errors.ts';
 import { type Auth, redactedAuth } from '../../../shared/domain/subscription/auth.ts';
+import { authOf } from '../../../shared/domain/subscription/destination.ts';
 import { redacted } from '../../../shared/domain/subscription/credential-headers.ts';
 import { type Subscription, isPresent } from '../../../shared/domain/subscription/subscription.ts';
 import type { SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
@@ -29,8 +30,8 @@ export async function importSubscriptions(
   queue: string,
   { requests, replace }: { requests: readonly SubscriptionRequest[]; replace: boolean },
 ): Promise<readonly ImportResult[]> {
-  const subscribers = requests.map(({ subscriber }) => subscriber);
-  const holders = await context.registry.findBySubscribers(queue, subscribers);
+  const destinations = requests.map(({ destination }) => destination);
+  const holders = await context.registry.findByDestinations(queue, destinations);
   const mustConfirm = await requiresConfirmation(context, queue);
   const now = context.clock.now();
   const settled = await Promise.allSettled(
@@ -93,7 +94,7 @@ async function importExisting(
 ): Promise<ImportResult> {
   const { queue, id: subscriptionId } = current;
   const shown = shownKey(request, request.auth && redactedAuth(request.auth));
-  const isEqual = shown === shownKey(current, current.auth?.shown);
+  const isEqual = shown === shownKey(current, authOf(current.destination)?.shown);
   const hasCredentials = shown !== contentKey(request, request.auth);
   if (isEqual && !(replace && hasCredentials)) return { kind: 'unchanged', subscription: current };
   if (!replace) throw subscriberTaken(subscriptionId);

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { DISABLE_REASONS } from '../../../shared/domain/vocabulary.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
+import { type Destination, parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import { isDeeperThan } from '../../../shared/domain/subscription/content-elements.ts';
 import type { Disabled, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
@@ -16,7 +17,7 @@ const MAX_OPTIONS_BYTES = 65_536;
 const MAX_OPTIONS_DEPTH = 32;
 
 /** `auth` is given as one of the options, and stored beside them. */
-type SubscriptionFields = { name?: string; subscriber: string; ttl?: number } & Options;
+type SubscriptionFields = { name?: string; destination: Destination; ttl?: number } & Options;
 type Options = { options: SubscriptionOptions; auth?: Auth };
 
 /** Absent members stay unchanged. A `name` of null removes the name, a `ttl` of null the expiry. */
@@ -31,7 +32,7 @@ type SubscriptionLine = SubscriptionFields & { disabled?: Disabled };
 
 type Rules = {
   settings: { defaultRetryPolicy: RetryPolicy };
-  subscriberFault: (url: string) => string | undefined;
+  subscriberFault: (subscriber: string) => string | undefined;
   tokenUrlFault: (url: string) => string | undefined;
 };
 
@@ -41,8 +42,8 @@ type Rules = {
  */
 export function subscriptionFields(value: unknown, rules: Rules): SubscriptionFields {
   const schema = subscriptionRequestSchema.extend({ subscriber: subscriberSchema(rules) });
-  const { options, ...fields } = parseWithOptions(schema, value);
-  return { ...fields, ...parseOptions(options, rules) };
+  const { options, subscriber: destination, ...fields } = parseWithOptions(schema, value);
+  return { ...fields, destination, ...parseOptions(options, rules) };
 }
 
 /**
@@ -51,30 +52,35 @@ export function subscriptionFields(value: unknown, rules: Rules): SubscriptionFi
  */
 export function subscriptionPatch(value: unknown, rules: Rules): SubscriptionPatch {
   const schema = subscriptionPatchSchema.extend({ subscriber: subscriberSchema(rules).exactOptional() });
-  const { options, ...fields } = parseWithOptions(schema, value);
-  const { secret: _, ...changes } = fields;
-  if (options === undefined && Object.keys(changes).length === 0) {
+  const given = parseWithOptions(schema, value);
+  const { secret: _, ...changes } = given;
+  if (Object.keys(changes).length === 0) {
     throw invalidFields([{ field: 'body', message: 'must contain name, subscriber, ttl or options' }]);
   }
-  return { ...fields, ...(options && parseOptions(options, rules)) };
+  const { options, subscriber: destination, ...fields } = given;
+  return { ...fields, ...(destination && { destination }), ...(options && parseOptions(options, rules)) };
 }
 
 /** Parses a line of an export. @throws RefusedRequest */
 export function subscriptionLine(value: unknown, rules: Rules): SubscriptionLine {
   const schema = subscriptionLineSchema.extend({ subscriber: subscriberSchema(rules) });
-  const { options, disabled, ...fields } = parseWithOptions(schema, value);
+  const { options, subscriber: destination, disabled, ...fields } = parseWithOptions(schema, value);
   return {
     ...fields,
+    destination,
     ...parseOptions(options, rules),
     ...(disabled && { disabled: { ...disabled, at: Date.parse(disabled.at) } }),
   };
 }
 
 function subscriberSchema({ subscriberFault }: Rules) {
-  return z.string().superRefine((url, refinement) => {
-    const fault = subscriberFault(url);
-    if (fault !== undefined) refinement.addIssue(fault);
-  });
+  return z
+    .string()
+    .superRefine((subscriber, refinement) => {
+      const fault = subscriberFault(subscriber);
+      if (fault !== undefined) refinement.addIssue(fault);
+    })
+    .transform(parseDestination);
 }
 
 /** Checks the size of the options before their content. @throws RefusedRequest */

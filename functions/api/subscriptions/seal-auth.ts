@@ -5,8 +5,12 @@ import {
   redactedFields,
   type StoredAuth,
 } from '../../../shared/domain/subscription/auth.ts';
-import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
-import { hasNewOrigin } from '../../../shared/domain/subscription/change.ts';
+import {
+  authOf,
+  type Destination,
+  hasNewOrigin,
+  withAuth,
+} from '../../../shared/domain/subscription/destination.ts';
 import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import type { ApiPorts } from '../dependencies.ts';
 import { canonicalJson } from '../audit.ts';
@@ -15,7 +19,7 @@ import { certificateFault, endOf, tlsFault } from './pem.ts';
 
 export type SealAuthContext = Pick<ApiPorts, 'clock' | 'secretSealer'>;
 
-type Target = Pick<Subscription, 'id' | 'queue' | 'subscriber' | 'options'>;
+type Target = Pick<Subscription, 'id' | 'queue' | 'destination' | 'options'>;
 
 /**
  * The form of a given `options.auth` in the record: `stored` itself if nothing differs from what is shown of it. With
@@ -54,13 +58,14 @@ export async function authChange(
   {
     options,
     auth,
-    subscriber = current.subscriber,
-  }: { options?: SubscriptionOptions; auth?: Auth; subscriber?: string },
+    destination = current.destination,
+  }: { options?: SubscriptionOptions; auth?: Auth; destination?: Destination },
 ): Promise<AuthChange | undefined> {
   if (options === undefined) return undefined;
-  const kept = hasNewOrigin(current, subscriber) ? undefined : current.auth;
-  const after = await sealAuth(context, { ...current, subscriber, options }, auth, kept);
-  return after === current.auth ? undefined : { before: current.auth, after };
+  const before = authOf(current.destination);
+  const kept = hasNewOrigin(current.destination, destination) ? undefined : before;
+  const after = await sealAuth(context, { ...current, destination, options }, auth, kept);
+  return after === before ? undefined : { before, after };
 }
 
 /**
@@ -74,14 +79,9 @@ export function withAuthChange(
 ): Subscription {
   if (change === undefined) return edited;
   const { before, after } = change;
-  if (current.auth?.sealed !== before?.sealed)
+  if (authOf(current.destination)?.sealed !== before?.sealed)
     throw new ContendedError(`subscription ${current.queue}/${current.id}`);
-  return { ...withoutAuth(edited), ...(after && { auth: after }) };
-}
-
-export function withoutAuth(subscription: Subscription): Subscription {
-  const { auth: _, ...rest } = subscription;
-  return rest;
+  return { ...edited, destination: withAuth(edited.destination, after) };
 }
 
 /** @throws RefusedRequest for a placeholder in place of a secret */
@@ -96,10 +96,15 @@ function requireSecrets(given: Auth, stored: StoredAuth | undefined): void {
 }
 
 /** @throws RefusedRequest if these credentials cannot be sent to this subscriber */
-function requireFitting({ subscriber, options }: Target, auth: Auth): void {
-  if (isPull({ subscriber })) throw refused('', 'cannot be set: no requests are sent to pull: subscribers');
-  if (needsTls(auth) && URL.parse(subscriber)?.protocol !== 'https:')
-    throw refused('', 'has certificates, which need an https subscriber');
+function requireFitting({ destination, options }: Target, auth: Auth): void {
+  switch (destination.kind) {
+    case 'webhook':
+      if (needsTls(auth) && URL.parse(destination.url)?.protocol !== 'https:')
+        throw refused('', 'has certificates, which need an https subscriber');
+      break;
+    case 'pull':
+      throw refused('', 'cannot be set: no requests are sent to pull: subscribers');
+  }
   const own = headerOf(auth);
   const name = Object.keys(options.post_headers ?? {}).find((header) => header.toLowerCase() === own);
   if (name !== undefined)

@@ -1,5 +1,5 @@
 import { makeSecret, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
-import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
+import { type Destination, withAuth } from '../../../shared/domain/subscription/destination.ts';
 import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { unredacted } from '../../../shared/domain/subscription/credential-headers.ts';
 import type {
@@ -12,7 +12,12 @@ import { amountOf } from '../../../shared/domain/subscription/room.ts';
 import type { ApiPorts } from '../dependencies.ts';
 import { type RoomContext, takeRoom } from './room.ts';
 import { sealAuth, type SealAuthContext } from './seal-auth.ts';
-import { requiresConfirmation, newConfirmation, type ConfirmationContext } from './ask-confirmation.ts';
+import {
+  canConfirm,
+  requiresConfirmation,
+  newConfirmation,
+  type ConfirmationContext,
+} from './ask-confirmation.ts';
 
 export type SubscribeContext = ConfirmationContext &
   RoomContext &
@@ -23,7 +28,7 @@ export type SubscribeContext = ConfirmationContext &
 export type SubscriptionRequest = {
   queue: string;
   name?: string;
-  subscriber: string;
+  destination: Destination;
   options: SubscriptionOptions;
   auth?: Auth;
   ttl?: number;
@@ -73,11 +78,11 @@ export async function newSubscription(
       options,
       id,
       createdAt,
+      destination: withAuth(request.destination, auth),
       secrets: [{ sealed }],
-      ...(auth && { auth }),
       ...(request.ttl !== undefined && { expiresAt: createdAt + request.ttl * 1000 }),
-      // What is fetched with credentials needs no proof that its receiver wants it.
-      ...(mustConfirm && !isPull(request) && { unconfirmed: newConfirmation(context).unconfirmed }),
+      ...(mustConfirm &&
+        canConfirm(request.destination) && { unconfirmed: newConfirmation(context).unconfirmed }),
     },
     secret,
   };

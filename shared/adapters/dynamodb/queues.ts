@@ -1,3 +1,4 @@
+import { parseDestination } from '../../domain/subscription/destination.ts';
 import * as z from 'zod';
 import { contended, withRetriedWrites } from '../../domain/contention.ts';
 import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
@@ -158,7 +159,7 @@ function deletionsOf({ tableName }: RegistryTable, queue: string, items: readonl
   // once.
   const claims = new Map(
     subscriptions
-      .map(({ subscriber }) => subscriberItemKey({ queue, subscriber }))
+      .map(({ subscriber }) => subscriberItemKey({ queue, destination: parseDestination(subscriber) }))
       .map((key) => [key.sk, key]),
   );
   return [

@@ -8,7 +8,12 @@ import type {
   SubscriptionOptions,
   PreviousSelection,
 } from '../../domain/subscription/subscription.ts';
-import { isPull, subscriberIdentity } from '../../domain/subscription/subscriber-url.ts';
+import {
+  type Destination,
+  destinationIdentity,
+  parseDestination,
+  subscriberOf,
+} from '../../domain/subscription/destination.ts';
 import { storedAuthSchema } from '../../domain/subscription/auth.ts';
 import { decodeRecord, type ItemKey, RECORD_VERSION, ttlOf } from './record.ts';
 import { disabledItemOf, healthSchemas, pressureFieldsOf, unsentItemOf } from './subscription-health-item.ts';
@@ -33,15 +38,13 @@ export function subscriptionItemKey(queue: string, id: string): ItemKey {
   return { pk: queuePartition(queue), sk: `${subscriptionPrefix}${id}` };
 }
 
-/** Key of the claim that keeps a subscriber unique on its queue. */
+/** Key of the claim that keeps a destination unique on its queue. */
 export function subscriberItemKey({
   queue,
-  subscriber,
-}: Pick<Subscription, 'queue' | 'subscriber'>): ItemKey {
-  return {
-    pk: queuePartition(queue),
-    sk: `${subscriberPrefix}${createHash('sha256').update(subscriberIdentity(subscriber)).digest('base64url')}`,
-  };
+  destination,
+}: Pick<Subscription, 'queue' | 'destination'>): ItemKey {
+  const identity = createHash('sha256').update(destinationIdentity(destination)).digest('base64url');
+  return { pk: queuePartition(queue), sk: `${subscriberPrefix}${identity}` };
 }
 
 const queueItemSchema = z.object({ sk: z.literal(META) });
@@ -155,16 +158,50 @@ export const subscriptionSchema = z.object({
 
 /** @throws UnreadableRecordError */
 export function subscriptionOf(item: unknown): Subscription {
-  const { lifetime, unsent, unsentEvent, pressure, ...subscription } = decodeRecord(subscriptionSchema, item);
+  const { subscriber, auth, pullTokens, lifetime, unsent, unsentEvent, pressure, ...subscription } =
+    decodeRecord(subscriptionSchema, item);
   return {
     ...subscription,
+    destination: destinationFrom({ subscriber, ...(auth && { auth }), ...(pullTokens && { pullTokens }) }),
     ...pressureFieldsOf({ unsent, unsentEvent, pressure }),
     ...(lifetime === undefined ? {} : { ttl: lifetime }),
   };
 }
 
+type DestinationFields = Pick<z.infer<typeof subscriptionSchema>, 'subscriber' | 'auth' | 'pullTokens'>;
+
+function destinationFrom({ subscriber, auth, pullTokens: tokens }: DestinationFields): Destination {
+  const destination = parseDestination(subscriber);
+  switch (destination.kind) {
+    case 'webhook':
+      return { ...destination, ...(auth && { auth }) };
+    case 'pull':
+      return { ...destination, ...(tokens && { tokens }) };
+  }
+}
+
+/** What a destination adds to its subscription's item. Pull subscriptions are listed in an index, for reconcile. */
+function destinationFields(
+  destination: Destination,
+  of: Pick<Subscription, 'queue' | 'id'>,
+): Record<string, unknown> {
+  const subscriber = subscriberOf(destination);
+  switch (destination.kind) {
+    case 'webhook':
+      return { subscriber, ...(destination.auth && { auth: destination.auth }) };
+    case 'pull':
+      return {
+        subscriber,
+        ...(destination.tokens && { pullTokens: destination.tokens }),
+        [subscriptionIndexes.queues.partition]: PULLS,
+        [subscriptionIndexes.queues.sort]: pullSortOf({ queue: of.queue, subscriptionId: of.id }),
+      };
+  }
+}
+
 /** The user's `ttl` is stored as `lifetime`, because the attribute `ttl` is DynamoDB's and a point in time. */
 export function subscriptionItemOf({
+  destination,
   ttl,
   options,
   formerly,
@@ -181,13 +218,8 @@ export function subscriptionItemOf({
     ...(disabled === undefined ? {} : { disabled: disabledItemOf(disabled) }),
     ...unsentItemOf(unsent),
     ...(ttl === undefined ? {} : { lifetime: ttl }),
-    ...(isPull(subscription)
-      ? {
-          [subscriptionIndexes.queues.partition]: PULLS,
-          [subscriptionIndexes.queues.sort]: pullSortOf({ ...subscription, subscriptionId: subscription.id }),
-        }
-      : {}),
-    ...timeToLiveOf(subscription),
+    ...destinationFields(destination, subscription),
+    ...timeToLiveOf({ ...subscription, destination }),
   };
 }
 
@@ -223,11 +255,20 @@ export function holderOf(item: unknown): string {
 const MARKED_FOR_MS = 7 * DAY_MS;
 
 function timeToLiveOf({
-  subscriber,
+  destination,
   expiresAt,
   deletedAt,
-}: Pick<Subscription, 'subscriber' | 'expiresAt' | 'deletedAt'>): Record<string, number> {
-  const expired = expiresAt !== undefined && isPull({ subscriber }) ? expiresAt + MARKED_FOR_MS : expiresAt;
-  const until = deletedAt === undefined ? expired : deletedAt + MARKED_FOR_MS;
+}: Pick<Subscription, 'destination' | 'expiresAt' | 'deletedAt'>): Record<string, number> {
+  const keptMs = keptAfterExpiryMs(destination);
+  const until = deletedAt === undefined ? expiresAt && expiresAt + keptMs : deletedAt + MARKED_FOR_MS;
   return until === undefined ? {} : { [ttlAttribute]: ttlOf(until) };
+}
+
+function keptAfterExpiryMs({ kind }: Destination): number {
+  switch (kind) {
+    case 'webhook':
+      return 0;
+    case 'pull':
+      return MARKED_FOR_MS;
+  }
 }

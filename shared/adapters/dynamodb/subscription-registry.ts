@@ -1,6 +1,7 @@
 import type { DynamoDBDocument, QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { subscriptionIndexes } from '../../config/tables.ts';
+import type { Destination } from '../../domain/subscription/destination.ts';
 import type { Subscription } from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Page } from '../../ports/page.ts';
@@ -82,7 +83,7 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
     takeRoom: (queue, more, most) => takeRoom(table, { queue, more, most }),
     findSubscription: async (queue, subscriptionId) =>
       (await findStored(table, { queue, subscriptionId }))?.subscription,
-    findBySubscribers: (queue, subscribers) => findBySubscribers(table, queue, subscribers),
+    findByDestinations: (queue, destinations) => findByDestinations(table, queue, destinations),
     listSubscriptions: async (queue, page, match) => {
       const last = lastOf(queue, page);
       const query = {
@@ -101,23 +102,23 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
 }
 
 /** Reads the claims by one request, then the queue and the subscriptions that hold them by another. */
-async function findBySubscribers(
+async function findByDestinations(
   { client, tableName, clock }: RegistryTable,
   queue: string,
-  subscribers: readonly string[],
+  destinations: readonly Destination[],
 ): Promise<(Subscription | undefined)[]> {
   const itemsOf = async (keys: readonly ItemKey[]): Promise<Map<string, unknown>> => {
     const items = await itemsByKey(client, tableName, keys, { ...clock, random: Math.random });
     return new Map(items.map((item) => [keySchema.parse(item).sk, item]));
   };
-  const claimKeys = subscribers.map((subscriber) => subscriberItemKey({ queue, subscriber }));
+  const claimKeys = destinations.map((destination) => subscriberItemKey({ queue, destination }));
   const claims = await itemsOf(claimKeys);
-  if (claims.size === 0) return subscribers.map(() => undefined);
+  if (claims.size === 0) return destinations.map(() => undefined);
   const holderKeys = new Map(
     [...claims].map(([sk, claim]) => [sk, subscriptionItemKey(queue, holderOf(claim))]),
   );
   const found = await itemsOf([queueItemKey(queue), ...holderKeys.values()]);
-  if (isDeletedQueue(found.get(queueItemKey(queue).sk))) return subscribers.map(() => undefined);
+  if (isDeletedQueue(found.get(queueItemKey(queue).sk))) return destinations.map(() => undefined);
   return claimKeys.map(({ sk }) => {
     const holder = found.get(holderKeys.get(sk)?.sk ?? '');
     return holder === undefined ? undefined : subscriptionOf(holder);

@@ -99,7 +99,7 @@ async function add(
  */
 export async function releaseSubscriber(
   { client, tableName, clock }: RegistryTable,
-  wanted: Pick<Subscription, 'queue' | 'subscriber'>,
+  wanted: Pick<Subscription, 'queue' | 'destination'>,
   holder: string,
 ): Promise<boolean> {
   const holderKey = subscriptionItemKey(wanted.queue, holder);

@@ -2,11 +2,11 @@ import ipaddr from 'ipaddr.js';
 import {
   isWithin,
   parsePortRange,
-  isPull,
   parseSubscriberUrl,
-  pullSubscriberFault,
+  pullNameFault,
   type PortRange,
 } from '../../domain/subscription/subscriber-url.ts';
+import { parseDestination } from '../../domain/subscription/destination.ts';
 import { isIP } from 'node:net';
 
 /** Where subscribers may be located. */
@@ -85,7 +85,6 @@ export function addressGuard(places: AllowedPlaces): AddressGuard {
  * @throws InvalidAddressRange, InvalidPortRange
  */
 export function subscriberUrlFault(text: string, places: AllowedPlaces): string | undefined {
-  if (isPull({ subscriber: text })) return pullSubscriberFault(text);
   const parsed = parseSubscriberUrl(text);
   if (parsed.kind === 'invalid') return parsed.fault;
   const guard = addressGuard(places);
@@ -96,6 +95,17 @@ export function subscriberUrlFault(text: string, places: AllowedPlaces): string 
   const literal = literalAddressOf(parsed.url.hostname);
   if (literal === undefined || guard.allows(literal, port)) return undefined;
   return 'must not lead to a private or reserved address';
+}
+
+/** The same for Zaqar's `subscriber`, which may also name a pull destination. */
+export function subscriberFault(subscriber: string, places: AllowedPlaces): string | undefined {
+  const destination = parseDestination(subscriber);
+  switch (destination.kind) {
+    case 'webhook':
+      return subscriberUrlFault(destination.url, places);
+    case 'pull':
+      return pullNameFault(destination.name);
+  }
 }
 
 /** The port of a URL, explicit or default. */

@@ -1,5 +1,6 @@
 import type { Message } from '../message/message.ts';
 import { confirmationIdOf } from '../subscription/confirmation.ts';
+import { subscriberOf } from '../subscription/destination.ts';
 import type { SigningSecret } from '../subscription/signing-secret.ts';
 import type { Subscription } from '../subscription/subscription.ts';
 import { bodyOf, partsOfTemplate } from './webhook-body.ts';
@@ -82,7 +83,7 @@ export function webhookRequest(
   const body = renderedBody(message, subscription);
   const timestamp = Math.floor(startedAt / 1000);
   return {
-    url: subscription.subscriber,
+    url: subscriberOf(subscription.destination),
     headers: {
       'content-type': 'application/json',
       'user-agent': userAgent,

@@ -2,6 +2,7 @@ import { ATTEMPT_TIMEOUT_SECONDS } from '../delivery/lease.ts';
 import { TOO_MANY_REQUESTS, type Reply } from '../delivery/outcome.ts';
 import type { PressureReason } from '../vocabulary.ts';
 import {
+  isPaced,
   epochOf,
   epochTime,
   MAX_PER_SECOND,
@@ -10,7 +11,6 @@ import {
   SLOT_VALID_MS,
   slotIntervalMs,
 } from './rate-limit.ts';
-import { isPull } from './subscriber-url.ts';
 import type { Pressure, PressureState, Subscription } from './subscription.ts';
 
 const SECOND = 1_000;
@@ -76,7 +76,7 @@ export function reasonOf(pressure: PressureState): PressureReason | undefined {
 
 type Paced = Pick<
   Subscription,
-  'subscriber' | 'options' | 'createdAt' | 'changedAt' | 'limitedAt' | 'pressure'
+  'destination' | 'options' | 'createdAt' | 'changedAt' | 'limitedAt' | 'pressure'
 >;
 
 /** A pressure that makes deliveries wait. */
@@ -85,7 +85,7 @@ export type PressureInForce = Extract<Pressure, { state: 'slowed' | 'held' | 'ra
 /** The pressure in force. Undefined: none, or its ramp is over. */
 export function pressureAt(subscription: Paced, now: number): PressureInForce | undefined {
   const { pressure } = subscription;
-  if (pressure === undefined || isPull(subscription)) return undefined;
+  if (pressure === undefined || !isPaced(subscription.destination)) return undefined;
   switch (pressure.state) {
     case 'slowed':
     case 'held':

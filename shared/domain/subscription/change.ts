@@ -1,6 +1,6 @@
 import { reasonOf } from './back-pressure.ts';
 import { timeOfNewEpoch } from './rate-limit.ts';
-import { subscriberIdentity } from './subscriber-url.ts';
+import { type Destination, destinationIdentity, movedTo } from './destination.ts';
 import type { Subscription } from './subscription.ts';
 
 /** An enabled subscription without failure history; attempts in flight no longer affect its health. */
@@ -11,24 +11,16 @@ export function asEnabled(subscription: Subscription, now: number): Subscription
 }
 
 /**
- * A subscription with another subscriber. If the address changes, its failure history is dropped and its pressure
+ * A subscription with another destination. If the address changes, its failure history is dropped and its pressure
  * ends, because they belong to the old address.
  */
-export function moveTo(subscriber: string, current: Subscription, now: number): Subscription {
-  const moved = { ...current, subscriber };
+export function moveTo(destination: Destination, current: Subscription, now: number): Subscription {
+  const moved = { ...current, destination: movedTo(destination, current.destination) };
   return hasMoved(current, moved) ? withoutHistory(moved, now) : moved;
 }
 
-/**
- * Whether scheme, host or port differ, so that another host may answer; credentials for the old one must not be
- * sent to it.
- */
-export function hasNewOrigin(before: Pick<Subscription, 'subscriber'>, subscriber: string): boolean {
-  return URL.parse(before.subscriber)?.origin !== URL.parse(subscriber)?.origin;
-}
-
 export function hasMoved(before: Subscription, after: Subscription): boolean {
-  return subscriberIdentity(before.subscriber) !== subscriberIdentity(after.subscriber);
+  return destinationIdentity(before.destination) !== destinationIdentity(after.destination);
 }
 
 /** Whether deliveries that wait under back-pressure need not wait after the change. */

@@ -1,5 +1,5 @@
 import { MAX_INVOCATION_MS } from '../delivery/lease.ts';
-import { type CertificateWarning, isWarningWanted } from './certificate-warning.ts';
+import { withWarning, type CertificateWarning, isWarningWanted } from './certificate-warning.ts';
 import { isPressureUnchanged, type PressureChange } from './pressure-changes.ts';
 import type { Disabled, FailureStreak, Subscription, PendingEvent } from './subscription.ts';
 
@@ -220,14 +220,13 @@ function isCompleteStreak(failing: FailureStreak | undefined, since: number): bo
 /** The subscription after a successful health write. */
 export function applyHealthChange(change: HealthChange, subscription: Subscription): Subscription {
   const { failing, unsent, ...rest } = subscription;
-  const { auth } = subscription;
   switch (change.kind) {
     case 'pressure':
       return { ...subscription, pressure: change.pressure, ...pendingEventField(change.unsent ?? unsent) };
     case 'warn_of_certificate':
       return {
         ...subscription,
-        ...(auth && { auth: { ...auth, warnedDays: change.days } }),
+        destination: withWarning(subscription.destination, change),
         unsent: change.unsent,
       };
     case 'begin':

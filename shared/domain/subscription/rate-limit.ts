@@ -1,5 +1,5 @@
 import type { PressureReason, WaitingReason } from '../vocabulary.ts';
-import { isPull } from './subscriber-url.ts';
+import type { Destination } from './destination.ts';
 import type { Subscription, SubscriptionOptions } from './subscription.ts';
 
 /**
@@ -72,15 +72,24 @@ function inMicroseconds(ms: number): number {
 
 type Limited = Pick<
   Subscription,
-  'subscriber' | 'options' | 'createdAt' | 'changedAt' | 'limitedAt' | 'pressure'
+  'destination' | 'options' | 'createdAt' | 'changedAt' | 'limitedAt' | 'pressure'
 >;
 
 /** The limit that `max_per_second` sets; undefined: unlimited. `paceOf` (back-pressure.ts) adds the pressure. */
 export function rateLimitOf(subscription: Limited): RateLimit | undefined {
   const { max_per_second: rate } = subscription.options;
-  // A subscriber that fetches sets the pace.
-  if (rate === undefined || isPull(subscription)) return undefined;
+  if (rate === undefined || !isPaced(subscription.destination)) return undefined;
   return { intervalMs: slotIntervalMs(rate), epoch: epochOf(timeWithoutPressure(subscription), rate) };
+}
+
+/** Whether we set the pace. A receiver that fetches sets its own. */
+export function isPaced({ kind }: Destination): boolean {
+  switch (kind) {
+    case 'webhook':
+      return true;
+    case 'pull':
+      return false;
+  }
 }
 
 /** The time of a change that begins a new line: later than in every epoch so far, even if clocks differ. */
@@ -88,7 +97,7 @@ export function timeOfNewEpoch(subscription: Dated, now: number): number {
   return Math.max(now, timeWithoutPressure(subscription) + 1);
 }
 
-type Dated = Omit<Limited, 'options' | 'subscriber'>;
+type Dated = Omit<Limited, 'options' | 'destination'>;
 
 /** Lines under a pressure end with it. */
 function timeWithoutPressure(subscription: Dated): number {

@@ -9,19 +9,9 @@ const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:']);
 /** The URL parser silently drops or replaces these, so the displayed URL would differ from the called one. */
 const BLANK_OR_CONTROL = /[\s\p{Cc}\p{Cs}]/u;
 
-/** The subscriber of a subscription that receives by pull. A name can follow, as a subscriber is unique on its queue. */
-const PULL = 'pull:';
-
-const PULL_SUBSCRIBER = /^pull:[A-Za-z0-9._-]{0,64}$/;
-
-/** Whether the subscriber fetches its deliveries (docs/pull.md) instead of being called. */
-export function isPull({ subscriber }: { subscriber: string }): boolean {
-  return subscriber.startsWith(PULL);
-}
-
-/** What is wrong with a subscriber that begins with `pull:`; undefined: nothing. */
-export function pullSubscriberFault(subscriber: string): string | undefined {
-  return PULL_SUBSCRIBER.test(subscriber)
+/** What is wrong with the name of a pull destination; undefined: nothing. */
+export function pullNameFault(name: string): string | undefined {
+  return /^[A-Za-z0-9._-]{0,64}$/.test(name)
     ? undefined
     : 'must be pull: and a name of at most 64 letters, digits, dots, hyphens and underscores, if any';
 }
@@ -49,14 +39,6 @@ function faultOf(url: URL, text: string): string | undefined {
   if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
   if (url.port === '0') return 'must not name port 0';
   return url.hostname.includes('..') ? 'must not have an empty label in its host name' : undefined;
-}
-
-/** Normal form of a URL, without the fragment, which is not sent: equal for URLs that call the same subscriber. */
-export function subscriberIdentity(subscriber: string): string {
-  const url = URL.parse(subscriber);
-  if (url === null) return subscriber;
-  url.hash = '';
-  return url.href;
 }
 
 /** TCP ports, both ends included. */

@@ -1,6 +1,5 @@
-import type { StoredAuth } from './auth.ts';
 import { confirmationIdOf } from './confirmation.ts';
-import type { PullToken } from './pull-token.ts';
+import type { Destination } from './destination.ts';
 import { queueLimitOf } from './queue-limits.ts';
 import type { PartialRetryPolicy } from '../retry/policy.ts';
 import type { SealedSecret } from './secret-rotation.ts';
@@ -46,17 +45,17 @@ export type SubscriptionOptions = {
   filter?: unknown;
 };
 
-/** A subscriber's URL and options on one queue. Times are milliseconds since the epoch. */
+/** Sends the messages of a queue that it selects to a destination. Times are milliseconds since the epoch. */
 export type Subscription = {
   id: string;
   queue: string;
   /** Chosen by the user; not unique. */
   name?: string;
-  subscriber: string;
+  destination: Destination;
   options: SubscriptionOptions;
   createdAt: number;
   /**
-   * When its subscriber changed or it was re-enabled; unique per change, so that results of attempts from before
+   * When its destination changed or it was re-enabled; unique per change, so that results of attempts from before
    * the change are ignored. Undefined before the first change.
    */
   changedAt?: number;
@@ -78,10 +77,6 @@ export type Subscription = {
   unsent?: PendingEvent;
   /** Signing secrets, the current one first. Undefined on subscriptions created before signatures existed. */
   secrets?: readonly SealedSecret[];
-  /** How requests authenticate at the subscriber. */
-  auth?: StoredAuth;
-  /** Of a pull subscription, the current one first. */
-  pullTokens?: readonly PullToken[];
   /** Its previous selection of messages. */
   formerly?: PreviousSelection;
   /** Marked for deletion: invisible to callers, while an operation cancels its pending deliveries. */

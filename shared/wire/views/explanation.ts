@@ -1,3 +1,4 @@
+import { subscriberOf } from '../../domain/subscription/destination.ts';
 import * as z from 'zod';
 import type { ExplainedPair, Explanation } from '../../domain/message/explain.ts';
 import { EXCLUDING_OPTIONS, EXPLAIN_VERDICTS } from '../../domain/vocabulary.ts';
@@ -28,7 +29,7 @@ export function explainedView({
   return {
     ...explained,
     ...(subscription?.name === undefined ? {} : { name: subscription.name }),
-    ...(subscription === undefined ? {} : { subscriber: subscription.subscriber }),
+    ...(subscription === undefined ? {} : { subscriber: subscriberOf(subscription.destination) }),
     ...(delivery === undefined ? {} : { delivery: deliverySummary(delivery) }),
   };
 }

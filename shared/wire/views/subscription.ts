@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { DISABLE_REASONS, CONFIRMATION_STATES, PRESSURE_REASONS } from '../../domain/vocabulary.ts';
 import type { Auth } from '../../domain/subscription/auth.ts';
+import { authOf, subscriberOf } from '../../domain/subscription/destination.ts';
 import { pressureAt, paceOf, reasonOf } from '../../domain/subscription/back-pressure.ts';
 import { redacted } from '../../domain/subscription/credential-headers.ts';
 import { retryPolicySchema } from '../../domain/retry/policy-schema.ts';
@@ -67,13 +68,14 @@ export const changedSubscriptionSchema = subscriptionViewSchema.extend({
 export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;
 
 export function subscriptionView(subscription: Subscription, now: number): SubscriptionView {
-  const { id, queue, name, subscriber, ttl, options, auth, createdAt, disabled, failing, unconfirmed } =
+  const { id, queue, name, destination, ttl, options, createdAt, disabled, failing, unconfirmed } =
     subscription;
+  const auth = authOf(destination);
   return {
     id,
     source: queue,
     ...(name !== undefined && { name }),
-    subscriber,
+    subscriber: subscriberOf(destination),
     ttl: ttl ?? null,
     age: Math.max(0, Math.floor((now - createdAt) / 1000)),
     options: viewOfOptions(redacted(options), auth?.shown),
@@ -120,16 +122,19 @@ function viewOfOptions(
 
 /** One line of an export, in the form that an import takes: without id, secrets, health and credentials. */
 export function redactedExportLineOf(subscription: Subscription): string {
-  return exportLineOf({ ...subscription, options: redacted(subscription.options) }, subscription.auth?.shown);
+  return exportLineOf(
+    { ...subscription, options: redacted(subscription.options) },
+    authOf(subscription.destination)?.shown,
+  );
 }
 
 /** One line of an export, including credentials. `auth`: opened. */
 export function exportLineOf(
-  { name, subscriber, ttl, options, disabled }: Subscription,
+  { name, destination, ttl, options, disabled }: Subscription,
   auth: Auth | undefined,
 ): string {
   return JSON.stringify({
-    subscriber,
+    subscriber: subscriberOf(destination),
     ...(name !== undefined && { name }),
     ...(ttl !== undefined && { ttl }),
     options: { ...options, ...(auth && { auth }) },

@@ -1,3 +1,4 @@
+import { subscriberOf } from '../../../shared/domain/subscription/destination.ts';
 import { createHmac } from 'node:crypto';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
@@ -62,10 +63,10 @@ const receiverIsRight = (one: DeliveryCase, request: SeenRequest): Finding[] => 
 
 /** An unconfirmed subscription receives only its confirmation request. */
 const mayBeCalled = (
-  { subscriber, deletedAt, disabled, expiresAt, unconfirmed }: Subscription,
+  { destination, deletedAt, disabled, expiresAt, unconfirmed }: Subscription,
   { url, at, actor, webhookId }: SeenRequest,
 ): boolean =>
-  subscriber === url &&
+  subscriberOf(destination) === url &&
   deletedAt === undefined &&
   disabled === undefined &&
   (expiresAt ?? Infinity) > at + actor.clockOffset &&

@@ -1,3 +1,4 @@
+import { authOf, subscriberOf } from '../../../shared/domain/subscription/destination.ts';
 import { MAX_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
 import { FAILURES_TO_DISABLE, FAILURES_TO_NOTIFY } from '../../../shared/domain/subscription/health.ts';
 import type { Subscription, PendingEvent } from '../../../shared/domain/subscription/subscription.ts';
@@ -93,15 +94,15 @@ const healthChangeBetween = (before: Subscription, after: Subscription): 'gone' 
 
 const hasResponseFor = (
   { history, subscriptions }: SimulatedWorld,
-  { id, subscriber, changedAt, auth }: Subscription,
+  { id, destination, changedAt }: Subscription,
   said: 'gone' | 'failing',
 ): boolean => {
   // An attempt without a token fails without a request.
-  if (said === 'failing' && auth !== undefined) return true;
+  if (said === 'failing' && authOf(destination) !== undefined) return true;
   const since = subscriptions.versionsOf(id).find(({ value }) => value?.changedAt === changedAt)?.from ?? 0;
   return history.requests.some(
     ({ url, at, reply }) =>
-      url === subscriber &&
+      url === subscriberOf(destination) &&
       at >= since &&
       (said === 'failing' || (reply.kind === 'answered' && reply.statusCode === 410)),
   );

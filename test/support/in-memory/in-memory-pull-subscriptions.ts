@@ -1,4 +1,3 @@
-import { isPull } from '../../../shared/domain/subscription/subscriber-url.ts';
 import type { PullSubscription, PullSubscriptions, Registry } from '../../../shared/ports/subscriptions.ts';
 
 const ALL = { limit: 100_000 };
@@ -15,7 +14,7 @@ export const inMemoryPullSubscriptions = (
     const pages = await Promise.all(queues.items.map(({ name }) => registry.listSubscriptions(name, ALL)));
     return pages
       .flatMap(({ items }) => items)
-      .filter(isPull)
+      .filter(({ destination }) => destination.kind === 'pull')
       .map(({ queue, id, expiresAt }) => ({
         queue,
         subscriptionId: id,

@@ -1,6 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { lastOf, pageOf, QUEUE_LISTING } from '../../../shared/adapters/dynamodb/pages.ts';
-import { subscriberIdentity } from '../../../shared/domain/subscription/subscriber-url.ts';
+import {
+  type Destination,
+  destinationIdentity,
+  subscriberOf,
+} from '../../../shared/domain/subscription/destination.ts';
 import {
   mayDisable,
   healthChangeHolds,
@@ -142,14 +146,14 @@ const subscriptionsOf = (entries: Map<string, Entry>): SubscriptionMethods => ({
     return added;
   },
   addSubscriptions: (subscriptions) => addAll(entries, subscriptions),
-  findBySubscribers: (queue, subscribers) =>
-    answer(subscribers.map((subscriber) => holderOf(entries.get(queue), subscriber))),
+  findByDestinations: (queue, destinations) =>
+    answer(destinations.map((destination) => holderOf(entries.get(queue), destination))),
   findSubscription: (queue, id) => answer(entries.get(queue)?.subscriptions.get(id)),
   listSubscriptions: (queue, page, match = '') => {
     const entry = entries.get(queue);
     const found = (entry === undefined ? [] : byId(entry)).filter(
-      ({ id, name, subscriber }) =>
-        id.startsWith(match) || name?.includes(match) === true || subscriber.includes(match),
+      ({ id, name, destination }) =>
+        id.startsWith(match) || name?.includes(match) === true || subscriberOf(destination).includes(match),
     );
     return pageFor(queue, found, page, ({ id }) => id);
   },
@@ -195,10 +199,10 @@ const add = (entry: Entry | undefined, subscription: Subscription): AddResult =>
 };
 
 /** Of several expired subscriptions and a successor, the latest holds the subscriber. */
-const holderOf = (entry: Entry | undefined, subscriber: string): Subscription | undefined =>
+const holderOf = (entry: Entry | undefined, destination: Destination): Subscription | undefined =>
   (entry === undefined ? [] : byId(entry))
     .filter(({ deletedAt }) => deletedAt === undefined)
-    .filter((other) => subscriberIdentity(other.subscriber) === subscriberIdentity(subscriber))
+    .filter((other) => destinationIdentity(other.destination) === destinationIdentity(destination))
     .sort((one, other) => one.createdAt - other.createdAt)
     .at(-1);
 
@@ -207,7 +211,7 @@ const applyToCopy = <Of, To>(current: Of, change: (current: Of) => To): To =>
   structuredClone(change(structuredClone(current)));
 
 const holdsSubscriberOf = (wanted: Subscription, other: Subscription, now: number): boolean =>
-  subscriberIdentity(other.subscriber) === subscriberIdentity(wanted.subscriber) && isPresent(other, now);
+  destinationIdentity(other.destination) === destinationIdentity(wanted.destination) && isPresent(other, now);
 
 const byId = ({ subscriptions }: Entry): Subscription[] =>
   [...subscriptions.values()].sort((one, other) => order(one.id, other.id));

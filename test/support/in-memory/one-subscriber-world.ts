@@ -1,7 +1,7 @@
 import type { DeliveryJob, FirstJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
 import type { PartialRetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { deliver } from '../../../functions/deliver/deliver.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription, SUBSCRIBER_URL } from '../builders.ts';
 import { pipelineWorld } from './pipeline-world.ts';
 
 /** A world with one queue and, once subscribed, one subscriber at `url`, to follow one message. */
@@ -11,7 +11,7 @@ export const oneSubscriberWorld = () => {
   return {
     ...world,
     key,
-    url: aSubscription().subscriber,
+    url: SUBSCRIBER_URL,
     subscribe: async (policy?: PartialRetryPolicy): Promise<void> => {
       await world.subscriptions.putQueue(aQueue());
       await world.subscriptions.addSubscription(

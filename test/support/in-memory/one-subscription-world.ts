@@ -1,10 +1,10 @@
 import type { OperatorEvent } from '../../../shared/domain/operator-event.ts';
 import type { FailureStreak, Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription, SUBSCRIBER_URL } from '../builders.ts';
 import { pipelineWorld } from './pipeline-world.ts';
 import { status, type ScriptedReply } from './scripted-subscriber.ts';
 
-const URL = aSubscription().subscriber;
+const URL = SUBSCRIBER_URL;
 
 /** A world with one subscription without retries, to follow its health over many messages. */
 export const oneSubscriptionWorld = () => {

@@ -1,6 +1,6 @@
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import type { PaceSwitches } from '../../../shared/domain/subscription/switches.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription, SUBSCRIBER_URL } from '../builders.ts';
 import { pipelineWorld, type PipelineWorld } from './pipeline-world.ts';
 
 const BOTH_ON: PaceSwitches = { adaptToThrottling: true, holdWhileDown: true };
@@ -12,7 +12,7 @@ export const pressedWorld = <World extends PipelineWorld>(world: World, switches
   return {
     world,
     startedAt,
-    url: aSubscription().subscriber,
+    url: SUBSCRIBER_URL,
     subscribe: async (
       options: SubscriptionOptions = {},
       policy: Parameters<typeof aBarePolicy>[0] = {},

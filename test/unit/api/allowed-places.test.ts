@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { subscriberUrlFault } from '../../../shared/adapters/http/address-guard.ts';
+import { subscriberFault } from '../../../shared/adapters/http/address-guard.ts';
 import { apiUnderTest, faultOf } from './api-under-test.ts';
 
 const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
@@ -13,7 +13,7 @@ const allowed = {
 
 describe('a subscriber at a forbidden address or port', () => {
   const withSubscription = async () => {
-    const api = apiUnderTest({ subscriberFault: (url) => subscriberUrlFault(url, allowed) });
+    const api = apiUnderTest({ subscriberFault: (subscriber) => subscriberFault(subscriber, allowed) });
     const subscriber = 'https://127.0.0.1:9000/';
     expect(await api.call('POST', SUBSCRIPTIONS, { subscriber })).toMatchObject({ status: 201 });
     return api;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
-import { subscriberUrlFault } from '../../../shared/adapters/http/address-guard.ts';
+import { subscriberFault } from '../../../shared/adapters/http/address-guard.ts';
 import { tokenUrlFault } from '../../../shared/adapters/http/guarded-fetch.ts';
 import type { DeliveryJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
 import { parseJson } from '../../../shared/wire/json-slice.ts';
@@ -115,7 +115,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
     clock,
     randomBytes,
     newId: () => `id-${++ids}`,
-    subscriberFault: (url) => subscriberUrlFault(url, { allowedAddresses: [] }),
+    subscriberFault: (subscriber) => subscriberFault(subscriber, { allowedAddresses: [] }),
     tokenUrlFault: (url) => tokenUrlFault(url, { allowedAddresses: [] }),
     audit: (caller, change) => changes.push({ ...caller, ...change }),
     reportFault: (fault, caller) => faults.push({ fault, caller }),

@@ -1,3 +1,4 @@
+import { authOf } from '../../../shared/domain/subscription/destination.ts';
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { tokenUrlFault } from '../../../shared/adapters/http/guarded-fetch.ts';
@@ -193,9 +194,9 @@ describe('options.auth', () => {
     const stored = await registry.findSubscription('orders', 'id-1');
     const opened = await secrets.openAuth(
       { queue: 'orders', subscriptionId: 'id-1' },
-      stored?.auth?.sealed ?? '',
+      (stored && authOf(stored.destination))?.sealed ?? '',
     );
     expect(opened).toEqual(mtls);
-    expect(stored?.auth).toMatchObject({ at: NOON, notAfter: NOON + 90 * DAY_MS });
+    expect(stored && authOf(stored.destination)).toMatchObject({ at: NOON, notAfter: NOON + 90 * DAY_MS });
   });
 });

@@ -1,3 +1,4 @@
+import { authOf } from '../../../shared/domain/subscription/destination.ts';
 import { describe, expect, it } from 'vitest';
 import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { openedAuth } from '../../../shared/steps/authorise.ts';
@@ -22,7 +23,7 @@ const subscribed = async (auth: Auth, overrides = {}) => {
   const stored = async () => {
     const found = await api.registry.findSubscription('orders', 'id-1');
     if (found === undefined) throw new Error('There is no subscription.');
-    return { auth: found.auth, opened: await openedAuth(api.secrets, found) };
+    return { auth: authOf(found.destination), opened: await openedAuth(api.secrets, found) };
   };
   return { ...api, stored };
 };

@@ -83,7 +83,7 @@ describe('the response to an import', () => {
 
   it('refuses only the line whose subscriber another request has added', async () => {
     const { call } = withRegistry(() => ({
-      findBySubscribers: (_queue, subscribers) => Promise.resolve(subscribers.map(() => undefined)),
+      findByDestinations: (_queue, destinations) => Promise.resolve(destinations.map(() => undefined)),
     }));
     await call('POST', SUBSCRIPTIONS, { subscriber: hook(2) });
     expect((await call('POST', IMPORT, numbered(3))).body).toMatchObject({
@@ -147,7 +147,7 @@ describe('an import that an internal error interrupts', () => {
   it('processes no further lines', async () => {
     let asked = 0;
     const api = withRegistry(() => ({
-      findBySubscribers: () => {
+      findByDestinations: () => {
         asked += 1;
         return Promise.reject(new Error('throttled'));
       },
@@ -210,9 +210,9 @@ describe('an import of 500 lines', () => {
     const asked: number[] = [];
     const added: number[] = [];
     const { call } = withRegistry((registry) => ({
-      findBySubscribers: (queue, subscribers) => {
-        asked.push(subscribers.length);
-        return registry.findBySubscribers(queue, subscribers);
+      findByDestinations: (queue, destinations) => {
+        asked.push(destinations.length);
+        return registry.findByDestinations(queue, destinations);
       },
       addSubscriptions: (given) => {
         added.push(given.length);

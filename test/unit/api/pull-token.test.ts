@@ -48,7 +48,8 @@ describe('a pull token', () => {
     const shown = [await world.call('GET', PATH), await world.call('GET', '/v2/queues/orders/export')];
     const output = inspect([stored, shown, world.api.changes, world.journal.facts], { depth: 20 });
     expect(output).not.toContain(one.slice('phpull_'.length));
-    const hashes = stored?.pullTokens?.map(({ tokenHash }) => tokenHash) ?? [];
+    const { tokens = [] } = stored?.destination.kind === 'pull' ? stored.destination : {};
+    const hashes = tokens.map(({ tokenHash }) => tokenHash);
     expect(hashes).toHaveLength(2);
     expect(inspect([shown, world.api.changes], { depth: 20 })).not.toContain(hashes[0]);
     expect(world.api.changes.at(-1)).toMatchObject({ change: 'pull_token_rotated' });

@@ -1,3 +1,4 @@
+import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import { describe, expect, it } from 'vitest';
 import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
 import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
@@ -38,7 +39,7 @@ describe('POST /v2/queues/{queue}/subscriptions', () => {
     expect(await registry.findSubscription('orders', 'id-1')).toEqual({
       id: 'id-1',
       queue: 'orders',
-      subscriber: HOOK,
+      destination: parseDestination(HOOK),
       options,
       createdAt: NOON,
       secrets: [{ sealed: 'sealed-1' }],
@@ -53,7 +54,7 @@ describe('POST /v2/queues/{queue}/subscriptions', () => {
     expect(await registry.findSubscription('orders', 'id-1')).toEqual({
       id: 'id-1',
       queue: 'orders',
-      subscriber: HOOK,
+      destination: parseDestination(HOOK),
       options: {},
       createdAt: NOON,
       secrets: [{ sealed: 'sealed-1' }],

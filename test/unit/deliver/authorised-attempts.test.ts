@@ -1,12 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Auth, StoredAuth } from '../../../shared/domain/subscription/auth.ts';
+import { withAuth } from '../../../shared/domain/subscription/destination.ts';
 import { redactedAuth } from '../../../shared/domain/subscription/auth.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription, SUBSCRIBER_URL } from '../../support/builders.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
 const OWNER = { queue: 'orders', subscriptionId: 'subscription-1' };
-const { subscriber: URL } = aSubscription();
+const URL = SUBSCRIBER_URL;
 const DAY = 24 * 60 * 60_000;
 
 const header: Auth = { type: 'header', name: 'X-Api-Key', value: 'Bearer key"0123456789' };
@@ -35,7 +36,10 @@ const subscribe = async (auth: StoredAuth, more: Partial<ReturnType<typeof aSubs
 
 const rotate = async (auth: StoredAuth) => {
   const target = { ...OWNER, now: world.clock.now() };
-  await world.subscriptions.changeSubscription(target, (current) => ({ ...current, auth }));
+  await world.subscriptions.changeSubscription(target, (current) => ({
+    ...current,
+    destination: withAuth(current.destination, auth),
+  }));
 };
 
 const publish = async (id = 'message-1') => {

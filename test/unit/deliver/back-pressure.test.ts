@@ -1,7 +1,8 @@
+import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { pendingCounts } from '../../../functions/deliver/pressure.ts';
 import { reopenDelivery, retryDelivery } from '../../../shared/steps/retry-delivery.ts';
-import { aBarePolicy, aSubscription } from '../../support/builders.ts';
+import { aBarePolicy, aSubscription, SUBSCRIBER_URL } from '../../support/builders.ts';
 import { limitedWorld } from '../../support/in-memory/limited-world.ts';
 import {
   newPressedWorld,
@@ -11,7 +12,7 @@ import {
 } from '../../support/in-memory/pressed-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
-const URL = aSubscription().subscriber;
+const URL = SUBSCRIBER_URL;
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
@@ -226,7 +227,11 @@ describe('a subscriber that is down', () => {
 
 describe('a change of a subscription that is held', () => {
   it.each([
-    ['to another address', { subscriber: 'https://other.test/hook' }, 'https://other.test/hook'],
+    [
+      'to another address',
+      { destination: parseDestination('https://other.test/hook') },
+      'https://other.test/hook',
+    ],
     ['that enables it', { disabled: null }, URL],
   ])('%s ends the pressure, and its waiting deliveries are sent within seconds', async (_, change, url) => {
     const limited = await limitedWorld();

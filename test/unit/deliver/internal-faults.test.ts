@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { eraseBody } from '../../../functions/api/messages/messages.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription, SUBSCRIBER_URL } from '../../support/builders.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
-const { subscriber: URL } = aSubscription();
+const URL = SUBSCRIBER_URL;
 const MINUTE_MS = 60_000;
 
 let world: PipelineWorld;

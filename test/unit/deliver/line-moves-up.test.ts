@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
-import { aBarePolicy, aSubscription } from '../../support/builders.ts';
+import { aBarePolicy, SUBSCRIBER_URL } from '../../support/builders.ts';
 import { limitedWorld, type LimitedWorld } from '../../support/in-memory/limited-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
@@ -151,7 +151,7 @@ describe('when the rate limit of a subscription rises, a waiting delivery', () =
     ['is removed', undefined],
   ])('still waits for the policy delay of its retry if the limit %s', async (_, limit) => {
     const policy = { minimum_delay_retries: 1, minimum_delay: 60, maximum_delay: 60 };
-    world.subscriber.script(aSubscription().subscriber, [status(500)]);
+    world.subscriber.script(SUBSCRIBER_URL, [status(500)]);
     await subscribe(0.1, aBarePolicy(policy));
     await publish(100);
     await world.clock.run(startedAt + 100_000);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription, SUBSCRIBER_URL } from '../../support/builders.ts';
 import { withExpiringBodies } from '../../support/in-memory/expiring-bodies.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
@@ -75,7 +75,7 @@ describe('a delivery within its policy', () => {
   it('has its data kept once', async () => {
     await world.subscriptions.putQueue(aQueue());
     const policy = aBarePolicy({ maximum_delay_retries: 2, maximum_delay: 7 * 86_400 });
-    world.subscriber.script(aSubscription().subscriber, [status(500)]);
+    world.subscriber.script(SUBSCRIBER_URL, [status(500)]);
     world.settings.disableFailingAfterMs = 0;
     await world.subscriptions.addSubscription(aSubscription({ options: { _retry_policy: policy } }));
     await world.dispatch({ ok: true, message: aMessage() });

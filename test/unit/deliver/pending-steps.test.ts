@@ -1,3 +1,4 @@
+import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { OperatorEvent } from '../../../shared/domain/operator-event.ts';
 import { asEnabled, moveTo } from '../../../shared/domain/subscription/change.ts';
@@ -161,7 +162,7 @@ describe('deliveries whose answer disables the subscription', () => {
     await world.subscribe();
     world.subscriber.onRequest = async () => {
       await world.subscriptions.changeSubscription({ ...NAME, now: world.clock.now() }, (current) =>
-        moveTo('https://subscriber.test/new', current, world.clock.now()),
+        moveTo(parseDestination('https://subscriber.test/new'), current, world.clock.now()),
       );
     };
     await world.answer(status(410));
@@ -173,7 +174,7 @@ describe('deliveries whose answer disables the subscription', () => {
     await world.subscribe();
     const old = await world.subscriptions.find('orders', 'subscription-1', 'fresh');
     await world.subscriptions.changeSubscription({ ...NAME, now: world.clock.now() }, (current) =>
-      moveTo('https://subscriber.test/new', current, world.clock.now()),
+      moveTo(parseDestination('https://subscriber.test/new'), current, world.clock.now()),
     );
     await world.later(2_000);
     const find = world.subscriptions.find.bind(world.subscriptions);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { deliveryView } from '../../../shared/wire/views/delivery.ts';
-import { aBarePolicy, aMessage, aSubscription } from '../../support/builders.ts';
+import { aBarePolicy, aMessage, SUBSCRIBER_URL } from '../../support/builders.ts';
 import { limitedWorld, type LimitedWorld } from '../../support/in-memory/limited-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
@@ -40,7 +40,7 @@ describe('a subscription with max_per_second', () => {
 
   it('receives retries within the limit too: every request takes a slot, even an immediate retry', async () => {
     await subscribe(1, aBarePolicy({ retries_with_no_delay: 3 }));
-    world.subscriber.script(aSubscription().subscriber, [status(500), status(500), status(500), status(200)]);
+    world.subscriber.script(SUBSCRIBER_URL, [status(500), status(500), status(500), status(200)]);
     await publish(1);
     await world.clock.run();
 

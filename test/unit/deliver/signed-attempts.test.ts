@@ -6,12 +6,12 @@ import {
   rotateSecrets,
   type SealedSecret,
 } from '../../../shared/domain/subscription/secret-rotation.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription, SUBSCRIBER_URL } from '../../support/builders.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status, type TextRequest } from '../../support/in-memory/scripted-subscriber.ts';
 
 const OWNER = { queue: 'orders', subscriptionId: 'subscription-1' };
-const { subscriber: URL } = aSubscription();
+const URL = SUBSCRIBER_URL;
 const GRACE_MS = DEFAULT_GRACE_SECONDS * 1000;
 
 const secretOf = (fill: number) => makeSecret('v1', (count) => Buffer.alloc(count, fill));

@@ -1,3 +1,4 @@
+import { subscriberOf } from '../../../shared/domain/subscription/destination.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { HealthChange } from '../../../shared/domain/subscription/health.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
@@ -37,7 +38,7 @@ beforeEach(() => {
 
 /** Runs concurrent deliveries that read the same subscription and whose responses arrive a millisecond apart. */
 const answerTogether = async (count: number, reply: ScriptedReply): Promise<void> => {
-  const { subscriber } = await world.subscription();
+  const subscriber = subscriberOf((await world.subscription()).destination);
   world.subscriber.script(subscriber, [reply]);
   const before = world.subscriber.seen.length;
   world.subscriber.onRequest = (_, request) => world.clock.sleep(ANSWER_MS + request - before);

@@ -1,12 +1,19 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Auth, redactedAuth } from '../../../shared/domain/subscription/auth.ts';
 import { type ClientTls, RequestNotSentError } from '../../../shared/ports/subscriber.ts';
-import { aBarePolicy, aMessage, anOAuth2Auth, aQueue, aSubscription } from '../../support/builders.ts';
+import {
+  aBarePolicy,
+  aMessage,
+  anOAuth2Auth,
+  aQueue,
+  aSubscription,
+  SUBSCRIBER_URL,
+} from '../../support/builders.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
 const OWNER = { queue: 'orders', subscriptionId: 'subscription-1' };
-const { subscriber: URL } = aSubscription();
+const URL = SUBSCRIBER_URL;
 let world: PipelineWorld;
 /** The third parameter of each request, and the time that it may take. */
 let sent: { timeoutMs: number; tls: ClientTls | undefined }[];

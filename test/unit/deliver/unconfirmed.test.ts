@@ -1,3 +1,4 @@
+import { subscriberOf } from '../../../shared/domain/subscription/destination.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import {
   sendOwedConfirmation,
@@ -74,7 +75,7 @@ describe('a subscriber that has to confirm', () => {
   });
 
   it('receives the confirmation request again according to its retry policy', async () => {
-    world.subscriber.script(subscription.subscriber, [status(503), status(503), status(200)]);
+    world.subscriber.script(subscriberOf(subscription.destination), [status(503), status(503), status(200)]);
     await ask();
     await world.clock.run();
     expect(world.subscriber.seen).toHaveLength(3);

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { aBarePolicy, aSubscription } from '../../support/builders.ts';
+import { aBarePolicy, SUBSCRIBER_URL } from '../../support/builders.ts';
 import { limitedWorld, type LimitedWorld } from '../../support/in-memory/limited-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
@@ -82,7 +82,7 @@ describe('a first attempt that waits for a rate-limit slot', () => {
 
 describe('a retry of a rate-limited subscription with many waiting deliveries', () => {
   const failing = (): void => {
-    world.subscriber.script(aSubscription().subscriber, [status(500)]);
+    world.subscriber.script(SUBSCRIBER_URL, [status(500)]);
   };
 
   it('is woken once for its slot, not at the end of its delay', async () => {

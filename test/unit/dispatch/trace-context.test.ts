@@ -1,3 +1,4 @@
+import { subscriberOf } from '../../../shared/domain/subscription/destination.ts';
 import type { SQSRecord } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { dispatchRecord } from '../../../functions/dispatch/ingress-record.ts';
@@ -35,7 +36,7 @@ const headersWith = async (tracing: boolean) => {
     options: { _retry_policy: aBarePolicy({ minimum_delay_retries: 1 }) },
   });
   await world.subscriptions.addSubscription(subscription);
-  world.subscriber.script(subscription.subscriber, [status(500), status(200)]);
+  world.subscriber.script(subscriberOf(subscription.destination), [status(500), status(200)]);
   const { dispatchContext } = world;
   const context = {
     ...dispatchContext,

@@ -1,3 +1,4 @@
+import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -219,7 +220,7 @@ describe('the pace under pressure', () => {
 
   it.each(['watched', 'ended'] as const)('is free while it is %s, and for a pull subscription', (state) => {
     expect(paceOf(under({ state }), NOW)).toBeUndefined();
-    expect(paceOf(under({ state: 'held' }, { subscriber: 'pull:' }), NOW)).toBeUndefined();
+    expect(paceOf(under({ state: 'held' }, { destination: parseDestination('pull:') }), NOW)).toBeUndefined();
   });
 
   it('lets deliveries ask for a probe the more seldom, the longer it lasts', () => {
@@ -248,10 +249,12 @@ describe('the pace under pressure', () => {
   });
 
   it('ends with a change of the subscriber, and operators hear of it from the next request', () => {
-    const moved = moveTo('https://other.test/', under(aSlowed()), NOW);
+    const moved = moveTo(parseDestination('https://other.test/'), under(aSlowed()), NOW);
     expect(moved.pressure).toMatchObject({ state: 'ending', reason: 'receiver_throttled', since: SOME_TIME });
     expect(pressureAt(moved, NOW)).toBeUndefined();
-    expect(moveTo('https://other.test/', under({ state: 'watched' }), NOW)).not.toHaveProperty('pressure');
+    expect(
+      moveTo(parseDestination('https://other.test/'), under({ state: 'watched' }), NOW),
+    ).not.toHaveProperty('pressure');
     expect(endOfPressure(under({ state: 'ended' }), NOW)).toBeUndefined();
     expect(endOfPressure(under({ state: 'held' }), NOW)).toMatchObject({ moveUpAt: NOW });
   });
@@ -262,7 +265,7 @@ const afterHappening = (what: string, subscription: Subscription, now: number): 
     case 'enable':
       return asEnabled(subscription, now);
     case 'move':
-      return moveTo(`https://${now}.test/`, subscription, now);
+      return moveTo(parseDestination(`https://${now}.test/`), subscription, now);
     case 'throttled':
       return afterJudging({ refused: 50 }, subscription, now);
     case 'outage':

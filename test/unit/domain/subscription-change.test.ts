@@ -1,6 +1,7 @@
+import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import { describe, expect, it } from 'vitest';
 import { asEnabled, moveTo } from '../../../shared/domain/subscription/change.ts';
-import { aSubscription } from '../../support/builders.ts';
+import { aSubscription, SUBSCRIBER_URL } from '../../support/builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
 
 const failing = { since: 1, failures: 3 };
@@ -17,19 +18,19 @@ describe('a subscription', () => {
   });
 
   it('with another subscriber loses its failure history and stays disabled', () => {
-    expect(moveTo('https://other.test/', unhealthy, SOME_TIME)).toEqual(
+    expect(moveTo(parseDestination('https://other.test/'), unhealthy, SOME_TIME)).toEqual(
       aSubscription({ subscriber: 'https://other.test/', changedAt: SOME_TIME, disabled }),
     );
   });
 
   it('keeps its history with another spelling of the same subscriber', () => {
-    const subscriber = aSubscription().subscriber.toUpperCase().replace('/HOOK', '/hook');
-    expect(moveTo(subscriber, unhealthy, SOME_TIME)).toEqual({ ...unhealthy, subscriber });
+    const destination = parseDestination(SUBSCRIBER_URL.toUpperCase().replace('/HOOK', '/hook'));
+    expect(moveTo(destination, unhealthy, SOME_TIME)).toEqual({ ...unhealthy, destination });
   });
 
   it('gets an increasing changedAt, even if the clock stands still or goes back', () => {
     const once = asEnabled(unhealthy, SOME_TIME);
-    const twice = moveTo('https://other.test/', once, SOME_TIME);
+    const twice = moveTo(parseDestination('https://other.test/'), once, SOME_TIME);
     expect(twice.changedAt).toBe(SOME_TIME + 1);
     expect(asEnabled(twice, SOME_TIME - 5_000).changedAt).toBe(SOME_TIME + 2);
   });

@@ -23,7 +23,7 @@ const messageOf = (fields: Partial<Message> = {}): Message => ({
 const subscriptionWith = (options: SubscriptionOptions): Subscription => ({
   id: 's1',
   queue: 'orders',
-  subscriber: 'https://example.com/hook?a=b',
+  destination: { kind: 'webhook', url: 'https://example.com/hook?a=b' },
   options,
   createdAt: 0,
 });

@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import type { DeliveryAddress } from '../../../../cli/api/deliveries.ts';
 import { dataIn, showMessage } from '../../../../cli/api/messages.ts';
 import { showSubscription } from '../../../../cli/api/subscriptions.ts';
-import { isPull } from '../../../../shared/domain/subscription/subscriber-url.ts';
+import { parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import { isNotFound } from '../../../../cli/api/api-refusal.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { loadedBy, useAction } from '../../live/use-action.ts';
@@ -42,9 +42,17 @@ export function RequestSection({ address }: { address: DeliveryAddress }): JSX.E
 }
 
 function Request({ known }: { known: KnownRequest }): JSX.Element {
-  const { url, body, redacted, fileOptions } = known;
-  if (isPull({ subscriber: url }))
-    return <Empty title="No request is made: the subscriber receives by pull" />;
+  const { url } = known;
+  switch (parseDestination(url).kind) {
+    case 'webhook':
+      return <WebhookRequest known={known} />;
+    case 'pull':
+      return <Empty title="No request is made: the subscriber receives by pull" />;
+  }
+}
+
+function WebhookRequest({ known }: { known: KnownRequest }): JSX.Element {
+  const { body, redacted, fileOptions } = known;
   return (
     <div class="stack">
       <p>

@@ -1,5 +1,5 @@
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
-import { hasNewOrigin } from '../../../../shared/domain/subscription/change.ts';
+import { hasNewOrigin, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Faults } from '../../api/form-faults.ts';
 import { jsonFault, jsonIn, numberIn, textOf } from '../../parts/typed-text.ts';
@@ -61,7 +61,9 @@ export function eventTypesIn(text: string): string[] {
 /** Errors that the form can see without the API. `before`: the subscription that is edited. */
 export function draftFaults(draft: SubscriptionDraft, before?: Shown): Faults {
   const filter = draft.filter.trim() === '' ? undefined : jsonFault(draft.filter);
-  const moves = before !== undefined && hasNewOrigin(before, draft.subscriber);
+  const moves =
+    before !== undefined &&
+    hasNewOrigin(parseDestination(before.subscriber), parseDestination(draft.subscriber));
   return new Map([
     ...(filter === undefined ? [] : [['filter', filter] as const]),
     ...(policyIn(draft.policy).ok ? [] : [['_retry_policy', 'has errors'] as const]),
@@ -113,7 +115,9 @@ export function patchOf(
   );
   // Stored credentials are not sent to another origin.
   const { auth: _, ...withoutAuth } = current.options;
-  const kept = hasNewOrigin(before, subscriber) ? withoutAuth : current.options;
+  const kept = hasNewOrigin(parseDestination(before.subscriber), parseDestination(subscriber))
+    ? withoutAuth
+    : current.options;
   const patch = {
     ...(subscriber !== original.subscriber && { subscriber }),
     ...(name !== original.name && { name: name === '' ? null : name }),

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { isPull } from '../../../../shared/domain/subscription/subscriber-url.ts';
+import { type Destination, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { pressureWords } from '../../parts/back-pressure.ts';
 import { Facts } from '../../parts/facts.tsx';
@@ -31,7 +31,7 @@ export function SubscriptionFacts({
         facts={[
           ['State', <SubscriptionState of={subscription} />],
           ['Waiting', waiting],
-          ['Receives', isPull(subscription) ? 'by pull' : undefined],
+          ['Receives', waysToReceive[parseDestination(subscriber).kind]],
           ['Counted failures in a row', failing?.failures],
           [
             'Confirmation',
@@ -76,3 +76,8 @@ function authFacts({ options, certificateExpiresAt }: SubscriptionView): [string
     ['Certificate expires', certificateExpiresAt && <Moment at={certificateExpiresAt} />],
   ];
 }
+
+const waysToReceive: Record<Destination['kind'], string | undefined> = {
+  webhook: undefined,
+  pull: 'by pull',
+};

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import { hasNewOrigin } from '../../../../shared/domain/subscription/change.ts';
+import { hasNewOrigin, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import { areMarked, faultsByField, rejectedFields } from '../../api/form-faults.ts';
 import type { Action } from '../../live/use-action.ts';
 import { InputField } from '../../parts/input-field.tsx';
@@ -168,7 +168,10 @@ function fieldsOf({ headers, auth }: SubscriptionDraft): string[] {
 }
 
 function isMove(before: SubscriptionView, { subscriber }: SubscriptionDraft): boolean {
-  return URL.canParse(subscriber) && hasNewOrigin(before, subscriber);
+  return (
+    URL.canParse(subscriber) &&
+    hasNewOrigin(parseDestination(before.subscriber), parseDestination(subscriber))
+  );
 }
 
 function MoveWarning({
