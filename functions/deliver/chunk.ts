@@ -1,6 +1,6 @@
 import { ContendedError } from '../../shared/domain/contention.ts';
 import { dissolveChunk, claimChunk, recordSuccesses } from '../../shared/domain/delivery/chunk-changes.ts';
-import { deliveryIn } from '../../shared/domain/delivery/chunk-members.ts';
+import { deliveryIn, firstSuccessOf } from '../../shared/domain/delivery/chunk-members.ts';
 import {
   isSuccess,
   separateMembers,
@@ -8,8 +8,9 @@ import {
   type Chunk,
   type FirstSuccess,
 } from '../../shared/domain/delivery/chunk.ts';
-import { memberKeyOf, type Delivery } from '../../shared/domain/delivery/delivery.ts';
+import { apply, memberKeyOf, type Delivery, type Revision } from '../../shared/domain/delivery/delivery.ts';
 import { jobOfMember, type ChunkJob, type DeliveryJob } from '../../shared/domain/delivery/job.ts';
+import type { Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 import { leaseFor, type DeliverContext, type Receipt } from './context.ts';
 import { sendAgain } from './wake-up.ts';
@@ -126,10 +127,10 @@ type PendingSuccess = {
 };
 
 /**
- * Records the first successes of a claimed chunk in few writes: when no other member is pending, or after
+ * The records of a claimed chunk's members. Records first successes in few writes: when no other member is pending, or after
  * `BATCH_WINDOW_MS`. The write for the last pending member ends the chunk's lease.
  */
-export class SuccessRecorder {
+export class ChunkRecords implements Pick<Deliveries, 'write'> {
   readonly #context: DeliverContext;
   readonly #chunk: Chunk;
   readonly #owner: string;
@@ -161,8 +162,27 @@ export class SuccessRecorder {
     return this.#pending.get(subscriptionId);
   }
 
+  /**
+   * Writes under the lease. A pending member's first success is recorded in the chunk; any other transition creates a
+   * separate record for it.
+   */
+  async write(transition: Revision): Promise<WriteResult> {
+    const { name, key, change } = transition;
+    const { deliveries } = this.#context.ports;
+    const delivery = this.pendingMember(key.subscriptionId);
+    if (delivery === undefined) return deliveries.write(transition);
+    const success = firstSuccessOf(transition);
+    if (success !== undefined && (await this.#record(key.subscriptionId, success)))
+      return { kind: 'written', delivery: apply(change, delivery) };
+    const create = apply(change, delivery);
+    const result = await deliveries.write({ name, key, expect: { kind: 'absent' }, create });
+    this.markSeparate(key.subscriptionId);
+    // Refused: the API created the record meanwhile, with the same lease or already cancelled. Its condition decides.
+    return result.kind === 'refused' ? deliveries.write(transition) : result;
+  }
+
   /** Records the first success of a pending member. False: the member has received a separate record. */
-  record(id: string, success: FirstSuccess): Promise<boolean> {
+  #record(id: string, success: FirstSuccess): Promise<boolean> {
     return new Promise((resolve, reject) => {
       this.#successes.push({ id, success, resolve, reject });
       this.#writeWhenDue();

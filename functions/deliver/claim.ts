@@ -7,46 +7,66 @@ import {
   type Claim,
   type ClaimRefusal,
 } from '../../shared/domain/delivery/claim.ts';
-import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
+import type { Delivery, Revision } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
-import type { AbsenceReason, DroppedReason } from '../../shared/domain/vocabulary.ts';
+import { requestAndRecordingMs } from '../../shared/domain/delivery/lease.ts';
+import { cancelLeased, release } from '../../shared/domain/delivery/transitions.ts';
+import type { Slot } from '../../shared/domain/subscription/rate-limit.ts';
+import type { CancelReason, DroppedReason } from '../../shared/domain/vocabulary.ts';
+import type { Deliveries } from '../../shared/ports/deliveries.ts';
 import { keepMessage, keptBody } from '../../shared/steps/keep-message.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
-import type { SuccessRecorder } from './chunk.ts';
 import { isOwnedByMessage, leaseFor, type DeliverContext, type Receipt } from './context.ts';
-import type { HeldDelivery } from './held.ts';
 import { completePendingSteps } from './pending-steps.ts';
-import { scheduleNext, sendAgain, sendAgainIfEarly } from './wake-up.ts';
+import { returnAtLeaseEnd, scheduleNext, sendAgain, sendAgainIfEarly } from './wake-up.ts';
 
-export type ClaimResult = { kind: 'claimed'; delivery: Delivery } | Refusal;
+/** A received job or wake-up. */
+export type ReceivedWork = { work: DeliveryJob | WakeUp; receipt: Receipt };
+
+/** A delivery whose lease this invocation holds. */
+export type HeldDelivery = ReceivedWork & {
+  delivery: Delivery;
+  /** Writes under the lease: the records of deliveries, or a chunk while its claim covers the delivery. */
+  records: Pick<Deliveries, 'write'>;
+  /** The rate-limit slot reserved before the claim. */
+  slot?: Slot | undefined;
+};
+
+type ClaimResult = { kind: 'claimed'; delivery: Delivery } | Refusal;
 
 /** A refusal that a second claim cannot overcome now. */
-export type Refusal = Exclude<ClaimRefusal, { kind: 'lease_expired' | 'claimable_now' }>;
+type Refusal = Exclude<ClaimRefusal, { kind: 'lease_expired' | 'claimable_now' }>;
 
-/** A received job or wake-up. `successes`: the recorder of the chunk whose claim covers the delivery. */
-export type ReceivedWork = Pick<HeldDelivery, 'work' | 'receipt'> & { successes?: SuccessRecorder };
-
-/** Claims the attempt. The chunk's claim covers a pending member, so that needs no write. */
+/**
+ * Claims the next attempt of one delivery. `due_now`: the claim came slightly early; the delivery is due now, and the
+ * caller repeats the claim. `done`: refused; this invocation makes no attempt.
+ * @throws ContendedError, OwedStepsFailedError
+ */
 export async function claimAttempt(
   context: DeliverContext,
-  { work, receipt, successes }: ReceivedWork,
-): Promise<ClaimResult> {
-  const delivery = successes?.pendingMember(work.key.subscriptionId);
-  return delivery === undefined
-    ? claimDelivery(context, work, { kind: 'attempt', lease: leaseFor(context, receipt) })
-    : { kind: 'claimed', delivery };
+  { work, receipt }: ReceivedWork,
+): Promise<HeldDelivery | 'done' | 'due_now'> {
+  const result = await claim(context, work, { kind: 'attempt', lease: leaseFor(context, receipt) });
+  return result.kind === 'claimed'
+    ? { work, receipt, delivery: result.delivery, records: context.ports.deliveries }
+    : handleRefusal(context, work, receipt, result);
 }
 
-export async function claimToCancel(
+/**
+ * Cancels a delivery in place of its next attempt, by one write.
+ * @throws ContendedError, OwedStepsFailedError
+ */
+export async function cancelUnclaimed(
   context: DeliverContext,
-  { work, successes }: ReceivedWork,
-  reason: AbsenceReason,
-): Promise<ClaimResult> {
+  { work, receipt }: ReceivedWork,
+  reason: CancelReason,
+): Promise<'cancelled' | 'done' | 'due_now'> {
   // The subscription may become active again; a recovery needs the message then.
   if (reason === 'disabled' || reason === 'subscription_unconfirmed') await keepMessage(context, work);
-  const result = await claimDelivery(context, work, { kind: 'cancel', reason });
-  successes?.markSeparate(work.key.subscriptionId);
-  return result;
+  const result = await claim(context, work, { kind: 'cancel', reason });
+  if (result.kind !== 'claimed') return handleRefusal(context, work, receipt, result);
+  context.ports.journal.note({ fact: 'delivery_cancelled', key: work.key, reason });
+  return 'cancelled';
 }
 
 /**
@@ -54,26 +74,26 @@ export async function claimToCancel(
  * only after an expired lease or a concurrent change.
  * @throws ContendedError: SQS redelivers the message
  */
-async function claimDelivery(
+async function claim(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
-  claim: Claim,
+  wanted: Claim,
 ): Promise<ClaimResult> {
   const { deliveries, journal } = context.ports;
   const { key, attempt } = work;
   // Reconcile may wake a lost first attempt, and its wake-ups carry no message.
   if (isForLostAttempt(work)) await keepMessage(context, work);
-  let transition = claimFor(work, claim, writeTime(context, work.kind === 'job' ? work : {}));
+  let transition = claimFor(work, wanted, writeTime(context, work.kind === 'job' ? work : {}));
   const claimNow = async (): Promise<ClaimResult | 'again'> => {
     const written = await deliveries.write(transition);
     if (written.kind === 'written') return { kind: 'claimed', delivery: written.delivery };
     const at = writeTime(context, written.current ?? {});
     const refusal = claimRefusal(attempt, written.current, at.now);
     if (refusal.kind === 'claimable_now') {
-      transition = claimExisting(work, claim, at);
+      transition = claimExisting(work, wanted, at);
     } else if (refusal.kind === 'lease_expired') {
-      transition = takeOver(refusal.delivery, refusal.lease, claim, at);
-      if (claim.kind === 'attempt') await keepMessage(context, work);
+      transition = takeOver(refusal.delivery, refusal.lease, wanted, at);
+      if (wanted.kind === 'attempt') await keepMessage(context, work);
     } else {
       return refusal;
     }
@@ -90,7 +110,7 @@ async function claimDelivery(
  * invocation makes no attempt.
  * @throws OwedStepsFailedError
  */
-export async function handleRefusal(
+async function handleRefusal(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
   receipt: Receipt,
@@ -160,4 +180,72 @@ function noteDropped(
   reason: DroppedReason,
 ): void {
   ports.journal.note({ fact: 'wake_up_dropped', key, attempt, reason });
+}
+
+/** Time left in both the lease and the invocation, in milliseconds. */
+export function timeLeftMs(
+  { ports }: DeliverContext,
+  { delivery, receipt }: Pick<HeldDelivery, 'delivery' | 'receipt'>,
+): number {
+  return Math.min((delivery.lease?.until ?? 0) - ports.clock.now(), receipt.remainingMs());
+}
+
+/** Whether a request that uses its full timeout can still be recorded within `leftMs`. */
+export function hasTimeForRequest({ settings }: DeliverContext, leftMs: number): boolean {
+  return leftMs >= requestAndRecordingMs(settings.attemptTimeoutMs);
+}
+
+/**
+ * Writes a transition that ends the lease. Undefined: the lease was lost, and the delivery continues or ended
+ * elsewhere.
+ */
+export async function endLease(
+  context: DeliverContext,
+  { work, records }: HeldDelivery,
+  transition: Revision,
+): Promise<Delivery | undefined> {
+  const result = await records.write(transition);
+  if (result.kind === 'written') return result.delivery;
+  await returnAtLeaseEnd(context, work, result.current);
+  return undefined;
+}
+
+/** Releases the lease after a fault before the request. The attempt does not count as lost, and can start at once. */
+export async function releaseLease(context: DeliverContext, held: HeldDelivery): Promise<void> {
+  const { delivery, receipt, records } = held;
+  await records.write(release(delivery, receipt.owner, writeTime(context, delivery)));
+}
+
+/** Releases the lease and sends the work again, because too little time is left for a request. */
+export async function postponeAttempt(context: DeliverContext, held: HeldDelivery): Promise<void> {
+  const { work, receipt, delivery } = held;
+  const attempt = delivery.attempts.length + 1;
+  context.ports.journal.note({ fact: 'sent_again', key: delivery.key, attempt });
+  const at = writeTime(context, delivery);
+  const released = await endLease(context, held, release(delivery, receipt.owner, at));
+  if (released === undefined) return;
+  if (delivery.next === undefined) await sendAgain(context, work, at.now);
+  else await scheduleNext(context, released);
+}
+
+/** Cancels a held delivery without an attempt. */
+export async function cancelHeld(
+  context: DeliverContext,
+  held: HeldDelivery,
+  reason: CancelReason,
+): Promise<void> {
+  const { delivery, receipt } = held;
+  const transition = cancelLeased(delivery, receipt.owner, reason, writeTime(context, delivery));
+  if ((await endLease(context, held, transition)) !== undefined)
+    context.ports.journal.note({ fact: 'delivery_cancelled', key: delivery.key, reason });
+}
+
+/** Dead-letters a message that no longer exists although nobody erased it, and cancels its delivery. */
+export async function cancelWithoutMessage(context: DeliverContext, held: HeldDelivery): Promise<void> {
+  const { deadLetters, journal } = context.ports;
+  const { id, text } = held.receipt;
+  const reason = 'body_missing';
+  await deadLetters.send({ id, body: text }, reason);
+  journal.note({ fact: 'dead_lettered', id, reason, key: held.work.key });
+  await cancelHeld(context, held, reason);
 }

@@ -5,22 +5,33 @@ import {
   type FirstJob,
   type WakeUp,
 } from '../../shared/domain/delivery/job.ts';
-import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
-import type { Slot } from '../../shared/domain/subscription/rate-limit.ts';
-import { messageFor, recordOf } from '../../shared/steps/keep-message.ts';
+import type { InvocationContext } from '../../shared/domain/receives.ts';
+import { policyOfRound } from '../../shared/domain/subscription/delivery-policy.ts';
+import { RequestNotSentError } from '../../shared/ports/subscriber.ts';
+import { messageFor } from '../../shared/steps/keep-message.ts';
 import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
-import { makeAttempt } from './attempt.ts';
-import { ChunkFaultError, claimMembers, isClaimed, SlowReadsError, SuccessRecorder } from './chunk.ts';
-import { type ReceivedWork, claimAttempt, claimToCancel, handleRefusal } from './claim.ts';
+import { ChunkFaultError, ChunkRecords, claimMembers, isClaimed, SlowReadsError } from './chunk.ts';
+import {
+  cancelHeld,
+  cancelUnclaimed,
+  cancelWithoutMessage,
+  claimAttempt,
+  hasTimeForRequest,
+  type HeldDelivery,
+  postponeAttempt,
+  type ReceivedWork,
+  releaseLease,
+  timeLeftMs,
+} from './claim.ts';
+import { commit } from './commit.ts';
 import { hasTimeForAttempt, ownerFor, type DeliverContext, type Receipt } from './context.ts';
 import { sendLeftoverEvent } from './health.ts';
-import { cancelHeld, releaseOnFault, type HeldDelivery, type LoadedDelivery } from './held.ts';
-import { withMemoryFor } from './memory-budget.ts';
+import { takeMemoryFor } from './memory-budget.ts';
+import { expiryOf, type Plan, planAttempt, planImmediateRetry, type RequestPlan } from './plan.ts';
 import { leaveToPull } from './pull.ts';
-import { canReserveBeforeClaim, paceFor, reserveBeforeClaim } from './rate-limit.ts';
-import { isFetched, recipientOf, signableRecipientOf, type Recipient } from './recipient.ts';
+import { send, type ReadyRequest } from './send.ts';
+import { reserveBeforeClaim, waitForSlot, type HeldRequest } from './slots.ts';
 import { sendAgain, sendAgainIfEarly } from './wake-up.ts';
-import type { InvocationContext } from '../../shared/domain/receives.ts';
 import type { SQSRecord } from 'aws-lambda';
 
 /**
@@ -72,14 +83,19 @@ export async function deliver(
   receipt: Receipt,
 ): Promise<void> {
   if (await sendAgainIfEarly(context, work, work.dueAt)) return;
-  if (!hasTimeForAttempt(context, receipt)) await returnToQueue(context, work);
-  else if (work.kind === 'wake_up') await deliverOne(context, work, receipt);
-  else if (!(await withMemoryFor(context, work, receipt, () => deliverFirst(context, work, receipt))))
+  const releaseMemory = hasTimeForAttempt(context, receipt)
+    ? await takeMemoryFor(context, work, receipt)
+    : undefined;
+  if (releaseMemory === undefined) {
     await returnToQueue(context, work);
-}
-
-function deliverFirst(context: DeliverContext, job: FirstJob, receipt: Receipt): Promise<void> {
-  return job.kind === 'chunk' ? deliverChunk(context, job, receipt) : deliverOne(context, job, receipt);
+    return;
+  }
+  try {
+    if (work.kind === 'chunk') await deliverChunk(context, work, receipt);
+    else await deliverOne(context, { work, receipt });
+  } finally {
+    releaseMemory();
+  }
 }
 
 /**
@@ -93,9 +109,15 @@ async function returnToQueue(context: DeliverContext, work: FirstJob | WakeUp): 
   await sendAgain(context, work, work.dueAt ?? clock.now());
 }
 
+async function deliverOne(context: DeliverContext, received: ReceivedWork): Promise<void> {
+  const plan = await planAttempt(context, received.work);
+  const result = await execute(context, received, plan);
+  if (result === 'due_now') await deliverOne(context, received);
+}
+
 /**
- * Makes the first attempts of a chunk's members concurrently. Everything that can fail is read before the claim. A
- * member whose subscription cannot be read is not claimed; it gets a separate job when SQS redelivers this one.
+ * Makes the first attempts of a chunk's members concurrently, under one claim. A member that cannot be planned is not
+ * claimed; it gets a separate job when SQS redelivers this one.
  * @throws ChunkFaultError, SlowReadsError
  */
 async function deliverChunk(context: DeliverContext, job: ChunkJob, receipt: Receipt): Promise<void> {
@@ -104,21 +126,25 @@ async function deliverChunk(context: DeliverContext, job: ChunkJob, receipt: Rec
     await claimMembers(context, job, job.subscriptionIds, receipt);
     return;
   }
-  const found = await messageFor(context, job, job);
-  const { done: known, faults } = await runAll(jobsOf(job), async (work) => ({
+  const message = await messageFor(context, job);
+  const { done: planned, faults } = await runAll(jobsOf(job), async (work) => ({
     work,
-    recipient: await signableRecipientOf(context, work),
+    plan: await planAttempt(context, work, () => Promise.resolve(message)),
   }));
-  if (known.length === 0) throw new ChunkFaultError(job.key, faults);
+  if (planned.length === 0) throw new ChunkFaultError(job.key, faults);
   // A throw, not a new message: each lost acknowledgement would otherwise leave one more copy of the job.
   if (!hasTimeForAttempt(context, receipt)) throw new SlowReadsError(job.key);
-  const members = known.map(({ work }) => work.key.subscriptionId);
+  const members = planned.map(({ work }) => work.key.subscriptionId);
   const chunk = await claimMembers(context, job, members, receipt);
   if (chunk === undefined) return;
-  const successes = new SuccessRecorder(context, chunk, receipt.owner);
-  const attempts = await runAll(known, ({ work, recipient }) =>
-    claimAndAttempt(context, { work, receipt, successes, message: () => Promise.resolve(found) }, recipient),
-  );
+  const records = new ChunkRecords(context, chunk, receipt.owner);
+  const attempts = await runAll(planned, async ({ work, plan }) => {
+    const id = work.key.subscriptionId;
+    const delivery = records.pendingMember(id);
+    await execute(context, { work, receipt }, plan, delivery && { work, receipt, delivery, records });
+    // Whatever has no success in the chunk by now has a separate record.
+    records.markSeparate(id);
+  });
   const all = [...faults, ...attempts.faults];
   if (all.length > 0) throw new ChunkFaultError(job.key, all);
 }
@@ -141,113 +167,124 @@ function jobsOf(job: ChunkJob): DeliveryJob[] {
   return job.subscriptionIds.map((id) => jobOfMember(job, id));
 }
 
-/** Handles one delivery: reads its subscription, claims it, reads its message, makes its attempts. */
-async function deliverOne(
-  context: DeliverContext,
-  work: DeliveryJob | WakeUp,
-  receipt: Receipt,
-): Promise<void> {
-  const recipient = await recipientOf(context, work);
-  const message: Unclaimed['message'] = (delivery) => messageFor(context, work, delivery);
-  const unclaimed = await withSlot(context, { work, receipt, message }, recipient);
-  if (unclaimed === undefined) return;
-  if ((await claimAndAttempt(context, unclaimed, recipient)) === 'due_now')
-    await deliverOne(context, work, receipt);
-}
-
 /**
- * Reserves a first attempt's slot if the subscription is paced. Undefined: the delivery waits on record for
- * its slot.
+ * Does what was planned. `claimed`: the delivery, if a chunk's claim covers it. `due_now`: a claim came slightly early;
+ * the delivery is due now, and the caller plans it again.
  */
-async function withSlot(
+async function execute(
   context: DeliverContext,
-  unclaimed: Unclaimed,
-  { absence, queue, subscription }: Recipient,
-): Promise<Unclaimed | undefined> {
-  const { work, receipt } = unclaimed;
-  if (absence !== undefined || subscription === undefined) return unclaimed;
-  const recipient = { queue, subscription };
-  if (paceFor(context, recipient) === undefined || !canReserveBeforeClaim(work, receipt)) return unclaimed;
-  const found = await messageFor(context, work, work);
-  if (found === undefined) return unclaimed;
-  const slot = await reserveBeforeClaim(context, work, recipient, found.message);
-  return slot === 'waits' ? undefined : { ...unclaimed, message: () => Promise.resolve(found), slot };
-}
-
-/** Work that is not claimed yet. */
-type Unclaimed = ReceivedWork & {
-  slot?: Slot | undefined;
-  /** Reads the message and where it is stored. Undefined: it no longer exists. */
-  message: (delivery: Delivery) => ReturnType<typeof messageFor>;
-};
-
-/**
- * Claims one delivery and makes its attempts. `due_now`: the claim came slightly early; the delivery is due now, and
- * the caller repeats the claim.
- */
-async function claimAndAttempt(
-  context: DeliverContext,
-  { message, ...unclaimed }: Unclaimed,
-  { absence, ...recipient }: Recipient,
+  received: ReceivedWork,
+  plan: Plan,
+  claimed?: HeldDelivery,
 ): Promise<'done' | 'due_now'> {
-  const { work, receipt, successes, slot } = unclaimed;
-  if (absence === undefined && isFetched(recipient)) {
-    await leaveToPull(context, work, recipient);
-    successes?.markSeparate(work.key.subscriptionId);
+  switch (plan.kind) {
+    case 'request':
+      return request(context, received, plan, claimed);
+    case 'pull':
+      await leaveToPull(context, received.work, plan);
+      return 'done';
+    case 'cancel': {
+      const result = await cancelUnclaimed(context, received, plan.reason);
+      if (result !== 'cancelled') return result;
+      if (plan.subscription !== undefined) await sendLeftoverEvent(context, plan.subscription);
+      return 'done';
+    }
+    case 'missing_message': {
+      const held = claimed ?? (await claimAttempt(context, received));
+      if (held === 'done' || held === 'due_now') return held;
+      await releaseOnFault(context, held, () => cancelWithoutMessage(context, held));
+      return 'done';
+    }
+  }
+}
+
+/** Claims the delivery and makes the due attempt and the immediate retries that this invocation has time for. */
+async function request(
+  context: DeliverContext,
+  received: ReceivedWork,
+  plan: RequestPlan,
+  claimed: HeldDelivery | undefined,
+): Promise<'done' | 'due_now'> {
+  const slot = claimed === undefined ? await reserveBeforeClaim(context, received, plan) : undefined;
+  if (slot === 'waits') return 'done';
+  const held = claimed ?? (await claimAttempt(context, received));
+  if (held === 'done' || held === 'due_now') return held;
+  if (isOfAnotherMessage(held, plan)) {
+    await releaseOnFault(context, held, () => cancelWithoutMessage(context, held));
     return 'done';
   }
-  const result =
-    absence === undefined
-      ? await claimAttempt(context, unclaimed)
-      : await claimToCancel(context, unclaimed, absence);
-  if (result.kind !== 'claimed') return handleRefusal(context, work, receipt, result);
-  if (absence === undefined) {
-    await attemptClaimed(
-      context,
-      { work, receipt, delivery: result.delivery, successes, slot },
-      recipient,
-      message,
-    );
-  } else {
-    context.ports.journal.note({ fact: 'delivery_cancelled', key: work.key, reason: absence });
-    if (recipient.subscription !== undefined) await sendLeftoverEvent(context, recipient.subscription);
-  }
+  let next: HeldRequest | undefined = { ...held, ...plan, slot };
+  while (next !== undefined) next = await makeAttempt(context, next);
   return 'done';
 }
 
-/** Makes the due attempt and the immediate retries that this invocation has time for. */
-async function attemptClaimed(
-  context: DeliverContext,
-  claimed: HeldDelivery,
-  recipient: Omit<Recipient, 'absence'>,
-  message: Unclaimed['message'],
-): Promise<void> {
-  const { work } = claimed;
-  const found = await releaseOnFault(context, claimed, () => message(claimed.delivery));
-  if (found === undefined) {
-    await releaseOnFault(context, claimed, () => cancelWithoutMessage(context, claimed));
-    return;
+/** A wake-up finds its message by key: the id can belong to a later message by now. */
+function isOfAnotherMessage({ delivery }: HeldDelivery, { stored }: RequestPlan): boolean {
+  return stored.acceptedAt !== undefined && stored.acceptedAt !== delivery.acceptedAt;
+}
+
+/** Sends, decides and commits one attempt. Returns the delivery, still leased and planned anew, for an immediate retry. */
+async function makeAttempt(context: DeliverContext, held: HeldRequest): Promise<HeldRequest | undefined> {
+  const ready = await releaseOnFault(context, held, () => readyToSend(context, held));
+  if (ready === undefined) return undefined;
+  const result = await releaseOnFault(context, held, () => send(context, ready), wasNotSent);
+  const retrying = await commit(context, ready, result);
+  return retrying && releaseOnFault(context, retrying, () => planRetry(context, retrying));
+}
+
+/** Undefined: no request now; the delivery waits for a slot, was released and sent again, or is cancelled. */
+async function readyToSend(context: DeliverContext, held: HeldRequest): Promise<ReadyRequest | undefined> {
+  const slot = await waitForSlot(context, held);
+  if (slot === undefined) return undefined;
+  // The calls since the claim may have been slow. If the lease ended during the request, a second request could
+  // start.
+  if (!hasTimeForRequest(context, timeLeftMs(context, held))) {
+    await postponeAttempt(context, held);
+    return undefined;
   }
-  const trigger = work.kind === 'wake_up' ? work.by : undefined;
-  let held: LoadedDelivery | undefined = { ...claimed, ...recipient, ...found, trigger };
-  while (held !== undefined) held = await makeAttempt(context, held);
+  const expiry = expiryOf(held, context.ports.clock.now());
+  if (expiry !== undefined) {
+    await cancelHeld(context, held, expiry);
+    return undefined;
+  }
+  const policy = policyOfRound(held.delivery, held, context.settings);
+  return { ...held, policy, slotAt: slot.slotAt };
+}
+
+async function planRetry(context: DeliverContext, held: HeldRequest): Promise<HeldRequest | undefined> {
+  const plan = await planImmediateRetry(context, held.delivery, held);
+  switch (plan.kind) {
+    case 'request':
+      return { ...held, ...plan };
+    case 'cancel':
+      await cancelHeld(context, held, plan.reason);
+      return undefined;
+    case 'pull':
+    case 'missing_message':
+      await postponeAttempt(context, held);
+      return undefined;
+  }
+}
+
+/** After any other error the request may have reached the subscriber. */
+function wasNotSent(fault: unknown): boolean {
+  return fault instanceof RequestNotSentError;
 }
 
 /**
- * Cancels a delivery whose message no longer exists. An erased message is expected; any other missing one is
- * dead-lettered for an operator.
+ * Runs `step`, and releases the lease if it throws and no request was sent. The attempt then does not count as lost
+ * and need not wait for the lease to end. `wasNotSent`: whether the error means that no request was sent.
  */
-async function cancelWithoutMessage(context: DeliverContext, claimed: HeldDelivery): Promise<void> {
-  const { deadLetters, journal } = context.ports;
-  const { id, text } = claimed.receipt;
-  const { key } = claimed.work;
-  const isErased = (await recordOf(context.ports, claimed.delivery))?.erasedAt !== undefined;
-  if (isErased) {
-    await cancelHeld(context, claimed, 'body_erased');
-    return;
+async function releaseOnFault<Result>(
+  context: DeliverContext,
+  held: HeldDelivery,
+  step: () => Promise<Result>,
+  isUnsent: (fault: unknown) => boolean = () => true,
+): Promise<Result> {
+  try {
+    return await step();
+  } catch (fault) {
+    if (isUnsent(fault)) await releaseLease(context, held);
+    throw fault;
   }
-  const reason = 'body_missing';
-  await deadLetters.send({ id, body: text }, reason);
-  journal.note({ fact: 'dead_lettered', id, reason, key });
-  await cancelHeld(context, claimed, reason);
 }

@@ -1,5 +1,5 @@
 import { leaseMs } from '../../shared/domain/delivery/lease.ts';
-import type { FirstJob } from '../../shared/domain/delivery/job.ts';
+import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeliverContext, MemoryBudget, Receipt } from './context.ts';
 
@@ -60,28 +60,17 @@ export function memoryBudget(clock: Pick<Clock, 'sleep'>, limit = MAX_MEGABYTES)
 }
 
 /**
- * Runs `work` when there is memory for the job's message. False: none was available in time, and nothing was done. A
- * message that travels inside its job is small and does not count.
+ * Waits for memory for the job's message, and returns a function that releases it. Undefined: none was available in
+ * time. A message that travels inside its job is small and does not count, nor does that of a wake-up.
  */
-export async function withMemoryFor(
+export async function takeMemoryFor(
   { memory, settings }: DeliverContext,
-  job: FirstJob,
+  job: FirstJob | WakeUp,
   { remainingMs }: Receipt,
-  work: () => Promise<void>,
-): Promise<boolean> {
-  if (job.body.kind === 'inline') {
-    await work();
-    return true;
-  }
+): Promise<(() => void) | undefined> {
+  if (job.kind === 'wake_up' || job.body.kind === 'inline') return () => undefined;
   const subscribers = job.kind === 'chunk' ? job.subscriptionIds.length : 1;
   const megabytes = MEGABYTES.message + subscribers * MEGABYTES.subscriber;
   const waitMs = remainingMs() - leaseMs(settings.attemptTimeoutMs) - READING_MS;
-  const releaseMemory = await memory.take(megabytes, waitMs);
-  if (releaseMemory === undefined) return false;
-  try {
-    await work();
-    return true;
-  } finally {
-    releaseMemory();
-  }
+  return memory.take(megabytes, waitMs);
 }

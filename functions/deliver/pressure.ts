@@ -18,7 +18,7 @@ import {
 import type { Pressure, Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { isSwitchedOn, paceSwitchesOf } from '../../shared/domain/subscription/switches.ts';
 import type { DeliverContext, PendingCounts } from './context.ts';
-import type { AttemptResult } from './record.ts';
+import type { AttemptResult } from './send.ts';
 
 /** A recorded attempt. */
 export type RecordedAttempt = {

@@ -13,7 +13,9 @@ import { recordResult } from '../../shared/steps/record-received.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext } from './context.ts';
 import { completePendingSteps } from './pending-steps.ts';
-import type { Recipient } from './recipient.ts';
+import type { UnsentPlan } from './plan.ts';
+
+type PullPlan = Extract<UnsentPlan, { kind: 'pull' }>;
 
 /**
  * Handles the work of a delivery whose subscriber fetches it (docs/pull.md): it waits on record from now on, or its
@@ -23,7 +25,7 @@ import type { Recipient } from './recipient.ts';
 export async function leaveToPull(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
-  recipient: Omit<Recipient, 'absence'>,
+  recipient: PullPlan,
 ): Promise<void> {
   const { ports } = context;
   const current = await openedOrCurrent(context, work);
@@ -70,7 +72,7 @@ async function openedOrCurrent(
 async function recordLapse(
   context: DeliverContext,
   delivery: ReceivedDelivery,
-  recipient: Omit<Recipient, 'absence'>,
+  recipient: PullPlan,
 ): Promise<void> {
   const { ports, settings } = context;
   const { policy } = policyOfRound(delivery, recipient, settings);

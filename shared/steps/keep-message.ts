@@ -83,16 +83,32 @@ export async function readMessage(
   return body.kind === 'inline' ? body.message : payloads.get(body.payloadKey);
 }
 
-/** The message of a job or wake-up and its location; undefined if it no longer exists. */
+/**
+ * A message and where it is stored. `acceptedAt`: of the record that a wake-up found by its key, which may be of another
+ * life of the queue.
+ */
+export type StoredMessage = { message: Message; body: BodyLocation; acceptedAt?: number };
+
+/** The message of a job or wake-up. `missing`: it should exist, and does not. */
 export async function messageFor(
   context: KeepContext,
   work: FirstJob | WakeUp,
-  delivery: AcceptedMessage & Retained,
-): Promise<{ message: Message; body: BodyLocation } | undefined> {
-  const { ports } = context;
-  if (work.kind === 'wake_up') return readKept(context, await recordOf(ports, delivery), delivery);
-  const message = await readMessage(ports.payloads, work.body);
-  return message && { message, body: work.body };
+): Promise<StoredMessage | 'erased' | 'missing'> {
+  const { messageRecords, payloads } = context.ports;
+  if (work.kind !== 'wake_up') {
+    const message = await readMessage(payloads, work.body);
+    return message === undefined
+      ? absenceOf(await recordOf(context.ports, work))
+      : { message, body: work.body };
+  }
+  const record = await messageRecords.find(work.key);
+  if (record === undefined) return 'missing';
+  const kept = await readKept(context, record, record);
+  return kept === undefined ? absenceOf(record) : { ...kept, acceptedAt: record.acceptedAt };
+}
+
+function absenceOf(record: MessageRecord | undefined): 'erased' | 'missing' {
+  return record?.erasedAt === undefined ? 'missing' : 'erased';
 }
 
 /** The kept message of a reopened delivery, kept for as long as another round can take; undefined if it is gone. */

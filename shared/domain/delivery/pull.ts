@@ -1,10 +1,10 @@
 import { DAY_MS } from '../duration.ts';
 import { type Retained, retentionOf } from '../message/retention.ts';
-import { followingAttempt } from '../retry/next-attempt.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import type { CancelReason, DroppedReason, PullFault } from '../vocabulary.ts';
-import { type Attempt, attemptsInRound, withBoundedText } from './attempt.ts';
+import { type Attempt, withBoundedText } from './attempt.ts';
 import { newDelivery } from './claim.ts';
+import { decide, type PullAttempt } from './decide.ts';
 import {
   apply,
   asLastRead,
@@ -19,7 +19,7 @@ import {
   type WriteTime,
 } from './delivery.ts';
 import type { DeliveryJob } from './job.ts';
-import { recordDelivered, recordExhausted, recordRetry, type OverdueDelivery } from './transitions.ts';
+import type { OverdueDelivery } from './transitions.ts';
 
 /** Bounds of a receive: deliveries, and seconds until a received delivery that was not acknowledged has failed. */
 export const RECEIVE_MAX = { least: 1, most: 100, default: 10 };
@@ -141,11 +141,11 @@ export type ReceivedDelivery = Delivery & { lease: Lease };
  * The attempt that ends with this result. It began when the delivery was received, and has no due time: its subscriber
  * is never late.
  */
-export function attemptOf(delivery: ReceivedDelivery, result: PullResult, now: number): Attempt {
+export function attemptOf(delivery: ReceivedDelivery, result: PullResult, now: number): PullAttempt {
   const { attempts, round, next, lost, lease, updatedAt } = delivery;
   const startedAt = lease.receivedAt ?? updatedAt;
   const endedAt = result.kind === 'lapsed' ? lease.until : now;
-  const attempt: Attempt = {
+  const attempt: PullAttempt = {
     number: attempts.length + 1,
     round,
     phase: next?.phase ?? 'initial',
@@ -154,10 +154,10 @@ export function attemptOf(delivery: ReceivedDelivery, result: PullResult, now: n
     ...outcomeOf(result),
     ...(lost > 0 ? { lost } : {}),
   };
-  return withBoundedText(attempt, attempts);
+  return { ...withBoundedText(attempt, attempts), outcome: attempt.outcome };
 }
 
-function outcomeOf(result: PullResult): Pick<Attempt, 'outcome' | 'error'> {
+function outcomeOf(result: PullResult): Pick<PullAttempt, 'outcome' | 'error'> {
   switch (result.kind) {
     case 'acked':
       return { outcome: 'delivered' };
@@ -189,28 +189,14 @@ export function lateAcknowledgement(
 /** Records the attempt of a received delivery; after a failure it waits for its subscriber again, or is exhausted. */
 export function recordReceived(
   delivery: ReceivedDelivery,
-  { result, attempt, policy }: { result: PullResult; attempt: Attempt; policy: RetryPolicy },
+  { result, attempt, policy }: { result: PullResult; attempt: PullAttempt; policy: RetryPolicy },
   at: WriteTime,
 ): Revision {
-  const revision = revisionAfter(delivery, attempt, policy, at);
+  const { owner } = delivery.lease;
+  const revision = decide({ kind: 'pull', delivery, owner, attempt, policy }, at);
   return result.kind === 'lapsed'
     ? { ...revision, change: { ...revision.change, lapsed: delivery.lease } }
     : revision;
-}
-
-function revisionAfter(
-  delivery: ReceivedDelivery,
-  attempt: Attempt,
-  policy: RetryPolicy,
-  at: WriteTime,
-): Revision {
-  const attempted = { delivery, owner: delivery.lease.owner, attempt };
-  if (attempt.outcome === 'delivered') return recordDelivered(attempted, at);
-  const made = attemptsInRound(delivery) + 1;
-  const failure = { key: delivery.key, policy, failed: attempt, attemptsInRound: made, hintMs: 0 };
-  const next = followingAttempt(failure);
-  if (next === undefined) return recordExhausted(attempted, policy, at);
-  return recordRetry(attempted, { next: { ...next, by: 'pull' }, policy, lease: undefined }, at);
 }
 
 /** What deliver does with a delivery that its subscriber fetches. */

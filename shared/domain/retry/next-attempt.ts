@@ -13,7 +13,7 @@ type AfterFailure = {
   failed: Attempt;
   attemptsInRound: number;
   /** Delay from the subscriber's Retry-After header, capped, in milliseconds; 0 if none. */
-  hintMs: number;
+  retryAfterMs: number;
   thresholdSeconds: number;
   /** Whether this invocation may make an immediate retry. */
   canContinue: boolean;
@@ -36,14 +36,14 @@ export type PlannedAttempt = Omit<NextAttempt, 'by'>;
 
 /** The attempt after a failure, without its mechanism; undefined once the policy is exhausted. */
 export function followingAttempt(
-  after: Pick<AfterFailure, 'key' | 'policy' | 'attemptsInRound' | 'hintMs'> & {
+  after: Pick<AfterFailure, 'key' | 'policy' | 'attemptsInRound' | 'retryAfterMs'> & {
     failed: Pick<Attempt, 'number' | 'startedAt' | 'durationMs'>;
   },
 ): PlannedAttempt | undefined {
   const retry = retrySchedule(after.policy)[after.attemptsInRound - 1];
   if (retry === undefined) return undefined;
   const number = after.failed.number + 1;
-  const delayMs = Math.max(policyDelayMs(retry, after, number), after.hintMs);
+  const delayMs = Math.max(policyDelayMs(retry, after, number), after.retryAfterMs);
   return { number, phase: retry.phase, dueAt: endOfAttempt(after.failed) + Math.ceil(delayMs) };
 }
 

@@ -23,7 +23,7 @@ export function plannedAttempts(
       policy,
       failed: { number: attempt.number, startedAt: attempt.dueAt, durationMs: 0 },
       attemptsInRound: made + planned.length,
-      hintMs: 0,
+      retryAfterMs: 0,
     });
   }
   return planned;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeSecret } from '../../../shared/domain/subscription/signing-secret.ts';
+import { RequestNotSentError } from '../../../shared/ports/subscriber.ts';
 import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
@@ -125,52 +126,49 @@ describe('an internal fault before the claim of a chunk', () => {
   });
 });
 
-/** Lets the secret be decrypted before the claim, and fail for the attempt. */
-const loseSecretAfterClaim = (world: ChunkedWorld): void => {
-  const open = world.secretOpener.open.bind(world.secretOpener);
-  let args = 0;
-  world.secretOpener.open = (...what) => {
-    args += 1;
-    return args === 2 ? Promise.reject(new Error('KMS does not respond')) : open(...what);
-  };
-};
-
-describe('a chunk member that meets an internal fault between the claim and its request', () => {
-  const withSigned = async (): Promise<ChunkedWorld> => {
+describe('a chunk member whose request cannot leave the function', () => {
+  const withUnsent = async (): Promise<ChunkedWorld> => {
     const world = await chunkedWorld(3);
     for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs: 10_000 })]);
-    const secret = makeSecret('v1', (bytes) => new Uint8Array(bytes));
-    const sealed = await world.secretOpener.seal({ queue: 'orders', subscriptionId: 'signed' }, secret);
-    await world.subscribe('signed', { secrets: [{ sealed }] });
-    loseSecretAfterClaim(world);
+    await world.subscribe('unsent');
+    const { ports } = world.deliverContext;
+    const { post } = ports.subscriber;
+    let isLacking = true;
+    ports.subscriber = {
+      post: (request, ...args) => {
+        if (request.url !== world.urlOf('unsent') || !isLacking) return post(request, ...args);
+        isLacking = false;
+        return Promise.reject(new RequestNotSentError('EMFILE'));
+      },
+    };
     return world;
   };
 
   it('is released, delays no other member, and does not count as lost', async () => {
-    const world = await withSigned();
+    const world = await withUnsent();
     await world.publish();
     await world.until(60_000);
 
-    expect(world.writes()).toContain('release signed');
-    expect(world.requestsOf('signed')).toBe(1);
+    expect(world.writes()).toContain('release unsent');
+    expect(world.requestsOf('unsent')).toBe(1);
     expect(world.requests()).toEqual([1, 1, 1]);
-    expect(await lostOf(world, [...world.ids, 'signed'])).toEqual([0, 0, 0, 0]);
+    expect(await lostOf(world, [...world.ids, 'unsent'])).toEqual([0, 0, 0, 0]);
     expect(world.deliveryJobs.waiting).toBe(0);
   });
 
   it('is delivered even if the invocation crashes after the release', async () => {
-    const world = await withSigned();
+    const world = await withUnsent();
     // The dispatched job is delayed so far that it finds nothing left to do.
     await world.publish({}, 900);
-    const members = [...world.ids, 'signed'];
+    const members = [...world.ids, 'unsent'];
     world.deliverDying(world.job(members), world.received('dead'), 1_000);
     await world.until(35_000);
-    expect(world.requestsOf('signed')).toBe(0);
+    expect(world.requestsOf('unsent')).toBe(0);
     const next = world.deliverCopy(world.job(members), world.received('next', 2));
     await world.clock.run();
     await next;
 
-    expect(world.requestsOf('signed')).toBe(1);
+    expect(world.requestsOf('unsent')).toBe(1);
     // The requests of the others may have been answered, so they count as lost.
     expect(await lostOf(world, members)).toEqual([1, 1, 1, 0]);
   });

@@ -64,7 +64,7 @@ describe('an internal fault', () => {
     expect(await lost()).toEqual([0, 0]);
   });
 
-  it('while cancelling a delivery with an erased message costs under a minute and no lost attempt', async () => {
+  it('while reading an erased message costs under a minute and no lost attempt', async () => {
     await subscribe(aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 5 }));
     world.subscriber.script(URL, [status(503)]);
     world.subscriber.onRequest = async () => {
@@ -73,10 +73,9 @@ describe('an internal fault', () => {
     const { messageRecords } = world;
     const find = messageRecords.find.bind(messageRecords);
     let reads = 0;
-    // The first read finds no body, the second the reason.
     messageRecords.find = (key) => {
       reads += 1;
-      return reads === 2 ? Promise.reject(new Error('throttled')) : find(key);
+      return reads === 1 ? Promise.reject(new Error('throttled')) : find(key);
     };
     await publish();
 

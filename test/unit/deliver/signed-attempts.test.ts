@@ -130,15 +130,13 @@ describe('while a secret rotates', () => {
 describe('a secret that cannot be decrypted', () => {
   const outage = new Error('KMS does not respond');
 
-  it('prevents the request without spending or losing an attempt', async () => {
+  it('prevents the claim, and spends or loses no attempt', async () => {
     await subscribeWith([{ sealed: await sealed(1) }]);
     world.secretOpener.outage = outage;
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run(world.clock.now() + 60_000);
-    const waiting = await world.delivery();
     expect(world.subscriber.seen).toEqual([]);
-    expect(waiting).toMatchObject({ status: 'pending', attempts: [], lost: 0 });
-    expect(waiting.lease).toBeUndefined();
+    await expect(world.delivery()).rejects.toThrow('no delivery of message-1');
 
     world.secretOpener.outage = undefined;
     await world.clock.run();

@@ -24,7 +24,7 @@ const played = (start: Delivery, policy: RetryPolicy): unknown[] => {
       policy,
       failed,
       attemptsInRound: made.filter(({ round }) => round === start.round).length,
-      hintMs: 0,
+      retryAfterMs: 0,
       thresholdSeconds: 90,
       canContinue: true,
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decideTransition } from '../../../functions/deliver/record.ts';
+import { decide } from '../../../shared/domain/delivery/decide.ts';
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
@@ -34,17 +34,19 @@ const decidedChange = (
 ) => {
   const { statusCode, ...made } = anAttempt({ startedAt: SOME_TIME, durationMs: 100, ...attempt });
   const isAnswered = reply.kind === 'answered' && statusCode !== undefined;
-  return decideTransition(
-    aDelivery({ status: 'pending', attempts: [], lease, ...delivery }),
-    { attempt: isAnswered ? { ...made, statusCode } : made, reply },
+  return decide(
     {
+      kind: 'request',
+      delivery: aDelivery({ status: 'pending', attempts: [], lease, ...delivery }),
+      attempt: isAnswered ? { ...made, statusCode } : made,
+      reply,
       policy: aBarePolicy(policy),
       owner: OWNER,
       retryLease,
       schedulerThresholdSeconds: 90,
       retryAfterCapMs: 60_000,
-      at: { now, retentionMs: 30 * DAY_MS },
     },
+    { now, retentionMs: 30 * DAY_MS },
   ).change;
 };
 
@@ -53,17 +55,19 @@ const delayed = { minimum_delay_retries: 1, minimum_delay: 10, maximum_delay: 10
 
 describe('the result of an attempt', () => {
   it("is written only under the attempt's lease and after the recorded attempts", () => {
-    const transition = decideTransition(
-      aDelivery({ attempts: [anAttempt()] }),
-      { attempt: anAttempt({ number: 2, outcome: 'delivered' }), reply: answered(200) },
+    const transition = decide(
       {
+        kind: 'request',
+        delivery: aDelivery({ attempts: [anAttempt()] }),
+        attempt: anAttempt({ number: 2, outcome: 'delivered' }),
+        reply: answered(200),
         policy: aBarePolicy(),
         owner: OWNER,
         retryLease: undefined,
         schedulerThresholdSeconds: 90,
         retryAfterCapMs: 0,
-        at: { now, retentionMs: DAY_MS },
       },
+      { now, retentionMs: DAY_MS },
     );
     expect(transition.expect).toEqual({ kind: 'leased', recorded: 1, owner: OWNER });
   });

@@ -1,13 +1,10 @@
 import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
-import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
+import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
 import { awaitSlot, openWaiting, type PlaceInLine } from '../../shared/domain/delivery/place-in-line.ts';
 import { errorOf } from '../../shared/domain/errors.ts';
 import { bodyBytes, MAX_BODY_ON_RECORD } from '../../shared/domain/message/body.ts';
-import type { Message } from '../../shared/domain/message/message.ts';
 import { planWakeUp, thresholdFor } from '../../shared/domain/retry/wake-up-plan.ts';
-import { paceOf } from '../../shared/domain/subscription/back-pressure.ts';
 import {
-  rateLimitOf,
   SLOT_LEAD_MS,
   slotStateOf,
   waitingReasonOf,
@@ -15,18 +12,13 @@ import {
   type Slot,
 } from '../../shared/domain/subscription/rate-limit.ts';
 import { spreadOut } from '../../shared/domain/subscription/slot-line.ts';
-import {
-  attemptTimeoutOf,
-  type Queue,
-  type Subscription,
-} from '../../shared/domain/subscription/subscription.ts';
-import { isSwitchedOn, paceSwitchesOf } from '../../shared/domain/subscription/switches.ts';
 import type { SlotConstraints } from '../../shared/ports/pace.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { returnSlot } from '../../shared/steps/move-up.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
+import { endLease, hasTimeForRequest, timeLeftMs, type HeldDelivery, type ReceivedWork } from './claim.ts';
 import type { DeliverContext, Receipt } from './context.ts';
-import { endHeld, hasTimeForRequest, timeLeftMs, type LoadedDelivery } from './held.ts';
+import type { RequestPlan } from './plan.ts';
 import { scheduleNext, MAX_WAIT_MS, sleepUntil } from './wake-up.ts';
 
 /** The most lag to make up for. A longer one is an outage, not a slow queue: the whole backlog arrives at once. */
@@ -45,9 +37,9 @@ const WAIT_AFTER_FAULT_MS = 5_000;
  */
 export async function waitForSlot(
   context: DeliverContext,
-  held: LoadedDelivery & Paced,
+  held: HeldRequest,
 ): Promise<{ slotAt: number | undefined } | undefined> {
-  const limit = paceFor(context, held);
+  const { pace: limit } = held;
   if (limit === undefined || isExempt(held, limit)) return { slotAt: undefined };
   const { clock } = context.ports;
   let slot = held.delivery.slot ?? held.slot;
@@ -65,42 +57,29 @@ export async function waitForSlot(
   return undefined;
 }
 
-/** A subscription, and the queue whose switches it inherits. */
-export type Paced = { queue: Queue | undefined; subscription: Subscription };
-
-/** The line that the subscription's requests wait in: by `max_per_second`, by back-pressure, or by both. */
-export function paceFor(
-  { ports, settings }: DeliverContext,
-  { queue, subscription }: Paced,
-): RateLimit | undefined {
-  const { pressure } = subscription;
-  const isOn =
-    pressure !== undefined && isSwitchedOn(pressure, paceSwitchesOf({ queue, subscription }, settings));
-  if (!isOn) return rateLimitOf(subscription);
-  const attemptTimeoutMs = attemptTimeoutOf({ queue, subscription }, settings.attemptTimeoutMs);
-  return paceOf(subscription, ports.clock.now(), attemptTimeoutMs);
-}
+/** A delivery whose lease this invocation holds, and what its request needs. */
+export type HeldRequest = HeldDelivery & RequestPlan;
 
 /** An operator's request does not wait for back-pressure; the retries after it wait like all others. */
-function isExempt({ work, trigger }: LoadedDelivery, { reason }: RateLimit): boolean {
+function isExempt({ work, trigger }: HeldRequest, { reason }: RateLimit): boolean {
   const isByHand = work.kind === 'wake_up' && work.atOnce === true && trigger !== 'same_invocation';
   return isByHand && reason !== undefined;
 }
 
 /** The recorded slot, if the wake-up came too late for it: the attempt's lateness counts from there. */
-function missedSlot({ at }: Slot, { delivery }: LoadedDelivery): number | undefined {
+function missedSlot({ at }: Slot, { delivery }: HeldRequest): number | undefined {
   return delivery.slot && Math.min(at, delivery.slot.at);
 }
 
 async function validOrNew(
   context: DeliverContext,
-  { delivery, message }: LoadedDelivery,
+  { delivery, stored }: HeldRequest,
   limit: RateLimit,
   slot: Slot | undefined,
 ): Promise<Slot> {
   return slot !== undefined && slotStateOf(slot, limit, context.ports.clock.now()) !== 'none'
     ? slot
-    : reserve(context, delivery.key, limit, { until: message.expiresAt });
+    : reserve(context, delivery.key, limit, { until: stored.message.expiresAt });
 }
 
 /**
@@ -122,7 +101,7 @@ async function reserve(
   }
 }
 
-function isWorthWaiting(context: DeliverContext, held: LoadedDelivery, { at }: Slot): boolean {
+function isWorthWaiting(context: DeliverContext, held: HeldDelivery, { at }: Slot): boolean {
   const now = context.ports.clock.now();
   const waitMs = Math.max(0, at - now);
   return (
@@ -141,12 +120,12 @@ function lagOf({ slot, next }: Pick<Delivery, 'slot' | 'next'>, now: number): nu
 }
 
 /** Records the delivery as waiting, releases its lease and schedules the wake-up for its slot. */
-async function waitOnRecord(context: DeliverContext, held: LoadedDelivery, slot: Slot): Promise<void> {
+async function waitOnRecord(context: DeliverContext, held: HeldDelivery, slot: Slot): Promise<void> {
   const { delivery, receipt, work } = held;
   if (delivery.next === undefined) await keepMessage(context, work);
   const place = placeAt(context, slot, delivery);
   const transition = awaitSlot(delivery, receipt.owner, place, writeTime(context, delivery));
-  const waiting = await endHeld(context, held, transition);
+  const waiting = await endLease(context, held, transition);
   if (waiting !== undefined) await wakeForSlot(context, waiting, place);
 }
 
@@ -154,11 +133,8 @@ async function waitOnRecord(context: DeliverContext, held: LoadedDelivery, slot:
  * Whether a slot may be reserved before the claim. A redelivered or lost job usually has a record already. A body
  * that must be put into the bucket is stored only under a claim: a copy could restore an erased one.
  */
-export function canReserveBeforeClaim(
-  work: DeliveryJob | WakeUp,
-  { receiveCount }: Receipt,
-): work is DeliveryJob {
-  if (work.kind === 'wake_up' || work.lost !== undefined || receiveCount > 1) return false;
+function canReserveBeforeClaim(work: DeliveryJob, { receiveCount }: Receipt): boolean {
+  if (work.lost !== undefined || receiveCount > 1) return false;
   return work.body.kind === 'stored' || bodyBytes(work.body.message) <= MAX_BODY_ON_RECORD;
 }
 
@@ -169,14 +145,12 @@ export function canReserveBeforeClaim(
  */
 export async function reserveBeforeClaim(
   context: DeliverContext,
-  job: DeliveryJob,
-  recipient: Paced,
-  { expiresAt }: Message,
+  { work: job, receipt }: ReceivedWork,
+  { pace, stored }: RequestPlan,
 ): Promise<'waits' | Slot | undefined> {
-  const limit = paceFor(context, recipient);
-  if (limit === undefined) return undefined;
+  if (pace === undefined || job.kind === 'wake_up' || !canReserveBeforeClaim(job, receipt)) return undefined;
   const { ports } = context;
-  const slot = await reserve(context, job.key, limit, { until: expiresAt });
+  const slot = await reserve(context, job.key, pace, { until: stored.message.expiresAt });
   const now = ports.clock.now();
   if (slot.at - now <= MAX_WAIT_MS) return slot;
   await keepMessage(context, job);
@@ -196,13 +170,12 @@ export async function reserveBeforeClaim(
  */
 export async function reserveForRetry(
   context: DeliverContext,
-  { delivery, queue, subscription, message }: LoadedDelivery,
+  { delivery, pace, stored }: HeldRequest,
 ): Promise<boolean> {
-  const limit = subscription && paceFor(context, { queue, subscription });
-  if (limit === undefined || delivery.next === undefined) return false;
+  if (pace === undefined || delivery.next === undefined) return false;
   const { key, next } = delivery;
   const from = next.dueAt;
-  const slot = await reserve(context, key, limit, { from, until: message.expiresAt });
+  const slot = await reserve(context, key, pace, { from, until: stored.message.expiresAt });
   if (slot.epoch === undefined) return false;
   const place = placeAt(context, { ...slot, from }, delivery);
   const transition = awaitSlot(delivery, undefined, place, writeTime(context, delivery));

@@ -1,27 +1,126 @@
-import type { Reply } from '../../shared/domain/delivery/outcome.ts';
+import { type Attempt, withBoundedText } from '../../shared/domain/delivery/attempt.ts';
+import {
+  ADDRESS_FORBIDDEN,
+  disablingReason,
+  outcomeOf,
+  type Reply,
+} from '../../shared/domain/delivery/outcome.ts';
 import type { WebhookRequest } from '../../shared/domain/delivery/webhook-request.ts';
+import type { CompletedRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Auth, OAuth2Auth } from '../../shared/domain/subscription/auth.ts';
-import { authOf } from '../../shared/domain/subscription/destination.ts';
 import { isCredential, REDACTED } from '../../shared/domain/subscription/credential-headers.ts';
-import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import { authOf } from '../../shared/domain/subscription/destination.ts';
+import { attemptTimeoutOf, type Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { Outcome } from '../../shared/domain/vocabulary.ts';
 import { type ClientTls, RequestNotSentError } from '../../shared/ports/subscriber.ts';
-import type { DeliverPorts } from './context.ts';
+import { signedRequest } from '../../shared/steps/sign-request.ts';
+import type { DeliverContext, DeliverPorts } from './context.ts';
+import type { HeldRequest } from './slots.ts';
+
+/** A delivery whose request can be sent now. */
+export type ReadyRequest = HeldRequest & {
+  policy: CompletedRetryPolicy;
+  /** The rate-limit slot that the request waited for or missed; undefined: the limit did not delay it. */
+  slotAt: number | undefined;
+};
+
+/**
+ * The result of one request. `dueAt`: milliseconds since the epoch; undefined for a first attempt without a delay.
+ */
+export type AttemptResult = { attempt: Attempt; reply: Reply; dueAt: number | undefined };
+
+/**
+ * Sends the request. Every subscriber failure is a result, not an error.
+ * @throws RequestNotSentError if the request did not leave the function
+ */
+export async function send(context: DeliverContext, ready: ReadyRequest): Promise<AttemptResult> {
+  const { ports, settings } = context;
+  const { stored, subscription, credentials } = ready;
+  const startedAt = ports.clock.now();
+  const { userAgent } = settings;
+  const request = signedRequest(stored.message, subscription, {
+    secrets: credentials.secrets,
+    startedAt,
+    userAgent,
+  });
+  const posted = { subscription, auth: credentials.auth, request };
+  const answer = await postAuthorised(ports, posted, attemptTimeoutOf(ready, settings.attemptTimeoutMs));
+  const reply = withoutSecrets(answer, credentialsIn(subscription));
+  const durationMs = ports.clock.now() - startedAt;
+  const dueAt = dueAtOf(ready);
+  const decided = outcomeOf(reply, ready.policy.policy.retry_on_status);
+  // A rejection would be final, although the current credentials may be accepted.
+  const isRetried = decided === 'rejected' && (await isAuthOutdated(ports, subscription, reply));
+  const outcome = isRetried ? 'failed' : decided;
+  return { attempt: attemptOf(ready, { startedAt, durationMs, dueAt, reply, outcome }), reply, dueAt };
+}
+
+/** Values of `post_headers` that carry credentials: the record does not repeat them. */
+function credentialsIn({ options }: Subscription): string[] {
+  const headers = Object.entries(options.post_headers ?? {});
+  return headers.filter(([name, value]) => isCredential(name, value)).map(([, value]) => value);
+}
+
+/** When the attempt was due: the policy's time, or the rate-limit slot if that is later. */
+function dueAtOf({ delivery, slotAt }: ReadyRequest): number | undefined {
+  const policyDueAt = delivery.next?.dueAt;
+  return slotAt === undefined ? policyDueAt : Math.max(slotAt, policyDueAt ?? slotAt);
+}
+
+function attemptOf(
+  { delivery, subscription, trigger }: ReadyRequest,
+  {
+    startedAt,
+    durationMs,
+    dueAt,
+    reply,
+    outcome,
+  }: { startedAt: number; durationMs: number; dueAt: number | undefined; reply: Reply; outcome: Outcome },
+): Attempt {
+  const { attempts, round, next, lost } = delivery;
+  const attempt: Attempt = {
+    number: attempts.length + 1,
+    round,
+    phase: next?.phase ?? 'initial',
+    ...(trigger === undefined ? {} : { by: trigger }),
+    ...(next === undefined || dueAt === undefined ? {} : { dueAt }),
+    startedAt,
+    durationMs,
+    outcome,
+    ...replyDetails(reply),
+    ...(lost > 0 ? { lost } : {}),
+    ...(disablingReason(reply) === undefined ? {} : subscriptionVersion(subscription)),
+  };
+  return withBoundedText(attempt, attempts);
+}
+
+function subscriptionVersion({ changedAt }: Subscription): Pick<Attempt, 'subscriptionChangedAt'> {
+  return changedAt === undefined ? {} : { subscriptionChangedAt: changedAt };
+}
+
+function replyDetails(reply: Reply): Pick<Attempt, 'statusCode' | 'error' | 'snippet'> {
+  switch (reply.kind) {
+    case 'answered':
+      return {
+        statusCode: reply.statusCode,
+        ...(reply.snippet === undefined ? {} : { snippet: reply.snippet }),
+      };
+    case 'unanswered':
+      return { error: reply.detail === undefined ? reply.error : `${reply.error}: ${reply.detail}` };
+    case 'forbidden':
+      return { error: ADDRESS_FORBIDDEN };
+  }
+}
 
 type Posted = { subscription: Subscription; auth: Auth | undefined; request: WebhookRequest };
 type Ports = Pick<DeliverPorts, 'accessTokens' | 'clock' | 'subscriber'>;
 
 /**
- * Sends the request with the subscription's credentials. The reply is for the record: it does not contain them or those
- * of `post_headers`, even if the subscriber sent them back.
+ * Sends the request with the subscription's credentials. The reply is for the record: it does not contain them, even
+ * if the subscriber sent them back.
  * @throws RequestNotSentError
  */
-export async function postAuthorised(ports: Ports, posted: Posted, timeoutMs: number): Promise<Reply> {
-  const headers = Object.entries(posted.subscription.options.post_headers ?? {});
-  const credentials = headers.filter(([name, value]) => isCredential(name, value)).map(([, value]) => value);
-  return withoutSecrets(await replyTo(ports, posted, timeoutMs), credentials);
-}
-
-async function replyTo(
+async function postAuthorised(
   ports: Ports,
   { subscription, auth, request }: Posted,
   timeoutMs: number,
@@ -102,7 +201,7 @@ function bearer(token: string, ...refused: readonly string[]): Credentials {
  * Whether the credentials were refused and have been replaced since, so that another attempt uses the new ones. First
  * attempts may use a subscription that is some seconds old.
  */
-export async function isAuthOutdated(
+async function isAuthOutdated(
   { subscriptions }: Pick<DeliverPorts, 'subscriptions'>,
   { queue, id, destination }: Subscription,
   reply: Reply,

@@ -1,0 +1,125 @@
+import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
+import { decide } from '../../shared/domain/delivery/decide.ts';
+import { isOpen, type Delivery } from '../../shared/domain/delivery/delivery.ts';
+import { disablingReason } from '../../shared/domain/delivery/outcome.ts';
+import { recordLateResult } from '../../shared/domain/delivery/transitions.ts';
+import type { Slot } from '../../shared/domain/subscription/rate-limit.ts';
+import { keepMessage } from '../../shared/steps/keep-message.ts';
+import { writeTime } from '../../shared/steps/retention.ts';
+import { hasTimeForAttempt, leaseFor, type DeliverContext } from './context.ts';
+import { recordHealth } from './health.ts';
+import { completePendingSteps } from './pending-steps.ts';
+import type { AttemptResult, ReadyRequest } from './send.ts';
+import { reserveForRetry, type HeldRequest } from './slots.ts';
+import { returnAtLeaseEnd, scheduleNext } from './wake-up.ts';
+
+/**
+ * The same invocation makes an immediate retry only after a failure faster than this
+ * (docs/retry-policy.md#from-delay-to-wake-up).
+ */
+const QUICK_MS = 2_000;
+
+/**
+ * Decides what follows from an attempt's result and commits it: the message is kept if needed, the record is written,
+ * then the retry is scheduled or the pending steps are done, then the health of the subscription is recorded. Returns
+ * the delivery, still leased, if this invocation makes the next attempt.
+ * @throws OwedStepsFailedError
+ */
+export async function commit(
+  context: DeliverContext,
+  ready: ReadyRequest,
+  result: AttemptResult,
+): Promise<HeldRequest | undefined> {
+  const { ports, settings } = context;
+  const { work, receipt, delivery, records } = ready;
+  const { policy, warning } = ready.policy;
+  const { attempt } = result;
+  if (attempt.outcome === 'failed' && warning !== undefined)
+    ports.journal.note({ fact: 'policy_adjusted', queue: delivery.key.queue, warning });
+  // Before the first failure or rejection is recorded: a retry or a recovery needs the message.
+  if (attempt.outcome !== 'delivered' && delivery.attempts.length === 0) await keepMessage(context, work);
+  const canRetryNow = attempt.durationMs < QUICK_MS && hasTimeForAttempt(context, receipt);
+  const retryLease = canRetryNow ? leaseFor(context, receipt) : undefined;
+  const { owner } = receipt;
+  const { reply } = result;
+  const transition = decide(
+    { kind: 'request', delivery, owner, policy, attempt, reply, retryLease, ...settings },
+    writeTime(context, delivery),
+  );
+  const written = await records.write(transition);
+  let retrying: HeldRequest | undefined;
+  if (written.kind === 'refused') {
+    await recordLate(context, ready, attempt, written.current);
+  } else {
+    noteAttempt(context, ready, result, written.delivery);
+    retrying = await followUp(context, { ...ready, delivery: written.delivery }, delivery.slot);
+  }
+  const { queue, subscription } = ready;
+  // The health of a disabled subscription no longer matters.
+  if (disablingReason(reply) === undefined) await recordHealth(context, { queue, subscription, result });
+  return retrying;
+}
+
+/**
+ * Does what the record requires next: an immediate retry, a scheduled retry, or the pending steps. `lastSlot`: the
+ * rate-limit slot that the recorded attempt waited for on record.
+ */
+async function followUp(
+  context: DeliverContext,
+  held: HeldRequest,
+  lastSlot: Slot | undefined,
+): Promise<HeldRequest | undefined> {
+  const { delivery, stored } = held;
+  if (!isOpen(delivery.status)) {
+    await completePendingSteps(context, delivery, stored.body);
+    return undefined;
+  }
+  if (delivery.lease !== undefined) return { ...held, slot: undefined };
+  // The line may be longer than the retry's delay: without a slot the retry would wake up only to wait.
+  const waitsForSlot = lastSlot !== undefined && (await reserveForRetry(context, held));
+  if (!waitsForSlot) await scheduleNext(context, delivery);
+  return undefined;
+}
+
+/** Records the result although the lease was lost: another invocation took over, or the delivery ended. */
+async function recordLate(
+  context: DeliverContext,
+  { work }: HeldRequest,
+  attempt: Attempt,
+  current: Delivery | undefined,
+): Promise<void> {
+  const { ports } = context;
+  let found = current;
+  while (found !== undefined) {
+    const result = await ports.deliveries.write(recordLateResult(found, attempt, writeTime(context, found)));
+    if (result.kind === 'written') {
+      const decisive = result.delivery.status !== found.status;
+      const { acceptedAt } = found;
+      ports.journal.note({ fact: 'late_result', key: work.key, attempt, decisive, acceptedAt });
+      await returnAtLeaseEnd(context, work, result.delivery);
+      return;
+    }
+    // The record changed between the read and this write: repeat with the current one.
+    found = result.current;
+  }
+}
+
+function noteAttempt(
+  { ports }: DeliverContext,
+  { work, delivery }: HeldRequest,
+  { attempt, ...result }: AttemptResult,
+  { key, status, next, acceptedAt }: Delivery,
+): void {
+  const sentAt = work.kind === 'job' ? work.sentAt : undefined;
+  const dueAt = result.dueAt ?? work.dueAt ?? sentAt ?? delivery.acceptedAt;
+  ports.journal.note({
+    fact: 'attempt_made',
+    key,
+    attempt,
+    status,
+    acceptedAt,
+    dueAt,
+    latenessMs: attempt.startedAt - dueAt,
+    ...(next === undefined ? {} : { nextAt: next.dueAt, nextBy: next.by }),
+  });
+}

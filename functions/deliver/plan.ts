@@ -1,0 +1,154 @@
+import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
+import type { Message } from '../../shared/domain/message/message.ts';
+import type { WebhookDestination } from '../../shared/domain/subscription/destination.ts';
+import { paceOf } from '../../shared/domain/subscription/back-pressure.ts';
+import { type RateLimit, rateLimitOf } from '../../shared/domain/subscription/rate-limit.ts';
+import {
+  absenceOf,
+  attemptTimeoutOf,
+  type Queue,
+  type Subscription,
+} from '../../shared/domain/subscription/subscription.ts';
+import { isSwitchedOn, paceSwitchesOf } from '../../shared/domain/subscription/switches.ts';
+import type { AbsenceReason, AttemptTrigger, CancelReason } from '../../shared/domain/vocabulary.ts';
+import type { Freshness } from '../../shared/ports/subscriptions.ts';
+import { openedCredentials, type OpenedCredentials } from '../../shared/steps/authorise.ts';
+import { messageFor, type StoredMessage } from '../../shared/steps/keep-message.ts';
+import type { DeliverContext } from './context.ts';
+
+/**
+ * What becomes of a delivery. Everything that can fail is read for it before a lease is taken; only an immediate retry
+ * is planned under the lease that it keeps.
+ */
+export type Plan = RequestPlan | UnsentPlan;
+
+/** Its destination is called. */
+export type RequestPlan = {
+  kind: 'request';
+  queue: Queue | undefined;
+  subscription: Subscription;
+  destination: WebhookDestination;
+  stored: StoredMessage;
+  credentials: OpenedCredentials;
+  /** The line that its requests wait in. */
+  pace: RateLimit | undefined;
+  /** What starts the attempt; undefined: its message does. */
+  trigger: AttemptTrigger | undefined;
+};
+
+export type UnsentPlan =
+  /** Its receiver fetches it. */
+  | { kind: 'pull'; queue: Queue | undefined; subscription: Subscription }
+  /** `subscription`: an absent one, while its record stays. */
+  | { kind: 'cancel'; reason: CancelReason; subscription: Subscription | undefined }
+  /** Its message should exist, and does not. */
+  | { kind: 'missing_message' };
+
+/** The subscription of a delivery and its queue. `absence`: why it gets no requests. */
+type Recipient = {
+  queue: Queue | undefined;
+  subscription: Subscription | undefined;
+  absence: AbsenceReason | undefined;
+};
+
+type MessageRead = Awaited<ReturnType<typeof messageFor>>;
+
+/**
+ * Plans the attempt of a job or wake-up. `read`: reads its message; the members of a chunk share one reading.
+ * @throws UnopenedSecretError, and AWS errors
+ */
+export async function planAttempt(
+  context: DeliverContext,
+  work: DeliveryJob | WakeUp,
+  read: () => Promise<MessageRead> = () => messageFor(context, work),
+): Promise<Plan> {
+  const trigger = work.kind === 'wake_up' ? work.by : undefined;
+  return planFor(context, { recipient: await recipientOf(context, work), read, trigger });
+}
+
+/**
+ * Plans an immediate retry, with the subscription as it is now.
+ * @throws UnopenedSecretError, and AWS errors
+ */
+export async function planImmediateRetry(
+  context: DeliverContext,
+  { key }: Pick<DeliveryJob, 'key'>,
+  { stored }: RequestPlan,
+): Promise<Plan> {
+  const recipient = await readRecipient(context, key, 'fresh');
+  return planFor(context, { recipient, read: () => Promise.resolve(stored), trigger: 'same_invocation' });
+}
+
+async function planFor(
+  context: DeliverContext,
+  {
+    recipient: { queue, subscription, absence },
+    read,
+    trigger,
+  }: { recipient: Recipient; read: () => Promise<MessageRead>; trigger: AttemptTrigger | undefined },
+): Promise<Plan> {
+  if (absence !== undefined || subscription === undefined)
+    return { kind: 'cancel', reason: absence ?? 'subscription_deleted', subscription };
+  const { destination } = subscription;
+  switch (destination.kind) {
+    case 'pull':
+      return { kind: 'pull', queue, subscription };
+    case 'webhook': {
+      const stored = await read();
+      if (stored === 'missing') return { kind: 'missing_message' };
+      if (stored === 'erased') return { kind: 'cancel', reason: 'body_erased', subscription };
+      const { clock, secretOpener } = context.ports;
+      if (isExpired(stored.message, clock.now()))
+        return { kind: 'cancel', reason: 'message_expired', subscription };
+      const credentials = await openedCredentials(secretOpener, subscription, clock.now());
+      const pace = paceFor(context, { queue, subscription });
+      return { kind: 'request', queue, subscription, destination, stored, credentials, pace, trigger };
+    }
+  }
+}
+
+/**
+ * An absent subscription is read again without the cache: it may have been enabled or confirmed. So is a paced one,
+ * because all its deliveries must use the same line.
+ */
+async function recipientOf(context: DeliverContext, { kind, key }: DeliveryJob | WakeUp): Promise<Recipient> {
+  if (kind === 'wake_up') return readRecipient(context, key, 'fresh');
+  const cached = await readRecipient(context, key, 'cached');
+  const { queue, subscription, absence } = cached;
+  const isPaced = subscription !== undefined && paceFor(context, { queue, subscription }) !== undefined;
+  return absence === undefined && !isPaced ? cached : readRecipient(context, key, 'fresh');
+}
+
+async function readRecipient(
+  { ports }: DeliverContext,
+  { queue, subscriptionId, messageId }: DeliveryJob['key'],
+  freshness: Freshness,
+): Promise<Recipient> {
+  const found = await ports.subscriptions.find(queue, subscriptionId, freshness);
+  return { ...found, absence: absenceOf(found.subscription, ports.clock.now(), messageId) };
+}
+
+/** The line that the subscription's requests wait in: by `max_per_second`, by back-pressure, or by both. */
+function paceFor(
+  { ports, settings }: DeliverContext,
+  { queue, subscription }: Pick<RequestPlan, 'queue' | 'subscription'>,
+): RateLimit | undefined {
+  const { pressure } = subscription;
+  const isOn =
+    pressure !== undefined && isSwitchedOn(pressure, paceSwitchesOf({ queue, subscription }, settings));
+  if (!isOn) return rateLimitOf(subscription);
+  const attemptTimeoutMs = attemptTimeoutOf({ queue, subscription }, settings.attemptTimeoutMs);
+  return paceOf(subscription, ports.clock.now(), attemptTimeoutMs);
+}
+
+/** Why a request must not be sent any more: subscription and message can expire while it waits for its slot. */
+export function expiryOf(
+  { subscription, stored: { message } }: RequestPlan,
+  now: number,
+): CancelReason | undefined {
+  return isExpired(message, now) ? 'message_expired' : absenceOf(subscription, now, message.id);
+}
+
+function isExpired({ expiresAt }: Message, now: number): boolean {
+  return expiresAt !== undefined && expiresAt <= now;
+}

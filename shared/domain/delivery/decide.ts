@@ -1,0 +1,91 @@
+import { type Attempt, attemptsInRound, endOfAttempt } from './attempt.ts';
+import type { Delivery, Lease, NextAttempt, Revision, WriteTime } from './delivery.ts';
+import type { Reply } from './outcome.ts';
+import { recordDelivered, recordExhausted, recordRejected, recordRetry } from './transitions.ts';
+import { followingAttempt, nextAfterFailure } from '../retry/next-attempt.ts';
+import type { RetryPolicy } from '../retry/policy.ts';
+import { retryAfterMs } from '../retry/retry-after.ts';
+
+/** An attempt that was made under the lease of `owner`, by a request or by pull. */
+export type Attempted = RequestAttempted | PullAttempted;
+
+type Common = { delivery: Delivery; owner: string; policy: RetryPolicy };
+
+type RequestAttempted = Common & {
+  kind: 'request';
+  attempt: Attempt;
+  reply: Reply;
+  /** The lease for an immediate retry by this invocation; undefined: it cannot make one. */
+  retryLease: Lease | undefined;
+  schedulerThresholdSeconds: number;
+  retryAfterCapMs: number;
+};
+
+type PullAttempted = Common & { kind: 'pull'; attempt: PullAttempt };
+
+/** Nothing that a receiver does by pull is final, except a success. */
+export type PullAttempt = Attempt & { outcome: 'delivered' | 'failed' };
+
+/** What follows from an attempt: delivered, rejected, retrying or exhausted. */
+export function decide(attempted: Attempted, at: WriteTime): Revision {
+  switch (attempted.kind) {
+    case 'request':
+      return afterRequest(attempted, at);
+    case 'pull':
+      return attempted.attempt.outcome === 'delivered'
+        ? recordDelivered(attempted, at)
+        : afterFailure(attempted, followingByPull(attempted), at);
+  }
+}
+
+function afterRequest(attempted: RequestAttempted, at: WriteTime): Revision {
+  switch (attempted.attempt.outcome) {
+    case 'delivered':
+      return recordDelivered(attempted, at, attempted.reply);
+    case 'rejected':
+      return recordRejected(attempted, attempted, at);
+    case 'failed': {
+      const next = followingByRequest(attempted);
+      const lease = next?.by === 'same_invocation' ? attempted.retryLease : undefined;
+      return afterFailure(attempted, next, at, lease);
+    }
+  }
+}
+
+function afterFailure(
+  attempted: Attempted,
+  next: NextAttempt | undefined,
+  at: WriteTime,
+  lease?: Lease,
+): Revision {
+  const { policy } = attempted;
+  return next === undefined
+    ? recordExhausted(attempted, policy, at)
+    : recordRetry(attempted, { next, policy, lease }, at);
+}
+
+function followingByRequest(attempted: RequestAttempted): NextAttempt | undefined {
+  const { attempt, reply, retryLease, schedulerThresholdSeconds, retryAfterCapMs } = attempted;
+  return nextAfterFailure({
+    ...failureOf(attempted),
+    retryAfterMs: requestedDelayMs(reply, endOfAttempt(attempt), retryAfterCapMs),
+    thresholdSeconds: schedulerThresholdSeconds,
+    canContinue: retryLease !== undefined,
+  });
+}
+
+function followingByPull(attempted: PullAttempted): NextAttempt | undefined {
+  const next = followingAttempt({ ...failureOf(attempted), retryAfterMs: 0 });
+  return next && { ...next, by: 'pull' };
+}
+
+function failureOf({ delivery, attempt, policy }: Attempted) {
+  return { key: delivery.key, policy, failed: attempt, attemptsInRound: attemptsInRound(delivery) + 1 };
+}
+
+/** The requested delay in milliseconds, counted from the end of the attempt like the policy's delays, and capped. */
+function requestedDelayMs(reply: Reply, endedAt: number, capMs: number): number {
+  return reply.kind === 'answered' && reply.retryAfter !== undefined
+    ? Math.min(capMs, retryAfterMs(reply.retryAfter, endedAt) ?? 0)
+    : 0;
+}
