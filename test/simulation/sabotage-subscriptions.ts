@@ -107,12 +107,27 @@ export const openedSecretsKept = (): Sabotage => {
   };
 };
 
+/** Guards both calls by which a delivery meets the partition of its message: the read of the message, and the write. */
+const withGuard = (ports: StepPorts, guard: <Of>(call: () => Promise<Of>) => Promise<Of>): StepPorts => {
+  const { messageRecords } = ports;
+  return {
+    ...withWrite(ports, (transition) => guard(() => ports.deliveries.write(transition))),
+    messageRecords: {
+      accept: (...args) => messageRecords.accept(...args),
+      addPart: (...args) => messageRecords.addPart(...args),
+      find: (key) => guard(() => messageRecords.find(key)),
+      keepBody: (...args) => messageRecords.keepBody(...args),
+      eraseBody: (...args) => messageRecords.eraseBody(...args),
+    },
+  };
+};
+
 /** One throttled call fails all other work of its invocation. */
 export const throttlingFailsAll: Sabotage = {
   ports: (ports, { actor }) =>
-    withWrite(ports, async (transition) => {
+    withGuard(ports, async (call) => {
       try {
-        return await ports.deliveries.write(transition);
+        return await call();
       } catch (error) {
         actor.invocation.hasEnded = true;
         throw error;
@@ -125,10 +140,10 @@ export const throttlingHoldsUpAll = (): Sabotage => {
   const waits = new WeakMap<Actor['invocation'], Promise<void>>();
   return {
     ports: (ports, { actor }) =>
-      withWrite(ports, async (transition) => {
+      withGuard(ports, async (call) => {
         await waits.get(actor.invocation);
         try {
-          return await ports.deliveries.write(transition);
+          return await call();
         } catch (error) {
           waits.set(actor.invocation, ports.clock.sleep(10 * SECOND));
           throw error;
