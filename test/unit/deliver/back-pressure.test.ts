@@ -212,6 +212,44 @@ describe('a subscriber that is down', () => {
     expect(pressed.events()).toEqual([]);
   });
 
+  it('at ten of fifty function instances, which its retries answer, is not held', async () => {
+    await pressed.subscribe({}, { retries_with_no_delay: 1 });
+    const instances = Array.from({ length: 50 }, () => pendingCounts());
+    for (let index = 0; index < 400; index += 1) {
+      world.deliverContext.pendingCounts = instances[index % 50] ?? pendingCounts();
+      world.subscriber.script(URL, index < 10 ? [status(503), status(200)] : [status(200)]);
+      await pressed.publish(`m-${index}`);
+      await pressed.runFor(10);
+    }
+    await world.clock.run();
+    const all = await Promise.all(numbered(400).map(pressed.deliveryOf));
+    expect(all.filter(({ status: of }) => of !== 'delivered')).toEqual([]);
+    expect(pressed.events()).toEqual([]);
+    expect(world.subscriber.seen).toHaveLength(410);
+  });
+
+  it('for four hundred function instances is counted in one small item, by fifty writes a second at most', async () => {
+    const writes = new Map<number, number>();
+    const { countingWindows } = world;
+    const add = countingWindows.add.bind(countingWindows);
+    countingWindows.add = (...given) => {
+      const second = Math.floor(world.clock.now() / SECOND);
+      writes.set(second, (writes.get(second) ?? 0) + 1);
+      return add(...given);
+    };
+    world.subscriber.script(URL, [status(503)]);
+    const instances = Array.from({ length: 400 }, () => pendingCounts());
+    for (let index = 0; index < 1_600; index += 1) {
+      world.deliverContext.pendingCounts = instances[index % 400] ?? pendingCounts();
+      await pressed.publish(`m-${index}`);
+      await pressed.runFor(10);
+    }
+    expect(await stateNow()).toBe('held');
+    expect(Math.max(...writes.values())).toBeLessThanOrEqual(50);
+    const counted = await countingWindows.find({ queue: 'orders', subscriptionId: 'subscription-1' });
+    expect(JSON.stringify(counted).length).toBeLessThan(1_000);
+  });
+
   it('does not delay the other members of a chunk', async () => {
     const other = 'https://other.test/hook';
     await world.subscriptions.addSubscription(
