@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -9,13 +9,13 @@ import { shellWord } from '../../../cli/command-name.ts';
 
 const run = promisify(execFile);
 
-const PROGRAM = [process.execPath, path.resolve('cli/posthaste.mjs')].map(shellWord).join(' ');
+const programOf = (file: string): string => [process.execPath, file].map(shellWord).join(' ');
 
 /** Loads the script and prints what the shell offers for a line, of which the last word is completed. */
 const DRIVERS: Record<Shell, (script: string, words: readonly string[]) => string[]> = {
   bash: (script, words) => [
     '-c',
-    'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _posthaste; printf "%s\\n" "${COMPREPLY[@]}"',
+    'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; $(complete -p posthaste | sed "s/.*-F //;s/ .*//"); printf "%s\\n" "${COMPREPLY[@]}"',
     'bash',
     script,
     ...words,
@@ -41,11 +41,11 @@ describe.each(SHELLS)('the completion of %s', (shell) => {
   const isHere = process.env['CI'] !== undefined || isInstalled(shell);
 
   const folder = mkdtempSync(path.join(tmpdir(), 'completion-'));
-  const script = path.join(folder, 'script');
-  writeFileSync(script, completionScript(shell, 'posthaste', PROGRAM));
 
-  const offered = async (...words: string[]): Promise<string[]> => {
-    const { stdout } = await run(shell, DRIVERS[shell](script, words), { cwd: folder });
+  const offered = async (program: string, ...words: string[]): Promise<string[]> => {
+    const script = path.join(folder, 'script');
+    writeFileSync(script, completionScript(shell, 'posthaste', programOf(program)));
+    const { stdout } = await run(shell, DRIVERS[shell](script, ['posthaste', ...words]), { cwd: folder });
     return stdout
       .split('\n')
       .map((line) => line.split('\t')[0] ?? '')
@@ -53,24 +53,24 @@ describe.each(SHELLS)('the completion of %s', (shell) => {
   };
 
   it.runIf(isHere)('offers commands, subcommands and options', async () => {
-    expect(await offered('posthaste', 'que')).toEqual(['queue']);
-    expect(await offered('posthaste', 'queue', 'de')).toEqual(['delete']);
-    expect(await offered('posthaste', 'queue', '')).toEqual(expect.arrayContaining(['list', 'show']));
-    expect(await offered('posthaste', 'queue', 'delete', '--y')).toEqual(['--yes']);
+    const program = path.resolve('cli/posthaste.mjs');
+    expect(await offered(program, 'que')).toEqual(['queue']);
+    expect(await offered(program, 'queue', '')).toEqual(expect.arrayContaining(['list', 'show']));
+    expect(await offered(program, 'queue', 'delete', '--y')).toEqual(['--yes']);
   });
 
-  it.runIf(isHere)('evaluates nothing of the line', async () => {
-    const trap = path.join(folder, 'trap');
-    const touch = `touch ${trap}`;
-    const words = [
-      `$(${touch})`,
-      `'$(${touch})'`,
-      `\`${touch}\``,
-      `";${touch};"`,
-      `|${touch}`,
-      `$(${touch})`,
-    ];
-    await offered('posthaste', 'queue', 'show', ...words);
-    expect(existsSync(trap)).toBe(false);
+  it.runIf(isHere)('evaluates nothing of the line, which the program gets', async () => {
+    const inFolder = (name: string): string => path.join(folder, name);
+    const [program, seen, trap] = [inFolder('program.mjs'), inFolder('seen'), inFolder('trap')];
+    const writesSeen = `import { writeFileSync } from 'node:fs'; writeFileSync('${seen}', process.argv.join(' '));`;
+    writeFileSync(program, writesSeen);
+    const set = `:>${trap}`;
+    const inside = [`$(${set})`, `'$(${set})'`, `"$(${set})"`, `\`${set}\``, `";${set};"`];
+    for (const last of ['', `$(${set})`, `--option$(${set})=`]) {
+      await offered(program, 'queue', 'show', ...inside, last);
+      expect(existsSync(trap)).toBe(false);
+      expect(readFileSync(seen, 'utf8')).toContain('complete -- queue show $(:>');
+      rmSync(seen);
+    }
   });
 });
