@@ -3,6 +3,7 @@ import { lstatSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { Problem } from './install/problem.mjs';
 
 /** How long a running start may take to answer, in milliseconds. */
 const ANSWER_MS = 2_000;
@@ -15,6 +16,7 @@ export type Presence = { socket: string; end: () => void };
 /**
  * The socket is in a new folder that only this user can open. Not among the files of the project: the path of a socket
  * is limited to about 100 bytes (unix(7)).
+ * @throws Problem if the socket cannot be made; nothing is left behind
  */
 export async function showPresence(): Promise<Presence> {
   const folder = mkdtempSync(join(tmpdir(), 'posthaste-'));
@@ -22,16 +24,20 @@ export async function showPresence(): Promise<Presence> {
   const server = createServer((connection) => {
     connection.on('error', () => undefined).end(ANSWER);
   });
-  // The folder is readable by this user alone (mkdtemp(3)).
-  server.listen(socket).unref();
-  await once(server, 'listening');
-  return {
-    socket,
-    end: () => {
-      server.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
+  const end = (): void => {
+    server.close();
+    rmSync(folder, { recursive: true, force: true });
   };
+  try {
+    // The folder is readable by this user alone (mkdtemp(3)).
+    server.listen(socket).unref();
+    await once(server, 'listening');
+    return { socket, end };
+  } catch (cause) {
+    end();
+    const text = `No socket can be made in ${tmpdir()}: set TMPDIR to a folder with a short path.`;
+    throw new Problem(text, { cause });
+  }
 }
 
 /** Whether the start with this socket is running, as a process of this user. */

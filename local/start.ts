@@ -35,26 +35,30 @@ type ShowRequest = Request & { consoleUrl: string | undefined };
 async function main(request: Request, signal: AbortSignal): Promise<number> {
   removeEndpoints(endpointsFile);
   const { options, startedAt } = request;
-  const page = localPage(signal);
-  const system = await startLocalSystem({
-    folder: localFolder,
-    settings: settingsOf(options),
-    signal,
-    port: options.port,
-    app: options.app,
-  });
+  // First: if it fails, nothing else has started.
   const presence = await showPresence();
   try {
-    writeEndpoints(endpointsFile, { ...system.endpoints, socket: presence.socket });
-    console.log(`Deployed in ${inSeconds(Date.now() - startedAt)}.`);
-    const shown = async (): Promise<number> =>
-      withConsole(await page, (consoleUrl) => show(system, { ...request, consoleUrl }, signal));
-    const work = options.worker === true ? withLocalWorker(shown) : shown();
-    return await Promise.race([work, unexpectedEnd(system)]);
+    const page = localPage(signal);
+    const system = await startLocalSystem({
+      folder: localFolder,
+      settings: settingsOf(options),
+      signal,
+      port: options.port,
+      app: options.app,
+    });
+    try {
+      writeEndpoints(endpointsFile, { ...system.endpoints, socket: presence.socket });
+      console.log(`Deployed in ${inSeconds(Date.now() - startedAt)}.`);
+      const shown = async (): Promise<number> =>
+        withConsole(await page, (consoleUrl) => show(system, { ...request, consoleUrl }, signal));
+      const work = options.worker === true ? withLocalWorker(shown) : shown();
+      return await Promise.race([work, unexpectedEnd(system)]);
+    } finally {
+      removeEndpoints(endpointsFile);
+      await system.emulator.stop();
+    }
   } finally {
-    removeEndpoints(endpointsFile);
     presence.end();
-    await system.emulator.stop();
   }
 }
 

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
@@ -83,6 +83,17 @@ describe('finding the deployment for a command', () => {
       symlinkSync('target.json', file);
       expect(await found(file)).toMatchObject({ error: isNotRunning, lines: [] });
     });
+  });
+
+  it('is not possible for a start whose socket has too long a path, which leaves nothing behind', async () => {
+    const long = mkdtempSync(path.join(folder, 'x'.repeat(100)));
+    vi.stubEnv('TMPDIR', long);
+    await expect(showPresence()).rejects.toMatchObject({
+      name: 'Problem',
+      message: expect.stringContaining(long) as unknown,
+    });
+    vi.unstubAllEnvs();
+    expect(readdirSync(long)).toEqual([]);
   });
 
   it('does not change from a local deployment that has stopped to AWS, until AWS is named', async () => {
