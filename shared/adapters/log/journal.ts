@@ -72,8 +72,12 @@ function loggerAt(level: Level, serviceName: string, { deployment, version }: Lo
     logLevel: LEVELS[level],
     persistentKeys: { deployment, version },
     logFormatter: new LineFormatter(),
+    jsonReplacerFn: (_, value) => (typeof value === 'string' ? value.replace(UNPRINTABLE, '\uFFFD') : value),
   });
 }
+
+/** Characters that break a line, control a terminal or hide text, apart from those that JSON escapes. */
+const UNPRINTABLE = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
  * Keeps only those Powertools attributes that help to read a line. The others are the same on every line, and

@@ -48,6 +48,19 @@ describe('every log line', () => {
     expect(output.parsed()).toMatchObject([{ xray_trace_id: '1-5759e988-bd862e3fe1be46a994272793' }]);
   });
 
+  it('has no character that breaks a line, controls a terminal or hides text', () => {
+    const text = 'a\u2028b\u202ec\u0085d\u{e0041}';
+    const output = captureOutput();
+    const journal = journalWith();
+    journal.fault(new Error(text), { queue: text });
+    journal.auditLogger.info('audit', { changed: [text] });
+    const shown = 'a\ufffdb\ufffdc\ufffdd\ufffd';
+    expect(output.parsed()).toMatchObject([
+      { queue: shown, error: { message: shown } },
+      { changed: [shown] },
+    ]);
+  });
+
   it('of a successful attempt is shorter than 700 bytes with ids of typical length', () => {
     vi.stubEnv(
       '_X_AMZN_TRACE_ID',
