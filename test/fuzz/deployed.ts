@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import * as fc from 'fast-check';
 import * as z from 'zod';
+import type { Message, MessageHead } from '../../shared/domain/message/message.ts';
 import { parseIngress } from '../../shared/wire/ingress/message.ts';
 import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
 import { parseOperation } from '../../shared/wire/jobs/operation.ts';
@@ -175,11 +176,15 @@ const ingress: DeployedTarget = {
       return withCheck({ ...outcome, failed: false, input: bodies, error: null }, async () => {
         await aws.drained([ingressQueueUrl]);
         const letters = await taken(aws, ingressDeadLetterUrl);
-        assert.deepEqual(letters.toSorted(), refused.toSorted());
+        // There may be no queue of another name, and no data where a message refers to them.
+        const mayFail = new Set(
+          parsed.filter(({ read }) => read.ok && !isFor(queue, read.message)).map(({ body }) => body),
+        );
+        assert.deepEqual(letters.filter((body) => !mayFail.has(body)).toSorted(), refused.toSorted());
         for (const { read } of parsed) {
-          if (!read.ok || !('data' in read.message) || read.delaySeconds !== undefined) continue;
-          const { id, data, queue: to, expiresAt } = read.message;
-          if (to !== queue || expiresAt !== undefined) continue;
+          if (!read.ok || !isFor(queue, read.message) || read.delaySeconds !== undefined) continue;
+          const { id, data, expiresAt } = read.message;
+          if (expiresAt !== undefined) continue;
           const arrived = await eventually(`the request of ${id}`, () =>
             Promise.resolve(aws.receiver.received(path).find(({ headers }) => headers['webhook-id'] === id)),
           );
@@ -195,10 +200,19 @@ const ingress: DeployedTarget = {
   }),
 };
 
+const isFor = (queue: string, message: Message | MessageHead): message is Message =>
+  'data' in message && message.queue === queue;
+
 const sampled = (
   input: fc.Arbitrary<string>,
   { seed, runs }: { seed: number; runs: number },
 ): readonly string[] => fc.sample(input, { seed, numRuns: Math.ceil(runs) }).filter(isSendable);
+
+/** It waits until it is due. */
+const isEarly = (body: string): boolean => {
+  const read = parseWork(body);
+  return read.ok && (read.value.dueAt ?? 0) > Date.now();
+};
 
 /** Messages to the queues between the functions: what the function cannot read is a dead letter, and all else is done. */
 const workQueues: DeployedTarget = {
@@ -209,7 +223,7 @@ const workQueues: DeployedTarget = {
     run: async ({ seed, runs }) => {
       const since = Date.now();
       const { endpoints } = aws.system;
-      const work = sampled(nearlyJson(jobs), { seed, runs: runs / 2 });
+      const work = sampled(nearlyJson(jobs), { seed, runs: runs / 2 }).filter((body) => !isEarly(body));
       const ordered = sampled(nearlyJson(operations), { seed, runs: runs / 4 });
       const half = Math.floor(work.length / 2);
       await sendTo(aws, endpoints.deliveryQueueUrl, work.slice(0, half));
@@ -223,7 +237,13 @@ const workQueues: DeployedTarget = {
       const outcome = { accepted: work.length + ordered.length - count, refused: count };
       return withCheck({ ...outcome, failed: false, input: [...work, ...ordered], error: null }, async () => {
         const { deliveryQueueUrl, retryQueueUrl, operationQueueUrl } = endpoints;
-        await aws.drained([deliveryQueueUrl, retryQueueUrl, operationQueueUrl]);
+        await aws
+          .drained([deliveryQueueUrl, retryQueueUrl, operationQueueUrl])
+          .catch(async (error: unknown) => {
+            // A fault keeps its message there.
+            await aws.checkFunctions(since, SECRET);
+            throw error;
+          });
         const dead = await taken(aws, endpoints.deliveryDeadLetterUrl);
         assert.deepEqual(dead.toSorted(), refused.work.toSorted());
         const deadOperations = await taken(aws, endpoints.operationDeadLetterUrl);

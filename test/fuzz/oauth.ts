@@ -14,7 +14,8 @@ const token = { access_token: 'abc.def-123', token_type: 'Bearer', expires_in: 3
 
 const answer = fc.record({
   status: fc.oneof(
-    { weight: 6, arbitrary: fc.constant(200) },
+    { weight: 3, arbitrary: fc.constant(200) },
+    { weight: 1, arbitrary: fc.constantFrom(400, 401) },
     fc.constantFrom(204, 302, 400, 401, 500, 600, 101),
   ),
   type: fc.oneof(
