@@ -122,6 +122,13 @@ module.exports = {
       'The page runs in a browser: it imports only values, wire schemas and the client of the API.',
     ),
     {
+      name: 'local-is-below',
+      comment: 'The command starts the local system, and never the other way round.',
+      severity: 'error',
+      from: { path: '^local/' },
+      to: { path: '^cli/' },
+    },
+    {
       name: 'console-is-built',
       comment: 'The command serves the built page and does not import its sources.',
       severity: 'error',

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod';
-import { START } from './command-name.ts';
+import { START } from '../local/command-name.ts';
 import { DEFAULT_DEPLOYMENT, findInAws } from './deployment-in-aws.ts';
 import {
   clientOf,

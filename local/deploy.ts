@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { shellWord } from '../cli/command-name.ts';
+import { shellWord } from './command-name.ts';
 import { cachedAssembly, type Settings } from './assembly.ts';
 import { cdkLibraryOptions, cdkProgram } from './install/cdk.mjs';
 import { localFolder, programFile, projectNode, projectRoot } from './install/paths.mjs';

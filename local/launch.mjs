@@ -15,11 +15,11 @@ const INTERRUPTED = 130;
 
 const CHECK_PARENTS_MS = 1_000;
 
-/** Written by local/start.ts once the system is running. */
+/** Written by cli/commands/start/run.ts once the system is running. */
 const endpoints = join(localFolder, 'endpoints.json');
 
 /**
- * Runs `npm start` and returns its exit status: installs missing packages, then starts local/start.ts on Node 24.
+ * Runs `npm start` and returns its exit status: installs missing packages, then starts cli/commands/start/run.ts on Node 24.
  *
  * @param {string[]} args
  */
@@ -65,7 +65,7 @@ export const startOnce = async (options) => {
     console.error(error.message);
     return 1;
   } finally {
-    // local/start.ts removes it, unless it was killed.
+    // cli/commands/start/run.ts removes it, unless it was killed.
     rmSync(endpoints, { force: true });
     lock.release();
     interruption.end();
@@ -149,7 +149,7 @@ const parentOf = (pid) => {
 };
 
 /**
- * Runs local/start.ts on the project's Node, in the current folder. Closing the IPC channel stops it, also when this process is killed.
+ * Runs cli/commands/start/run.ts on the project's Node, in the current folder. Closing the IPC channel stops it, also when this process is killed.
  *
  * @param {import('./options.mjs').StartOptions} options
  * @param {AbortSignal} signal
@@ -159,7 +159,7 @@ const runOnProjectNode = (options, signal) =>
   new Promise((resolve, reject) => {
     const startedAt = Date.now() - Math.round(process.uptime() * 1000);
     const request = JSON.stringify({ options, startedAt });
-    const child = spawn(projectNode, [programFile('local/start.ts'), request], {
+    const child = spawn(projectNode, [programFile('cli/commands/start/run.ts'), request], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       detached: true,
     });

@@ -1,6 +1,6 @@
 import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
 import { Problem } from '../../local/install/problem.mjs';
-import { commandText } from '../command-name.ts';
+import { commandText } from '../../local/command-name.ts';
 import { ApiRefusal } from './api-refusal.ts';
 import type { ApiClient } from './api-request.ts';
 import { isWholeId, labelOf, shortId } from './subscription-labels.ts';

@@ -1,5 +1,5 @@
 import { Problem } from '../../local/install/problem.mjs';
-import { commandText } from '../command-name.ts';
+import { commandText } from '../../local/command-name.ts';
 import { ApiRefusal, isNotFound } from './api-refusal.ts';
 import type { ApiAnswer, ApiClient, ApiRequest } from './api-request.ts';
 import { nearestName } from './nearest-name.ts';

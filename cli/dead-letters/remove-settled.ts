@@ -1,6 +1,6 @@
 import type { RecoveryView } from '../../shared/wire/views/recovery.ts';
 import { queuesBelongTo } from '../api/api-access.ts';
-import { commandText } from '../command-name.ts';
+import { commandText } from '../../local/command-name.ts';
 import type { DeploymentChoice } from '../deployment.ts';
 import { failureText } from '../failure-text.ts';
 import { INTERRUPTED } from '../interruption.ts';

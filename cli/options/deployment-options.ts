@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { commandText, START } from '../command-name.ts';
+import { commandText, START } from '../../local/command-name.ts';
 import type { DeploymentChoice } from '../deployment.ts';
 
 /** Options of every command that works on a deployment. */

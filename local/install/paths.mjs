@@ -19,7 +19,7 @@ export const projectNode = isPackaged ? process.execPath : join(projectRoot, 'no
 /**
  * The path of a module to run as a program.
  *
- * @param {string} source its path in the repository, such as `local/start.ts`
+ * @param {string} source its path in the repository, such as `cli/commands/start/run.ts`
  */
 export function programFile(source) {
   return join(projectRoot, isPackaged ? source.replace(/\.ts$/, '.js') : source);

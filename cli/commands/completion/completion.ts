@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { isPackaged, programFile } from '../../../local/install/paths.mjs';
-import { shellWord } from '../../command-name.ts';
+import { shellWord } from '../../../local/command-name.ts';
 import { examplesText } from '../../options/deployment-options.ts';
 import { completionScript, SHELLS, type Shell } from './scripts.ts';
 

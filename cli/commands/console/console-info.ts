@@ -4,7 +4,7 @@ import type { ConsoleInfo } from '../../../shared/wire/views/console.ts';
 import { type ApiAccess, CredentialsProblem, findApi } from '../../api/api-access.ts';
 import { apiClient } from '../../api/api-client.ts';
 import { adviceFor, ApiRefusal } from '../../api/api-refusal.ts';
-import { COMMAND } from '../../command-name.ts';
+import { COMMAND } from '../../../local/command-name.ts';
 import type { DeadLetterAccess } from '../../dead-letters/dead-letter-access.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';

@@ -5,7 +5,7 @@ import { counted } from '../../api/counted.ts';
 import { isNotFound } from '../../api/api-refusal.ts';
 import type { ApiClient } from '../../api/api-request.ts';
 import { showDelivery } from '../../api/deliveries.ts';
-import { commandText, shellWord } from '../../command-name.ts';
+import { commandText, shellWord } from '../../../local/command-name.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import { VERBOSE } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';

@@ -1,6 +1,6 @@
 import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
 import { HEALTH_NAMES, type Health } from '../../api/service.ts';
-import { commandText } from '../../command-name.ts';
+import { commandText } from '../../../local/command-name.ts';
 import { countsText } from '../../output/counts-text.ts';
 
 /** The result of one check. `advice`: what to do next. */

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../api/api-request.ts';
 import { ApiRefusal } from '../../api/api-refusal.ts';
 import { readHealth } from '../../api/service.ts';
-import { commandText } from '../../command-name.ts';
+import { commandText } from '../../../local/command-name.ts';
 import { counted } from '../../api/counted.ts';
 import { printable } from '../../output/printable.ts';
 

@@ -6,7 +6,7 @@ import { listMessages, type ListedMessage } from '../../api/messages.ts';
 import { itemsOf } from '../../api/listing.ts';
 import { cutText, findMessage, MOST_PER_QUEUE, searchQueue } from '../../api/search.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { commandText, shellWord } from '../../command-name.ts';
+import { commandText, shellWord } from '../../../local/command-name.ts';
 import { clockTime } from '../../output/time-text.ts';
 import { stateOf } from '../subscription/subscription-fields.ts';
 

@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { join, posix, relative } from 'node:path';
 import * as z from 'zod';
 import { Problem } from '../../../local/install/problem.mjs';
-import { commandText, shellWord } from '../../command-name.ts';
+import { commandText, shellWord } from '../../../local/command-name.ts';
 import { addedStack, type Entry } from './added-stack.ts';
 import { APP_PACKAGES, NEW_APP, NEW_FILES } from './new-app.ts';
 

@@ -5,7 +5,7 @@ import { openApi } from '../../api/api-client.ts';
 import { isNotFound } from '../../api/api-refusal.ts';
 import { explainMessage, noneLeftText, type Explained } from '../../api/explain.ts';
 import { shortId } from '../../api/subscription-labels.ts';
-import { commandText, shellWord } from '../../command-name.ts';
+import { commandText, shellWord } from '../../../local/command-name.ts';
 import { idOf, queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { counted } from '../../api/counted.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { openApiToWrite } from '../../api/api-client.ts';
 import { findQueue, putQueue } from '../../api/queues.ts';
-import { commandText } from '../../command-name.ts';
+import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { jsonObjectOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';

@@ -9,7 +9,7 @@ import { itemsOf } from '../../api/listing.ts';
 import { NoSuchQueue } from '../../api/missing-queue.ts';
 import { countQueues, listQueues, type ListedQueue } from '../../api/queues.ts';
 import { listSubscriptions } from '../../api/subscriptions.ts';
-import { commandText } from '../../command-name.ts';
+import { commandText } from '../../../local/command-name.ts';
 import { wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printList } from '../../output/list.ts';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import { openApi } from '../../api/api-client.ts';
 import { listRecoveries } from '../../api/recoveries.ts';
-import { commandText } from '../../command-name.ts';
+import { commandText } from '../../../local/command-name.ts';
 import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { clockTime } from '../../output/time-text.ts';

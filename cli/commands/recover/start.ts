@@ -4,7 +4,7 @@ import { timeText } from '../../../shared/wire/fields.ts';
 import { openApiToWrite } from '../../api/api-client.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { startRecovery } from '../../api/recoveries.ts';
-import { commandText } from '../../command-name.ts';
+import { commandText } from '../../../local/command-name.ts';
 import { removeSettledNotices } from '../../dead-letters/remove-settled.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';

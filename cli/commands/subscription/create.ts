@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { openApiToWrite } from '../../api/api-client.ts';
 import { newQueueNotice } from '../../api/missing-queue.ts';
 import { createSubscription } from '../../api/subscriptions.ts';
-import { commandText } from '../../command-name.ts';
+import { commandText } from '../../../local/command-name.ts';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { objectText, textOf } from '../../options/json-text.ts';

@@ -3,7 +3,7 @@ import type { SubscriptionView } from '../../../shared/wire/views/subscription.t
 import { openApi } from '../../api/api-client.ts';
 import { shortId } from '../../api/subscription-labels.ts';
 import { listSubscriptions } from '../../api/subscriptions.ts';
-import { commandText } from '../../command-name.ts';
+import { commandText } from '../../../local/command-name.ts';
 import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printList } from '../../output/list.ts';

@@ -6,7 +6,7 @@ import { resolveSubscription } from '../../api/find-subscription.ts';
 import { shortId } from '../../api/subscription-labels.ts';
 import { showSubscription } from '../../api/subscriptions.ts';
 import { waitingText } from '../../api/waiting.ts';
-import { commandText } from '../../command-name.ts';
+import { commandText } from '../../../local/command-name.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';

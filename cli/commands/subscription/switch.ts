@@ -3,7 +3,7 @@ import { openApiToWrite } from '../../api/api-client.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { labelOf, shortId } from '../../api/subscription-labels.ts';
 import { switchSubscription } from '../../api/subscriptions.ts';
-import { commandText } from '../../command-name.ts';
+import { commandText } from '../../../local/command-name.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { completionScript, SHELLS, type Shell } from '../../../cli/commands/completion/scripts.ts';
-import { shellWord } from '../../../cli/command-name.ts';
+import { shellWord } from '../../../local/command-name.ts';
 
 const run = promisify(execFile);
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { COMMAND } from '../../../cli/command-name.ts';
+import { COMMAND } from '../../../local/command-name.ts';
 import { clockTime } from '../../../cli/output/time-text.ts';
 import { jsonLines } from './run-command.ts';
 import { closeStubs, json, refusal, stubApi } from './stub-api.ts';

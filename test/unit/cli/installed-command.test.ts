@@ -33,7 +33,7 @@ afterAll(() => {
 });
 
 const PRINT_PATHS = `import * as paths from '../local/install/paths.mjs';
-console.log(JSON.stringify({ args: process.argv.slice(2), ...paths, start: paths.programFile('local/start.ts') }));`;
+console.log(JSON.stringify({ args: process.argv.slice(2), ...paths, start: paths.programFile('cli/commands/start/run.ts') }));`;
 
 function run(...nodeArgs: string[]) {
   return promisify(execFile)(
@@ -56,7 +56,7 @@ describe('the command of the installed package', () => {
       projectNode: process.execPath,
       localFolder: path.join(app, '.posthaste'),
       ministackFolder: path.join(app, '.posthaste/ministack'),
-      start: path.join(installed, 'local/start.js'),
+      start: path.join(installed, 'cli/commands/start/run.js'),
     });
   });
 

@@ -1,5 +1,5 @@
-import { commandText } from '../cli/command-name.ts';
-import type { Endpoints } from './endpoints.ts';
+import { commandText } from '../../../local/command-name.ts';
+import type { Endpoints } from '../../../local/endpoints.ts';
 
 /** The port of the receiver at `/hook`. `listen` has 8080 in its examples. */
 const RECEIVER_PORT = 9000;

@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { feedLine } from '../../../local/demo/feed-line.ts';
-import { nextStep } from '../../../local/demo/next-step.ts';
-import { demoSubscribers } from '../../../local/demo/scenario.ts';
-import { judge, verdictTable } from '../../../local/demo/verdict.ts';
+import { feedLine } from '../../../cli/commands/start/demo/feed-line.ts';
+import { nextStep } from '../../../cli/commands/start/demo/next-step.ts';
+import { demoSubscribers } from '../../../cli/commands/start/demo/scenario.ts';
+import { judge, verdictTable } from '../../../cli/commands/start/demo/verdict.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 
 type AttemptView = DeliveryView['attempts'][number];

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { OperatorEventMessage } from '../../shared/wire/events/operator-event.ts';
+import type { OperatorEventMessage } from '../../../../shared/wire/events/operator-event.ts';
 import { clockTime } from './feed-line.ts';
 
 export type Names = {

@@ -1,5 +1,5 @@
-import type { TerminalStatus } from '../../shared/domain/vocabulary.ts';
-import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
+import type { TerminalStatus } from '../../../../shared/domain/vocabulary.ts';
+import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 
 export type DemoSubscriber = {
   name: string;

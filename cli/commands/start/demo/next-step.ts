@@ -1,5 +1,5 @@
-import type { AttemptTrigger, Mechanism, Phase } from '../../shared/domain/vocabulary.ts';
-import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
+import type { AttemptTrigger, Mechanism, Phase } from '../../../../shared/domain/vocabulary.ts';
+import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 
 type Next = { number: number; phase: Phase; dueAt: number; by?: AttemptTrigger | Mechanism };
 

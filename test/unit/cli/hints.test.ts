@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
-import { appHints, hints, receiverCommand } from '../../../local/hints.ts';
+import { appHints, hints, receiverCommand } from '../../../cli/commands/start/hints.ts';
 import { loopbackPort } from '../../../local/loopback-port.ts';
 import { localEndpoints as endpoints } from '../../support/local-endpoints.ts';
 

@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import { INTERRUPTED, untilAborted } from '../cli/interruption.ts';
+import { INTERRUPTED, untilAborted } from '../../interruption.ts';
 import { runDemo, type Demo } from './demo/demo.ts';
 import { demoQueue, demoSchedulerThreshold } from './demo/scenario.ts';
-import { endpointsFile, removeEndpoints, writeEndpoints } from './endpoints.ts';
+import { endpointsFile, removeEndpoints, writeEndpoints } from '../../../local/endpoints.ts';
 import { appHints, hints } from './hints.ts';
-import { localFolder } from './install/paths.mjs';
-import { Problem } from './install/problem.mjs';
-import { inSeconds } from './install/progress.mjs';
+import { localFolder } from '../../../local/install/paths.mjs';
+import { Problem } from '../../../local/install/problem.mjs';
+import { inSeconds } from '../../../local/install/progress.mjs';
 import { localPage, withConsole } from './local-console.ts';
-import { startLocalSystem, type LocalSystem } from './local-system.ts';
-import { withLocalWorker } from './local-worker.ts';
-import { showPresence } from './presence.ts';
+import { startLocalSystem, type LocalSystem } from '../../../local/local-system.ts';
+import { withLocalWorker } from '../../../local/local-worker.ts';
+import { showPresence } from '../../../local/presence.ts';
 
 /**
  * The request from launch.mjs, passed as JSON. This process runs on the project's Node, and stops when the IPC channel

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isOpen } from '../../shared/domain/delivery/delivery.ts';
-import { pollInterval } from '../../shared/domain/retry/poll-interval.ts';
-import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
-import type { OperatorEventMessage } from '../../shared/wire/events/operator-event.ts';
+import { isOpen } from '../../../../shared/domain/delivery/delivery.ts';
+import { pollInterval } from '../../../../shared/domain/retry/poll-interval.ts';
+import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
+import type { OperatorEventMessage } from '../../../../shared/wire/events/operator-event.ts';
 import { feedLine, type FeedLine } from './feed-line.ts';
 import { eventLine } from './event-line.ts';
 import { nextStep } from './next-step.ts';

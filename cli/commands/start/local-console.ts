@@ -1,12 +1,12 @@
-import { deploymentTarget } from '../cli/commands/console/console-info.ts';
-import { startConsole } from '../cli/commands/console/console-server.ts';
-import { builtPage } from '../cli/commands/console/page-build.ts';
-import { readPage, type PageFiles } from '../cli/commands/console/page-files.ts';
-import { failureText } from '../cli/failure-text.ts';
-import { systemSleep } from '../cli/terminal.ts';
-import type { LoopbackServer } from '../cli/loopback/loopback-server.ts';
-import { Problem } from './install/problem.mjs';
-import { step } from './install/progress.mjs';
+import { deploymentTarget } from '../console/console-info.ts';
+import { startConsole } from '../console/console-server.ts';
+import { builtPage } from '../console/page-build.ts';
+import { readPage, type PageFiles } from '../console/page-files.ts';
+import { failureText } from '../../failure-text.ts';
+import { systemSleep } from '../../terminal.ts';
+import type { LoopbackServer } from '../../loopback/loopback-server.ts';
+import { Problem } from '../../../local/install/problem.mjs';
+import { step } from '../../../local/install/progress.mjs';
 
 /** The built page, or the reason why the build failed: `npm start` continues without it. */
 export type LocalPage = { kind: 'built'; files: PageFiles } | { kind: 'failed'; reason: string };

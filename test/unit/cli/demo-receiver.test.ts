@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startDemoReceiver, type DemoReceiver } from '../../../local/demo/receiver.ts';
-import { demoSubscribers } from '../../../local/demo/scenario.ts';
+import { startDemoReceiver, type DemoReceiver } from '../../../cli/commands/start/demo/receiver.ts';
+import { demoSubscribers } from '../../../cli/commands/start/demo/scenario.ts';
 import { makeSecret, secretText } from '../../../shared/domain/subscription/signing-secret.ts';
 import { webhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';

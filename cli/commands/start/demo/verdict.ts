@@ -1,5 +1,5 @@
-import { tableLines } from '../../cli/output/table.ts';
-import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
+import { tableLines } from '../../../output/table.ts';
+import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { SCHEDULED_DELAY, type DemoSubscriber } from './scenario.ts';
 
 /** The result of a demo delivery, and how it differs from the expectation. */

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { isPackaged } from '../local/install/paths.mjs';
+import { isPackaged } from './install/paths.mjs';
 
 /** How this user runs the command, so that advice can be pasted. `program`: the path that was run. */
 export function commandName(program: string | undefined, packaged: boolean): string {

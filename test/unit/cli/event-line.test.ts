@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { eventLine } from '../../../local/demo/event-line.ts';
+import { eventLine } from '../../../cli/commands/start/demo/event-line.ts';
 import type { OperatorEventMessage } from '../../../shared/wire/events/operator-event.ts';
 
 const names = { subscriber: () => 'hopeless', message: () => 'm2' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commandName } from '../../../cli/command-name.ts';
+import { commandName } from '../../../local/command-name.ts';
 
 describe('the command in advice', () => {
   it.each([

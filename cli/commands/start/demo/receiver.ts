@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { verifyWebhook, WebhookVerificationError } from '../../client/verify.ts';
-import { startLoopbackServer } from '../../cli/loopback/loopback-server.ts';
+import { verifyWebhook, WebhookVerificationError } from '../../../../client/verify.ts';
+import { startLoopbackServer } from '../../../loopback/loopback-server.ts';
 import type { DemoSubscriber } from './scenario.ts';
 
 /** A real HTTP server on loopback for the demo's subscribers. */
