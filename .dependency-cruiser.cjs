@@ -59,7 +59,7 @@ module.exports = {
       name: 'shared-is-below',
       severity: 'error',
       from: { path: '^shared/' },
-      to: { path: '^(functions|worker|infra|client|cli|local|bench|test)/' },
+      to: { path: '^(functions|worker|infra|api-client|client|cli|local|bench|test)/' },
     },
     {
       name: 'client-stands-alone',
@@ -118,15 +118,21 @@ module.exports = {
     only(
       'console-in-a-browser',
       '^console/src/',
-      `^console/src/|^cli/api/|^shared/(domain|wire)/|${nodeModules('preact', 'uplot', 'zod')}`,
+      `^console/src/|^api-client/|^shared/(domain|wire)/|${nodeModules('preact', 'uplot', 'zod')}`,
       'The page runs in a browser: it imports only values, wire schemas and the client of the API.',
+    ),
+    only(
+      'api-client-in-a-browser',
+      '^api-client/',
+      `^api-client/|^shared/(domain|wire|adapters/in-parallel)|${nodeModules('leven', 'zod')}`,
+      'The client of the API is for the command and for the page.',
     ),
     {
       name: 'local-is-below',
       comment: 'The command starts the local system, and never the other way round.',
       severity: 'error',
       from: { path: '^local/' },
-      to: { path: '^cli/' },
+      to: { path: '^(cli|api-client)/' },
     },
     {
       name: 'console-is-built',

@@ -1,5 +1,5 @@
 import type { FieldError } from '../shared/domain/errors.ts';
-import { adviceFor, ApiRefusal } from './api/api-refusal.ts';
+import { adviceFor, ApiRefusal } from '../api-client/refusal.ts';
 import { failureText } from './failure-text.ts';
 import { printable, printableJson } from './output/printable.ts';
 import type { Terminal } from './terminal.ts';

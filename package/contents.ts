@@ -11,7 +11,7 @@ const EXPECTED = [
   /^assets\/functions\/[a-z]+\/[\w-]+\.mjs(\.map)?$/,
   /^assets\/console\/(index\.html|assets\/[\w.-]+\.(js|css|svg))$/,
   /^(infra|client|shared)\/.+(\.js|\.d\.ts)$/,
-  /^(functions|worker|cli|local)\/.+\.(js|mjs)$/,
+  /^(functions|worker|api-client|cli|local)\/.+\.(js|mjs)$/,
   /^(cli\/commands\/plan\/\w+\.json|local\/(requirements\.txt|\w+\.py))$/,
 ];
 

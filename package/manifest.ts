@@ -59,9 +59,12 @@ function compiled(entries: Readonly<Record<string, string>>): Record<string, str
 /** Each package that a compiled file or a declaration imports, with one of the files that do. */
 function importedPackages(folder: string): Map<string, string> {
   const packages = new Map<string, string>();
-  for (const file of globSync('{infra,client,shared,functions,worker,cli,local}/**/*.{js,mjs,d.ts}', {
-    cwd: folder,
-  })) {
+  for (const file of globSync(
+    '{infra,api-client,client,shared,functions,worker,cli,local}/**/*.{js,mjs,d.ts}',
+    {
+      cwd: folder,
+    },
+  )) {
     const { importedFiles } = ts.preProcessFile(readFileSync(join(folder, file), 'utf8'), true, true);
     for (const { fileName } of importedFiles)
       if (!fileName.startsWith('.') && !isBuiltin(fileName)) packages.set(packageOf(fileName), file);

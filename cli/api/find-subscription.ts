@@ -1,10 +1,10 @@
 import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { commandText } from '../../local/command-name.ts';
-import { ApiRefusal } from './api-refusal.ts';
-import type { ApiClient } from './api-request.ts';
-import { isWholeId, labelOf, shortId } from './subscription-labels.ts';
-import { listSubscriptions } from './subscriptions.ts';
+import type { ApiClient } from '../../api-client/api-client.ts';
+import { listSubscriptions } from '../../api-client/operations.ts';
+import { ApiRefusal } from '../../api-client/refusal.ts';
+import { isWholeId, labelOf, shortId } from '../../api-client/subscription-labels.ts';
 
 /** Shorter texts fit too many ids. */
 const LEAST_PREFIX = 4;
@@ -24,7 +24,10 @@ export async function resolveSubscription(api: ApiClient, queue: string, referen
   const fitting: Named[] = [];
   const near: Named[] = [];
   try {
-    for await (const found of listSubscriptions(api, queue, { match: reference })) {
+    for await (const found of api.list(listSubscriptions, {
+      path: { queue },
+      query: { match: reference },
+    })) {
       // Both are unique on the queue.
       if (found.id === reference || found.subscriber === reference) return found.id;
       (isMeant(found, reference) ? fitting : near).push(found);

@@ -1,16 +1,14 @@
 import { Problem } from '../../local/install/problem.mjs';
 import { commandText } from '../../local/command-name.ts';
-import { ApiRefusal, isNotFound } from './api-refusal.ts';
-import type { ApiAnswer, ApiClient, ApiRequest } from './api-request.ts';
-import { nearestName } from './nearest-name.ts';
+import { type ApiClient, type ApiRequest, clientBy } from '../../api-client/api-client.ts';
+import { findQueue, nearestName } from '../../api-client/queues.ts';
+import { ApiRefusal, isNotFound } from '../../api-client/refusal.ts';
 import { printable } from '../output/printable.ts';
 import type { Terminal } from '../terminal.ts';
-import { callBy } from './parsed-answer.ts';
-import { findQueue } from './queues.ts';
 
 /** The client, with one more question where the API finds nothing: is it the queue that is missing? */
 export function namingMissingQueues(api: ApiClient): ApiClient {
-  const send = async (request: ApiRequest): Promise<ApiAnswer> => {
+  return clientBy(api.name, async (request) => {
     try {
       return await api.send(request);
     } catch (error) {
@@ -18,8 +16,7 @@ export function namingMissingQueues(api: ApiClient): ApiClient {
       if (queue !== undefined) await requireQueue(api, queue);
       throw error;
     }
-  };
-  return { ...api, send, call: callBy(send) };
+  });
 }
 
 /** The queue that the request needs; undefined if the request itself asks for the queue. */

@@ -1,7 +1,7 @@
 import type { DeadLetter } from '../../shared/domain/delivery/dead-letter.ts';
 import type { RedrivenQueue } from '../../shared/domain/vocabulary.ts';
 import type { DeadLetterView } from '../../shared/wire/views/console.ts';
-import type { ApiClient } from '../api/api-request.ts';
+import type { ApiClient } from '../../api-client/api-client.ts';
 import { failureText } from '../failure-text.ts';
 import { describeDeadLetter } from './describe.ts';
 import { type DeadLetterFilter, matcherOf } from './filter.ts';

@@ -1,7 +1,7 @@
 import type { RedrivenMessage, RedriveOutcome } from '../../shared/domain/delivery/dead-letter.ts';
-import type { ApiClient } from '../api/api-request.ts';
+import type { ApiClient } from '../../api-client/api-client.ts';
+import { listSubscriptions } from '../../api-client/operations.ts';
 import { isQueue } from '../api/missing-queue.ts';
-import { listSubscriptions } from '../api/subscriptions.ts';
 
 /** `target`: the queue to check; absent where the message needs no check. */
 export type CheckedMessage = { message: RedrivenMessage; target?: string };
@@ -36,6 +36,6 @@ export function sendUnlessLost(
 /** Why a message would be lost or return from the queue; undefined if not. */
 async function faultOfTarget(api: ApiClient, queue: string): Promise<string | undefined> {
   if (!(await isQueue(api, queue))) return `there is no queue ${queue}`;
-  const first = await listSubscriptions(api, queue, { most: 1 }).next();
+  const first = await api.list(listSubscriptions, { path: { queue }, most: 1 }).next();
   return first.done === true ? `queue ${queue} has no subscription` : undefined;
 }

@@ -1,10 +1,10 @@
 import type { RecoveryView } from '../../shared/wire/views/recovery.ts';
+import { counted } from '../../api-client/words.ts';
 import { queuesBelongTo } from '../api/api-access.ts';
 import { commandText } from '../../local/command-name.ts';
 import type { DeploymentChoice } from '../deployment.ts';
 import { failureText } from '../failure-text.ts';
 import { INTERRUPTED } from '../interruption.ts';
-import { counted } from '../api/counted.ts';
 import { printable } from '../output/printable.ts';
 import type { Terminal } from '../terminal.ts';
 

@@ -1,7 +1,7 @@
 import { Problem } from '../../local/install/problem.mjs';
 import { timeText } from '../../shared/wire/fields.ts';
 import { failureText } from '../failure-text.ts';
-import { counted } from '../api/counted.ts';
+import { counted } from '../../api-client/words.ts';
 import { sumOf } from '../output/counts-text.ts';
 import { clockTime } from '../output/time-text.ts';
 import type { DeadLetterFilter } from './filter.ts';

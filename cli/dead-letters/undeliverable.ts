@@ -6,12 +6,12 @@ import { type NoticeState, SETTLED_NOTICES } from '../../shared/wire/views/conso
 import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
 import type { RecoveryView } from '../../shared/wire/views/recovery.ts';
 import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
-import type { ApiClient } from '../api/api-request.ts';
-import { ApiRefusal, isNotFound } from '../api/api-refusal.ts';
-import { retryDelivery, showDelivery } from '../api/deliveries.ts';
-import { showMessage } from '../api/messages.ts';
+import type { ApiClient } from '../../api-client/api-client.ts';
+import { deliveryPath } from '../../api-client/deliveries.ts';
+import { showMessage } from '../../api-client/messages.ts';
+import { getDelivery, getSubscription, retryDelivery } from '../../api-client/operations.ts';
+import { ApiRefusal, isNotFound } from '../../api-client/refusal.ts';
 import { NoSuchQueue } from '../api/missing-queue.ts';
-import { showSubscription } from '../api/subscriptions.ts';
 
 const SIDE_BY_SIDE = 8;
 
@@ -57,7 +57,7 @@ function foreseen(subscription: Found): RedriveOutcome {
 
 async function retriedOne(api: ApiClient, ended: EndedDelivery): Promise<RedriveOutcome> {
   try {
-    await retryDelivery(api, ended);
+    await api.call(retryDelivery, deliveryPath(ended));
     return { kind: 'redriven' };
   } catch (error) {
     if (isNotFound(error)) return { kind: 'refused', reason: 'not_on_record' };
@@ -100,7 +100,7 @@ function subscriptionsOf(api: ApiClient): Lookup['subscriptions'] {
 
 async function findSubscription(api: ApiClient, queue: string, id: string): Promise<Found> {
   try {
-    return await showSubscription(api, queue, id);
+    return await api.call(getSubscription, { path: { queue, subscription: id } });
   } catch (error) {
     if (isMissing(error)) return 'missing';
     if (error instanceof ApiRefusal && error.status === 403) return 'unknown';
@@ -116,7 +116,7 @@ async function stateSince({ api, subscriptions }: Lookup, ended: EndedDelivery):
 
 async function deliveryState(api: ApiClient, ended: EndedDelivery): Promise<NoticeState> {
   try {
-    return stateOf(await showDelivery(api, ended), ended);
+    return stateOf(await api.call(getDelivery, deliveryPath(ended)), ended);
   } catch (error) {
     if (isMissing(error)) return 'not_on_record';
     throw error;

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import * as z from 'zod';
-import { calendarTimeOf } from '../api/calendar-time.ts';
+import { calendarTimeOf } from '../../api-client/calendar-time.ts';
 
 const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 

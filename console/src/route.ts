@@ -1,4 +1,4 @@
-import { apiPath, searchOf } from '../../cli/api/api-request.ts';
+import { searchOf } from '../../api-client/api-client.ts';
 
 /** The page to show, from the part of the address behind the `#`. */
 export type Route =
@@ -99,24 +99,29 @@ export function hrefTo(route: Exclude<Route, { page: 'unknown' }>): string {
     case 'overview':
       return '#/';
     case 'queue':
-      return `#${apiPath`/queues/${route.queue}`}`;
+      return `#${encoded`/queues/${route.queue}`}`;
     case 'subscription':
-      return `#${apiPath`/queues/${route.queue}/subscriptions/${route.subscription}`}`;
+      return `#${encoded`/queues/${route.queue}/subscriptions/${route.subscription}`}`;
     case 'message':
-      return `#${apiPath`/queues/${route.queue}/messages/${route.message}`}`;
+      return `#${encoded`/queues/${route.queue}/messages/${route.message}`}`;
     case 'delivery':
-      return `#${apiPath`/queues/${route.queue}/messages/${route.message}/deliveries/${route.subscription}`}`;
+      return `#${encoded`/queues/${route.queue}/messages/${route.message}/deliveries/${route.subscription}`}`;
     case 'messages':
     case 'deliveries':
-      return `#${apiPath`/queues/${route.queue}/${route.page}`}${searchOf(route.query)}`;
+      return `#${encoded`/queues/${route.queue}/${route.page}`}${searchOf(route.query)}`;
     case 'recovery':
     case 'books': {
       const path =
-        route.queue === undefined ? apiPath`/${route.page}` : apiPath`/queues/${route.queue}/${route.page}`;
+        route.queue === undefined ? encoded`/${route.page}` : encoded`/queues/${route.queue}/${route.page}`;
       return `#${path}${searchOf(route.query)}`;
     }
     case 'designer':
     case 'dead-letters':
       return `#/${route.page}${searchOf(route.query)}`;
   }
+}
+
+/** Each value becomes one encoded segment of the path. */
+export function encoded(texts: TemplateStringsArray, ...values: readonly string[]): string {
+  return texts.reduce((path, text, index) => path + encodeURIComponent(values[index - 1] ?? '') + text);
 }

@@ -3,7 +3,7 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { type ReceivedDelivery, receivedSchema } from '../../cli/api/pull.ts';
+import { operatedPull, pullByToken, type ReceivedDelivery } from '../../cli/commands/forward/pull-routes.ts';
 import { itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import { callApi, finishedDelivery, putQueue } from '../support/api-client.ts';
 import { NO_RETRIES } from '../support/builders.ts';
@@ -38,7 +38,7 @@ const bySubscriber = (step: string, body: object, bearer = token, id = subscript
 const receiveAll = async (receive: () => Promise<unknown>): Promise<ReceivedDelivery[]> => {
   const all: ReceivedDelivery[] = [];
   return eventually('all messages are received', async () => {
-    all.push(...receivedSchema.parse(await receive()));
+    all.push(...operatedPull.receive.schema.parse(await receive()).deliveries);
     return all.length < MESSAGES.length ? undefined : all;
   });
 };
@@ -108,7 +108,8 @@ describe('a pull subscription on the deployed system', () => {
     const text = 'x'.repeat(200_000);
     await publish({ queue, id: 'large', data: text });
     const [received] = await eventually('the large message', async () => {
-      const deliveries = receivedSchema.parse(await (await bySubscriber('receive', { max: 100 })).json());
+      const answer = await bySubscriber('receive', { max: 100 });
+      const { deliveries } = pullByToken.receive.schema.parse(await answer.json());
       const large = deliveries.filter(({ messageId }) => messageId === 'large');
       return large.length > 0 ? large : undefined;
     });

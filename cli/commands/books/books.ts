@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
+import { readBooks } from '../../../api-client/operations.ts';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { TERMINAL_STATUSES } from '../../../shared/domain/vocabulary.ts';
 import { EMPTY_BOOKS, isBalanced, type Books, sumOfBooks } from '../../../shared/domain/message/books.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
-import { openApi } from '../../api/api-client.ts';
+import { BOOKS_MEANINGS } from '../../../api-client/words.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { BOOKS_MEANINGS, booksPages, type BooksPage } from '../../api/books.ts';
+import { openApi } from '../../api/open-api.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { TIME_FORMS, timeOf } from '../../options/time.ts';
@@ -60,8 +61,9 @@ export function addBooks(command: Command, terminal: Terminal): void {
       const books = await terminal
         .untilInterrupted(async (signal) => {
           let sum = EMPTY_BOOKS;
-          for await (const page of booksPages(api, queue, { ...window, deleted: deleted === true }, signal)) {
-            sum = sumOfBooks(sum, page);
+          const query = { ...window, deleted };
+          for await (const page of api.pages(readBooks, { path: { queue }, query, signal })) {
+            sum = sumOfBooks(sum, page.books);
             progress.show(runningTotals(sum, page, { since, until }));
           }
           return sum;
@@ -86,7 +88,7 @@ export function addBooks(command: Command, terminal: Terminal): void {
 /** How much of the window is counted, and the counts so far that are not zero. */
 function runningTotals(
   books: Books,
-  { countedUntil }: BooksPage,
+  { countedUntil }: { countedUntil?: string },
   { since, until }: { since: number; until: number },
 ): string {
   const part = countedUntil === undefined ? undefined : (Date.parse(countedUntil) - since) / (until - since);

@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
+import { operation } from '../../../api-client/api-client.ts';
 import type { ConsoleInfo } from '../../../shared/wire/views/console.ts';
+import { adviceFor, ApiRefusal } from '../../../api-client/refusal.ts';
 import { type ApiAccess, CredentialsProblem, findApi } from '../../api/api-access.ts';
-import { apiClient } from '../../api/api-client.ts';
-import { adviceFor, ApiRefusal } from '../../api/api-refusal.ts';
+import { apiClient } from '../../api/open-api.ts';
 import { COMMAND } from '../../../local/command-name.ts';
 import type { DeadLetterAccess } from '../../dead-letters/dead-letter-access.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
@@ -40,7 +41,10 @@ const POLLING = { floorSeconds: 1, ceilingSeconds: 10, exponent: 2 };
 /** The page waits for this response, so the lookup gives up before the API times out. */
 const VERSION_WITHIN_MS = 5_000;
 
-const description = z.object({ info: z.object({ version: z.string() }) });
+const describe = {
+  ...operation('GET /v2/openapi.json', z.unknown()),
+  schema: z.object({ info: z.object({ version: z.string() }) }),
+};
 
 /** The page's description of its deployment. Never fails: `problem` says what could not be determined. */
 export async function consoleInfo(target: ConsoleTarget): Promise<ConsoleInfo> {
@@ -62,10 +66,9 @@ export async function consoleInfo(target: ConsoleTarget): Promise<ConsoleInfo> {
 
 /** Reads the version from the API's OpenAPI document. */
 async function versionOf(access: ApiAccess): Promise<Pick<ConsoleInfo, 'version' | 'problem'>> {
-  const request = { method: 'GET', path: '/v2/openapi.json' } as const;
   try {
     const signal = AbortSignal.timeout(VERSION_WITHIN_MS);
-    const { info } = await apiClient(access).call({ ...request, signal }, description);
+    const { info } = await apiClient(access).call(describe, { signal });
     return { version: info.version };
   } catch (failure) {
     return { version: null, problem: problemOf(failure) };

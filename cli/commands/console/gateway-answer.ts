@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { ConsoleFailureCode } from '../../../shared/wire/views/console.ts';
-import { adviceFor, ApiRefusal, jsonOrUndefined } from '../../api/api-refusal.ts';
+import { adviceFor, ApiRefusal, jsonOrUndefined } from '../../../api-client/refusal.ts';
 import { refusalFromFailure } from '../../loopback/signed-request.ts';
 import type { Refusal } from '../../loopback/refusal.ts';
 

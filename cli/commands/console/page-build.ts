@@ -8,7 +8,14 @@ import { fingerprintOf, cachedBuild } from '../../../local/cached-builds.ts';
 import { plainEnvironment } from '../../../local/local-aws.ts';
 
 /** The sources of the page; packages are covered by the lock file. */
-const SOURCES = ['console', 'cli/api', 'shared/domain', 'shared/wire', 'package-lock.json', 'tsconfig.json'];
+const SOURCES = [
+  'console',
+  'api-client',
+  'shared/domain',
+  'shared/wire',
+  'package-lock.json',
+  'tsconfig.json',
+];
 
 const builds = join(localFolder, 'console');
 

@@ -12,7 +12,7 @@ import type { Tally } from '../../dead-letters/run-result.ts';
 import { outcomeOf, type RunOutcome, runProblem } from '../../dead-letters/run-text.ts';
 import { withWholeIds } from '../../dead-letters/whole-ids.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
-import { counted } from '../../api/counted.ts';
+import { counted } from '../../../api-client/words.ts';
 import { printable } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';

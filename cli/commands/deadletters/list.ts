@@ -6,7 +6,7 @@ import { type Look, lookAtDeadLetters } from '../../dead-letters/look.ts';
 import { hiddenFields, hiddenSentence, runProblem } from '../../dead-letters/run-text.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
-import { counted } from '../../api/counted.ts';
+import { counted } from '../../../api-client/words.ts';
 import { printable } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import { tableLines } from '../../output/table.ts';

@@ -2,7 +2,7 @@ import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
 import type { DeadLetterDetail } from '../../../shared/wire/views/console.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { parseJson } from '../../../shared/wire/json-slice.ts';
-import { ApiRefusal } from '../../api/api-refusal.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { isQueue, noSuchQueue } from '../../api/missing-queue.ts';
 import { type DeadLetterAccess, openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
 import { NO_REASON } from '../../dead-letters/filter.ts';

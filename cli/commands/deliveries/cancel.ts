@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { openApiToWrite } from '../../api/api-client.ts';
-import { cancelDelivery } from '../../api/deliveries.ts';
+import { deliveryPath } from '../../../api-client/deliveries.ts';
+import { cancelDelivery } from '../../../api-client/operations.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addDeliveryAddress, findAddress, EXAMPLE_ADDRESS } from './delivery-options.ts';
@@ -16,7 +17,10 @@ export function addCancel(command: Command, terminal: Terminal): void {
   addDeliveryAddress(command).action(
     async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
       const api = await openApiToWrite(options, terminal);
-      const delivery = await cancelDelivery(api, await findAddress(api, queue, message, subscription));
+      const delivery = await api.call(
+        cancelDelivery,
+        deliveryPath(await findAddress(api, queue, message, subscription)),
+      );
       if (options.json === true) terminal.printJson(delivery);
       else terminal.print(describeDelivery(delivery, terminal));
     },

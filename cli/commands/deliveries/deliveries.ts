@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { openApi } from '../../api/api-client.ts';
-import { showDelivery } from '../../api/deliveries.ts';
-import { subscriptionLabels } from '../../api/subscription-labels.ts';
+import { deliveryPath } from '../../../api-client/deliveries.ts';
+import { getDelivery } from '../../../api-client/operations.ts';
+import { subscriptionLabels } from '../../../api-client/subscription-labels.ts';
+import { openApi } from '../../api/open-api.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addDeliveryAddress, findAddress, EXAMPLE_ADDRESS } from './delivery-options.ts';
@@ -21,7 +22,10 @@ function addDeliveriesShow(deliveries: Command, terminal: Terminal): void {
     deliveries.command('show').description('Show a delivery with its attempts and planned retries.'),
   ).action(async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
     const api = await openApi(options, terminal);
-    const delivery = await showDelivery(api, await findAddress(api, queue, message, subscription));
+    const delivery = await api.call(
+      getDelivery,
+      deliveryPath(await findAddress(api, queue, message, subscription)),
+    );
     if (options.json === true) {
       terminal.printJson(delivery);
       return;

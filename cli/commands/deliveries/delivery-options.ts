@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
 import { LISTED_STATUSES } from '../../../shared/domain/vocabulary.ts';
-import type { ApiClient } from '../../api/api-request.ts';
-import { deliveriesOfMessage, type DeliveryAddress } from '../../api/deliveries.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import type { DeliveryAddress } from '../../../api-client/deliveries.ts';
+import { listDeliveriesOfMessage } from '../../../api-client/operations.ts';
+import { shortId } from '../../../api-client/subscription-labels.ts';
 import { NoSuchSubscription, resolveSubscription } from '../../api/find-subscription.ts';
-import { shortId } from '../../api/subscription-labels.ts';
 import { idOf, queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { TIME_FORMS, timeOf } from '../../options/time.ts';
 
@@ -26,7 +27,8 @@ export async function findAddress(
     return { queue, messageId, subscriptionId: await resolveSubscription(api, queue, reference) };
   } catch (error) {
     if (!(error instanceof NoSuchSubscription)) throw error;
-    for await (const { subscriptionId } of deliveriesOfMessage(api, { queue, messageId })) {
+    const path = { queue, message: messageId };
+    for await (const { subscriptionId } of api.list(listDeliveriesOfMessage, { path })) {
       if (shortId(subscriptionId) === reference) return { queue, messageId, subscriptionId };
     }
     throw error;

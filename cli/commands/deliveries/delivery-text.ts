@@ -1,5 +1,5 @@
 import { type DeliveryView, type Waiting, WAITS } from '../../../shared/wire/views/delivery.ts';
-import type { DeliveryDetail } from '../../api/deliveries.ts';
+import type { DeliveryDetail } from '../../../api-client/operations.ts';
 import { clockTime } from '../../output/time-text.ts';
 import { colouredStatus } from '../../output/status-colour.ts';
 import { printable } from '../../output/printable.ts';

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
+import { deliveryPath } from '../../../api-client/deliveries.ts';
 import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
-import { counted } from '../../api/counted.ts';
-import { isNotFound } from '../../api/api-refusal.ts';
-import type { ApiClient } from '../../api/api-request.ts';
-import { showDelivery } from '../../api/deliveries.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import { getDelivery } from '../../../api-client/operations.ts';
+import { isNotFound } from '../../../api-client/refusal.ts';
+import { counted } from '../../../api-client/words.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import { VERBOSE } from '../../options/deployment-options.ts';
@@ -59,7 +60,7 @@ async function ended(
   const look = async (signal: AbortSignal): Promise<'done' | 'changed' | 'empty'> => {
     if (!isOpen(last.status)) return 'done';
     progress.show(progressText(last));
-    const now = await showDelivery(api, started, signal).catch((error: unknown) => {
+    const now = await api.call(getDelivery, { ...deliveryPath(started), signal }).catch((error: unknown) => {
       // A delivery has no record before its first attempt.
       if (isNotFound(error)) return last;
       throw error;

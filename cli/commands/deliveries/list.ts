@@ -1,16 +1,19 @@
 import { Option, type Command } from 'commander';
-import { openApi } from '../../api/api-client.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import { type DeliveryFilter, deliveryQuery, summaryOf } from '../../../api-client/deliveries.ts';
 import {
-  deliveriesOfMessage,
-  deliveriesOfSubscription,
   listDeliveries,
-  summaryOf,
-  type DeliveryFilter,
+  listDeliveriesOfMessage,
+  listDeliveriesOfSubscription,
   type ListedDelivery,
-} from '../../api/deliveries.ts';
-import type { ApiClient } from '../../api/api-request.ts';
+} from '../../../api-client/operations.ts';
+import {
+  shortId,
+  subscriptionLabels,
+  type SubscriptionLabels,
+} from '../../../api-client/subscription-labels.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { shortId, subscriptionLabels, type SubscriptionLabels } from '../../api/subscription-labels.ts';
+import { openApi } from '../../api/open-api.ts';
 import { idOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printList } from '../../output/list.ts';
@@ -59,7 +62,7 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
         none: noneText({ message, all, status: options.status }),
       };
       if (message !== undefined) {
-        const found = deliveriesOfMessage(api, { queue, messageId: message }, { most: limit });
+        const found = api.list(listDeliveriesOfMessage, { path: { queue, message }, most: limit });
         await printList(terminal, found, {
           ...form,
           rowOf: (view) => rowOf(summaryOf(view), labels, terminal),
@@ -67,8 +70,8 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
         return;
       }
       const filter = await filterFrom(api, queue, options);
-      const list = all === true ? listAll : listDeliveries;
-      await printList(terminal, list(api, queue, filter, { most: limit ?? 100 }), {
+      const listed = (all === true ? listAll : listUndelivered)(api, queue, filter, limit);
+      await printList(terminal, listed, {
         ...form,
         rowOf: (delivery) => rowOf(delivery, labels, terminal),
       });
@@ -90,13 +93,14 @@ function noneText(given: Readonly<Record<'message' | 'all' | 'status', unknown>>
     : 'No matching deliveries.';
 }
 
-function listAll(
-  api: ApiClient,
-  queue: string,
-  { subscription: subscriptionId = '', ...filter }: DeliveryFilter,
-  most: { most: number },
-): AsyncGenerator<ListedDelivery, boolean> {
-  return deliveriesOfSubscription(api, { queue, subscriptionId }, filter, most);
+function listUndelivered(api: ApiClient, queue: string, filter: DeliveryFilter, most = 100) {
+  return api.list(listDeliveries, { path: { queue }, query: deliveryQuery(filter), most });
+}
+
+function listAll(api: ApiClient, queue: string, filter: DeliveryFilter, most = 100) {
+  const { subscription = '', since, until, deleted } = filter;
+  const query = deliveryQuery({ since, until, deleted });
+  return api.list(listDeliveriesOfSubscription, { path: { queue, subscription }, query, most });
 }
 
 /** The filter among the options of a command, with the id of the subscription. */

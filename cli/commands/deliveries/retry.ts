@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { openApiToWrite } from '../../api/api-client.ts';
-import { retryDelivery } from '../../api/deliveries.ts';
+import { deliveryPath } from '../../../api-client/deliveries.ts';
+import { retryDelivery } from '../../../api-client/operations.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addDeliveryAddress, findAddress, EXAMPLE_ADDRESS } from './delivery-options.ts';
@@ -22,7 +23,10 @@ export function addRetry(command: Command, terminal: Terminal): void {
   addWaiting(addDeliveryAddress(command)).action(
     async (queue: string, message: string, subscription: string, options: Options) => {
       const api = await openApiToWrite(options, terminal);
-      const started = await retryDelivery(api, await findAddress(api, queue, message, subscription));
+      const started = await api.call(
+        retryDelivery,
+        deliveryPath(await findAddress(api, queue, message, subscription)),
+      );
       await printStarted(api, started, options, terminal);
     },
   );

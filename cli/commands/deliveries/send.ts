@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { openApiToWrite } from '../../api/api-client.ts';
-import { sendDelivery } from '../../api/deliveries.ts';
+import { deliveryPath } from '../../../api-client/deliveries.ts';
+import { sendDelivery } from '../../../api-client/operations.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
 import { idOf, queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -28,7 +29,7 @@ export function addSend(command: Command, terminal: Terminal): void {
   ).action(async (queue: string, messageId: string, options: Options) => {
     const api = await openApiToWrite(options, terminal);
     const subscriptionId = await resolveSubscription(api, queue, options.to);
-    const started = await sendDelivery(api, { queue, messageId, subscriptionId });
+    const started = await api.call(sendDelivery, deliveryPath({ queue, messageId, subscriptionId }));
     await printStarted(api, started, options, terminal);
   });
   onDeployment(command, {

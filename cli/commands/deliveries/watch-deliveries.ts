@@ -1,16 +1,20 @@
 import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
-import type { ApiClient } from '../../api/api-request.ts';
-import { showMessage } from '../../api/messages.ts';
-import { isNotFound } from '../../api/api-refusal.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
 import {
-  deliveriesOfMessage,
-  listDeliveries,
-  showDelivery,
-  summaryOf,
   type DeliveryFilter,
+  deliveryPath,
+  deliveryQuery,
+  summaryOf,
+} from '../../../api-client/deliveries.ts';
+import { showMessage } from '../../../api-client/messages.ts';
+import {
+  getDelivery,
+  listDeliveries,
+  listDeliveriesOfMessage,
   type ListedDelivery,
-} from '../../api/deliveries.ts';
+} from '../../../api-client/operations.ts';
+import { isNotFound } from '../../../api-client/refusal.ts';
 import { pollUntilDone, type Polling } from '../../polling.ts';
 
 /**
@@ -122,7 +126,7 @@ async function pollMessage(
 ): Promise<Snapshot[]> {
   try {
     const found: Snapshot[] = [];
-    const deliveries = deliveriesOfMessage(api, { queue, messageId: message }, { signal });
+    const deliveries = api.list(listDeliveriesOfMessage, { path: { queue, message }, signal });
     for await (const delivery of deliveries) found.push(snapshotOf(summaryOf(delivery)));
     return found;
   } catch (error) {
@@ -137,7 +141,8 @@ async function pollQueue(
   known: ReadonlyMap<string, Snapshot>,
 ): Promise<Snapshot[]> {
   const newest: Snapshot[] = [];
-  const listed = listDeliveries(api, queue, filter, { most: NEWEST, signal });
+  const query = deliveryQuery(filter);
+  const listed = api.list(listDeliveries, { path: { queue }, query, most: NEWEST, signal });
   for await (const delivery of listed) newest.push(snapshotOf(delivery));
   const keys = new Set(newest.map(keyOf));
   // The queue's listing omits delivered ones, so a missing open delivery is fetched separately.
@@ -149,7 +154,7 @@ async function pollQueue(
 
 async function refetch(api: ApiClient, seen: Snapshot, signal: AbortSignal): Promise<Snapshot> {
   try {
-    return snapshotOf(summaryOf(await showDelivery(api, seen, signal)));
+    return snapshotOf(summaryOf(await api.call(getDelivery, { ...deliveryPath(seen), signal })));
   } catch (error) {
     // The record was deleted together with its message.
     if (isNotFound(error)) return { ...seen, status: 'cancelled', reason: 'gone' };

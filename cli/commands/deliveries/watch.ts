@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { openApi } from '../../api/api-client.ts';
-import type { DeliveryFilter } from '../../api/deliveries.ts';
-import { shortId } from '../../api/subscription-labels.ts';
+import type { DeliveryFilter } from '../../../api-client/deliveries.ts';
+import { shortId } from '../../../api-client/subscription-labels.ts';
+import { openApi } from '../../api/open-api.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, VERBOSE, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { durationOf } from '../../options/time.ts';

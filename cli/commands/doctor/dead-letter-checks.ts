@@ -1,6 +1,7 @@
 import { REDRIVEN_QUEUES } from '../../../shared/domain/vocabulary.ts';
-import type { ApiClient } from '../../api/api-request.ts';
-import { HEALTH_NAMES, type Health } from '../../api/service.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import type { Health } from '../../../api-client/operations.ts';
+import { HEALTH_NAMES } from '../../../api-client/words.ts';
 import { openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
 import { NO_REASON } from '../../dead-letters/filter.ts';
 import { lookAtDeadLetters } from '../../dead-letters/look.ts';

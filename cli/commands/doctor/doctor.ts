@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { counted } from '../../api/counted.ts';
+import { counted } from '../../../api-client/words.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';

@@ -1,9 +1,9 @@
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
-import { findApi, queuesBelongTo, type ApiAccess } from '../../api/api-access.ts';
-import { apiClient } from '../../api/api-client.ts';
-import type { ApiClient } from '../../api/api-request.ts';
-import { adviceFor, ApiRefusal } from '../../api/api-refusal.ts';
-import { ping, readHealth, type Health } from '../../api/service.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import { type Health, readHealth, ping } from '../../../api-client/operations.ts';
+import { adviceFor, ApiRefusal } from '../../../api-client/refusal.ts';
+import { type ApiAccess, findApi, queuesBelongTo } from '../../api/api-access.ts';
+import { apiClient } from '../../api/open-api.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-text.ts';
 import type { Sleep, Terminal } from '../../terminal.ts';
@@ -37,7 +37,7 @@ export const examine = async function* (
   yield reached.finding;
   if (reached.value === undefined) return;
   const health = await attempt('credentials', async () => ({
-    health: await readHealth(api, signal),
+    health: await api.call(readHealth, { signal }),
     name: api.name,
   }));
   yield health.finding;
@@ -79,7 +79,7 @@ function reasonOf(error: unknown): Pick<Finding, 'detail' | 'advice'> {
 }
 
 async function reach(api: ApiClient, access: ApiAccess | undefined): Promise<{ name: string }> {
-  await ping(api);
+  await api.call(ping, {});
   return { name: access?.apiUrl ?? '' };
 }
 
@@ -94,7 +94,7 @@ async function awaitEmptyQueues(
   let interval = pollInterval(POLLING);
   while (isBusy(least) && Date.now() < deadline) {
     await sleep(interval.wait * 1000, signal);
-    least = lowestCounts(least, await readHealth(api, signal));
+    least = lowestCounts(least, await api.call(readHealth, { signal }));
     interval = interval.afterEmpty();
   }
   return least;

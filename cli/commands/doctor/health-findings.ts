@@ -1,5 +1,6 @@
 import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
-import { HEALTH_NAMES, type Health } from '../../api/service.ts';
+import type { Health } from '../../../api-client/operations.ts';
+import { HEALTH_NAMES } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { countsText } from '../../output/counts-text.ts';
 

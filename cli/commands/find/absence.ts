@@ -1,8 +1,8 @@
-import type { ApiClient } from '../../api/api-request.ts';
-import { ApiRefusal } from '../../api/api-refusal.ts';
-import { readHealth } from '../../api/service.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import { readHealth } from '../../../api-client/operations.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { counted } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
-import { counted } from '../../api/counted.ts';
 import { printable } from '../../output/printable.ts';
 
 /**
@@ -25,7 +25,7 @@ type Known = Omit<Absence, 'queues' | 'moreQueues' | 'notSearched'>;
 /** Reads how many messages SQS holds that have no record, and how long records are kept. */
 export async function knownOfAbsent(api: ApiClient): Promise<Known> {
   try {
-    const { queues = {}, delayed = {}, retentionDays } = await readHealth(api);
+    const { queues = {}, delayed = {}, retentionDays } = await api.call(readHealth, {});
     const { ingress, ingressDeadLetters: deadLetters } = queues;
     return { retentionDays, ingress, delayed: delayed['ingress'], deadLetters };
   } catch (error) {

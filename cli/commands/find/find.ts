@@ -1,18 +1,17 @@
 import type { Command } from 'commander';
+import { adviceFor } from '../../../api-client/refusal.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
+import type { ApiClient, Listed } from '../../../api-client/api-client.ts';
+import { calendarTimeOf, windowAround } from '../../../api-client/calendar-time.ts';
+import { listQueues } from '../../../api-client/operations.ts';
+import { MOST_PER_QUEUE } from '../../../api-client/search.ts';
+import { counted } from '../../../api-client/words.ts';
 import { findApi } from '../../api/api-access.ts';
-import { apiClient } from '../../api/api-client.ts';
-import { adviceFor } from '../../api/api-refusal.ts';
-import { calendarTimeOf, windowAround } from '../../api/calendar-time.ts';
-import type { ApiClient } from '../../api/api-request.ts';
-import { itemsOf, type Listed } from '../../api/listing.ts';
 import { requireQueue } from '../../api/missing-queue.ts';
-import { queueNames } from '../../api/queues.ts';
-import { MOST_PER_QUEUE } from '../../api/search.ts';
+import { apiClient } from '../../api/open-api.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { ageOf } from '../../options/time.ts';
-import { counted } from '../../api/counted.ts';
 import { printable } from '../../output/printable.ts';
 import { clockTime } from '../../output/time-text.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -105,7 +104,8 @@ const MOST_QUEUES = 1_000;
 
 async function queuesToSearch(api: ApiClient, { queue }: Options): Promise<Listed<string>> {
   if (queue !== undefined) return { items: [queue], more: false };
-  return itemsOf(queueNames(api, MOST_QUEUES));
+  const { items, more } = await api.items(listQueues, { most: MOST_QUEUES });
+  return { items: items.map(({ name }) => name), more };
 }
 
 /** The window around a time, of a whole day, or since an age; undefined for other texts. */

@@ -1,12 +1,12 @@
 import type { PollIntervalOptions } from '../../../shared/domain/retry/poll-interval.ts';
 import { poll } from '../../../shared/steps/poll.ts';
-import { NoAnswerProblem } from '../../api/api-client.ts';
-import { ApiRefusal } from '../../api/api-refusal.ts';
-import type { PullRoutes, ReceivedDelivery } from '../../api/pull.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { NoAnswerProblem } from '../../api/open-api.ts';
 import { failureText } from '../../failure-text.ts';
 import { printable } from '../../output/printable.ts';
 import type { Sleep } from '../../terminal.ts';
 import type { TargetResult } from './target.ts';
+import type { PullRoutes, ReceivedDelivery } from './pull-routes.ts';
 
 /** A delivery that was posted to the target. */
 export type Forwarded = {

@@ -1,8 +1,7 @@
+import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { accessByToken } from '../../api/api-access.ts';
-import { apiClient, openApiToWrite } from '../../api/api-client.ts';
-import { ApiRefusal } from '../../api/api-refusal.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { operatedPull, pullByToken, type PullRoutes } from '../../api/pull.ts';
+import { apiClient, openApiToWrite } from '../../api/open-api.ts';
 import { reportFailure } from '../../failure-report.ts';
 import { failureText } from '../../failure-text.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
@@ -14,6 +13,7 @@ import type { Terminal } from '../../terminal.ts';
 import { hasPullTokenForm } from '../../../shared/domain/subscription/pull-token.ts';
 import { forwardDeliveries, type ForwardOptions } from './forward-deliveries.ts';
 import { forwardedText, HEAD } from './forwarded-text.ts';
+import { operatedPull, pullByToken, pullRoutes, type PullRoutes } from './pull-routes.ts';
 import { postToTarget } from './target.ts';
 
 export type ForwardCommandOptions = DeploymentOptions &
@@ -94,7 +94,8 @@ async function pullAsOperator(
   terminal: Terminal,
 ): Promise<PullRoutes> {
   const api = await openApiToWrite(options, terminal);
-  return operatedPull(api, { queue, id: await resolveSubscription(api, queue, reference) });
+  const subscription = await resolveSubscription(api, queue, reference);
+  return pullRoutes(api, operatedPull, { queue, subscription });
 }
 
 function pullWithToken(
@@ -105,7 +106,7 @@ function pullWithToken(
 ): PullRoutes {
   const access = accessByToken(url, token, env);
   if (json !== true) printError(`→ ${printable(access.name)}`);
-  return pullByToken(apiClient(access, sleep), { queue, id: reference });
+  return pullRoutes(apiClient(access, sleep), pullByToken, { queue, subscription: reference });
 }
 
 function isTokenRefusal(error: unknown): error is ApiRefusal {

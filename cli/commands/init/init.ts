@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
 import { Problem } from '../../../local/install/problem.mjs';
 import { examplesText } from '../../options/deployment-options.ts';
-import { counted } from '../../api/counted.ts';
+import { counted } from '../../../api-client/words.ts';
 import type { Terminal } from '../../terminal.ts';
 import { plannedFiles, type Plan } from './plan.ts';
 

@@ -1,7 +1,7 @@
-import { openApiToWrite } from '../../api/api-client.ts';
-import type { ApiClient } from '../../api/api-request.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import { subscribe, unsubscribe } from '../../../api-client/operations.ts';
 import { newQueueNotice } from '../../api/missing-queue.ts';
-import { createSubscription, deleteSubscription } from '../../api/subscriptions.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
 import { untilAborted } from '../../interruption.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { readSecret } from '../../options/input.ts';
@@ -49,7 +49,7 @@ export async function runListen(
     },
   });
   try {
-    const subscription = await subscribe(options, options.url ?? receiver.url, terminal);
+    const subscription = await subscribeReceiver(options, options.url ?? receiver.url, terminal);
     try {
       secret.verifier ??= subscription?.verifier;
       // On stderr: stdout contains only requests.
@@ -78,7 +78,7 @@ async function givenVerifier(
 
 type TemporarySubscription = { queue: string; verifier?: Verifier; end: () => Promise<void> };
 
-async function subscribe(
+async function subscribeReceiver(
   options: ListenOptions,
   url: string,
   terminal: Terminal,
@@ -91,13 +91,13 @@ async function subscribe(
     ['options', policy === undefined ? undefined : objectText([['_retry_policy', policy]])],
   ]);
   const sayIfNew = await newQueueNotice(api, queue, terminal);
-  const created = await createSubscription(api, queue, body);
+  const created = await api.call(subscribe, { path: { queue }, body });
   sayIfNew();
   return {
     queue,
     ...(created.secret !== undefined && { verifier: verifierFor(created.secret) }),
     end: async () => {
-      await deleteSubscription(api, queue, created.subscription_id);
+      await api.call(unsubscribe, { path: { queue, subscription: created.subscription_id } });
       terminal.printError(`Deleted subscription ${printable(created.subscription_id)}.`);
     },
   };

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import type { ExplainVerdict } from '../../../shared/domain/vocabulary.ts';
 import { Problem } from '../../../local/install/problem.mjs';
-import { openApi } from '../../api/api-client.ts';
-import { isNotFound } from '../../api/api-refusal.ts';
-import { explainMessage, noneLeftText, type Explained } from '../../api/explain.ts';
-import { shortId } from '../../api/subscription-labels.ts';
+import { type Explained, explainMessage } from '../../../api-client/operations.ts';
+import { isNotFound } from '../../../api-client/refusal.ts';
+import { shortId } from '../../../api-client/subscription-labels.ts';
+import { counted, noneLeftText } from '../../../api-client/words.ts';
+import { openApi } from '../../api/open-api.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
 import { idOf, queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { counted } from '../../api/counted.ts';
 import { printList } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
 import { colouredStatus } from '../../output/status-colour.ts';
@@ -36,13 +36,17 @@ export function addExplain(command: Command, terminal: Terminal): void {
     .option('--limit <N>', 'maximum number of subscriptions (default: 100)', wholeNumberOf(1))
     .action(async (queue: string, messageId: string, reference: string | undefined, options: Options) => {
       const api = await openApi(options, terminal);
-      const address =
-        reference === undefined ? { queue, messageId } : await findAddress(api, queue, messageId, reference);
+      const { subscriptionId: subscription } =
+        reference === undefined ? {} : await findAddress(api, queue, messageId, reference);
       let matched = 0;
-      const onMessage = (message: { matched: number }): void => {
-        ({ matched } = message);
-      };
-      const explained = explainMessage(api, address, { most: options.limit ?? 100, onMessage });
+      const schema = explainMessage.schema.transform((page) => {
+        ({ matched } = page.message);
+        return page;
+      });
+      const explained = api.list(
+        { ...explainMessage, schema },
+        { path: { queue, message: messageId }, query: { subscription }, most: options.limit ?? 100 },
+      );
       await printList(terminal, explained, {
         ...options,
         columns: COLUMNS,

@@ -1,8 +1,9 @@
 import { type Command, Option } from 'commander';
 import { Problem } from '../../../local/install/problem.mjs';
-import { counted } from '../../api/counted.ts';
-import { openApi, openApiToWrite } from '../../api/api-client.ts';
-import { dataIn, eraseBody, type MessageView, showMessage } from '../../api/messages.ts';
+import { dataIn, type MessageView, showMessage } from '../../../api-client/messages.ts';
+import { eraseBody } from '../../../api-client/operations.ts';
+import { counted } from '../../../api-client/words.ts';
+import { openApi, openApiToWrite } from '../../api/open-api.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { printable, printableJson } from '../../output/printable.ts';
@@ -86,7 +87,7 @@ function addMessageErase(message: Command, terminal: Terminal): void {
     .argument('<queue>', 'name of the queue', queueOf)
     .argument('<message>', 'id of the message', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
-      await eraseBody(await openApiToWrite(options, terminal), queue, id);
+      await (await openApiToWrite(options, terminal)).call(eraseBody, { path: { queue, message: id } });
       if (options.json === true) terminal.printJson({ queue, messageId: id });
       else terminal.print(`Erased the data of message ${printable(id)}.`);
     });

@@ -8,7 +8,7 @@ import {
 } from '../../../shared/domain/retry/schedule.ts';
 import { planWakeUp } from '../../../shared/domain/retry/wake-up-plan.ts';
 import { STARTED_BY } from '../../../shared/wire/views/delivery.ts';
-import { counted } from '../../api/counted.ts';
+import { counted } from '../../../api-client/words.ts';
 import { inWords } from '../../output/time-text.ts';
 import { tableLines, type Column } from '../../output/table.ts';
 

@@ -1,6 +1,6 @@
-import type { ApiClient } from '../../api/api-request.ts';
-import { ApiRefusal } from '../../api/api-refusal.ts';
-import { postMessages } from '../../api/messages.ts';
+import { postMessages } from '../../../api-client/operations.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
 import type { RefusedLine } from './batches.ts';
 import type { OutgoingMessage } from './message-line.ts';
 
@@ -21,7 +21,7 @@ export async function postBatch(
   while (left.length > 0) {
     try {
       const body = `{"messages":[${left.map(({ text }) => text).join(',')}]}`;
-      const ids = await postMessages(api, queue, body);
+      const { ids } = await api.call(postMessages, { path: { queue }, body });
       return { published: left.flatMap(({ line }, index) => pairOf(line, ids[index])), refused };
     } catch (error) {
       const faults = error instanceof ApiRefusal ? faultsByMessage(error) : new Map<number, string>();

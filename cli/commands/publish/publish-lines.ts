@@ -1,6 +1,6 @@
 import { createReadStream, statSync } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
-import type { ApiClient } from '../../api/api-request.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
 import { inputLines } from '../../options/input-lines.ts';
 import { notReadable } from '../../options/input.ts';
 import type { Terminal } from '../../terminal.ts';

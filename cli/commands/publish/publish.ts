@@ -1,10 +1,11 @@
 import { Option, type Command } from 'commander';
-import { openApiToWrite } from '../../api/api-client.ts';
-import type { ApiClient } from '../../api/api-request.ts';
-import { ApiRefusal, isNotFound } from '../../api/api-refusal.ts';
-import { postMessages, showMessage } from '../../api/messages.ts';
-import { Problem } from '../../../local/install/problem.mjs';
+import { postMessages } from '../../../api-client/operations.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import { showMessage } from '../../../api-client/messages.ts';
+import { ApiRefusal, isNotFound } from '../../../api-client/refusal.ts';
 import { isQueue, noSuchQueue } from '../../api/missing-queue.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
+import { Problem } from '../../../local/install/problem.mjs';
 import { INTERRUPTED } from '../../interruption.ts';
 import { jsonOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -96,7 +97,8 @@ async function publishOne(
   const body = `{"messages":[${outgoingMessage(1, message).text}]}`;
   const { api, isNew } = await openQueue(queue, options, terminal);
   const earlier = options.id === undefined || isNew ? undefined : await findMessage(api, queue, options.id);
-  const [id = ''] = await postMessages(api, queue, body);
+  const { ids } = await api.call(postMessages, { path: { queue }, body });
+  const [id = ''] = ids;
   if (options.json === true) terminal.printJson({ id, ...earlier });
   else if (earlier === undefined) terminal.print(`Published message ${printable(id)} to ${queue}.`);
   else {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { openApiToWrite } from '../../api/api-client.ts';
-import { findQueue, putQueue } from '../../api/queues.ts';
+import { putQueue } from '../../../api-client/operations.ts';
+import { findQueue } from '../../../api-client/queues.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { jsonObjectOf, queueOf } from '../../options/arguments.ts';
@@ -29,7 +30,10 @@ export function addQueueCreate(queue: Command, terminal: Terminal): void {
       if ((await findQueue(api, name)) !== undefined) {
         throw new Problem(`Queue ${name} already exists. To change it, use ${commandText('queue set')}`);
       }
-      await putQueue(api, name, withMembers(metadata, [['_retry_policy', policy]]));
+      await api.call(putQueue, {
+        path: { queue: name },
+        body: withMembers(metadata, [['_retry_policy', policy]]),
+      });
       if (options.json === true) terminal.printJson({ queue: name });
       else terminal.print(`Created queue ${name}.`);
     });

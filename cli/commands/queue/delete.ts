@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import { Problem } from '../../../local/install/problem.mjs';
-import { openApiToWrite } from '../../api/api-client.ts';
-import type { ApiClient } from '../../api/api-request.ts';
-import { counted } from '../../api/counted.ts';
-import { itemsOf } from '../../api/listing.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import { deleteQueue, listSubscriptions } from '../../../api-client/operations.ts';
+import { findQueue } from '../../../api-client/queues.ts';
+import { counted } from '../../../api-client/words.ts';
 import { noSuchQueue } from '../../api/missing-queue.ts';
-import { deleteQueue, findQueue } from '../../api/queues.ts';
-import { listSubscriptions } from '../../api/subscriptions.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -35,7 +34,7 @@ export function addQueueDelete(queue: Command, terminal: Terminal): void {
           return command.error(`error: queue ${name} has ${count}; add --yes to delete them too`);
         if (answer.trim() !== name) throw new Problem('That is not its name: nothing was deleted.');
       }
-      await deleteQueue(api, name);
+      await api.call(deleteQueue, { path: { queue: name } });
       if (options.json === true) terminal.printJson({ queue: name });
       else terminal.print(`Deleted queue ${name}.`);
     });
@@ -46,7 +45,7 @@ export function addQueueDelete(queue: Command, terminal: Terminal): void {
 const MOST_COUNTED = 100;
 
 async function countedSubscriptions(api: ApiClient, queue: string): Promise<string> {
-  const { items, more } = await itemsOf(listSubscriptions(api, queue, { most: MOST_COUNTED }));
+  const { items, more } = await api.items(listSubscriptions, { path: { queue }, most: MOST_COUNTED });
   if (items.length === 0) return 'none';
   return more
     ? `more than ${items.length} subscriptions`

@@ -1,14 +1,17 @@
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { inParallel } from '../../../shared/adapters/in-parallel.ts';
-import { openApi } from '../../api/api-client.ts';
-import { ApiRefusal } from '../../api/api-refusal.ts';
-import { type ApiClient, apiPath } from '../../api/api-request.ts';
-import { listDeliveries } from '../../api/deliveries.ts';
-import { itemsOf } from '../../api/listing.ts';
+import type { ApiClient, Listed } from '../../../api-client/api-client.ts';
+import {
+  getStatistics,
+  listDeliveries,
+  type ListedQueue,
+  listQueues,
+  listSubscriptions,
+} from '../../../api-client/operations.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { NoSuchQueue } from '../../api/missing-queue.ts';
-import { countQueues, listQueues, type ListedQueue } from '../../api/queues.ts';
-import { listSubscriptions } from '../../api/subscriptions.ts';
+import { openApi } from '../../api/open-api.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -35,7 +38,7 @@ export function addQueueList(queue: Command, terminal: Terminal): void {
     .action(async ({ limit, ...options }: Options) => {
       const api = await openApi(options, terminal);
       const counts = new Map<string, QueueCounts>();
-      await printList(terminal, listQueues(api, limit), {
+      await printList(terminal, api.list(listQueues, { query: { detailed: true }, most: limit }), {
         ...options,
         columns: COLUMNS,
         prepare: async (queues) => {
@@ -45,7 +48,7 @@ export function addQueueList(queue: Command, terminal: Terminal): void {
         },
         rowOf: (one) => rowOf(one, counts.get(one.name)),
         none: `No queue yet. Create one with ${commandText('queue create <queue>')}`,
-        total: () => countQueues(api),
+        total: async () => (await api.call(listQueues, { query: { limit: 1, with_count: true } })).count,
       });
     });
   onDeployment(command, {
@@ -80,23 +83,26 @@ const MOST_COUNTED = 100;
 /** `undelivered`: open and failed deliveries. `messages`: of the last 24 hours. */
 async function countsOfQueue(api: ApiClient, queue: string): Promise<QueueCounts> {
   const [subscriptions, undelivered, messages] = await Promise.all([
-    countOf(listSubscriptions(api, queue, { most: MOST_COUNTED })),
-    countOf(listDeliveries(api, queue, {}, { most: MOST_COUNTED })),
+    countOf(() => api.items(listSubscriptions, { path: { queue }, most: MOST_COUNTED })),
+    countOf(() => api.items(listDeliveries, { path: { queue }, most: MOST_COUNTED })),
     messagesOfToday(api, queue),
   ]);
   return { subscriptions, undelivered, messages };
 }
 
-async function countOf(list: AsyncGenerator<unknown, boolean>): Promise<string> {
-  const read = await readable(() => itemsOf(list));
+async function countOf(counted: () => Promise<Listed<unknown>>): Promise<string> {
+  const read = await readable(counted);
   return read === undefined ? '' : `${read.items.length}${read.more ? '+' : ''}`;
 }
 
-const statisticsSchema = z.object({ enabled: z.boolean(), total: z.object({ messages: z.number() }) });
+/** Only what is read, so that an earlier version can answer. */
+const counting = {
+  ...getStatistics,
+  schema: z.object({ enabled: z.boolean(), total: z.object({ messages: z.number() }) }),
+};
 
 async function messagesOfToday(api: ApiClient, queue: string): Promise<string> {
-  const path = apiPath`/v2/queues/${queue}/statistics`;
-  const answer = await readable(() => api.call({ method: 'GET', path }, statisticsSchema));
+  const answer = await readable(() => api.call(counting, { path: { queue } }));
   return answer?.enabled === true ? String(answer.total.messages) : '';
 }
 

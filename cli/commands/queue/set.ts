@@ -1,6 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { openApiToWrite } from '../../api/api-client.ts';
-import { metadataPointer, patchQueue } from '../../api/queues.ts';
+import { patchQueue } from '../../../api-client/operations.ts';
+import { metadataPointer } from '../../../api-client/queues.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
 import { collect, jsonOf, queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
@@ -35,11 +36,12 @@ export function addQueueSet(queue: Command, terminal: Terminal): void {
       const changes = changesOf(options);
       if (changes.length === 0)
         command.error('error: there is nothing to change; add --policy, --set or --unset');
-      const metadata = await patchQueue(
-        await openApiToWrite(options, terminal),
-        name,
-        `[${changes.join(',')}]`,
-      );
+      const metadata = await (
+        await openApiToWrite(options, terminal)
+      ).call(patchQueue, {
+        path: { queue: name },
+        body: `[${changes.join(',')}]`,
+      });
       if (options.json === true) terminal.printJson(metadata);
       else terminal.print(printableJson(JSON.stringify(metadata, undefined, 2)));
     });

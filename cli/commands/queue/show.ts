@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { openApi } from '../../api/api-client.ts';
+import { findQueue } from '../../../api-client/queues.ts';
 import { noSuchQueue } from '../../api/missing-queue.ts';
-import { findQueue } from '../../api/queues.ts';
+import { openApi } from '../../api/open-api.ts';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printableJson } from '../../output/printable.ts';

@@ -1,8 +1,14 @@
 import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
-import type { ApiClient } from '../../api/api-request.ts';
-import { readOutcomes, showRecovery } from '../../api/recoveries.ts';
-import { lostText, OUTCOMES_UNKNOWN, timeLeft, totalOf } from '../../api/recovery-progress.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import { getRecovery } from '../../../api-client/operations.ts';
+import {
+  lostText,
+  OUTCOMES_UNKNOWN,
+  readOutcomes,
+  timeLeft,
+  totalOf,
+} from '../../../api-client/recovery-progress.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import { sumOf } from '../../output/counts-text.ts';
 import { printable } from '../../output/printable.ts';
@@ -49,7 +55,9 @@ export async function followRecovery(
           const readingMs = Date.now() - seen.at;
           await terminal.sleep(Math.max(interval.wait * 1000, WAITS_PER_READING * readingMs), signal);
           const before = endedIn(seen);
-          seen = await look(await showRecovery(api, started.queue, started.id, signal));
+          seen = await look(
+            await api.call(getRecovery, { path: { queue: started.queue, recovery: started.id }, signal }),
+          );
           interval = endedIn(seen) > before ? interval.afterMessage() : interval.afterEmpty();
         }
         return false;

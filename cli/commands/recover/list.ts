@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
-import { openApi } from '../../api/api-client.ts';
-import { listRecoveries } from '../../api/recoveries.ts';
+import { listRecoveries } from '../../../api-client/operations.ts';
+import { openApi } from '../../api/open-api.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -21,7 +21,10 @@ export function addRecoverList(recover: Command, terminal: Terminal): void {
     .argument('<queue>', 'name of the queue', queueOf)
     .option('--limit <N>', 'maximum number of recoveries (default: all)', wholeNumberOf(1))
     .action(async (queue: string, { limit, ...options }: Options) => {
-      const recoveries = listRecoveries(await openApi(options, terminal), queue, limit);
+      const recoveries = (await openApi(options, terminal)).list(listRecoveries, {
+        path: { queue },
+        most: limit,
+      });
       await printList(terminal, recoveries, {
         ...options,
         columns: COLUMNS,

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { openApi, openApiToWrite } from '../../api/api-client.ts';
-import { readOutcomes, showRecovery, stopRecovery } from '../../api/recoveries.ts';
+import { getRecovery, stopRecovery } from '../../../api-client/operations.ts';
+import { readOutcomes } from '../../../api-client/recovery-progress.ts';
+import { openApi, openApiToWrite } from '../../api/open-api.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
@@ -34,7 +35,7 @@ function addRecoverStatus(recover: Command, terminal: Terminal): void {
     .option('--wait', 'wait until the recovery and its deliveries have ended, and show the progress')
     .action(async (queue: string, id: string, options: Options) => {
       const api = await openApi(options, terminal);
-      const recovery = await showRecovery(api, queue, id);
+      const recovery = await api.call(getRecovery, { path: { queue, recovery: id } });
       const json = options.json === true;
       if (options.wait === true) {
         terminal.exitStatus = await followRecovery(api, recovery, json, terminal);
@@ -59,7 +60,7 @@ function addRecoverStop(recover: Command, terminal: Terminal): void {
     .argument('<queue>', 'name of the queue', queueOf)
     .argument('<recovery>', 'id of the recovery', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
-      await stopRecovery(await openApiToWrite(options, terminal), queue, id);
+      await (await openApiToWrite(options, terminal)).call(stopRecovery, { path: { queue, recovery: id } });
       if (options.json === true) terminal.printJson({ queue, recovery: id });
       else terminal.print(`Stopped recovery ${printable(id)}.`);
     });

@@ -2,9 +2,13 @@ import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.
 import { timeText } from '../../../shared/wire/fields.ts';
 import { recoveryOutcomesView } from '../../../shared/wire/views/recovery-outcomes.ts';
 import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
-import type { ApiClient } from '../../api/api-request.ts';
-import { shortId, subscriptionLabels, type SubscriptionLabels } from '../../api/subscription-labels.ts';
-import { lostText, OUTCOMES_UNKNOWN } from '../../api/recovery-progress.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import { lostText, OUTCOMES_UNKNOWN } from '../../../api-client/recovery-progress.ts';
+import {
+  shortId,
+  subscriptionLabels,
+  type SubscriptionLabels,
+} from '../../../api-client/subscription-labels.ts';
 import { sumOf } from '../../output/counts-text.ts';
 import { clockTime } from '../../output/time-text.ts';
 import { printable } from '../../output/printable.ts';

@@ -1,9 +1,9 @@
 import { Option, type Command } from 'commander';
 import { RECOVERABLE_STATUSES } from '../../../shared/domain/vocabulary.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
-import { openApiToWrite } from '../../api/api-client.ts';
+import { startRecovery } from '../../../api-client/operations.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { startRecovery } from '../../api/recoveries.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { removeSettledNotices } from '../../dead-letters/remove-settled.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
@@ -51,11 +51,14 @@ export function addRecoverStart(recover: Command, terminal: Terminal): void {
       const { since, until = Date.now(), subscription: given, status, wait, json } = options;
       if (until <= since) command.error('error: --until must be after --since');
       const api = await openApiToWrite(options, terminal);
-      const started = await startRecovery(api, queue, {
-        since: timeText(since),
-        until: timeText(until),
-        subscription: given === undefined ? undefined : await resolveSubscription(api, queue, given),
-        status,
+      const started = await api.call(startRecovery, {
+        path: { queue },
+        body: JSON.stringify({
+          since: timeText(since),
+          until: timeText(until),
+          subscription: given === undefined ? undefined : await resolveSubscription(api, queue, given),
+          status,
+        }),
       });
       if (wait === true) {
         const exitStatus = await followRecovery(api, started, json === true, terminal);

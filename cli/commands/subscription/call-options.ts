@@ -2,7 +2,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import * as z from 'zod';
 import { Problem } from '../../../local/install/problem.mjs';
 import { MIN_PER_SECOND, MAX_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
-import { jsonOrUndefined } from '../../api/api-refusal.ts';
+import { jsonOrUndefined } from '../../../api-client/refusal.ts';
 import { collect, jsonObjectOf, wholeNumberOf } from '../../options/arguments.ts';
 import { readInput } from '../../options/input.ts';
 import { policyOf } from '../../options/retry-policy.ts';

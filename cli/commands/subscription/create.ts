@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { openApiToWrite } from '../../api/api-client.ts';
+import { subscribe } from '../../../api-client/operations.ts';
 import { newQueueNotice } from '../../api/missing-queue.ts';
-import { createSubscription } from '../../api/subscriptions.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { queueOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -34,7 +34,7 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
       ]);
       const api = await openApiToWrite(options, terminal);
       const sayIfNew = await newQueueNotice(api, queue, terminal);
-      const created = await createSubscription(api, queue, body);
+      const created = await api.call(subscribe, { path: { queue }, body });
       sayIfNew();
       if (options.json === true) {
         terminal.printJson(created);

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { Problem } from '../../../local/install/problem.mjs';
-import { openApiToWrite } from '../../api/api-client.ts';
+import { getSubscription, unsubscribe } from '../../../api-client/operations.ts';
+import { labelOf } from '../../../api-client/subscription-labels.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { labelOf } from '../../api/subscription-labels.ts';
-import { deleteSubscription, showSubscription } from '../../api/subscriptions.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
@@ -26,7 +26,9 @@ export function addSubscriptionDelete(subscription: Command, terminal: Terminal)
     .option('--yes', 'delete the subscription without a question')
     .action(async (queue: string, reference: string, options: Options) => {
       const api = await openApiToWrite(options, terminal);
-      const view = await showSubscription(api, queue, await resolveSubscription(api, queue, reference));
+      const view = await api.call(getSubscription, {
+        path: { queue, subscription: await resolveSubscription(api, queue, reference) },
+      });
       const { id } = view;
       if (options.yes !== true) {
         const what = `subscription ${printable(id)}, ${printable(labelOf(view))}`;
@@ -34,7 +36,7 @@ export function addSubscriptionDelete(subscription: Command, terminal: Terminal)
         if (isConfirmed === undefined) return command.error(`error: to delete ${what}, add --yes`);
         if (!isConfirmed) throw new Problem('Nothing was deleted.');
       }
-      await deleteSubscription(api, queue, id);
+      await api.call(unsubscribe, { path: { queue, subscription: id } });
       if (options.json === true) terminal.printJson({ queue, subscriptionId: id });
       else terminal.print(`Deleted subscription ${printable(id)}, ${printable(labelOf(view))}.`);
     });

@@ -1,9 +1,9 @@
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { openApiToWrite } from '../../api/api-client.ts';
-import type { ApiClient } from '../../api/api-request.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import { type Imported, importSubscriptions } from '../../../api-client/operations.ts';
 import { newQueueNotice } from '../../api/missing-queue.ts';
-import { importSubscriptions, type Imported } from '../../api/subscriptions.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
 import { failureText } from '../../failure-text.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import { queueOf } from '../../options/arguments.ts';
@@ -101,16 +101,19 @@ async function importText(
           return false;
         }
         progress.show(`Line ${firstLine} of ${linesInAll}`);
-        const { subscriptions, failed } = await importSubscriptions(api, queue, {
-          lines: lines.join('\n'),
-          replace,
-        }).catch((error: unknown) => {
-          if (!json)
-            terminal.printError(
-              `The import stopped at line ${firstLine} of ${linesInAll}: that line and later ones have no result. ${REPEAT}`,
-            );
-          throw error;
-        });
+        const { subscriptions, failed } = await api
+          .call(importSubscriptions, {
+            path: { queue },
+            query: { replace: replace || undefined },
+            body: lines.join('\n'),
+          })
+          .catch((error: unknown) => {
+            if (!json)
+              terminal.printError(
+                `The import stopped at line ${firstLine} of ${linesInAll}: that line and later ones have no result. ${REPEAT}`,
+              );
+            throw error;
+          });
         const byLine = [...subscriptions, ...failed].toSorted((one, other) => one.line - other.line);
         for (const result of byLine) write({ ...result, line: result.line + firstLine - 1 });
       }

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { openApi } from '../../api/api-client.ts';
-import { shortId } from '../../api/subscription-labels.ts';
-import { listSubscriptions } from '../../api/subscriptions.ts';
+import { listSubscriptions } from '../../../api-client/operations.ts';
+import { shortId } from '../../../api-client/subscription-labels.ts';
+import { openApi } from '../../api/open-api.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -22,7 +22,10 @@ export function addSubscriptionList(subscription: Command, terminal: Terminal): 
     .argument('<queue>', 'name of the queue', queueOf)
     .option('--limit <N>', 'maximum number of subscriptions (default: all)', wholeNumberOf(1))
     .action(async (queue: string, { limit, ...options }: Options) => {
-      const subscriptions = listSubscriptions(await openApi(options, terminal), queue, { most: limit });
+      const subscriptions = (await openApi(options, terminal)).list(listSubscriptions, {
+        path: { queue },
+        most: limit,
+      });
       await printList(terminal, subscriptions, {
         ...options,
         columns: COLUMNS,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { openApiToWrite } from '../../api/api-client.ts';
+import { rotatePullToken } from '../../../api-client/operations.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { newPullToken } from '../../api/subscriptions.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
@@ -25,7 +25,10 @@ export function addPullToken(subscription: Command, terminal: Terminal): void {
     .action(async (queue: string, reference: string, { grace, ...options }: Options) => {
       const api = await openApiToWrite(options, terminal);
       const id = await resolveSubscription(api, queue, reference);
-      const made = await newPullToken(api, queue, id, grace === undefined ? {} : { graceSeconds: grace });
+      const made = await api.call(rotatePullToken, {
+        path: { queue, subscription: id },
+        body: grace === undefined ? {} : { graceSeconds: grace },
+      });
       if (options.json === true) {
         terminal.printJson(made);
         return;

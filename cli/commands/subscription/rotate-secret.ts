@@ -1,8 +1,8 @@
 import { Option, type Command } from 'commander';
+import { rotateSecret } from '../../../api-client/operations.ts';
 import { SIGNING_SCHEMES } from '../../../shared/domain/vocabulary.ts';
-import { openApiToWrite } from '../../api/api-client.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { rotateSecret } from '../../api/subscriptions.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { readSecret } from '../../options/input.ts';
@@ -38,18 +38,19 @@ export function addRotateSecret(subscription: Command, terminal: Terminal): void
     )
     .action(async (queue: string, reference: string, { type, secretFile, grace, ...options }: Options) => {
       const api = await openApiToWrite(options, terminal);
-      const rotated = await rotateSecret(api, queue, await resolveSubscription(api, queue, reference), {
-        ...(type !== undefined && { type }),
-        ...(secretFile !== undefined && { secret: await readSecret(secretFile, terminal) }),
-        ...(grace !== undefined && { graceSeconds: grace }),
+      const subscription = await resolveSubscription(api, queue, reference);
+      const secret = secretFile === undefined ? undefined : await readSecret(secretFile, terminal);
+      const rotated = await api.call(rotateSecret, {
+        path: { queue, subscription },
+        body: JSON.stringify({ type, secret, graceSeconds: grace }),
       });
       if (options.json === true) {
         terminal.printJson(rotated);
         return;
       }
-      const { secret, publicKey, previousExpiresAt } = rotated;
-      if (secret !== undefined)
-        terminal.print(`New signing secret (save it now, it is not shown again): ${printable(secret)}`);
+      const { secret: made, publicKey, previousExpiresAt } = rotated;
+      if (made !== undefined)
+        terminal.print(`New signing secret (save it now, it is not shown again): ${printable(made)}`);
       if (publicKey !== undefined)
         terminal.print(`New public key (save it now, it is not shown again): ${printable(publicKey)}`);
       if (typeof previousExpiresAt === 'string')

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { openApi } from '../../api/api-client.ts';
-import { ApiRefusal } from '../../api/api-refusal.ts';
-import type { ApiClient } from '../../api/api-request.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import { getSubscription } from '../../../api-client/operations.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { shortId } from '../../../api-client/subscription-labels.ts';
+import { waitingText } from '../../../api-client/waiting.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { shortId } from '../../api/subscription-labels.ts';
-import { showSubscription } from '../../api/subscriptions.ts';
-import { waitingText } from '../../api/waiting.ts';
+import { openApi } from '../../api/open-api.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -22,7 +22,9 @@ export function addSubscriptionShow(subscription: Command, terminal: Terminal): 
     .argument('<subscription>', SUBSCRIPTION, subscriptionOf)
     .action(async (queue: string, reference: string, options: DeploymentOptions) => {
       const api = await openApi(options, terminal);
-      const view = await showSubscription(api, queue, await resolveSubscription(api, queue, reference));
+      const view = await api.call(getSubscription, {
+        path: { queue, subscription: await resolveSubscription(api, queue, reference) },
+      });
       if (options.json === true) {
         terminal.printJson(view);
         return;

@@ -1,6 +1,5 @@
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { pressureState, type BackPressure } from '../../api/back-pressure.ts';
-import { counted } from '../../api/counted.ts';
+import { type BackPressure, counted, pressureState } from '../../../api-client/words.ts';
 import { clockTime, inWords } from '../../output/time-text.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import { fieldLines } from '../../output/table.ts';

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
-import { openApiToWrite } from '../../api/api-client.ts';
+import { disableSubscription, enableSubscription } from '../../../api-client/operations.ts';
+import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
+import { labelOf, shortId } from '../../../api-client/subscription-labels.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { labelOf, shortId } from '../../api/subscription-labels.ts';
-import { switchSubscription } from '../../api/subscriptions.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
@@ -16,9 +17,7 @@ const DESCRIPTIONS = {
     'Disable a subscription: no requests are sent. New deliveries are recorded as cancelled, and can be recovered.',
 };
 
-type Switched = Awaited<ReturnType<typeof switchSubscription>>;
-
-function saidOf(to: keyof typeof DESCRIPTIONS, queue: string, view: Switched): string {
+function saidOf(to: keyof typeof DESCRIPTIONS, queue: string, view: SubscriptionView): string {
   const which = `subscription ${printable(view.id)}, ${printable(labelOf(view))}.`;
   if (to === 'disable') return `Disabled ${which}`;
   const recover = commandText(`recover start ${queue} --subscription ${shortId(view.id)} --since 1d`);
@@ -36,7 +35,10 @@ export function addSubscriptionSwitches(subscription: Command, terminal: Termina
       .action(async (queue: string, reference: string, options: DeploymentOptions) => {
         const api = await openApiToWrite(options, terminal);
         const id = await resolveSubscription(api, queue, reference);
-        const view = await switchSubscription(api, queue, id, to);
+        const path = { queue, subscription: id };
+        const view = await (to === 'enable'
+          ? api.call(enableSubscription, { path })
+          : api.call(disableSubscription, { path }));
         if (options.json === true) terminal.printJson(view);
         else terminal.print(saidOf(to, queue, view));
       });

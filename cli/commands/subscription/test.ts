@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { openApiToWrite } from '../../api/api-client.ts';
+import { sendTest } from '../../../api-client/test-subscription.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { testSubscription } from '../../api/subscriptions.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
 import { jsonOf, queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
@@ -30,7 +30,7 @@ export function addSubscriptionTest(subscription: Command, terminal: Terminal): 
       ]);
       const api = await openApiToWrite(options, terminal);
       const id = await resolveSubscription(api, queue, reference);
-      const delivery = await testSubscription(api, queue, id, body);
+      const delivery = await sendTest(api, { queue, subscription: id }, body);
       if (options.json === true) terminal.printJson(delivery);
       else terminal.print(describeDelivery(delivery, terminal));
       if (delivery.status !== 'delivered') terminal.exitStatus = 1;

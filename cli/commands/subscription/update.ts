@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { openApiToWrite } from '../../api/api-client.ts';
+import { getSubscription, updateSubscription } from '../../../api-client/operations.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { showSubscription, updateSubscription } from '../../api/subscriptions.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
@@ -53,7 +53,8 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
       }
       const api = await openApiToWrite(options, terminal);
       const id = await resolveSubscription(api, queue, reference);
-      const before = (): Promise<SubscriptionView> => showSubscription(api, queue, id);
+      const before = (): Promise<SubscriptionView> =>
+        api.call(getSubscription, { path: { queue, subscription: id } });
       const body = objectText([
         ['name', name === '' ? 'null' : textOf(name)],
         ['subscriber', textOf(url)],
@@ -61,7 +62,7 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
         ['options', await changedOptions(options, before)],
         ['secret', keepSecret && textOf('keep')],
       ]);
-      const view = await updateSubscription(api, queue, id, body);
+      const view = await api.call(updateSubscription, { path: { queue, subscription: id }, body });
       if (json === true) terminal.printJson(view);
       else {
         terminal.print(describeSubscription(view));

@@ -1,4 +1,4 @@
-import { apiPath } from '../../../cli/api/api-request.ts';
+import { callBy, searchOf } from '../../../api-client/api-client.ts';
 import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
 import {
   deadLetterCountsSchema,
@@ -10,13 +10,14 @@ import {
   type DeadLetterLook,
   type DeadLetterResult,
 } from '../../../shared/wire/views/console.ts';
+import { encoded } from '../route.ts';
 import type { PageClient } from './page-client.ts';
 
 export type DeadLetterChange = 'redrive' | 'delete';
 
 /** Approximate counts of all queues. */
 export function countDeadLetters(api: PageClient): Promise<DeadLetterCounts> {
-  return api.callLocal({ method: 'GET', path: '/dead-letters' }, deadLetterCountsSchema);
+  return callBy(api.sendLocal, { method: 'GET', path: '/dead-letters', search: '' }, deadLetterCountsSchema);
 }
 
 /** Looks at up to 100 dead letters, which hides them from other programs meanwhile. */
@@ -25,15 +26,13 @@ export function lookAtDeadLetters(
   which: RedrivenQueue,
   filter: Readonly<Record<'queue' | 'subscription' | 'reason', string | undefined>>,
 ): Promise<DeadLetterLook> {
-  const path = apiPath`/dead-letters/${which}`;
-  return api.callLocal({ method: 'GET', path, query: filter }, deadLetterLookSchema);
+  const request = { method: 'GET', path: `/dead-letters/${which}`, search: searchOf(filter) };
+  return callBy(api.sendLocal, request, deadLetterLookSchema);
 }
 
 export function showDeadLetter(api: PageClient, which: RedrivenQueue, id: string): Promise<DeadLetterDetail> {
-  return api.callLocal(
-    { method: 'GET', path: apiPath`/dead-letters/${which}/${id}` },
-    deadLetterDetailSchema,
-  );
+  const request = { method: 'GET', path: encoded`/dead-letters/${which}/${id}`, search: '' };
+  return callBy(api.sendLocal, request, deadLetterDetailSchema);
 }
 
 /** Redrives or deletes the dead letters with these ids. */
@@ -43,6 +42,7 @@ export function changeDeadLetters(
   change: DeadLetterChange,
   ids: readonly string[],
 ): Promise<DeadLetterResult> {
-  const path = apiPath`/dead-letters/${which}/${change}`;
-  return api.callLocal({ method: 'POST', path, body: JSON.stringify({ ids }) }, deadLetterResultSchema);
+  const path = `/dead-letters/${which}/${change}`;
+  const request = { method: 'POST', path, search: '', body: JSON.stringify({ ids }) };
+  return callBy(api.sendLocal, request, deadLetterResultSchema);
 }

@@ -1,5 +1,4 @@
-import { ApiRefusal, isNotFound } from '../../../cli/api/api-refusal.ts';
-import { UnknownAnswer } from '../../../cli/api/parsed-answer.ts';
+import { ApiRefusal, isNotFound, UnknownAnswer } from '../../../api-client/refusal.ts';
 import { ConsoleStopped } from './page-client.ts';
 
 /** What the console shows for a failure: what is wrong, and what to do. */

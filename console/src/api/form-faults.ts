@@ -1,4 +1,4 @@
-import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
 import type { FieldError } from '../../../shared/domain/errors.ts';
 
 /** Whether each rejected field is one of `names`, so that its error is shown beside it. */

@@ -1,4 +1,4 @@
-import type { Listed } from '../../../cli/api/listing.ts';
+import type { Listed } from '../../../api-client/api-client.ts';
 
 /** Reads up to `most` items of a list that is filtered here, and one more to set `more`. */
 export async function firstOf<Item>(listing: AsyncIterable<Item>, most: number): Promise<Listed<Item>> {

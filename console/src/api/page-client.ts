@@ -1,6 +1,12 @@
-import { ApiRefusal, isAnswer } from '../../../cli/api/api-refusal.ts';
-import { searchOf, type ApiAnswer, type ApiClient, type ApiRequest } from '../../../cli/api/api-request.ts';
-import { callBy } from '../../../cli/api/parsed-answer.ts';
+import {
+  type ApiAnswer,
+  type ApiClient,
+  type ApiRequest,
+  callBy,
+  clientBy,
+  type Send,
+} from '../../../api-client/api-client.ts';
+import { ApiRefusal, isAnswer } from '../../../api-client/refusal.ts';
 import { consoleInfoSchema, type ConsoleInfo } from '../../../shared/wire/views/console.ts';
 import type { SessionToken } from '../session-token.ts';
 import { limitConcurrency } from './limit-concurrency.ts';
@@ -23,7 +29,7 @@ export class ConsoleStopped extends Error {
 export type PageClient = ApiClient & {
   info: (signal: AbortSignal) => Promise<ConsoleInfo>;
   /** Calls the command itself, which reads what the API does not show. The path is relative to /api-local. */
-  callLocal: ApiClient['call'];
+  sendLocal: Send;
 };
 
 /** Calls the administration API through the command that serves this page; the command signs the requests. */
@@ -31,14 +37,12 @@ export function pageClient(token: SessionToken): PageClient {
   const slots = limitConcurrency(MAX_CONCURRENT);
   const ask = (prefix: string, request: ApiRequest): Promise<ApiAnswer> =>
     slots(() => once(prefix, request, token), request.signal);
-  const send = (request: ApiRequest): Promise<ApiAnswer> => ask('/api', request);
-  const callLocal = callBy((request) => ask('/api-local', request));
+  const sendLocal: Send = (request) => ask('/api-local', request);
   return {
-    name: 'the API',
-    send,
-    call: callBy(send),
-    callLocal,
-    info: (signal) => callLocal({ method: 'GET', path: '/info', signal }, consoleInfoSchema),
+    ...clientBy('the API', (request) => ask('/api', request)),
+    sendLocal,
+    info: (signal) =>
+      callBy(sendLocal, { method: 'GET', path: '/info', search: '', signal }, consoleInfoSchema),
   };
 }
 
@@ -53,8 +57,8 @@ export async function isAccepted(token: string): Promise<boolean> {
 }
 
 async function once(prefix: string, request: ApiRequest, token: SessionToken): Promise<ApiAnswer> {
-  const { method, path, query = {} } = request;
-  const answer = await answerTo(prefix + path + searchOf(query), fetchOf(request, token.value));
+  const { method, path, search } = request;
+  const answer = await answerTo(prefix + path + search, fetchOf(request, token.value));
   if (isAnswer(request, answer)) return answer;
   const refusal = new ApiRefusal(`${method} ${path}`, answer.status, answer.text);
   if (refusal.code === 'token_refused') token.forget();

@@ -1,5 +1,4 @@
-import { deliveriesOfMessage } from '../../../cli/api/deliveries.ts';
-import { listMessages, type ListedMessage } from '../../../cli/api/messages.ts';
+import { listDeliveriesOfMessage, type ListedMessage, listMessages } from '../../../api-client/operations.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import type { PageClient } from './page-client.ts';
 
@@ -22,16 +21,17 @@ export function recentReader(api: PageClient, queue: string) {
     const before = cache.get(message.id);
     if (before?.counts === counts && Date.now() - before.at < FRESH_MS) return before.deliveries;
     const deliveries: DeliveryView[] = [];
-    const address = { queue, messageId: message.id };
-    for await (const delivery of deliveriesOfMessage(api, address, { most: MOST_DELIVERIES, signal }))
-      deliveries.push(delivery);
+    const path = { queue, message: message.id };
+    const listed = api.list(listDeliveriesOfMessage, { path, most: MOST_DELIVERIES, signal });
+    for await (const delivery of listed) deliveries.push(delivery);
     if (isFinished(message)) cache.set(message.id, { at: Date.now(), counts, deliveries });
     return deliveries;
   };
 
   return async (most: number, signal: AbortSignal): Promise<RecentMessage[]> => {
     const messages: ListedMessage[] = [];
-    for await (const message of listMessages(api, queue, { most, signal })) messages.push(message);
+    for await (const message of api.list(listMessages, { path: { queue }, most, signal }))
+      messages.push(message);
     return Promise.all(
       messages.map(async (message) => ({ message, deliveries: await deliveriesOf(message, signal) })),
     );

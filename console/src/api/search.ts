@@ -1,8 +1,7 @@
-import type { ApiClient } from '../../../cli/api/api-request.ts';
-import { listQueues } from '../../../cli/api/queues.ts';
-import { searchQueue } from '../../../cli/api/search.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import { listQueues } from '../../../api-client/operations.ts';
+import { searchQueue } from '../../../api-client/search.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { itemsOf } from '../../../cli/api/listing.ts';
 import { limitConcurrency } from './limit-concurrency.ts';
 
 export type Found = {
@@ -60,7 +59,7 @@ export async function search(
     found = { ...found, ...news };
     onFound(found);
   };
-  const { items, more } = await itemsOf(listQueues(api, MAX_QUEUES));
+  const { items, more } = await api.items(listQueues, { query: { detailed: true }, most: MAX_QUEUES });
   const names = items.map(({ name }) => name);
   const searched = names.toSorted((one, other) => Number(other === first) - Number(one === first));
   add({ queues: names.filter((name) => name.includes(text)), searched, more });

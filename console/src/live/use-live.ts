@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
-import { isNotFound } from '../../../cli/api/api-refusal.ts';
+import { isNotFound } from '../../../api-client/refusal.ts';
 import { isTransient } from '../api/failure-words.ts';
 import { useConsole } from './console-context.tsx';
 import type { Freshness } from './freshness.ts';

@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
-import { listQueues } from '../../../cli/api/queues.ts';
-import { itemsOf } from '../../../cli/api/listing.ts';
+import { listQueues } from '../../../api-client/operations.ts';
 import { useConsole } from '../live/console-context.tsx';
 import { useLive } from '../live/use-live.ts';
 import { Loaded } from '../parts/loaded.tsx';
@@ -13,7 +12,9 @@ const MOST = 100;
 /** Chooses the queue for a page that shows one queue. */
 export function QueueChoice({ title, page }: { title: string; page: 'recovery' | 'books' }): JSX.Element {
   const { api } = useConsole();
-  const queues = useLive(`choice/${page}`, () => itemsOf(listQueues(api, MOST)));
+  const queues = useLive(`choice/${page}`, () =>
+    api.items(listQueues, { query: { detailed: true }, most: MOST }),
+  );
   return (
     <>
       <PageHeading title={title} />

@@ -1,4 +1,4 @@
-import { pressureState, type BackPressure } from '../../../cli/api/back-pressure.ts';
+import { type BackPressure, pressureState } from '../../../api-client/words.ts';
 
 /** What it means that a subscription gets fewer requests than it could. */
 export function pressureWords(pressure: BackPressure): { title: string; detail: string } {

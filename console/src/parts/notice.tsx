@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { failureWords } from '../api/failure-words.ts';
 import { useConsole } from '../live/console-context.tsx';
 import type { Action } from '../live/use-action.ts';

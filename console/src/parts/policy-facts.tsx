@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
-import { counted } from '../../../cli/api/counted.ts';
+import { counted } from '../../../api-client/words.ts';
 import { Facts } from './facts.tsx';
 import { durationText } from './time-text.ts';
 

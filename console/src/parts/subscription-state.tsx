@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { pressureState } from '../../../cli/api/back-pressure.ts';
+import { pressureState } from '../../../api-client/words.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { Moment } from './moment.tsx';
 import { Glyph, type ShownStatus } from './status.tsx';

@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
-import { readHealth, type Health } from '../../../cli/api/service.ts';
+import { type Health, readHealth } from '../../../api-client/operations.ts';
+import { counted } from '../../../api-client/words.ts';
 import { useConsole } from '../live/console-context.tsx';
 import { useLive } from '../live/use-live.ts';
 import { hrefTo } from '../route.ts';
-import { counted } from '../../../cli/api/counted.ts';
 
 /** What it can mean that a message is not on record, with the current counts of the deployment. */
 export function WhyMissing(): JSX.Element {
   const { api } = useConsole();
-  const { value } = useLive('health', (signal) => readHealth(api, signal));
+  const { value } = useLive('health', (signal) => api.call(readHealth, { signal }));
   return (
     <div class="why-missing">
       <p>A message that is not on record</p>

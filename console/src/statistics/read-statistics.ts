@@ -1,8 +1,9 @@
 import type * as z from 'zod';
-import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
-import { type ApiClient, apiPath } from '../../../cli/api/api-request.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import { getStatistics } from '../../../api-client/operations.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
-import { statisticsViewSchema } from '../../../shared/wire/views/statistics.ts';
+import type { statisticsViewSchema } from '../../../shared/wire/views/statistics.ts';
 
 /** Counts and durations of a queue. `points` leaves out steps in which nothing happened. */
 export type Statistics = z.infer<typeof statisticsViewSchema>;
@@ -28,9 +29,8 @@ export async function readStatistics(
 ): Promise<Statistics | null> {
   const { lengthMs, stepSeconds } = WINDOWS[window];
   const query = { since: timeText(now - lengthMs), step: stepSeconds };
-  const path = apiPath`/v2/queues/${queue}/statistics`;
   try {
-    const statistics = await api.call({ method: 'GET', path, query, signal }, statisticsViewSchema);
+    const statistics = await api.call(getStatistics, { path: { queue }, query, signal });
     return statistics.enabled ? statistics : null;
   } catch (error) {
     // An earlier version of Posthaste, which does not have the route.

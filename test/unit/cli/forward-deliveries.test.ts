@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
-import type { ReceivedDelivery } from '../../../cli/api/pull.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
 import {
   forwardDeliveries,
   type Forwarded,
   type ForwardOptions,
 } from '../../../cli/commands/forward/forward-deliveries.ts';
+import type { ReceivedDelivery } from '../../../cli/commands/forward/pull-routes.ts';
 import { postToTarget, type TargetResult } from '../../../cli/commands/forward/target.ts';
 import { startReceiver } from '../../support/receiver.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isAnswer } from '../../../cli/api/api-refusal.ts';
+import { isAnswer } from '../../../api-client/refusal.ts';
 
 const UNWELL = JSON.stringify({ status: 'failing', checks: { queues: 'failing' } });
 

@@ -1,7 +1,6 @@
 import { AwsV4Signer } from 'aws4fetch';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ApiAccess } from '../../../cli/api/api-access.ts';
-import { findApi } from '../../../cli/api/api-access.ts';
+import { type ApiAccess, findApi } from '../../../cli/api/api-access.ts';
 import { startSigningProxy } from '../../../cli/commands/proxy/proxy.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
 import { awsStub, type AwsStub } from '../../support/aws-stub.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pressureState } from '../../../cli/api/back-pressure.ts';
+import { pressureState } from '../../../api-client/words.ts';
 import { pressureWords } from '../../../console/src/parts/back-pressure.ts';
 
 const since = '2026-11-21T12:00:00.000Z';

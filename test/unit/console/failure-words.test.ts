@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { failureWords, isTransient } from '../../../console/src/api/failure-words.ts';
 import { ConsoleStopped } from '../../../console/src/api/page-client.ts';
-import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
-import { UnknownAnswer } from '../../../cli/api/parsed-answer.ts';
+import { ApiRefusal, UnknownAnswer } from '../../../api-client/refusal.ts';
 import { consoleFailureCodes } from '../../../shared/wire/views/console.ts';
 
 const refusal = (code: string, fields?: object[]): ApiRefusal =>

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
-import { searchOf, type ApiClient } from '../../../cli/api/api-request.ts';
-import { parsedAnswer } from '../../../cli/api/parsed-answer.ts';
+import { type ApiClient, clientBy } from '../../../api-client/api-client.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { readQueue } from '../../../console/src/pages/overview/read-queue.ts';
 import { readStatistics } from '../../../console/src/statistics/read-statistics.ts';
 import { statisticsOf } from './statistics-of.ts';
@@ -9,16 +8,14 @@ import { statisticsOf } from './statistics-of.ts';
 /** An API that answers requests for statistics with the value, or refuses them with the status; its lists are empty. */
 const apiWith = (statistics: object | number) => {
   const asked: string[] = [];
-  const send: ApiClient['send'] = ({ method, path, query = {} }) => {
-    asked.push(path + searchOf(query));
+  const send: ApiClient['send'] = ({ method, path, search }) => {
+    asked.push(path + search);
     const answer = path.endsWith('/statistics') ? statistics : { subscriptions: [], deliveries: [] };
     return typeof answer === 'number'
       ? Promise.reject(new ApiRefusal(`${method} ${path}`, answer, ''))
       : Promise.resolve({ status: 200, text: JSON.stringify(answer), headers: new Headers() });
   };
-  const call: ApiClient['call'] = async (request, schema) =>
-    parsedAnswer(await send(request), request, schema);
-  return { asked, api: { name: 'the API', send, call } };
+  return { asked, api: clientBy('the API', send) };
 };
 
 const HOUR = { window: 'hour', now: Date.UTC(2026, 10, 21), signal: new AbortController().signal } as const;

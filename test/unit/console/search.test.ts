@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ApiRefusal } from '../../../cli/api/api-refusal.ts';
-import { searchOf, type ApiClient, type ApiRequest } from '../../../cli/api/api-request.ts';
-import { parsedAnswer } from '../../../cli/api/parsed-answer.ts';
+import { type ApiClient, type ApiRequest, clientBy } from '../../../api-client/api-client.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { search, type Found } from '../../../console/src/api/search.ts';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
@@ -22,8 +21,8 @@ const apiWith = (queues: readonly string[], answers: Readonly<Record<string, obj
   const asked: string[] = [];
   let running = 0;
   let mostAtOnce = 0;
-  const send = async ({ method, path, query = {} }: ApiRequest) => {
-    asked.push(path + searchOf(query));
+  const send = async ({ method, path, search }: ApiRequest) => {
+    asked.push(path + search);
     mostAtOnce = Math.max(mostAtOnce, (running += 1));
     await Promise.resolve();
     running -= 1;
@@ -36,12 +35,7 @@ const apiWith = (queues: readonly string[], answers: Readonly<Record<string, obj
     const code = answer === 404 ? 'not_found' : 'forbidden';
     throw new ApiRefusal(`${method} ${path}`, answer, JSON.stringify({ error: { code, message: code } }));
   };
-  const api: ApiClient = {
-    name: 'the API',
-    send,
-    call: async (request, schema) => parsedAnswer(await send(request), request, schema),
-  };
-  return { api, asked, mostAtOnce: () => mostAtOnce };
+  return { api: clientBy('the API', send), asked, mostAtOnce: () => mostAtOnce };
 };
 
 /** Everything that a search reports, the result last. */

@@ -1,13 +1,9 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { apiClient } from '../../../api/api-client.ts';
-import { isNotFound } from '../../../api/api-refusal.ts';
-import type { ApiClient } from '../../../api/api-request.ts';
-import { deliveriesOfMessage } from '../../../api/deliveries.ts';
-import { itemsOf } from '../../../api/listing.ts';
-import { callBy } from '../../../api/parsed-answer.ts';
-import { putQueue } from '../../../api/queues.ts';
-import { createSubscription } from '../../../api/subscriptions.ts';
+import { type ApiClient, clientBy } from '../../../../api-client/api-client.ts';
+import { listDeliveriesOfMessage, putQueue, subscribe } from '../../../../api-client/operations.ts';
+import { isNotFound } from '../../../../api-client/refusal.ts';
+import { apiClient } from '../../../api/open-api.ts';
 import { isOpen } from '../../../../shared/domain/delivery/delivery.ts';
 import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { clientOf, type Endpoints } from '../../../../local/endpoints.ts';
@@ -84,14 +80,14 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
 function unsignedClient(apiUrl: string, signal: AbortSignal): ApiClient {
   const authorize = ({ headers }: { headers: Headers }) => Promise.resolve(headers);
   const api = apiClient({ name: 'the local deployment', apiUrl, isLocal: true, authorize });
-  const send: ApiClient['send'] = (request) => api.send({ ...request, signal });
-  return { ...api, send, call: callBy(send) };
+  return clientBy(api.name, (request) => api.send({ ...request, signal }));
 }
 
 /** None until the message is recorded. */
 async function deliveriesSoFar(api: ApiClient, messageId: string): Promise<DeliveryView[]> {
   try {
-    return (await itemsOf(deliveriesOfMessage(api, { queue: demoQueue, messageId }))).items;
+    const path = { queue: demoQueue, message: messageId };
+    return (await api.items(listDeliveriesOfMessage, { path })).items;
   } catch (error) {
     if (isNotFound(error)) return [];
     throw error;
@@ -115,11 +111,11 @@ async function subscribeAll(
   receiver: DemoReceiver,
   names: Map<string, string>,
 ): Promise<void> {
-  await putQueue(api, demoQueue, '{}');
+  await api.call(putQueue, { path: { queue: demoQueue }, body: '{}' });
   for (const subscriber of demoSubscribers) {
     const { name, policy: _retry_policy, shows } = subscriber;
     const request = { name, subscriber: receiver.urlOf(subscriber), options: { _retry_policy } };
-    const created = await createSubscription(api, demoQueue, JSON.stringify(request));
+    const created = await api.call(subscribe, { path: { queue: demoQueue }, body: JSON.stringify(request) });
     if (created.secret !== undefined) receiver.trust(subscriber, created.secret);
     names.set(created.subscription_id, name);
     console.log(`  ${name.padEnd(9)}  ${shows}`);

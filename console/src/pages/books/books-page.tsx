@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { booksPages } from '../../../../cli/api/books.ts';
+import { readBooks } from '../../../../api-client/operations.ts';
 import { EMPTY_BOOKS, isBalanced, type Books, sumOfBooks } from '../../../../shared/domain/message/books.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
 import { useConsole } from '../../live/console-context.tsx';
@@ -22,8 +22,8 @@ export function BooksPage({ queue, query }: { queue: string; query: Query }): JS
   const books = useLive(`books/${queue}/${window.since}/${window.until ?? ''}`, async (signal) => {
     const times = { since: timeText(window.since), until: timeText(window.until ?? Date.now()) };
     let sum = EMPTY_BOOKS;
-    for await (const page of booksPages(api, queue, times, signal)) {
-      sum = sumOfBooks(sum, page);
+    for await (const page of api.pages(readBooks, { path: { queue }, query: times, signal })) {
+      sum = sumOfBooks(sum, page.books);
       setCounted(sum);
     }
     setCounted(undefined);

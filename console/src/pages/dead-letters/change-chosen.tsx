@@ -5,7 +5,7 @@ import type { DeadLetterResult } from '../../../../shared/wire/views/console.ts'
 import { changeDeadLetters, type DeadLetterChange } from '../../api/dead-letters.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { type Action, useAction } from '../../live/use-action.ts';
-import { counted } from '../../../../cli/api/counted.ts';
+import { counted } from '../../../../api-client/words.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { shortId } from '../../../../cli/api/subscription-labels.ts';
+import { shortId } from '../../../../api-client/subscription-labels.ts';
 import type { RedrivenQueue } from '../../../../shared/domain/vocabulary.ts';
 import type { DeadLetterLook, DeadLetterView } from '../../../../shared/wire/views/console.ts';
 import { useNow } from '../../live/use-now.ts';

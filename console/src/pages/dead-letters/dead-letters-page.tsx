@@ -5,7 +5,7 @@ import type { DeadLetterCounts, DeadLetterLook } from '../../../../shared/wire/v
 import { countDeadLetters, lookAtDeadLetters } from '../../api/dead-letters.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { loadedBy, useAction } from '../../live/use-action.ts';
-import { counted } from '../../../../cli/api/counted.ts';
+import { counted } from '../../../../api-client/words.ts';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { Empty } from '../../parts/notice.tsx';

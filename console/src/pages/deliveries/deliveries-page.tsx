@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { LISTED_STATUSES } from '../../../../shared/domain/vocabulary.ts';
-import { listDeliveries, type ListedDelivery } from '../../../../cli/api/deliveries.ts';
-import { itemsOf } from '../../../../cli/api/listing.ts';
+import { deliveryQuery } from '../../../../api-client/deliveries.ts';
+import { type ListedDelivery, listDeliveries } from '../../../../api-client/operations.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { WAITS } from '../../../../shared/wire/views/delivery.ts';
@@ -21,9 +21,8 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
   const { most, showMore } = useMost();
   const { status, subscription, since, until } = query;
   const deliveries = useLive(`deliveries/${queue}/${JSON.stringify(query)}/${most}`, (signal) => {
-    const window = { since: timeIn(since), until: timeIn(until) };
-    const filter = { status, subscription, ...window };
-    return itemsOf(listDeliveries(api, queue, filter, { most, signal }));
+    const filter = deliveryQuery({ status, subscription, since: timeIn(since), until: timeIn(until) });
+    return api.items(listDeliveries, { path: { queue }, query: filter, most, signal });
   });
   return (
     <PageOfQueue title="Deliveries" queue={queue} live={deliveries}>

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { DeliveryDetail } from '../../../../cli/api/deliveries.ts';
+import type { DeliveryDetail } from '../../../../api-client/operations.ts';
 import { STARTED_BY } from '../../../../shared/wire/views/delivery.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { Status } from '../../parts/status.tsx';

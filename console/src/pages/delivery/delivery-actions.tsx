@@ -1,10 +1,6 @@
 import type { JSX } from 'preact';
-import {
-  cancelDelivery,
-  retryDelivery,
-  type DeliveryAddress,
-  type DeliveryDetail,
-} from '../../../../cli/api/deliveries.ts';
+import { type DeliveryAddress, deliveryPath } from '../../../../api-client/deliveries.ts';
+import { cancelDelivery, type DeliveryDetail, retryDelivery } from '../../../../api-client/operations.ts';
 import { isOpen } from '../../../../shared/domain/delivery/delivery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
@@ -23,11 +19,11 @@ export function DeliveryActions({
 }): JSX.Element {
   const { api } = useConsole();
   const retry = useAction(async () => {
-    await retryDelivery(api, address);
+    await api.call(retryDelivery, deliveryPath(address));
     onDone();
   });
   const cancel = useAction(async () => {
-    await cancelDelivery(api, address);
+    await api.call(cancelDelivery, deliveryPath(address));
     onDone();
   });
   const canBeCancelled = isOpen(status);

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
-import { showDelivery, type DeliveryAddress, type DeliveryDetail } from '../../../../cli/api/deliveries.ts';
-import { labelOf } from '../../../../cli/api/subscription-labels.ts';
-import { showSubscription } from '../../../../cli/api/subscriptions.ts';
+import { type DeliveryAddress, deliveryPath } from '../../../../api-client/deliveries.ts';
+import { type DeliveryDetail, getDelivery, getSubscription } from '../../../../api-client/operations.ts';
+import { labelOf } from '../../../../api-client/subscription-labels.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { WAITS } from '../../../../shared/wire/views/delivery.ts';
@@ -25,7 +25,7 @@ export function DeliveryPage({ address }: { address: DeliveryAddress }): JSX.Ele
   const { api } = useConsole();
   const { queue, messageId } = address;
   const delivery = useLive(`delivery/${JSON.stringify(address)}`, (signal) =>
-    showDelivery(api, address, signal),
+    api.call(getDelivery, { ...deliveryPath(address), signal }),
   );
   return (
     <>
@@ -54,7 +54,7 @@ function Receiver({ address: { queue, subscriptionId } }: { address: DeliveryAdd
   const { api } = useConsole();
   // Without a value where the subscription is deleted: its id is then all that is known.
   const { value } = useLive(`subscription/${queue}/${subscriptionId}`, () =>
-    showSubscription(api, queue, subscriptionId),
+    api.call(getSubscription, { path: { queue, subscription: subscriptionId } }),
   );
   const href = hrefTo({ page: 'subscription', queue, subscription: subscriptionId });
   if (value === undefined)

@@ -1,6 +1,6 @@
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
 import { bodyOf, partsOfTemplate } from '../../../../shared/domain/delivery/webhook-body.ts';
-import type { MessageView } from '../../../../cli/api/messages.ts';
+import type { MessageView } from '../../../../api-client/messages.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { RequestHeader } from './curl-command.ts';
 

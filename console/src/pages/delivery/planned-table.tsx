@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { DeliveryDetail } from '../../../../cli/api/deliveries.ts';
+import type { DeliveryDetail } from '../../../../api-client/operations.ts';
 import { useNow } from '../../live/use-now.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { Table, type Column } from '../../parts/table.tsx';

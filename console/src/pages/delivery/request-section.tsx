@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { DeliveryAddress } from '../../../../cli/api/deliveries.ts';
-import { dataIn, showMessage } from '../../../../cli/api/messages.ts';
-import { showSubscription } from '../../../../cli/api/subscriptions.ts';
+import type { DeliveryAddress } from '../../../../api-client/deliveries.ts';
+import { dataIn, showMessage } from '../../../../api-client/messages.ts';
+import { getSubscription } from '../../../../api-client/operations.ts';
+import { isNotFound } from '../../../../api-client/refusal.ts';
 import { parseDestination } from '../../../../shared/domain/subscription/destination.ts';
-import { isNotFound } from '../../../../cli/api/api-refusal.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { loadedBy, useAction } from '../../live/use-action.ts';
 import { Loaded } from '../../parts/loaded.tsx';
@@ -23,7 +23,7 @@ export function RequestSection({ address }: { address: DeliveryAddress }): JSX.E
   const { queue, messageId, subscriptionId } = address;
   const { action, run } = useAction(async () => {
     const [subscription, message] = await Promise.all([
-      showSubscription(api, queue, subscriptionId),
+      api.call(getSubscription, { path: { queue, subscription: subscriptionId } }),
       showMessage(api, queue, messageId),
     ]);
     return knownRequest(subscription, message.view, dataIn(message));

@@ -1,5 +1,5 @@
 import { PHASES } from '../../../../shared/domain/vocabulary.ts';
-import type { DeliveryDetail } from '../../../../cli/api/deliveries.ts';
+import type { DeliveryDetail } from '../../../../api-client/operations.ts';
 
 type Attempt = DeliveryDetail['attempts'][number];
 type Phase = Attempt['phase'];

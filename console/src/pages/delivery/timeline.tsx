@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { DeliveryDetail } from '../../../../cli/api/deliveries.ts';
+import type { DeliveryDetail } from '../../../../api-client/operations.ts';
 import { useNow } from '../../live/use-now.ts';
 import { useWidth } from '../../live/use-width.ts';
 import { timeTicks } from './time-ticks.ts';

@@ -1,10 +1,8 @@
 import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { ApiRefusal } from '../../../../cli/api/api-refusal.ts';
-import { listQueues } from '../../../../cli/api/queues.ts';
-import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
+import { listQueues, listSubscriptions } from '../../../../api-client/operations.ts';
+import { ApiRefusal } from '../../../../api-client/refusal.ts';
 import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
-import { itemsOf } from '../../../../cli/api/listing.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { useLive } from '../../live/use-live.ts';
@@ -31,12 +29,16 @@ export function ApplyPolicy({
   onRefused: (fields: ApiRefusal['fields']) => void;
 }): JSX.Element {
   const { api } = useConsole();
-  const list = useId();
+  const names = useId();
   const { queue, subscription } = owner;
   const [chosenQueue, setChosenQueue] = useState(queue);
-  const queues = useLive('designer/queues', () => itemsOf(listQueues(api, MOST)));
+  const queues = useLive('designer/queues', () =>
+    api.items(listQueues, { query: { detailed: true }, most: MOST }),
+  );
   const subscriptions = useLive(`designer/subscriptions/${chosenQueue}`, async () =>
-    chosenQueue === '' ? undefined : itemsOf(listSubscriptions(api, chosenQueue, { most: MOST })),
+    chosenQueue === ''
+      ? undefined
+      : api.items(listSubscriptions, { path: { queue: chosenQueue }, most: MOST }),
   );
   const { action, run } = useAction(async (given: PartialRetryPolicy) => {
     try {
@@ -59,7 +61,7 @@ export function ApplyPolicy({
             <input
               {...parts}
               required
-              list={list}
+              list={names}
               value={queue}
               autocomplete="off"
               spellcheck={false}
@@ -70,7 +72,7 @@ export function ApplyPolicy({
                 setChosenQueue(currentTarget.value);
               }}
             />
-            <datalist id={list}>
+            <datalist id={names}>
               {(queues.value?.items ?? []).map(({ name }) => (
                 <option key={name} value={name} />
               ))}

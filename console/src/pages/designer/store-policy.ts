@@ -1,5 +1,5 @@
-import { findQueue, patchQueue } from '../../../../cli/api/queues.ts';
-import { showSubscription, updateSubscription } from '../../../../cli/api/subscriptions.ts';
+import { getSubscription, patchQueue, updateSubscription } from '../../../../api-client/operations.ts';
+import { findQueue } from '../../../../api-client/queues.ts';
 import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import type { PageClient } from '../../api/page-client.ts';
 import { queuePolicy } from '../queue/queue-draft.ts';
@@ -13,7 +13,7 @@ export async function storedPolicy(
   { queue, subscription }: PolicyOwner,
 ): Promise<PartialRetryPolicy | undefined> {
   if (subscription !== undefined)
-    return (await showSubscription(api, queue, subscription)).options._retry_policy;
+    return (await api.call(getSubscription, { path: { queue, subscription } })).options._retry_policy;
   return queuePolicy(await findQueue(api, queue));
 }
 
@@ -25,14 +25,12 @@ export async function storePolicy(
 ): Promise<void> {
   if (subscription === undefined) {
     const patch = [{ op: 'add', path: '/metadata/_retry_policy', value: policy }];
-    await patchQueue(api, queue, JSON.stringify(patch));
+    await api.call(patchQueue, { path: { queue }, body: JSON.stringify(patch) });
     return;
   }
-  const { options } = await showSubscription(api, queue, subscription);
-  await updateSubscription(
-    api,
-    queue,
-    subscription,
-    JSON.stringify({ options: { ...options, _retry_policy: policy } }),
-  );
+  const { options } = await api.call(getSubscription, { path: { queue, subscription } });
+  await api.call(updateSubscription, {
+    path: { queue, subscription },
+    body: JSON.stringify({ options: { ...options, _retry_policy: policy } }),
+  });
 }

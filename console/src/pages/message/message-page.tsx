@@ -1,11 +1,10 @@
 import type { JSX } from 'preact';
-import { dataIn, showMessage, type MessageView } from '../../../../cli/api/messages.ts';
-import { explainMessage } from '../../../../cli/api/explain.ts';
-import { isNotFound } from '../../../../cli/api/api-refusal.ts';
-import { itemsOf } from '../../../../cli/api/listing.ts';
+import { explainMessage } from '../../../../api-client/operations.ts';
+import { dataIn, type MessageView, showMessage } from '../../../../api-client/messages.ts';
+import { isNotFound } from '../../../../api-client/refusal.ts';
+import { counted } from '../../../../api-client/words.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
-import { counted } from '../../../../cli/api/counted.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/moment.tsx';
@@ -32,7 +31,7 @@ export function MessagePage({ queue, id }: { queue: string; id: string }): JSX.E
   );
   const isMissing = isNotFound(message.failure);
   const explained = useLive(`explained/${queue}/${id}/${String(isMissing)}`, () =>
-    itemsOf(explainMessage(api, { queue, messageId: id }, { most: MOST })),
+    api.items(explainMessage, { path: { queue, message: id }, most: MOST }),
   );
   return (
     <>

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
-import { noneLeftText, type Explained } from '../../../../cli/api/explain.ts';
-import type { Listed } from '../../../../cli/api/listing.ts';
+import type { Listed } from '../../../../api-client/api-client.ts';
+import type { Explained } from '../../../../api-client/operations.ts';
+import { noneLeftText } from '../../../../api-client/words.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Table, type Column } from '../../parts/table.tsx';

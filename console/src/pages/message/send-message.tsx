@@ -1,9 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { sendDelivery } from '../../../../cli/api/deliveries.ts';
-import type { Explained } from '../../../../cli/api/explain.ts';
+import { deliveryPath } from '../../../../api-client/deliveries.ts';
+import { type Explained, getSubscription, sendDelivery } from '../../../../api-client/operations.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { showSubscription } from '../../../../cli/api/subscriptions.ts';
 import { useAction } from '../../live/use-action.ts';
 import { useLive } from '../../live/use-live.ts';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -46,7 +45,7 @@ function SendOrEnable(props: Asked): JSX.Element | null {
     to: { subscriptionId: subscription },
   } = props;
   const { value } = useLive(`subscription/${queue}/${subscription}`, () =>
-    showSubscription(api, queue, subscription),
+    api.call(getSubscription, { path: { queue, subscription } }),
   );
   if (value === undefined) return null;
   if (value.disabled === undefined) return <SendButton {...props} />;
@@ -94,7 +93,7 @@ function Question({ message: { queue, messageId }, to, onSent, consequence: now 
   // The verdict changes once the message is sent; the question does not.
   const [consequence] = useState(now);
   const { action, run } = useAction(async () => {
-    await sendDelivery(api, { queue, messageId, subscriptionId });
+    await api.call(sendDelivery, deliveryPath({ queue, messageId, subscriptionId }));
     onSent();
   });
   const isSent = action.state === 'done';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { type DeliveryView, WAITS } from '../../../../shared/wire/views/delivery.ts';
-import type { Explained } from '../../../../cli/api/explain.ts';
+import type { Explained } from '../../../../api-client/operations.ts';
 import { Glyph } from '../../parts/status.tsx';
 
 /** The delivery status that each verdict looks like. */

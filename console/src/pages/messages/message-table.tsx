@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { OPEN_STATUSES, RECOVERABLE_STATUSES } from '../../../../shared/domain/vocabulary.ts';
-import type { ListedMessage } from '../../../../cli/api/messages.ts';
+import type { ListedMessage } from '../../../../api-client/operations.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { Glyph } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { listMessages, type ListedMessage } from '../../../../cli/api/messages.ts';
+import { type ListedMessage, listMessages } from '../../../../api-client/operations.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
@@ -39,7 +39,8 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }):
   const { since, until, show = 'all' } = query;
   const choice = isChoice(show) ? show : 'all';
   const messages = useLive(`messages/${queue}/${choice}/${most}/${since ?? ''}/${until ?? ''}`, (signal) => {
-    return firstOf(chosen(listMessages(api, queue, { since, until, signal }), choice), most);
+    const listed = api.list(listMessages, { path: { queue }, query: { since, until }, signal });
+    return firstOf(chosen(listed, choice), most);
   });
   return (
     <PageOfQueue title="Messages" queue={queue} live={messages}>

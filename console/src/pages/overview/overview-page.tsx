@@ -1,12 +1,11 @@
 import type { JSX } from 'preact';
 import { useCallback, useState } from 'preact/hooks';
-import { listQueues } from '../../../../cli/api/queues.ts';
-import { readHealth } from '../../../../cli/api/service.ts';
+import type { Listed } from '../../../../api-client/api-client.ts';
+import { readHealth, listQueues } from '../../../../api-client/operations.ts';
+import { counted } from '../../../../api-client/words.ts';
 import { failureWords } from '../../api/failure-words.ts';
-import { itemsOf, type Listed } from '../../../../cli/api/listing.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
-import { counted } from '../../../../cli/api/counted.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
 import { LoadMore, useMost } from '../../parts/load-more.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
@@ -27,8 +26,8 @@ import { QueueWatch, type WatchedQueue } from './queue-watch.tsx';
 export function OverviewPage(): JSX.Element {
   const { api, info } = useConsole();
   const { most, showMore } = useMost();
-  const queues = useLive(`queues/${most}`, () => itemsOf(listQueues(api, most)));
-  const health = useLive('health', (signal) => readHealth(api, signal));
+  const queues = useLive(`queues/${most}`, () => api.items(listQueues, { query: { detailed: true }, most }));
+  const health = useLive('health', (signal) => api.call(readHealth, { signal }));
   const [window, setWindow] = useState<WindowName>('hour');
   const [watched, setWatched] = useState<ReadonlyMap<string, WatchedQueue>>(new Map());
   const report = useCallback((queue: string, news: WatchedQueue) => {

@@ -1,8 +1,7 @@
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import type { ListedDelivery } from '../../../../cli/api/deliveries.ts';
-import type { Health } from '../../../../cli/api/service.ts';
-import { counted } from '../../../../cli/api/counted.ts';
-import type { Listed } from '../../../../cli/api/listing.ts';
+import type { Listed } from '../../../../api-client/api-client.ts';
+import type { Health, ListedDelivery } from '../../../../api-client/operations.ts';
+import { counted } from '../../../../api-client/words.ts';
 import type { Statistics } from '../../statistics/read-statistics.ts';
 import { sumOfStatistics, type Summary } from '../../statistics/series.ts';
 

@@ -1,7 +1,5 @@
-import type { ApiClient } from '../../../../cli/api/api-request.ts';
-import { listDeliveries, type ListedDelivery } from '../../../../cli/api/deliveries.ts';
-import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
-import { itemsOf, type Listed } from '../../../../cli/api/listing.ts';
+import type { ApiClient, Listed } from '../../../../api-client/api-client.ts';
+import { listDeliveries, type ListedDelivery, listSubscriptions } from '../../../../api-client/operations.ts';
 import {
   readStatistics,
   WINDOWS,
@@ -21,9 +19,9 @@ export async function readQueue(
   { window, now, signal }: { window: WindowName; now: number; signal: AbortSignal },
 ): Promise<QueueReading> {
   const listed = (status: string): Promise<Listed<ListedDelivery>> =>
-    itemsOf(listDeliveries(api, queue, { status }, { most: MOST, signal }));
+    api.items(listDeliveries, { path: { queue }, query: { status }, most: MOST, signal });
   const [subscriptions, statistics, retrying] = await Promise.all([
-    itemsOf(listSubscriptions(api, queue, { most: MOST })),
+    api.items(listSubscriptions, { path: { queue }, most: MOST }),
     readStatistics(api, queue, { window, now, signal }),
     listed('retrying'),
   ]);

@@ -1,8 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { REDRIVEN_QUEUES } from '../../../../shared/domain/vocabulary.ts';
-import { HEALTH_NAMES, type Health } from '../../../../cli/api/service.ts';
+import type { Health } from '../../../../api-client/operations.ts';
+import { counted, HEALTH_NAMES } from '../../../../api-client/words.ts';
 import type { Live } from '../../live/use-live.ts';
-import { counted } from '../../../../cli/api/counted.ts';
 import { Failure, Notice } from '../../parts/notice.tsx';
 import { hrefTo } from '../../route.ts';
 

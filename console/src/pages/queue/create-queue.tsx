@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { isQueueName, QUEUE_NAME_RULE } from '../../../../shared/domain/message/message.ts';
-import { findQueue, putQueue } from '../../../../cli/api/queues.ts';
+import { putQueue } from '../../../../api-client/operations.ts';
+import { findQueue } from '../../../../api-client/queues.ts';
 import { rejectedFields } from '../../api/form-faults.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
@@ -30,7 +31,10 @@ export function CreateQueue({
     // PUT would replace the metadata of an existing queue.
     if ((await findQueue(api, name)) !== undefined) return 'exists';
     const given = policyIn(policy);
-    await putQueue(api, name, JSON.stringify(given.ok ? { _retry_policy: given.value } : {}));
+    await api.call(putQueue, {
+      path: { queue: name },
+      body: JSON.stringify(given.ok ? { _retry_policy: given.value } : {}),
+    });
     onCreated();
     location.hash = hrefTo({ page: 'queue', queue: name });
     return 'created';

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
-import { deleteQueue } from '../../../../cli/api/queues.ts';
+import type { Listed } from '../../../../api-client/api-client.ts';
+import { deleteQueue } from '../../../../api-client/operations.ts';
+import { counted } from '../../../../api-client/words.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import type { Listed } from '../../../../cli/api/listing.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { ConfirmButton } from '../../parts/confirm-button.tsx';
-import { counted } from '../../../../cli/api/counted.ts';
 import { hrefTo } from '../../route.ts';
 
 /** The button that deletes a queue. For a queue with subscriptions the user has to type its name. */
@@ -25,7 +25,7 @@ export function DeleteQueue({
       verb="Delete the queue"
       typed={items.length > 0 ? queue : undefined}
       work={async () => {
-        await deleteQueue(api, queue);
+        await api.call(deleteQueue, { path: { queue } });
         location.hash = hrefTo({ page: 'overview' });
       }}
     >

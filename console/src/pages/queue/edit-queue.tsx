@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { RETAINED_MESSAGES } from '../../../../shared/domain/vocabulary.ts';
-import { patchQueue } from '../../../../cli/api/queues.ts';
+import { patchQueue } from '../../../../api-client/operations.ts';
 import { faultsByField, rejectedFields } from '../../api/form-faults.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
@@ -39,7 +39,7 @@ function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () =
   const [draft, setDraft] = useState(before);
   const { action, run, reset } = useAction(async () => {
     const patch = queuePatch(before, draft);
-    if (patch.length > 0) await patchQueue(api, queue, JSON.stringify(patch));
+    if (patch.length > 0) await api.call(patchQueue, { path: { queue }, body: JSON.stringify(patch) });
     onDone();
     onClose();
   });

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { nearestName } from '../../../../cli/api/nearest-name.ts';
-import { putQueue } from '../../../../cli/api/queues.ts';
+import { putQueue } from '../../../../api-client/operations.ts';
+import { nearestName } from '../../../../api-client/queues.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { ActionFailure, Empty } from '../../parts/notice.tsx';
@@ -14,7 +14,7 @@ export function MissingQueue({ queue, onCreated }: { queue: string; onCreated: (
   const near = useAction(() => nearestName(api, queue));
   useEffect(near.run, [near.run]);
   const { action, run } = useAction(async () => {
-    await putQueue(api, queue, '{}');
+    await api.call(putQueue, { path: { queue }, body: '{}' });
     onCreated();
   });
   const name = near.action.state === 'done' ? near.action.result : undefined;

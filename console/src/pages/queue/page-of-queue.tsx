@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { isNotFound } from '../../../../cli/api/api-refusal.ts';
+import { isNotFound } from '../../../../api-client/refusal.ts';
 import type { Live } from '../../live/use-live.ts';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { hrefTo } from '../../route.ts';

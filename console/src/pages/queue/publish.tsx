@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { postMessages } from '../../../../cli/api/messages.ts';
+import { postMessages } from '../../../../api-client/operations.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { Form } from '../../parts/form.tsx';
@@ -22,7 +22,8 @@ export function Publish({ queue, onPublished }: { queue: string; onPublished: ()
     // The data is sent as typed: parsing and printing it would round big integers.
     const head = type === '' ? '' : `"type":${JSON.stringify(type)},`;
     const id = JSON.stringify(crypto.randomUUID());
-    const ids = await postMessages(api, queue, `{"messages":[{"id":${id},${head}"body":${data}}]}`);
+    const body = `{"messages":[{"id":${id},${head}"body":${data}}]}`;
+    const { ids } = await api.call(postMessages, { path: { queue }, body });
     onPublished();
     return ids[0] ?? '';
   });

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { metadataPointer } from '../../../../cli/api/queues.ts';
+import { metadataPointer } from '../../../../api-client/queues.ts';
 import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema.ts';
 import type { Faults } from '../../api/form-faults.ts';

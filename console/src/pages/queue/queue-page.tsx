@@ -1,9 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
-import { showQueue } from '../../../../cli/api/queues.ts';
-import { isNotFound } from '../../../../cli/api/api-refusal.ts';
-import { itemsOf } from '../../../../cli/api/listing.ts';
+import { getQueue, listSubscriptions } from '../../../../api-client/operations.ts';
+import { isNotFound } from '../../../../api-client/refusal.ts';
 import { recentReader } from '../../api/recent-deliveries.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
@@ -29,9 +27,9 @@ const SHOWN_MESSAGES = 8;
 export function QueuePage({ queue }: { queue: string }): JSX.Element {
   const { api } = useConsole();
   const readRecent = useMemo(() => recentReader(api, queue), [api, queue]);
-  const metadata = useLive(`queue/${queue}`, (signal) => showQueue(api, queue, signal));
+  const metadata = useLive(`queue/${queue}`, (signal) => api.call(getQueue, { path: { queue }, signal }));
   const subscriptions = useLive(`subscriptions/${queue}`, () =>
-    itemsOf(listSubscriptions(api, queue, { most: MOST_SUBSCRIPTIONS })),
+    api.items(listSubscriptions, { path: { queue }, most: MOST_SUBSCRIPTIONS }),
   );
   const recent = useLive(`recent/${queue}`, (signal) => readRecent(RECENT, signal));
   const heading = {

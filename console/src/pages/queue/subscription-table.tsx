@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import type { Listed } from '../../../../cli/api/listing.ts';
+import type { Listed } from '../../../../api-client/api-client.ts';
 import type { RecentMessage } from '../../api/recent-deliveries.ts';
 import { CommandText } from '../../parts/command-text.tsx';
 import { Empty } from '../../parts/notice.tsx';

@@ -1,4 +1,5 @@
-import { listDeliveries, type ListedDelivery } from '../../../../cli/api/deliveries.ts';
+import { deliveryQuery } from '../../../../api-client/deliveries.ts';
+import { listDeliveries, type ListedDelivery } from '../../../../api-client/operations.ts';
 import { RECOVERABLE_STATUSES, type RecoverableStatus } from '../../../../shared/domain/vocabulary.ts';
 import type { PageClient } from '../../api/page-client.ts';
 
@@ -24,7 +25,8 @@ export async function countFailed(
   const by = { rejected: 0, exhausted: 0, cancelled: 0 };
   let more = false;
   for (const one of status === undefined ? RECOVERABLE_STATUSES : [status]) {
-    for await (const delivery of listDeliveries(api, queue, { ...selection, status: one })) {
+    const query = deliveryQuery({ ...selection, status: one });
+    for await (const delivery of api.list(listDeliveries, { path: { queue }, query })) {
       if (by[one] === MOST_COUNTED) {
         more = true;
         break;

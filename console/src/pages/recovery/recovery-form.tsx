@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { startRecovery } from '../../../../cli/api/recoveries.ts';
+import type { Listed } from '../../../../api-client/api-client.ts';
+import { startRecovery } from '../../../../api-client/operations.ts';
+import { counted } from '../../../../api-client/words.ts';
 import { RECOVERABLE_STATUSES, type RecoverableStatus } from '../../../../shared/domain/vocabulary.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import type { Listed } from '../../../../cli/api/listing.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction, type Action } from '../../live/use-action.ts';
 import type { Live } from '../../live/use-live.ts';
-import { counted } from '../../../../cli/api/counted.ts';
 import { Form } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
 import { SelectField } from '../../parts/select-field.tsx';
@@ -46,7 +46,7 @@ export function RecoveryForm({
   });
   const start = useAction(async ({ queue: name, since, until, ...filter }: Selection) => {
     const times = { since: timeText(since), until: timeText(until) };
-    await startRecovery(api, name, { ...times, ...filter });
+    await api.call(startRecovery, { path: { queue: name }, body: { ...times, ...filter } });
     count.reset();
     onStarted();
   });

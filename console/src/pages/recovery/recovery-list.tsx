@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { stopRecovery } from '../../../../cli/api/recoveries.ts';
+import { stopRecovery } from '../../../../api-client/operations.ts';
 import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
@@ -87,7 +87,7 @@ const COLUMNS: readonly Column<RecoveryView>[] = [
 function Stop({ queue, id, onStopped }: { queue: string; id: string; onStopped: () => void }): JSX.Element {
   const { api } = useConsole();
   const { action, run } = useAction(async () => {
-    await stopRecovery(api, queue, id);
+    await api.call(stopRecovery, { path: { queue, recovery: id } });
     onStopped();
   });
   return (

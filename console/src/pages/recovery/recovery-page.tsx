@@ -1,10 +1,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { listRecoveries } from '../../../../cli/api/recoveries.ts';
-import { listSubscriptions } from '../../../../cli/api/subscriptions.ts';
+import type { Listed } from '../../../../api-client/api-client.ts';
+import { listRecoveries, listSubscriptions } from '../../../../api-client/operations.ts';
 import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import { itemsOf, type Listed } from '../../../../cli/api/listing.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Loaded } from '../../parts/loaded.tsx';
@@ -24,9 +23,11 @@ const MOST_SUBSCRIPTIONS = 100;
 /** Starts recoveries of a queue and shows their progress. */
 export function RecoveryPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
   const { api } = useConsole();
-  const recoveries = useLive(`recoveries/${queue}`, () => itemsOf(listRecoveries(api, queue, MOST)));
+  const recoveries = useLive(`recoveries/${queue}`, () =>
+    api.items(listRecoveries, { path: { queue }, most: MOST }),
+  );
   const subscriptions = useLive(`recovery/${queue}`, () =>
-    itemsOf(listSubscriptions(api, queue, { most: MOST_SUBSCRIPTIONS })),
+    api.items(listSubscriptions, { path: { queue }, most: MOST_SUBSCRIPTIONS }),
   );
   const [chosen, setChosen] = useState<string>();
   const shown = chosenIn(recoveries.value, chosen);

@@ -1,19 +1,19 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import { readOutcomes } from '../../../../cli/api/recoveries.ts';
 import {
+  type Look,
   lostText,
   OUTCOMES_UNKNOWN,
+  readOutcomes,
   timeLeft,
   totalOf,
-  type Look,
-} from '../../../../cli/api/recovery-progress.ts';
+} from '../../../../api-client/recovery-progress.ts';
+import { counted } from '../../../../api-client/words.ts';
 import type { RecoveryOutcomes } from '../../../../shared/domain/recovery/outcomes.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
 import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
-import { counted } from '../../../../cli/api/counted.ts';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { Table, type Column } from '../../parts/table.tsx';

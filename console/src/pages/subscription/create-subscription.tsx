@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { createSubscription } from '../../../../cli/api/subscriptions.ts';
+import { subscribe } from '../../../../api-client/operations.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
@@ -34,7 +34,7 @@ function CreateForm({
 }): JSX.Element {
   const { api } = useConsole();
   const { action, run, reset } = useAction(async ({ draft }: SubscriptionEdit) => {
-    const created = await createSubscription(api, queue, JSON.stringify(creationOf(draft)));
+    const created = await api.call(subscribe, { path: { queue }, body: JSON.stringify(creationOf(draft)) });
     onCreated();
     return created;
   });

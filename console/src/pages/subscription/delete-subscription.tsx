@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { deleteSubscription } from '../../../../cli/api/subscriptions.ts';
+import { unsubscribe } from '../../../../api-client/operations.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { ConfirmButton } from '../../parts/confirm-button.tsx';
@@ -15,7 +15,7 @@ export function DeleteSubscription({ subscription }: { subscription: Subscriptio
       text="Delete"
       verb="Delete the subscription"
       work={async () => {
-        await deleteSubscription(api, queue, id);
+        await api.call(unsubscribe, { path: { queue, subscription: id } });
         location.hash = hrefTo({ page: 'queue', queue });
       }}
     >

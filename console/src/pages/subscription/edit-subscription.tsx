@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { showSubscription, updateSubscription } from '../../../../cli/api/subscriptions.ts';
+import { getSubscription, updateSubscription } from '../../../../api-client/operations.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
@@ -39,10 +39,16 @@ function EditForm({
   });
   /** Returns the new secret, if the subscriber moved to another origin. Other options may have changed meanwhile. */
   const save = async (draft: SubscriptionEdit['draft'], keepSecret: boolean): Promise<string | undefined> => {
-    const patch = patchOf(before, draft, await showSubscription(api, queue, id));
+    const patch = patchOf(
+      before,
+      draft,
+      await api.call(getSubscription, { path: { queue, subscription: id } }),
+    );
     if (patch === undefined) return undefined;
     const body = { ...patch, ...(keepSecret && { secret: 'keep' }) };
-    return (await updateSubscription(api, queue, id, JSON.stringify(body))).secret;
+    return (
+      await api.call(updateSubscription, { path: { queue, subscription: id }, body: JSON.stringify(body) })
+    ).secret;
   };
   return action.state === 'done' ? (
     <NewSecret what="new signing secret" secret={action.result ?? ''} onDone={onClose}>

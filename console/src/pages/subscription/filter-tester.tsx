@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { dataIn, listMessages, showMessage, type ListedMessage } from '../../../../cli/api/messages.ts';
+import { dataIn, showMessage } from '../../../../api-client/messages.ts';
+import { type ListedMessage, listMessages } from '../../../../api-client/operations.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
@@ -28,7 +29,9 @@ export function FilterTester({
   const { api } = useConsole();
   const [type, setType] = useState('');
   const [data, setData] = useState('');
-  const recent = useAction(() => firstOf(withData(listMessages(api, queue, { most: MOST_READ })), MOST));
+  const recent = useAction(() =>
+    firstOf(withData(api.list(listMessages, { path: { queue }, most: MOST_READ })), MOST),
+  );
   const chosen = useAction(async (id: string) => {
     const message = await showMessage(api, queue, id);
     setType(message.view.type ?? '');

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { rotateSecret } from '../../../../cli/api/subscriptions.ts';
+import { rotateSecret } from '../../../../api-client/operations.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
@@ -28,7 +28,9 @@ export function RotateSecret({ queue, id }: { queue: string; id: string }): JSX.
 function RotateForm({ queue, id, onClose }: { queue: string; id: string; onClose: () => void }): JSX.Element {
   const { api } = useConsole();
   const [grace, setGrace] = useState('86400');
-  const { action, run } = useAction(() => rotateSecret(api, queue, id, { graceSeconds: Number(grace) }));
+  const { action, run } = useAction(() =>
+    api.call(rotateSecret, { path: { queue, subscription: id }, body: { graceSeconds: Number(grace) } }),
+  );
   if (action.state === 'done') {
     const { secret, publicKey, previousExpiresAt } = action.result;
     return (

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { testSubscription } from '../../../../cli/api/subscriptions.ts';
+import { sendTest } from '../../../../api-client/test-subscription.ts';
 import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
@@ -27,7 +27,7 @@ export function SendTest({
   const [data, setData] = useState('{"test": true}');
   const fault = jsonFault(data);
   const { action, run } = useAction(async () => {
-    const delivery = await testSubscription(api, queue, id, `{"data":${data}}`);
+    const delivery = await sendTest(api, { queue, subscription: id }, `{"data":${data}}`);
     onSent();
     return delivery;
   });

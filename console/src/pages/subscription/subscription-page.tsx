@@ -1,12 +1,11 @@
 import type { JSX } from 'preact';
-import { deliveriesOfSubscription } from '../../../../cli/api/deliveries.ts';
-import { findQueue } from '../../../../cli/api/queues.ts';
-import { labelOf } from '../../../../cli/api/subscription-labels.ts';
-import { showSubscription } from '../../../../cli/api/subscriptions.ts';
+import { getSubscription, listDeliveriesOfSubscription } from '../../../../api-client/operations.ts';
+import { findQueue } from '../../../../api-client/queues.ts';
+import { isNotFound } from '../../../../api-client/refusal.ts';
+import { labelOf } from '../../../../api-client/subscription-labels.ts';
+import { waitingText } from '../../../../api-client/waiting.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
-import { waitingText } from '../../../../cli/api/waiting.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import { isNotFound } from '../../../../cli/api/api-refusal.ts';
 import { firstWithin } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
@@ -31,7 +30,9 @@ const LOOKING_MS = 10_000;
 
 export function SubscriptionPage({ queue, id }: { queue: string; id: string }): JSX.Element {
   const { api } = useConsole();
-  const subscription = useLive(`subscription/${queue}/${id}`, () => showSubscription(api, queue, id));
+  const subscription = useLive(`subscription/${queue}/${id}`, () =>
+    api.call(getSubscription, { path: { queue, subscription: id } }),
+  );
   const waiting = useLive(
     `waiting/${queue}/${id}`,
     async (signal) => (await waitingText(api, queue, id, signal)) ?? null,
@@ -41,7 +42,11 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }): 
   const recent = useLive(`recent/${queue}/${id}/${most}`, (signal) =>
     firstWithin(
       (inTime) =>
-        deliveriesOfSubscription(api, { queue, subscriptionId: id }, {}, { most: most + 1, signal: inTime }),
+        api.list(listDeliveriesOfSubscription, {
+          path: { queue, subscription: id },
+          most: most + 1,
+          signal: inTime,
+        }),
       most,
       { milliseconds: (LOOKING_MS * most) / PAGE_SIZE, signal },
     ),

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { switchSubscription } from '../../../../cli/api/subscriptions.ts';
+import { disableSubscription, enableSubscription } from '../../../../api-client/operations.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
@@ -15,7 +15,7 @@ export function SwitchSubscription({ queue, subscription, onDone }: Switch): JSX
   const { api } = useConsole();
   const { id, disabled } = subscription;
   const { action, run } = useAction(async () => {
-    await switchSubscription(api, queue, id, 'enable');
+    await api.call(enableSubscription, { path: { queue, subscription: id } });
     onDone();
   });
   if (disabled === undefined)
@@ -25,7 +25,7 @@ export function SwitchSubscription({ queue, subscription, onDone }: Switch): JSX
         kind="plain"
         verb="Disable the subscription"
         work={async () => {
-          await switchSubscription(api, queue, id, 'disable');
+          await api.call(disableSubscription, { path: { queue, subscription: id } });
           onDone();
         }}
       >

@@ -1,10 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useMemo, useState } from 'preact/hooks';
-import { cutText } from '../../../../cli/api/search.ts';
+import { cutText } from '../../../../api-client/search.ts';
+import { counted } from '../../../../api-client/words.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
 import { search, type Found } from '../../api/search.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { counted } from '../../../../cli/api/counted.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { Failure } from '../../parts/notice.tsx';
 import { WhyMissing } from '../../parts/why-missing.tsx';

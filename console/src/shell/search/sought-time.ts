@@ -1,4 +1,4 @@
-import { calendarTimeOf, windowAround } from '../../../../cli/api/calendar-time.ts';
+import { calendarTimeOf, windowAround } from '../../../../api-client/calendar-time.ts';
 
 /** Milliseconds since the epoch. */
 export type SoughtTime = { since: number; until: number };

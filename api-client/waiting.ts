@@ -1,9 +1,8 @@
-import { isOpen } from '../../shared/domain/delivery/delivery.ts';
-import { WAITS } from '../../shared/wire/views/delivery.ts';
-import type { ApiClient } from './api-request.ts';
-import { counted } from './counted.ts';
-import { listDeliveries } from './deliveries.ts';
-import { itemsOf } from './listing.ts';
+import { isOpen } from '../shared/domain/delivery/delivery.ts';
+import { WAITS } from '../shared/wire/views/delivery.ts';
+import type { ApiClient } from './api-client.ts';
+import { listDeliveries } from './operations.ts';
+import { counted } from './words.ts';
 
 /** One page. Ended deliveries are among those that it counts from. */
 const MOST_READ = 100;
@@ -18,8 +17,12 @@ export async function waitingText(
   subscription: string,
   signal?: AbortSignal,
 ): Promise<string | undefined> {
-  const newest = listDeliveries(api, queue, { subscription }, { most: MOST_READ, signal });
-  const { items, more } = await itemsOf(newest);
+  const { items, more } = await api.items(listDeliveries, {
+    path: { queue },
+    query: { subscription },
+    most: MOST_READ,
+    signal,
+  });
   const open = items.filter(({ status }) => isOpen(status));
   if (open.length === 0) return undefined;
   const reasons = Map.groupBy(open, ({ waiting }) => (waiting ? WAITS[waiting] : 'for the next attempt'));

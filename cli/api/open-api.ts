@@ -4,11 +4,10 @@ import { failureText } from '../failure-text.ts';
 import { printable } from '../output/printable.ts';
 import { systemSleep, type Terminal } from '../terminal.ts';
 import { Problem } from '../../local/install/problem.mjs';
-import { findApi, type ApiAccess, type ApiCall } from './api-access.ts';
-import { ApiRefusal, isAnswer } from './api-refusal.ts';
+import { type ApiAnswer, type ApiClient, type ApiRequest, clientBy } from '../../api-client/api-client.ts';
+import { ApiRefusal, isAnswer } from '../../api-client/refusal.ts';
+import { type ApiAccess, type ApiCall, findApi } from './api-access.ts';
 import { namingMissingQueues } from './missing-queue.ts';
-import { searchOf, type ApiAnswer, type ApiClient, type ApiRequest } from './api-request.ts';
-import { callBy } from './parsed-answer.ts';
 
 /** API Gateway itself times out after 30 s. */
 const TIMEOUT_MS = 35_000;
@@ -52,7 +51,7 @@ export function apiClient(access: ApiAccess, sleep = systemSleep): ApiClient {
       interval = interval.afterEmpty();
     }
   };
-  return { name: access.name, send, call: callBy(send) };
+  return clientBy(access.name, send);
 }
 
 function mayRetry(request: ApiRequest, { kind }: Outcome): boolean {
@@ -75,8 +74,8 @@ type Outcome =
   | { kind: 'transient' | 'throttled'; failure: Error };
 
 async function sendOnce(access: ApiAccess, request: ApiRequest): Promise<Outcome> {
-  const { method, path, query = {}, signal } = request;
-  const call = { method, url: access.apiUrl + path + searchOf(query), ...contentOf(request) };
+  const { method, path, search, signal } = request;
+  const call = { method, url: access.apiUrl + path + search, ...contentOf(request) };
   const headers = await access.authorize(call);
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   try {

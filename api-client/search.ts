@@ -1,9 +1,8 @@
-import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
-import { ApiRefusal, isNotFound } from './api-refusal.ts';
-import type { ApiClient } from './api-request.ts';
-import { itemsOf, type Listed } from './listing.ts';
-import { showMessage, type ShownMessage } from './messages.ts';
-import { listSubscriptions } from './subscriptions.ts';
+import type { SubscriptionView } from '../shared/wire/views/subscription.ts';
+import type { ApiClient, Listed } from './api-client.ts';
+import { findMessage, type ShownMessage } from './messages.ts';
+import { listSubscriptions } from './operations.ts';
+import { isNotFound } from './refusal.ts';
 
 /** `message`: absent if the queue has none with this id. `more`: further subscriptions match. */
 export type SearchedQueue = { message?: ShownMessage; subscriptions: SubscriptionView[]; more: boolean };
@@ -33,29 +32,17 @@ export async function searchQueue(
   return { ...(message && { message }), subscriptions, more };
 }
 
-/** Undefined: the queue has no such message. */
-export async function findMessage(
-  api: ApiClient,
-  queue: string,
-  id: string,
-  signal?: AbortSignal,
-): Promise<ShownMessage | undefined> {
-  try {
-    return await showMessage(api, queue, id, signal);
-  } catch (error) {
-    // 400: the text cannot be the id of a message.
-    if (isNotFound(error) || (error instanceof ApiRefusal && error.status === 400)) return undefined;
-    throw error;
-  }
-}
-
 async function subscriptionsLike(
   api: ApiClient,
   queue: string,
   text: string,
 ): Promise<Listed<SubscriptionView>> {
   try {
-    return await itemsOf(listSubscriptions(api, queue, { most: MOST_PER_QUEUE, match: text }));
+    return await api.items(listSubscriptions, {
+      path: { queue },
+      query: { match: text },
+      most: MOST_PER_QUEUE,
+    });
   } catch (error) {
     // A deleted queue has messages, and no subscriptions.
     if (isNotFound(error)) return { items: [], more: false };

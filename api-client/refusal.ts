@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import type { FieldError } from '../../shared/domain/errors.ts';
-import type { ApiAnswer, ApiRequest } from './api-request.ts';
+import type { FieldError } from '../shared/domain/errors.ts';
 
 /** Errors of the API have the first form (docs/api.md#errors), errors of API Gateway the second. */
 const errorBody = z.union([
@@ -19,8 +18,8 @@ const errorBody = z.union([
  * status for refusals: only the body distinguishes the two.
  */
 export function isAnswer(
-  { accept }: Pick<ApiRequest, 'accept'>,
-  { status, text }: Pick<ApiAnswer, 'status' | 'text'>,
+  { accept }: { accept?: number },
+  { status, text }: { status: number; text: string },
 ): boolean {
   if (status >= 200 && status < 300) return true;
   const body = status === accept ? jsonOrUndefined(text) : undefined;
@@ -59,15 +58,6 @@ function refusalOf(text: string): RefusalDetails {
   return 'error' in parsed.data ? parsed.data.error : { message: parsed.data.message, fields: [] };
 }
 
-/** What the user can do about a request that API Gateway denied; undefined for other refusals. */
-export function adviceFor({ status, code }: ApiRefusal): string | undefined {
-  if (code !== undefined) return undefined;
-  if (status === 403)
-    return 'Your credentials lack the permission execute-api:Invoke on this route of the API (docs/api.md).';
-  if (status === 401) return 'The API requires a token: set POSTHASTE_TOKEN to one from its issuer.';
-  return undefined;
-}
-
 /** The parsed text; undefined if it is not JSON. */
 export function jsonOrUndefined(text: string): unknown {
   try {
@@ -76,4 +66,28 @@ export function jsonOrUndefined(text: string): unknown {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
+}
+
+/** The response does not match the schema that this version knows. */
+export class UnknownAnswer extends Error {
+  override readonly name = 'UnknownAnswer';
+  /** The first field that does not match. */
+  readonly field: string;
+
+  constructor({ method, path }: { method: string; path: string }, field: string) {
+    super(
+      `The response to ${method} ${path} has an unexpected form (${field}). ` +
+        'Check that the command and the deployment have the same version.',
+    );
+    this.field = field;
+  }
+}
+
+/** What the user can do about a request that API Gateway denied; undefined for other refusals. */
+export function adviceFor({ status, code }: ApiRefusal): string | undefined {
+  if (code !== undefined) return undefined;
+  if (status === 403)
+    return 'Your credentials lack the permission execute-api:Invoke on this route of the API (docs/api.md).';
+  if (status === 401) return 'The API requires a token: set POSTHASTE_TOKEN to one from its issuer.';
+  return undefined;
 }

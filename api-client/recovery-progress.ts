@@ -1,6 +1,23 @@
-import { inUnits } from '../../shared/domain/duration.ts';
-import type { RecoveryOutcomes } from '../../shared/domain/recovery/outcomes.ts';
-import type { RecoveryView } from '../../shared/wire/views/recovery.ts';
+import { inUnits } from '../shared/domain/duration.ts';
+import { sumOfOutcomes, type RecoveryOutcomes } from '../shared/domain/recovery/outcomes.ts';
+import type { RecoveryView } from '../shared/wire/views/recovery.ts';
+import type { ApiClient } from './api-client.ts';
+import { readRecoveryOutcomes } from './operations.ts';
+
+/** What became of the deliveries that a recovery reopened. Undefined: an earlier version did not record them. */
+export async function readOutcomes(
+  api: ApiClient,
+  { queue, id }: Pick<RecoveryView, 'queue' | 'id'>,
+  signal?: AbortSignal,
+): Promise<RecoveryOutcomes[] | undefined> {
+  const outcomes: RecoveryOutcomes[] = [];
+  const path = { queue, recovery: id };
+  for await (const { known, subscriptions } of api.pages(readRecoveryOutcomes, { path, signal })) {
+    if (!known) return undefined;
+    outcomes.push(...subscriptions);
+  }
+  return sumOfOutcomes(outcomes);
+}
 
 /** What became of the deliveries of a recovery. `at`: milliseconds since the epoch. */
 export type Look = { at: number; outcomes: readonly RecoveryOutcomes[] };

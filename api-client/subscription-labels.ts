@@ -1,8 +1,8 @@
-import { inParallel } from '../../shared/adapters/in-parallel.ts';
-import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
-import { ApiRefusal, isNotFound } from './api-refusal.ts';
-import type { ApiClient } from './api-request.ts';
-import { listSubscriptions, showSubscription } from './subscriptions.ts';
+import { inParallel } from '../shared/adapters/in-parallel.ts';
+import type { SubscriptionView } from '../shared/wire/views/subscription.ts';
+import type { ApiClient } from './api-client.ts';
+import { getSubscription, listSubscriptions } from './operations.ts';
+import { ApiRefusal, isNotFound } from './refusal.ts';
 
 const WHOLE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -37,9 +37,9 @@ const LABEL_LENGTH = 40;
 /** Names or URLs of a queue's subscriptions, for tables. */
 export function subscriptionLabels(api: ApiClient, queue: string): SubscriptionLabels {
   const labels = new Map<string, string>();
-  const list = async (): Promise<void> => {
+  const listAll = async (): Promise<void> => {
     try {
-      for await (const one of listSubscriptions(api, queue, { most: MOST_LISTED }))
+      for await (const one of api.list(listSubscriptions, { path: { queue }, most: MOST_LISTED }))
         labels.set(one.id, labelOf(one));
     } catch (error) {
       // A caller that may see deliveries need not see subscriptions.
@@ -48,7 +48,7 @@ export function subscriptionLabels(api: ApiClient, queue: string): SubscriptionL
   };
   const look = async (id: string): Promise<void> => {
     try {
-      labels.set(id, labelOf(await showSubscription(api, queue, id)));
+      labels.set(id, labelOf(await api.call(getSubscription, { path: { queue, subscription: id } })));
     } catch (error) {
       if (!(error instanceof ApiRefusal)) throw error;
       labels.set(id, isNotFound(error) ? '(deleted)' : '');
@@ -57,7 +57,7 @@ export function subscriptionLabels(api: ApiClient, queue: string): SubscriptionL
   let listed: Promise<void> | undefined;
   return {
     load: async (ids) => {
-      if (ids.length > 1) await (listed ??= list());
+      if (ids.length > 1) await (listed ??= listAll());
       const unknown = [...new Set(ids)].filter((id) => !labels.has(id));
       await inParallel(unknown, SIDE_BY_SIDE, look);
     },

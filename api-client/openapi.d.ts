@@ -1,0 +1,3799 @@
+export interface paths {
+    "/v2/queues": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists queues by name */
+        get: operations["listQueues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows the metadata of a queue */
+        get: operations["getQueue"];
+        /** Creates a queue, or replaces its metadata */
+        put: operations["putQueue"];
+        post?: never;
+        /**
+         * Deletes a queue with its subscriptions
+         * @description Cancels its pending deliveries.
+         */
+        delete: operations["deleteQueue"];
+        options?: never;
+        head?: never;
+        /** Changes the metadata of a queue with a JSON patch (RFC 6902) */
+        patch: operations["patchQueue"];
+        trace?: never;
+    };
+    "/v2/queues/{queue}/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the subscriptions of a queue */
+        get: operations["listSubscriptions"];
+        put?: never;
+        /**
+         * Creates a subscription
+         * @description Only this response contains the signing secret. Creates the queue if it does not exist. If `confirmation` is `owed`, the confirmation request could not be sent: PATCH the subscription with the same `subscriber` to send it again.
+         */
+        post: operations["subscribe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/subscriptions/{subscription}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a subscription */
+        get: operations["getSubscription"];
+        put?: never;
+        post?: never;
+        /** Deletes a subscription, and cancels its pending deliveries */
+        delete: operations["unsubscribe"];
+        options?: never;
+        head?: never;
+        /**
+         * Changes the given fields of a subscription; `options` are replaced as a whole
+         * @description If the new `subscriber` has another origin (scheme, host or port), stored headers with credentials are dropped: send them in `options` of the same request. The subscription also gets a new signing secret, which only this response contains, unless `secret` is `keep`.
+         */
+        patch: operations["updateSubscription"];
+        trace?: never;
+    };
+    "/v2/queues/{queue}/subscriptions/{subscription}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Enables a subscription: it receives messages again */
+        post: operations["enableSubscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/subscriptions/{subscription}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Disables a subscription: it receives nothing until it is enabled */
+        post: operations["disableSubscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/subscriptions/{subscription}/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Confirms a subscription: the target of the link that the subscriber received */
+        get: operations["followConfirmation"];
+        /** Confirms a subscription without its link, or revokes its confirmation */
+        put: operations["setConfirmation"];
+        /** Confirms a subscription: the target of the link that the subscriber received */
+        post: operations["confirmSubscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/subscriptions/{subscription}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sends a test message to a subscription, and shows the result
+         * @description Waits up to 3 s for the first attempt. The filter and event types of the subscription are ignored.
+         */
+        post: operations["testSubscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Exports the subscriptions of a queue as JSON lines
+         * @description Credentials are redacted, in headers and in `auth`.
+         */
+        get: operations["exportSubscriptions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/credentials/{queue}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Exports the subscriptions of a queue as JSON lines, with their credentials
+         * @description Outside `/v2/queues`, so that it needs a separate permission. Each call is in the audit trail.
+         */
+        post: operations["exportCredentials"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Imports subscriptions from JSON lines, as an export writes them
+         * @description Only this response contains the signing secrets of imported subscriptions. If a line failed with `internal`, send it again.
+         */
+        post: operations["importSubscriptions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/subscriptions/{subscription}/secret/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Gives a subscription a new signing secret
+         * @description The previous secret also signs for another `graceSeconds`, so that the subscriber has time to switch.
+         */
+        post: operations["rotateSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/subscriptions/{subscription}/jwks.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The public keys that verify the v1a signatures of a subscription, as a JWK set
+         * @description RFC 7517 and RFC 8037. The keys in force, the current one first. Needs no authorisation. 404 if there is none.
+         */
+        get: operations["getPublicKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/subscriptions/{subscription}/receive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receives waiting deliveries of a pull subscription, the longest waiting first
+         * @description Each is leased: it counts as failed unless it is acknowledged within `lease_seconds`. The answer can have fewer deliveries than wait.
+         */
+        post: operations["operatePullReceive"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/subscriptions/{subscription}/ack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Acknowledges a received delivery: it is delivered */
+        post: operations["operatePullAck"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/subscriptions/{subscription}/nack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Refuses a received delivery: a failed attempt, retried by the policy */
+        post: operations["operatePullNack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/pull/{queue}/{subscription}/receive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receives waiting deliveries of a pull subscription, the longest waiting first
+         * @description Each is leased: it counts as failed unless it is acknowledged within `lease_seconds`. The answer can have fewer deliveries than wait.
+         */
+        post: operations["pullReceive"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/pull/{queue}/{subscription}/ack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Acknowledges a received delivery: it is delivered */
+        post: operations["pullAck"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/pull/{queue}/{subscription}/nack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Refuses a received delivery: a failed attempt, retried by the policy */
+        post: operations["pullNack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/subscriptions/{subscription}/pull-token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Gives a pull subscription a token, by which its subscriber receives
+         * @description The token is for this subscription only. The previous one is valid for another `graceSeconds`.
+         */
+        post: operations["rotatePullToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the messages that a queue accepted, newest first, with the states of their deliveries */
+        get: operations["listMessages"];
+        put?: never;
+        /**
+         * Publishes messages
+         * @description Publishes all messages or none. Creates the queue if it does not exist. The headers `traceparent` and `tracestate` (W3C Trace Context) go with the messages.
+         */
+        post: operations["postMessages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/messages/{message}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a message with the states of its deliveries, and its data while that is stored */
+        get: operations["getMessage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/messages/{message}/body": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Erases the data of a message
+         * @description Permanent. Pending retries of the message are cancelled.
+         */
+        delete: operations["eraseBody"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/messages/{message}/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explains for each subscription of the queue what became of a message
+         * @description Deleted subscriptions that have a delivery of the message follow after the others. A page can be shorter than `limit`.
+         */
+        get: operations["explainMessage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the deliveries of a queue that have not succeeded, newest first */
+        get: operations["listDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/messages/{message}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the deliveries of a message, one for each subscription */
+        get: operations["listDeliveriesOfMessage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/messages/{message}/deliveries/{subscription}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows one delivery with its attempts, past and planned */
+        get: operations["getDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/subscriptions/{subscription}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists all deliveries of a subscription, delivered ones too, newest message first
+         * @description Looks through the messages of the queue, so a page may be short, or empty, and still have a link to the next.
+         */
+        get: operations["listDeliveriesOfSubscription"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/messages/{message}/deliveries/{subscription}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retries a delivery now
+         * @description Makes the next attempt of an open delivery now. Reopens a failed delivery for another round of attempts.
+         */
+        post: operations["retryDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/messages/{message}/deliveries/{subscription}/send": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sends a message to one subscription now, whether or not it matched
+         * @description Gives an ended delivery another round of attempts, also a delivered one. Makes a delivery where the message was filtered or is older than the subscription. Needs the body of the message.
+         */
+        post: operations["sendDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/messages/{message}/deliveries/{subscription}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancels a delivery: no further attempt is made */
+        post: operations["cancelDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/books": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Reconciliation report: the messages accepted in a window, and the outcomes of their deliveries
+         * @description Counted from the stored records. A long window is split into pages: follow `links` and add up the counts.
+         */
+        get: operations["readBooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Counts and durations of a queue over time, for charts
+         * @description Counted about as it happens, by best effort; the reconciliation report counts exactly. The window is widened to whole steps; at most 400 steps and 8 days. Percentiles are within 12 %.
+         */
+        get: operations["readStatistics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/recoveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists recoveries, newest first */
+        get: operations["listRecoveries"];
+        put?: never;
+        /** Starts a recovery: replays each failed delivery of a window once */
+        post: operations["startRecovery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/recoveries/{recovery}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows the progress of a recovery */
+        get: operations["getRecovery"];
+        put?: never;
+        post?: never;
+        /** Stops a recovery; deliveries that it has already replayed continue */
+        delete: operations["stopRecovery"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/recoveries/{recovery}/outcomes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Counts, per subscription, what became of the deliveries that a recovery reopened
+         * @description Counted from the records of the deliveries, in their present state. Many deliveries are split into pages: follow `links` and add up the counts of each subscription. `known` is false for a recovery of an earlier version of Posthaste, which did not store its deliveries. Records that cannot be read are not counted.
+         */
+        get: operations["readRecoveryOutcomes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows this OpenAPI document */
+        get: operations["describe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the versions of the API */
+        get: operations["listVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/ping": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Checks that the API responds */
+        get: operations["ping"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Checks the tables and SQS queues, and counts waiting messages and overdue retries */
+        get: operations["health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists all paths, with their methods */
+        get: operations["home"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        RetryPolicy: {
+            retries_with_no_delay?: number;
+            minimum_delay_retries?: number;
+            minimum_delay?: number;
+            maximum_delay?: number;
+            maximum_delay_retries?: number;
+            /** @enum {string} */
+            retry_backoff_function?: "linear" | "arithmetic" | "geometric" | "exponential" | "capped_exponential";
+            ignore_subscription_override?: boolean;
+            backoff_retries?: number;
+            backoff_exponent?: number;
+            /** @enum {string} */
+            jitter?: "none" | "full" | "equal";
+            retry_on_status?: number[];
+        };
+        SubscriptionOptions: {
+            _retry_policy?: ("quick" | "default" | "standard-webhooks" | "patient") | components["schemas"]["RetryPolicy"];
+            post_headers?: {
+                [key: string]: string;
+            };
+            /** @description A template of the request body, in which "$zaqar_message$" is replaced by the message. */
+            post_data?: string;
+            raw_delivery?: boolean;
+            /** @description The timeout of an attempt in seconds, if less than that of the deployment. */
+            attempt_timeout?: number;
+            /** @description Maximum number of attempts a second. */
+            max_per_second?: number;
+            /** @description Adds 429 to retry_on_status of the retry policy. */
+            retry_throttled?: boolean;
+            /** @description Slow all requests down to what the subscriber takes; a 429 is retried. */
+            adapt_to_throttling?: boolean;
+            /** @description While the subscriber is down, send one probe at a time; the other deliveries wait. */
+            hold_while_down?: boolean;
+            /** @description Receives only messages of these types. */
+            event_types?: string[];
+            filter?: components["schemas"]["ContentFilter"];
+            /** @description How requests authenticate at the subscriber. Secret values are shown as `***`. */
+            auth?: {
+                /** @constant */
+                type: "header";
+                name: string;
+                value: string;
+                /** @description In PEM: authorities that are trusted in place of the public ones, for the subscriber and `token_url`. */
+                ca?: string;
+            } | {
+                /** @constant */
+                type: "basic";
+                username: string;
+                password: string;
+                /** @description In PEM: authorities that are trusted in place of the public ones, for the subscriber and `token_url`. */
+                ca?: string;
+            } | {
+                /** @constant */
+                type: "mtls";
+                /** @description In PEM: the certificate of the client, then its intermediates, if any. */
+                certificate: string;
+                /** @description In PEM, not encrypted. */
+                private_key: string;
+                /** @description In PEM: authorities that are trusted in place of the public ones, for the subscriber and `token_url`. */
+                ca?: string;
+            } | {
+                /** @constant */
+                type: "oauth2_client_credentials";
+                /**
+                 * Format: uri
+                 * @description The token endpoint: https, not at a private address.
+                 */
+                token_url: string;
+                client_id: string;
+                client_secret?: string;
+                /** @description In PEM, for `private_key_jwt`. */
+                private_key?: string;
+                /** @description The `kid` of `private_key` at the server. */
+                key_id?: string;
+                /** @description In PEM, of `private_key`: the server knows it by its thumbprint (`x5t`, `x5t#S256`). */
+                certificate?: string;
+                /** @description The audience of what `private_key` signs. By default `token_url`. */
+                issuer?: string;
+                /** @description Separated by blanks. */
+                scope?: string;
+                audience?: string;
+                /** @description In PEM: authorities that are trusted in place of the public ones, for the subscriber and `token_url`. */
+                ca?: string;
+            };
+        };
+        /** @description Matches the data of a message, with the syntax of Amazon EventBridge event patterns. */
+        ContentFilter: {
+            $or?: components["schemas"]["ContentFilter"][];
+        } & {
+            [key: string]: ((string | number | boolean | null) | ({
+                prefix: string;
+            } | {
+                suffix: string;
+            } | {
+                "anything-but": (string | number | boolean | null) | (string | number | boolean | null)[] | {
+                    prefix: string | string[];
+                } | {
+                    suffix: string | string[];
+                };
+            } | {
+                numeric: [
+                    "=" | "<" | "<=" | ">" | ">=",
+                    number
+                ] | [
+                    ">" | ">=",
+                    number,
+                    "<" | "<=",
+                    number
+                ];
+            } | {
+                exists: boolean;
+            }))[] | components["schemas"]["ContentFilter"];
+        };
+        Links: {
+            /** @constant */
+            rel: "next";
+            href: string;
+        }[];
+        Error: {
+            error: {
+                /** @enum {string} */
+                code: "invalid_request" | "invalid_json" | "invalid_retry_policy" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "conflict" | "inactive" | "too_large" | "internal";
+                message: string;
+                fields?: {
+                    field: string;
+                    message: string;
+                }[];
+            };
+        };
+        GatewayError: {
+            message: string;
+        };
+        Subscription: {
+            id: string;
+            source: string;
+            name?: string;
+            subscriber: string;
+            ttl: number | null;
+            age: number;
+            options: {
+                _retry_policy?: components["schemas"]["RetryPolicy"];
+                post_headers?: {
+                    [key: string]: string;
+                };
+                post_data?: string;
+                raw_delivery?: boolean;
+                attempt_timeout?: number;
+                max_per_second?: number;
+                retry_throttled?: boolean;
+                adapt_to_throttling?: boolean;
+                hold_while_down?: boolean;
+                event_types?: string[];
+                filter?: unknown;
+                auth?: {
+                    type: string;
+                } & {
+                    [key: string]: unknown;
+                };
+            } & {
+                [key: string]: unknown;
+            };
+            disabled?: {
+                /** @enum {string} */
+                reason: "manual" | "gone" | "disable_requested" | "failing";
+                /** Format: date-time */
+                at: string;
+            };
+            failing?: {
+                /** Format: date-time */
+                since: string;
+                failures: number;
+            };
+            /** Format: date-time */
+            certificateExpiresAt?: string;
+            backPressure?: {
+                /** @enum {string} */
+                reason: "receiver_throttled" | "circuit_open";
+                /** Format: date-time */
+                since: string;
+                perSecond?: number;
+            };
+            confirmed: boolean;
+            /** @enum {string} */
+            confirmation?: "asked" | "owed";
+        };
+        Delivery: {
+            queue: string;
+            messageId: string;
+            subscriptionId: string;
+            /** @enum {string} */
+            status: "pending" | "retrying" | "delivered" | "rejected" | "exhausted" | "cancelled";
+            reason?: string;
+            attempts: components["schemas"]["Attempt"][];
+            /** Format: date-time */
+            nextAttemptAt?: string;
+            nextAttempt?: {
+                number: number;
+                /** @enum {string} */
+                phase: "initial" | "immediate" | "pre_backoff" | "backoff" | "post_backoff" | "manual";
+                /** Format: date-time */
+                dueAt: string;
+                /** @enum {string} */
+                by: "same_invocation" | "sqs_delay" | "scheduler" | "pull";
+                /** @enum {string} */
+                waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull";
+            };
+            lateResults?: components["schemas"]["Attempt"][];
+            policy: components["schemas"]["PolicyInForce"] | null;
+        };
+        Attempt: {
+            number: number;
+            round: number;
+            /** @enum {string} */
+            phase: "initial" | "immediate" | "pre_backoff" | "backoff" | "post_backoff" | "manual";
+            /** @enum {string} */
+            by?: "same_invocation" | "sqs_delay" | "scheduler" | "reconcile";
+            /** Format: date-time */
+            dueAt?: string;
+            /** Format: date-time */
+            startedAt: string;
+            durationMs: number;
+            /** @enum {string} */
+            outcome: "delivered" | "failed" | "rejected";
+            statusCode?: number;
+            error?: string;
+            snippet?: string;
+            lost?: number;
+        };
+        PolicyInForce: {
+            retries_with_no_delay: number;
+            minimum_delay_retries: number;
+            minimum_delay: number;
+            maximum_delay: number;
+            maximum_delay_retries: number;
+            /** @enum {string} */
+            retry_backoff_function: "linear" | "arithmetic" | "geometric" | "exponential" | "capped_exponential";
+            ignore_subscription_override: boolean;
+            backoff_retries: number;
+            backoff_exponent: number;
+            /** @enum {string} */
+            jitter: "none" | "full" | "equal";
+            retry_on_status: number[];
+        };
+        MessageSummary: {
+            queue: string;
+            id: string;
+            type?: string;
+            /** Format: date-time */
+            acceptedAt: string;
+            duplicates: number;
+            matched: number;
+            filtered: number;
+            /** @constant */
+            unfinished?: true;
+            bodyKept: boolean;
+            /** Format: date-time */
+            erasedAt?: string;
+            deliveries?: {
+                pending: number;
+                retrying: number;
+                delivered: number;
+                rejected: number;
+                exhausted: number;
+                cancelled: number;
+            };
+        };
+        Message: {
+            queue: string;
+            id: string;
+            type?: string;
+            /** Format: date-time */
+            acceptedAt: string;
+            duplicates: number;
+            matched: number;
+            filtered: number;
+            /** @constant */
+            unfinished?: true;
+            deliveries: {
+                pending: number;
+                retrying: number;
+                delivered: number;
+                rejected: number;
+                exhausted: number;
+                cancelled: number;
+            };
+            bodyKept: boolean;
+            /** Format: date-time */
+            erasedAt?: string;
+            body?: unknown;
+        };
+        Explanation: {
+            subscriptionId: string;
+            name?: string;
+            subscriber?: string;
+            /** @enum {string} */
+            verdict: "pending" | "retrying" | "delivered" | "rejected" | "exhausted" | "cancelled" | "rate_limited" | "receiver_throttled" | "circuit_open" | "filtered" | "unconfirmed" | "disabled" | "expired" | "added_later" | "not_sent_yet" | "deleted";
+            certain: boolean;
+            detail?: string;
+            rule?: {
+                /** @enum {string} */
+                by: "event_types" | "filter";
+                path?: string;
+            };
+            delivery?: components["schemas"]["DeliverySummary"];
+        };
+        DeliverySummary: {
+            queue: string;
+            messageId: string;
+            subscriptionId: string;
+            /** @enum {string} */
+            status: "pending" | "retrying" | "delivered" | "rejected" | "exhausted" | "cancelled";
+            reason?: string;
+            /** Format: date-time */
+            acceptedAt: string;
+            attemptCount: number;
+            lastAttempt?: {
+                number: number;
+                /** Format: date-time */
+                startedAt: string;
+                /** @enum {string} */
+                outcome: "delivered" | "failed" | "rejected";
+                statusCode?: number;
+                error?: string;
+            };
+            /** Format: date-time */
+            nextAttemptAt?: string;
+            /** @enum {string} */
+            waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull";
+        };
+        DeliveryDetail: {
+            queue: string;
+            messageId: string;
+            subscriptionId: string;
+            /** @enum {string} */
+            status: "pending" | "retrying" | "delivered" | "rejected" | "exhausted" | "cancelled";
+            reason?: string;
+            attempts: components["schemas"]["Attempt"][];
+            /** Format: date-time */
+            nextAttemptAt?: string;
+            nextAttempt?: {
+                number: number;
+                /** @enum {string} */
+                phase: "initial" | "immediate" | "pre_backoff" | "backoff" | "post_backoff" | "manual";
+                /** Format: date-time */
+                dueAt: string;
+                /** @enum {string} */
+                by: "same_invocation" | "sqs_delay" | "scheduler" | "pull";
+                /** @enum {string} */
+                waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull";
+            };
+            lateResults?: components["schemas"]["Attempt"][];
+            policy: components["schemas"]["PolicyInForce"];
+            /** @enum {string} */
+            policySource: "delivery" | "subscription" | "queue" | "defaults";
+            planned: {
+                number: number;
+                /** @enum {string} */
+                phase: "initial" | "immediate" | "pre_backoff" | "backoff" | "post_backoff" | "manual";
+                /** Format: date-time */
+                dueAt: string;
+            }[];
+        };
+        Recovery: {
+            id: string;
+            queue: string;
+            /** Format: date-time */
+            since: string;
+            /** Format: date-time */
+            until: string;
+            subscription?: string;
+            /** @enum {string} */
+            status?: "rejected" | "exhausted" | "cancelled";
+            /** @enum {string} */
+            state: "running" | "completed" | "stopped";
+            found: number;
+            reopened: number;
+            skipped: {
+                [key: string]: number;
+            };
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+    };
+    responses: {
+        /** @description A field is missing, unknown, of the wrong type or out of range. The response names it. */
+        InvalidRequest: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The token is missing or invalid. Sent by API Gateway. */
+        Unauthorized: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["GatewayError"];
+            };
+        };
+        /** @description The AWS signature is missing or invalid, or IAM denies the call (sent by API Gateway); or the token lacks the scope or the queue. */
+        Forbidden: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] | components["schemas"]["GatewayError"];
+            };
+        };
+        /** @description Too many requests. Sent by API Gateway. */
+        TooManyRequests: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["GatewayError"];
+            };
+        };
+        /** @description Path, query and headers together are too long. Sent by API Gateway. */
+        TooLong: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** @description Internal error. The message contains the request id, by which the log entry can be found. */
+        InternalError: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] | components["schemas"]["GatewayError"];
+            };
+        };
+        /** @description The API function is overloaded or unavailable. Sent by API Gateway. */
+        Unavailable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["GatewayError"];
+            };
+        };
+        /** @description The queue, subscription, message, delivery, recovery or path does not exist. */
+        NotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The current state does not allow this request. The message gives the reason. */
+        Conflict: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request, or the record that it would create, is too large. */
+        TooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The token is missing, has expired or is another subscription's. */
+        NoPullToken: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+    };
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    listQueues: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items on a page. */
+                limit?: number;
+                marker?: string;
+                /** @description Whether to include the metadata of the queues. */
+                detailed?: boolean;
+                /** @description Whether the first page contains the number of all queues. */
+                with_count?: boolean;
+                name?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of queues. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        queues: {
+                            name: string;
+                            href: string;
+                            metadata?: {
+                                _retry_policy?: components["schemas"]["RetryPolicy"];
+                                /** @description Whether new subscribers must confirm before they receive messages. */
+                                _confirm_subscriptions?: boolean;
+                                /** @description The ttl of posted messages that have none, in seconds. */
+                                _default_message_ttl?: number;
+                                /** @description The delay of posted messages that have none, in seconds. */
+                                _default_message_delay?: number;
+                                /** @description The largest size of a post, in bytes. */
+                                _max_messages_post_size?: number;
+                                /** @description The timeout of an attempt in seconds, if less than the setting `attemptTimeoutSeconds`. */
+                                _attempt_timeout?: number;
+                                /** @description The most subscriptions, if less than the setting `maxSubscriptionsPerQueue`. */
+                                _max_subscriptions?: number;
+                                /** @description How long messages and deliveries stay on record, at most the setting `retentionDays`. */
+                                _retention_days?: number;
+                                /** @description `adapt_to_throttling` of the subscriptions that do not set it. */
+                                _adapt_to_throttling?: boolean;
+                                /** @description `hold_while_down` of the subscriptions that do not set it. */
+                                _hold_while_down?: boolean;
+                                /**
+                                 * @description Which message bodies are kept, in place of the setting `retainMessages`.
+                                 * @enum {string}
+                                 */
+                                _retain_messages?: "failed" | "all";
+                            } & {
+                                [key: string]: unknown;
+                            };
+                        }[];
+                        links: components["schemas"]["Links"];
+                        count?: number;
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        _retry_policy?: components["schemas"]["RetryPolicy"];
+                        /** @description Whether new subscribers must confirm before they receive messages. */
+                        _confirm_subscriptions?: boolean;
+                        /** @description The ttl of posted messages that have none, in seconds. */
+                        _default_message_ttl?: number;
+                        /** @description The delay of posted messages that have none, in seconds. */
+                        _default_message_delay?: number;
+                        /** @description The largest size of a post, in bytes. */
+                        _max_messages_post_size?: number;
+                        /** @description The timeout of an attempt in seconds, if less than the setting `attemptTimeoutSeconds`. */
+                        _attempt_timeout?: number;
+                        /** @description The most subscriptions, if less than the setting `maxSubscriptionsPerQueue`. */
+                        _max_subscriptions?: number;
+                        /** @description How long messages and deliveries stay on record, at most the setting `retentionDays`. */
+                        _retention_days?: number;
+                        /** @description `adapt_to_throttling` of the subscriptions that do not set it. */
+                        _adapt_to_throttling?: boolean;
+                        /** @description `hold_while_down` of the subscriptions that do not set it. */
+                        _hold_while_down?: boolean;
+                        /**
+                         * @description Which message bodies are kept, in place of the setting `retainMessages`.
+                         * @enum {string}
+                         */
+                        _retain_messages?: "failed" | "all";
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    putQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    _retry_policy?: ("quick" | "default" | "standard-webhooks" | "patient") | components["schemas"]["RetryPolicy"];
+                    /** @description Whether new subscribers must confirm before they receive messages. */
+                    _confirm_subscriptions?: boolean;
+                    /** @description The ttl of posted messages that have none, in seconds. */
+                    _default_message_ttl?: number;
+                    /** @description The delay of posted messages that have none, in seconds. */
+                    _default_message_delay?: number;
+                    /** @description The largest size of a post, in bytes. */
+                    _max_messages_post_size?: number;
+                    /** @description The timeout of an attempt in seconds, if less than the setting `attemptTimeoutSeconds`. */
+                    _attempt_timeout?: number;
+                    /** @description The most subscriptions, if less than the setting `maxSubscriptionsPerQueue`. */
+                    _max_subscriptions?: number;
+                    /** @description How long messages and deliveries stay on record, at most the setting `retentionDays`. */
+                    _retention_days?: number;
+                    /** @description `adapt_to_throttling` of the subscriptions that do not set it. */
+                    _adapt_to_throttling?: boolean;
+                    /** @description `hold_while_down` of the subscriptions that do not set it. */
+                    _hold_while_down?: boolean;
+                    /**
+                     * @description Which message bodies are kept, in place of the setting `retainMessages`.
+                     * @enum {string}
+                     */
+                    _retain_messages?: "failed" | "all";
+                } & {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description The queue is created. */
+            201: {
+                headers: {
+                    location: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The queue existed; its metadata is replaced. */
+            204: {
+                headers: {
+                    location: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The queue is deleted, or did not exist. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json-patch+json": ({
+                    /** @constant */
+                    op: "add";
+                    path: string;
+                    value: unknown;
+                } | {
+                    /** @constant */
+                    op: "replace";
+                    path: string;
+                    value: unknown;
+                } | {
+                    /** @constant */
+                    op: "test";
+                    path: string;
+                    value: unknown;
+                } | {
+                    /** @constant */
+                    op: "remove";
+                    path: string;
+                } | {
+                    /** @constant */
+                    op: "move";
+                    from: string;
+                    path: string;
+                } | {
+                    /** @constant */
+                    op: "copy";
+                    from: string;
+                    path: string;
+                })[];
+                "application/openstack-messaging-v2.0-json-patch": ({
+                    /** @constant */
+                    op: "add";
+                    path: string;
+                    value: unknown;
+                } | {
+                    /** @constant */
+                    op: "replace";
+                    path: string;
+                    value: unknown;
+                } | {
+                    /** @constant */
+                    op: "test";
+                    path: string;
+                    value: unknown;
+                } | {
+                    /** @constant */
+                    op: "remove";
+                    path: string;
+                } | {
+                    /** @constant */
+                    op: "move";
+                    from: string;
+                    path: string;
+                } | {
+                    /** @constant */
+                    op: "copy";
+                    from: string;
+                    path: string;
+                })[];
+                "application/json": ({
+                    /** @constant */
+                    op: "add";
+                    path: string;
+                    value: unknown;
+                } | {
+                    /** @constant */
+                    op: "replace";
+                    path: string;
+                    value: unknown;
+                } | {
+                    /** @constant */
+                    op: "test";
+                    path: string;
+                    value: unknown;
+                } | {
+                    /** @constant */
+                    op: "remove";
+                    path: string;
+                } | {
+                    /** @constant */
+                    op: "move";
+                    from: string;
+                    path: string;
+                } | {
+                    /** @constant */
+                    op: "copy";
+                    from: string;
+                    path: string;
+                })[];
+            };
+        };
+        responses: {
+            /** @description The metadata after the patch. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        _retry_policy?: components["schemas"]["RetryPolicy"];
+                        /** @description Whether new subscribers must confirm before they receive messages. */
+                        _confirm_subscriptions?: boolean;
+                        /** @description The ttl of posted messages that have none, in seconds. */
+                        _default_message_ttl?: number;
+                        /** @description The delay of posted messages that have none, in seconds. */
+                        _default_message_delay?: number;
+                        /** @description The largest size of a post, in bytes. */
+                        _max_messages_post_size?: number;
+                        /** @description The timeout of an attempt in seconds, if less than the setting `attemptTimeoutSeconds`. */
+                        _attempt_timeout?: number;
+                        /** @description The most subscriptions, if less than the setting `maxSubscriptionsPerQueue`. */
+                        _max_subscriptions?: number;
+                        /** @description How long messages and deliveries stay on record, at most the setting `retentionDays`. */
+                        _retention_days?: number;
+                        /** @description `adapt_to_throttling` of the subscriptions that do not set it. */
+                        _adapt_to_throttling?: boolean;
+                        /** @description `hold_while_down` of the subscriptions that do not set it. */
+                        _hold_while_down?: boolean;
+                        /**
+                         * @description Which message bodies are kept, in place of the setting `retainMessages`.
+                         * @enum {string}
+                         */
+                        _retain_messages?: "failed" | "all";
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSubscriptions: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items on a page. */
+                limit?: number;
+                marker?: string;
+                match?: string;
+            };
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of subscriptions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        subscriptions: components["schemas"]["Subscription"][];
+                        links: components["schemas"]["Links"];
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    subscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description A name for people. It need not be unique. */
+                    name?: string & (unknown & unknown);
+                    /**
+                     * Format: uri
+                     * @description The URL that receives the messages: http or https, not at a private address. Or `pull:`, and a name if wanted: the subscriber receives by the routes of `pull`.
+                     */
+                    subscriber: string;
+                    /** @description Seconds after which the subscription expires. By default never. */
+                    ttl?: number;
+                    options?: components["schemas"]["SubscriptionOptions"];
+                };
+            };
+        };
+        responses: {
+            /** @description The id and the signing secret of the subscription. */
+            201: {
+                headers: {
+                    location: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        subscription_id: string;
+                        secret?: string;
+                        /** @enum {string} */
+                        confirmation?: "asked" | "owed";
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSubscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The current subscription. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    unsubscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subscription is deleted, or did not exist. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateSubscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The new name; null removes it. */
+                    name?: (string & (unknown & unknown)) | null;
+                    /**
+                     * Format: uri
+                     * @description The URL that receives the messages: http or https, not at a private address. Or `pull:`, and a name if wanted: the subscriber receives by the routes of `pull`.
+                     */
+                    subscriber?: string;
+                    /** @description Seconds from now after which the subscription expires; null for never. */
+                    ttl?: number | null;
+                    options?: components["schemas"]["SubscriptionOptions"];
+                    /**
+                     * @description Keeps the signing secret although the new `subscriber` has another origin. By default it is replaced.
+                     * @constant
+                     */
+                    secret?: "keep";
+                };
+            };
+        };
+        responses: {
+            /** @description The current subscription, and its signing secret if that is new. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        source: string;
+                        name?: string;
+                        subscriber: string;
+                        ttl: number | null;
+                        age: number;
+                        options: {
+                            _retry_policy?: components["schemas"]["RetryPolicy"];
+                            post_headers?: {
+                                [key: string]: string;
+                            };
+                            post_data?: string;
+                            raw_delivery?: boolean;
+                            attempt_timeout?: number;
+                            max_per_second?: number;
+                            retry_throttled?: boolean;
+                            adapt_to_throttling?: boolean;
+                            hold_while_down?: boolean;
+                            event_types?: string[];
+                            filter?: unknown;
+                            auth?: {
+                                type: string;
+                            } & {
+                                [key: string]: unknown;
+                            };
+                        } & {
+                            [key: string]: unknown;
+                        };
+                        disabled?: {
+                            /** @enum {string} */
+                            reason: "manual" | "gone" | "disable_requested" | "failing";
+                            /** Format: date-time */
+                            at: string;
+                        };
+                        failing?: {
+                            /** Format: date-time */
+                            since: string;
+                            failures: number;
+                        };
+                        /** Format: date-time */
+                        certificateExpiresAt?: string;
+                        backPressure?: {
+                            /** @enum {string} */
+                            reason: "receiver_throttled" | "circuit_open";
+                            /** Format: date-time */
+                            since: string;
+                            perSecond?: number;
+                        };
+                        confirmed: boolean;
+                        /** @enum {string} */
+                        confirmation?: "asked" | "owed";
+                        secret?: string;
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    enableSubscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The current subscription. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    disableSubscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The current subscription. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    followConfirmation: {
+        parameters: {
+            query: {
+                /** @description The token of the confirmation link. */
+                token: string;
+            };
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subscription is confirmed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        confirmed: true;
+                    };
+                };
+            };
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    setConfirmation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description true confirms the subscription. false revokes the confirmation: it receives nothing until confirmed. */
+                    confirmed: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description The subscription is in the requested state. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    confirmSubscription: {
+        parameters: {
+            query: {
+                /** @description The token of the confirmation link. */
+                token: string;
+            };
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subscription is confirmed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        confirmed: true;
+                    };
+                };
+            };
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    testSubscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description The type of the test message. By default posthaste.test. */
+                    type?: string;
+                    /** @description The data of the test message: any JSON value. */
+                    data?: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description The first attempt has ended, or the delivery ended without one. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        delivery: components["schemas"]["Delivery"];
+                    };
+                };
+            };
+            /** @description The first attempt has not finished yet. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        delivery: components["schemas"]["Delivery"];
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    exportSubscriptions: {
+        parameters: {
+            query?: {
+                marker?: string;
+            };
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of subscriptions. The header `link` leads to the next page, if any. */
+            200: {
+                headers: {
+                    link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": string;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    exportCredentials: {
+        parameters: {
+            query?: {
+                marker?: string;
+            };
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of subscriptions. The header `link` leads to the next page, if any. */
+            200: {
+                headers: {
+                    link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": string;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    importSubscriptions: {
+        parameters: {
+            query?: {
+                /** @description Whether to replace existing subscriptions that have other content. By default they are refused. */
+                replace?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/jsonl": string;
+            };
+        };
+        responses: {
+            /** @description The result of each line. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        imported: number;
+                        replaced: number;
+                        unchanged: number;
+                        subscriptions: {
+                            line: number;
+                            /** @enum {string} */
+                            result: "imported" | "replaced" | "unchanged";
+                            subscription_id: string;
+                            secret?: string;
+                            /** @enum {string} */
+                            confirmation?: "asked" | "owed";
+                        }[];
+                        failed: {
+                            error: {
+                                /** @enum {string} */
+                                code: "invalid_request" | "invalid_json" | "invalid_retry_policy" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "conflict" | "inactive" | "too_large" | "internal";
+                                message: string;
+                                fields?: {
+                                    field: string;
+                                    message: string;
+                                }[];
+                            };
+                            line: number;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description The new secret: must be whsec_ and the base64 of 24 to 64 bytes, or whsk_ and the base64 of an ed25519 private key (its 32 bytes, or these and the 32 of its public key). By default a secret is generated. */
+                    secret?: string;
+                    /**
+                     * @description The scheme of a generated secret. By default v1.
+                     * @enum {string}
+                     */
+                    type?: "v1" | "v1a";
+                    /**
+                     * @description Seconds for which the previous secret keeps signing.
+                     * @default 86400
+                     */
+                    graceSeconds?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The new secret; for scheme `v1a` the public key instead. No later response contains the secret. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        secret?: string;
+                        publicKey?: string;
+                        /**
+                         * Format: date-time
+                         * @description When the previous secret stops signing. Absent if there was none.
+                         */
+                        previousExpiresAt?: string;
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getPublicKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        keys: {
+                            /** @constant */
+                            kty: "OKP";
+                            /** @constant */
+                            crv: "Ed25519";
+                            /** @description The public key, base64url. */
+                            x: string;
+                            /** @description The thumbprint of the key (RFC 7638). */
+                            kid: string;
+                            /** @constant */
+                            use: "sig";
+                            /** @constant */
+                            alg: "EdDSA";
+                        }[];
+                    };
+                };
+            };
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    operatePullReceive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Most deliveries in the answer.
+                     * @default 10
+                     */
+                    max?: number;
+                    /**
+                     * @description Seconds until a received delivery that was not acknowledged has failed.
+                     * @default 60
+                     */
+                    lease_seconds?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The received deliveries; none if none waits. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        deliveries: {
+                            /** @description Names this receive of the delivery, for `ack` and `nack`. */
+                            receipt: string;
+                            messageId: string;
+                            attempt: number;
+                            /** Format: date-time */
+                            leaseUntil: string;
+                            /** @description The signed headers of the webhook request. */
+                            headers: {
+                                [key: string]: string;
+                            };
+                            /** @description The body of the webhook request; its UTF-8 bytes are signed. */
+                            body: string;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    operatePullAck: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    receipt: string;
+                };
+            };
+        };
+        responses: {
+            /** @description It is recorded as delivered, now or before. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    operatePullNack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    receipt: string;
+                    /** @description Why, for the record of the attempt. */
+                    error?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description It is recorded as failed, now or before. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pullReceive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Most deliveries in the answer.
+                     * @default 10
+                     */
+                    max?: number;
+                    /**
+                     * @description Seconds until a received delivery that was not acknowledged has failed.
+                     * @default 60
+                     */
+                    lease_seconds?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The received deliveries; none if none waits. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        deliveries: {
+                            /** @description Names this receive of the delivery, for `ack` and `nack`. */
+                            receipt: string;
+                            messageId: string;
+                            attempt: number;
+                            /** Format: date-time */
+                            leaseUntil: string;
+                            /** @description The signed headers of the webhook request. */
+                            headers: {
+                                [key: string]: string;
+                            };
+                            /** @description The body of the webhook request; its UTF-8 bytes are signed. */
+                            body: string;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["NoPullToken"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pullAck: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    receipt: string;
+                };
+            };
+        };
+        responses: {
+            /** @description It is recorded as delivered, now or before. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["NoPullToken"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pullNack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    receipt: string;
+                    /** @description Why, for the record of the attempt. */
+                    error?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description It is recorded as failed, now or before. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["NoPullToken"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotatePullToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Seconds for which the previous token stays valid.
+                     * @default 86400
+                     */
+                    graceSeconds?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The token. No later response contains it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description For the routes under `/v2/pull`, as `authorization: Bearer phpull_…`. */
+                        token: string;
+                        /**
+                         * Format: date-time
+                         * @description When the previous token stops being valid. Absent if there was none.
+                         */
+                        previousExpiresAt?: string;
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listMessages: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items on a page. */
+                limit?: number;
+                marker?: string;
+                since?: string;
+                until?: string;
+                /** @description Whether to read the records of a deleted queue, until they expire. */
+                deleted?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of messages. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        messages: components["schemas"]["MessageSummary"][];
+                        links: components["schemas"]["Links"];
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postMessages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    messages: {
+                        /** @description The producer's id. A message with the same id is a duplicate. By default a new id. */
+                        id?: string;
+                        /** @description The event type, by which subscriptions can select messages. */
+                        type?: string;
+                        /** @description The data of the message: any JSON value. */
+                        body?: unknown;
+                        /** @description Seconds after which the message is no longer delivered. */
+                        ttl?: number;
+                        /** @description Seconds before the first attempt. */
+                        delay?: number;
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description The messages are in the ingress queue. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        resources: string[];
+                        ids: string[];
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMessage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id that the response to the post contained, or the producer's id of the message. */
+                message: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The message. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    eraseBody: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id that the response to the post contained, or the producer's id of the message. */
+                message: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The data is erased. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    explainMessage: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items on a page. */
+                limit?: number;
+                marker?: string;
+                subscription?: string;
+            };
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id that the response to the post contained, or the producer's id of the message. */
+                message: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of subscriptions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        message: components["schemas"]["MessageSummary"];
+                        subscriptions: components["schemas"]["Explanation"][];
+                        links: components["schemas"]["Links"];
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items on a page. */
+                limit?: number;
+                marker?: string;
+                since?: string;
+                until?: string;
+                /** @description Whether to read the records of a deleted queue, until they expire. */
+                deleted?: boolean;
+                status?: "pending" | "retrying" | "rejected" | "exhausted" | "cancelled";
+                subscription?: string;
+            };
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        deliveries: components["schemas"]["DeliverySummary"][];
+                        links: components["schemas"]["Links"];
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listDeliveriesOfMessage: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items on a page. */
+                limit?: number;
+                marker?: string;
+            };
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id that the response to the post contained, or the producer's id of the message. */
+                message: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        deliveries: components["schemas"]["Delivery"][];
+                        links: components["schemas"]["Links"];
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id that the response to the post contained, or the producer's id of the message. */
+                message: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryDetail"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listDeliveriesOfSubscription: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items on a page. */
+                limit?: number;
+                marker?: string;
+                since?: string;
+                until?: string;
+                /** @description Whether to read the records of a deleted queue or subscription, until they expire. */
+                deleted?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        deliveries: {
+                            queue: string;
+                            messageId: string;
+                            subscriptionId: string;
+                            /** @enum {string} */
+                            status: "pending" | "retrying" | "delivered" | "rejected" | "exhausted" | "cancelled";
+                            reason?: string;
+                            /** Format: date-time */
+                            acceptedAt: string;
+                            attemptCount: number;
+                            lastAttempt?: {
+                                number: number;
+                                /** Format: date-time */
+                                startedAt: string;
+                                /** @enum {string} */
+                                outcome: "delivered" | "failed" | "rejected";
+                                statusCode?: number;
+                                error?: string;
+                            };
+                            /** Format: date-time */
+                            nextAttemptAt?: string;
+                            /** @enum {string} */
+                            waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull";
+                            messageType?: string;
+                            durationMs?: number;
+                            deliveredAfterMs?: number;
+                        }[];
+                        links: components["schemas"]["Links"];
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retryDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id that the response to the post contained, or the producer's id of the message. */
+                message: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    sendDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id that the response to the post contained, or the producer's id of the message. */
+                message: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id that the response to the post contained, or the producer's id of the message. */
+                message: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readBooks: {
+        parameters: {
+            query?: {
+                marker?: string;
+                since?: string;
+                until?: string;
+                /** @description Whether to read the records of a deleted queue or subscription, until they expire. */
+                deleted?: boolean;
+                subscription?: string;
+            };
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The counts of the window, or of one page of it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        queue: string;
+                        /** Format: date-time */
+                        since: string;
+                        /** Format: date-time */
+                        until: string;
+                        books: {
+                            accepted: number;
+                            duplicates: number;
+                            matched: number;
+                            unmatched: number;
+                            unfinished: number;
+                            filtered: number;
+                            delivered: number;
+                            rejected: number;
+                            exhausted: number;
+                            cancelled: number;
+                            pending: number;
+                        };
+                        balances: boolean;
+                        /** Format: date-time */
+                        countedUntil?: string;
+                        links: components["schemas"]["Links"];
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readStatistics: {
+        parameters: {
+            query?: {
+                since?: string;
+                until?: string;
+                step?: 60 | 300 | 900 | 3600 | 86400;
+            };
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The steps of the window, and its total. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        queue: string;
+                        /** @description Whether the setting `queueStatistics` is on. */
+                        enabled: boolean;
+                        /** Format: date-time */
+                        since: string;
+                        /** Format: date-time */
+                        until: string;
+                        stepSeconds: number;
+                        /** @description Without empty steps. */
+                        points: {
+                            /** Format: date-time */
+                            at: string;
+                            messages: number;
+                            matched: number;
+                            filtered: number;
+                            attempts: number;
+                            attemptsFailed: number;
+                            attemptsRejected: number;
+                            delivered: number;
+                            exhausted: number;
+                            rejected: number;
+                            cancelled: number;
+                            /** @description Milliseconds from the acceptance of a message to the end of the successful attempt. */
+                            timeToDelivery?: {
+                                count: number;
+                                p50: number;
+                                p95: number;
+                                p99: number;
+                            };
+                            /** @description Milliseconds that attempts took. */
+                            response?: {
+                                count: number;
+                                p50: number;
+                                p95: number;
+                                p99: number;
+                            };
+                        }[];
+                        total: {
+                            messages: number;
+                            matched: number;
+                            filtered: number;
+                            attempts: number;
+                            attemptsFailed: number;
+                            attemptsRejected: number;
+                            delivered: number;
+                            exhausted: number;
+                            rejected: number;
+                            cancelled: number;
+                            /** @description Milliseconds from the acceptance of a message to the end of the successful attempt. */
+                            timeToDelivery?: {
+                                count: number;
+                                p50: number;
+                                p95: number;
+                                p99: number;
+                            };
+                            /** @description Milliseconds that attempts took. */
+                            response?: {
+                                count: number;
+                                p50: number;
+                                p95: number;
+                                p99: number;
+                            };
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRecoveries: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items on a page. */
+                limit?: number;
+                marker?: string;
+            };
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of recoveries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        recoveries: components["schemas"]["Recovery"][];
+                        links: components["schemas"]["Links"];
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    startRecovery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: date-time
+                     * @description Start of the window of acceptance times, inclusive.
+                     */
+                    since: string;
+                    /**
+                     * Format: date-time
+                     * @description End of the window of acceptance times, exclusive. A time in the future means now.
+                     */
+                    until: string;
+                    /** @description Recovers only deliveries to this subscription. */
+                    subscription?: string;
+                    /**
+                     * @description Recovers only deliveries with this status.
+                     * @enum {string}
+                     */
+                    status?: "rejected" | "exhausted" | "cancelled";
+                };
+            };
+        };
+        responses: {
+            /** @description The recovery. It runs in the background. */
+            202: {
+                headers: {
+                    location: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recovery"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getRecovery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the recovery. */
+                recovery: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The recovery. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recovery"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    stopRecovery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the recovery. */
+                recovery: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The recovery is stopped, or had already ended. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readRecoveryOutcomes: {
+        parameters: {
+            query?: {
+                marker?: string;
+            };
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the recovery. */
+                recovery: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The counts, or one page of them. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        known: boolean;
+                        subscriptions: {
+                            subscriptionId: string;
+                            total: number;
+                            delivered: number;
+                            failed: number;
+                            open: number;
+                            /** Format: date-time */
+                            nextAttemptAt?: string;
+                        }[];
+                        links: components["schemas"]["Links"];
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    describe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The OpenAPI 3.1 document. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        openapi: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listVersions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The only version. */
+            300: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        versions: {
+                            id: string;
+                            /** @constant */
+                            status: "CURRENT";
+                            links: {
+                                href: string;
+                                /** @constant */
+                                rel: "self";
+                            }[];
+                        }[];
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    ping: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The API responds. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All checks pass. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        status: "ok" | "failing";
+                        checks: {
+                            /** @enum {string} */
+                            subscriptionsTable: "ok" | "failing";
+                            /** @enum {string} */
+                            deliveriesTable: "ok" | "failing";
+                            /** @enum {string} */
+                            queues: "ok" | "failing";
+                        };
+                        /** @description Waiting messages by queue, approximate. */
+                        queues?: {
+                            [key: string]: number;
+                        };
+                        /** @description Delayed messages by queue, approximate. */
+                        delayed?: {
+                            [key: string]: number;
+                        };
+                        /** @description Overdue retries, counted up to 1,000. */
+                        overdue?: number;
+                        /** @description How long messages stay on record at most. */
+                        retentionDays: number;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            /** @description A check fails. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        status: "ok" | "failing";
+                        checks: {
+                            /** @enum {string} */
+                            subscriptionsTable: "ok" | "failing";
+                            /** @enum {string} */
+                            deliveriesTable: "ok" | "failing";
+                            /** @enum {string} */
+                            queues: "ok" | "failing";
+                        };
+                        /** @description Waiting messages by queue, approximate. */
+                        queues?: {
+                            [key: string]: number;
+                        };
+                        /** @description Delayed messages by queue, approximate. */
+                        delayed?: {
+                            [key: string]: number;
+                        };
+                        /** @description Overdue retries, counted up to 1,000. */
+                        overdue?: number;
+                        /** @description How long messages stay on record at most. */
+                        retentionDays: number;
+                    } | components["schemas"]["GatewayError"];
+                };
+            };
+        };
+    };
+    home: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All resources. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        resources: {
+                            [key: string]: {
+                                "href-template": string;
+                                hints: {
+                                    allow: string[];
+                                };
+                            };
+                        };
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+}

@@ -1,0 +1,212 @@
+import * as z from 'zod';
+import { booksViewSchema } from '../shared/wire/views/books.ts';
+import { deliveryDetailSchema } from '../shared/wire/views/delivery-detail.ts';
+import { deliverySummarySchema } from '../shared/wire/views/delivery-summary.ts';
+import { deliveryViewSchema } from '../shared/wire/views/delivery.ts';
+import { explainedSchema } from '../shared/wire/views/explanation.ts';
+import { messageSummarySchema, messageViewSchema } from '../shared/wire/views/message.ts';
+import { recoveryOutcomesOf, recoveryOutcomesSchema } from '../shared/wire/views/recovery-outcomes.ts';
+import { recoveryViewSchema } from '../shared/wire/views/recovery.ts';
+import { statisticsViewSchema } from '../shared/wire/views/statistics.ts';
+import { subscriptionDeliverySchema } from '../shared/wire/views/subscription-delivery.ts';
+import {
+  changedSubscriptionSchema,
+  confirmationSchema,
+  subscriptionViewSchema,
+} from '../shared/wire/views/subscription.ts';
+import { operation } from './api-client.ts';
+
+// The operations of the OpenAPI document that the command and the console use. What a request takes is in openapi.d.ts.
+
+const links = z.array(z.object({ rel: z.string(), href: z.string() })).default([]);
+const nothing = z.unknown().transform(() => undefined);
+const repeatable = { repeatable: true };
+
+export const ping = operation('GET /v2/ping', nothing);
+
+/** Status 503 is a report as well, of a failing deployment. */
+export const readHealth = operation(
+  'GET /v2/health',
+  z.object({
+    status: z.enum(['ok', 'failing']),
+    checks: z.record(z.string(), z.enum(['ok', 'failing'])),
+    /** Approximate number of messages per queue; absent if they could not be counted. */
+    queues: z.record(z.string(), z.number()).exactOptional(),
+    /** Further messages per queue, which are not visible yet. */
+    delayed: z.record(z.string(), z.number()).exactOptional(),
+    /** Overdue retries, at most 1000; absent if they could not be counted. */
+    overdue: z.number().exactOptional(),
+    /** How long messages stay on record; absent from earlier deployments. */
+    retentionDays: z.number().exactOptional(),
+  }),
+  { accept: 503 },
+);
+export type Health = z.output<typeof readHealth.schema>;
+
+const metadata = z.record(z.string(), z.unknown());
+
+/** Give `detailed`, or the metadata is empty. */
+export const listQueues = operation(
+  'GET /v2/queues',
+  z
+    .object({
+      queues: z.array(z.object({ name: z.string(), metadata: metadata.default({}) })),
+      links,
+      count: z.int().exactOptional(),
+    })
+    .transform(({ queues: items, ...page }) => ({ items, ...page })),
+);
+export type ListedQueue = z.output<typeof listQueues.schema>['items'][number];
+export const getQueue = operation('GET /v2/queues/{queue}', metadata);
+export const putQueue = operation('PUT /v2/queues/{queue}', nothing);
+export const patchQueue = operation('PATCH /v2/queues/{queue}', metadata, {
+  contentType: 'application/json-patch+json',
+});
+export const deleteQueue = operation('DELETE /v2/queues/{queue}', nothing);
+export const readBooks = operation('GET /v2/queues/{queue}/books', booksViewSchema.extend({ links }));
+export const getStatistics = operation('GET /v2/queues/{queue}/statistics', statisticsViewSchema);
+
+export const listSubscriptions = operation(
+  'GET /v2/queues/{queue}/subscriptions',
+  z
+    .object({ subscriptions: z.array(subscriptionViewSchema), links })
+    .transform(({ subscriptions: items, ...page }) => ({ items, ...page })),
+);
+export const getSubscription = operation(
+  'GET /v2/queues/{queue}/subscriptions/{subscription}',
+  subscriptionViewSchema,
+);
+const created = {
+  subscription_id: z.string(),
+  secret: z.string().exactOptional(),
+  confirmation: confirmationSchema.exactOptional(),
+};
+export const subscribe = operation('POST /v2/queues/{queue}/subscriptions', z.object(created));
+export const updateSubscription = operation(
+  'PATCH /v2/queues/{queue}/subscriptions/{subscription}',
+  changedSubscriptionSchema,
+);
+export const enableSubscription = operation(
+  'POST /v2/queues/{queue}/subscriptions/{subscription}/enable',
+  subscriptionViewSchema,
+  repeatable,
+);
+export const disableSubscription = operation(
+  'POST /v2/queues/{queue}/subscriptions/{subscription}/disable',
+  subscriptionViewSchema,
+  repeatable,
+);
+export const unsubscribe = operation('DELETE /v2/queues/{queue}/subscriptions/{subscription}', nothing);
+export const rotateSecret = operation(
+  'POST /v2/queues/{queue}/subscriptions/{subscription}/secret/rotate',
+  z.looseObject({
+    secret: z.string().exactOptional(),
+    publicKey: z.string().exactOptional(),
+    previousExpiresAt: z.string().nullable().exactOptional(),
+  }),
+);
+export const rotatePullToken = operation(
+  'POST /v2/queues/{queue}/subscriptions/{subscription}/pull-token',
+  z.object({ token: z.string(), previousExpiresAt: z.string().exactOptional() }),
+);
+export const testSubscription = operation(
+  'POST /v2/queues/{queue}/subscriptions/{subscription}/test',
+  z.object({ delivery: deliveryViewSchema }),
+);
+
+/** JSON lines, and a link to the next page in the header `link`. */
+export const exportSubscriptions = operation('GET /v2/queues/{queue}/export', nothing);
+export const exportCredentials = operation('POST /v2/credentials/{queue}', nothing);
+/** Idempotent, but a repeated request returns no secrets of subscriptions that the first one created. */
+export const importSubscriptions = operation(
+  'POST /v2/queues/{queue}/import',
+  z.object({
+    subscriptions: z.array(
+      z.object({ line: z.int(), result: z.enum(['imported', 'replaced', 'unchanged']), ...created }),
+    ),
+    failed: z.array(
+      z.object({
+        line: z.int(),
+        error: z.object({
+          code: z.string(),
+          message: z.string(),
+          fields: z.array(z.object({ field: z.string(), message: z.string() })).exactOptional(),
+        }),
+      }),
+    ),
+  }),
+  { contentType: 'application/jsonl', repeatable: true },
+);
+export type Imported = z.output<typeof importSubscriptions.schema>;
+
+/** Give every message an id: the request may be repeated, and only messages with ids are recognised as duplicates. */
+export const postMessages = operation(
+  'POST /v2/queues/{queue}/messages',
+  z.object({ ids: z.array(z.string()) }),
+  repeatable,
+);
+export const listMessages = operation(
+  'GET /v2/queues/{queue}/messages',
+  z
+    .object({ messages: z.array(messageSummarySchema), links })
+    .transform(({ messages: items, ...page }) => ({ items, ...page })),
+);
+export type ListedMessage = z.output<typeof messageSummarySchema>;
+export const getMessage = operation('GET /v2/queues/{queue}/messages/{message}', messageViewSchema);
+export const explainMessage = operation(
+  'GET /v2/queues/{queue}/messages/{message}/explain',
+  z
+    .object({ message: messageSummarySchema, subscriptions: z.array(explainedSchema), links })
+    .transform(({ subscriptions: items, ...page }) => ({ items, ...page })),
+);
+/** What became of a message for one subscription. */
+export type Explained = z.output<typeof explainedSchema>;
+export const eraseBody = operation('DELETE /v2/queues/{queue}/messages/{message}/body', nothing);
+
+/** Open and failed deliveries of a queue, newest first. */
+export const listDeliveries = operation(
+  'GET /v2/queues/{queue}/deliveries',
+  z
+    .object({ deliveries: z.array(deliverySummarySchema), links })
+    .transform(({ deliveries: items, ...page }) => ({ items, ...page })),
+);
+export type ListedDelivery = z.output<typeof deliverySummarySchema>;
+/** All deliveries of a subscription, including delivered ones, newest message first. */
+export const listDeliveriesOfSubscription = operation(
+  'GET /v2/queues/{queue}/subscriptions/{subscription}/deliveries',
+  z
+    .object({ deliveries: z.array(subscriptionDeliverySchema), links })
+    .transform(({ deliveries: items, ...page }) => ({ items, ...page })),
+);
+/** All deliveries of a message, including delivered ones. */
+export const listDeliveriesOfMessage = operation(
+  'GET /v2/queues/{queue}/messages/{message}/deliveries',
+  z
+    .object({ deliveries: z.array(deliveryViewSchema), links })
+    .transform(({ deliveries: items, ...page }) => ({ items, ...page })),
+);
+const DELIVERY = '/v2/queues/{queue}/messages/{message}/deliveries/{subscription}';
+export const getDelivery = operation(`GET ${DELIVERY}`, deliveryDetailSchema);
+export type DeliveryDetail = z.output<typeof deliveryDetailSchema>;
+/** Sent once, as is sendDelivery: a repeated request could open a second round if the first one has already ended. */
+export const retryDelivery = operation(`POST ${DELIVERY}/retry`, deliveryViewSchema);
+export const sendDelivery = operation(`POST ${DELIVERY}/send`, deliveryViewSchema);
+export const cancelDelivery = operation(`POST ${DELIVERY}/cancel`, deliveryViewSchema);
+
+export const startRecovery = operation('POST /v2/queues/{queue}/recoveries', recoveryViewSchema);
+export const listRecoveries = operation(
+  'GET /v2/queues/{queue}/recoveries',
+  z
+    .object({ recoveries: z.array(recoveryViewSchema), links })
+    .transform(({ recoveries: items, ...page }) => ({ items, ...page })),
+);
+export const getRecovery = operation('GET /v2/queues/{queue}/recoveries/{recovery}', recoveryViewSchema);
+export const readRecoveryOutcomes = operation(
+  'GET /v2/queues/{queue}/recoveries/{recovery}/outcomes',
+  z.object({
+    known: z.boolean(),
+    subscriptions: z.array(recoveryOutcomesSchema.transform(recoveryOutcomesOf)),
+    links,
+  }),
+);
+export const stopRecovery = operation('DELETE /v2/queues/{queue}/recoveries/{recovery}', nothing);

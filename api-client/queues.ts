@@ -1,0 +1,40 @@
+import { closestMatch } from 'leven';
+import type { ApiClient } from './api-client.ts';
+import { getQueue, listQueues } from './operations.ts';
+import { ApiRefusal, isNotFound } from './refusal.ts';
+
+/** The queue's metadata; undefined if there is no such queue. */
+export async function findQueue(api: ApiClient, queue: string): Promise<Record<string, unknown> | undefined> {
+  try {
+    return await api.call(getQueue, { path: { queue } });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The path of a metadata key in a patch (RFC 6901 §3). */
+export function metadataPointer(key: string): string {
+  return `/metadata/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+/** Names to compare, to bound the requests. */
+const MOST_NAMES = 1_000;
+
+/** The queue whose name a user probably meant; undefined if all names are others. */
+export async function nearestName(api: ApiClient, queue: string): Promise<string | undefined> {
+  const names: string[] = [];
+  try {
+    for await (const { name } of api.list(listQueues, { most: MOST_NAMES })) names.push(name);
+  } catch (error) {
+    // A caller of one queue may not list all of them.
+    if (!(error instanceof ApiRefusal)) throw error;
+  }
+  const maxDistance = Math.min(3, Math.ceil(queue.length / 3));
+  return (
+    closestMatch(queue, names, { maxDistance }) ??
+    names
+      .filter((name) => name.includes(queue) || queue.includes(name))
+      .toSorted((one, other) => one.length - other.length)[0]
+  );
+}

@@ -1,0 +1,48 @@
+import type { Books } from '../shared/domain/message/books.ts';
+import type { RedrivenQueue } from '../shared/domain/vocabulary.ts';
+import type { SubscriptionView } from '../shared/wire/views/subscription.ts';
+
+// What the command and the console say in the same words.
+
+/** `1 retry`, `2 retries`, `1,250 retries`. */
+export function counted(count: number, one: string, many: string): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+}
+
+export type BackPressure = NonNullable<SubscriptionView['backPressure']>;
+
+/** The state of a slowed subscription (docs/retry-policy.md#back-pressure). */
+export function pressureState({ reason, perSecond }: BackPressure): 'throttled' | 'circuit open' | 'slowed' {
+  if (reason === 'receiver_throttled') return 'throttled';
+  return perSecond === undefined ? 'circuit open' : 'slowed';
+}
+
+/** What the figures of a reconciliation report count. */
+export const BOOKS_MEANINGS: Readonly<Record<keyof Books, string>> = {
+  accepted: 'messages accepted',
+  duplicates: 'copies of these messages, dropped',
+  unmatched: 'messages that matched no subscription',
+  unfinished: 'messages not sent to all subscriptions yet',
+  filtered: 'deliveries that a filter prevented',
+  matched: 'deliveries to make, one per message and matching subscription',
+  delivered: 'accepted by the subscriber',
+  rejected: 'refused by the subscriber, and not retried',
+  exhausted: 'failed after all retries',
+  cancelled: 'cancelled manually, or because they could not be sent any more',
+  pending: 'recorded and not ended yet',
+};
+
+/** The dead-letter queues by their names in the health report. */
+export const HEALTH_NAMES: Record<RedrivenQueue, string> = {
+  ingress: 'ingressDeadLetters',
+  delivery: 'deliveryDeadLetters',
+  operation: 'operationDeadLetters',
+  undeliverable: 'undeliverable',
+};
+
+/** Why there is nothing to explain. `matched`: the subscriptions that matched the message when it was accepted. */
+export function noneLeftText(matched: number): string {
+  return matched === 0
+    ? 'The queue has no subscription, and the message matched none.'
+    : `No subscription is left; the message matched ${matched} when it was accepted.`;
+}
