@@ -4,7 +4,7 @@ import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { receivedSchema } from '../../cli/api/pull.ts';
+import { pullByToken } from '../../cli/commands/forward/pull-routes.ts';
 import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
 import { authSchema } from '../../shared/domain/subscription/auth.ts';
@@ -340,7 +340,9 @@ describe.concurrent.each(['556ba158', '12df063c'] as const)(
       expect(await ack(pull.receipts['received'])).toBe(204);
       // Version 556ba158 did not record which lease had lapsed.
       expect(await ack(pull.receipts['lapsed'])).toBe(version === '556ba158' ? 409 : 204);
-      const received = receivedSchema.parse(await (await bySubscriber('receive', pull.old, {})).json());
+      const { deliveries: received } = pullByToken.receive.schema.parse(
+        await (await bySubscriber('receive', pull.old, {})).json(),
+      );
       expect(received.map(({ messageId, attempt }) => [messageId, attempt])).toEqual([
         ...(version === '556ba158' ? [['lapsed', 2]] : []),
         ['waiting', 1],
