@@ -3,7 +3,7 @@ import type { Chunk, ChunkTransition } from '../domain/delivery/chunk.ts';
 import type { Status } from '../domain/vocabulary.ts';
 import type { ChunkKey, Delivery, DeliveryKey, Transition } from '../domain/delivery/delivery.ts';
 import type { OverdueDelivery } from '../domain/delivery/transitions.ts';
-import type { FanOut } from '../domain/delivery/fan-out.ts';
+import type { BucketRange, FanOut } from '../domain/delivery/fan-out.ts';
 import type { StatusCounts } from '../domain/message/books.ts';
 import type { Recovery } from '../domain/recovery/recovery.ts';
 import type { Page, PageRequest } from './page.ts';
@@ -101,8 +101,8 @@ export interface DeliveryListings {
    * @throws InvalidMarkerError
    */
   ofMessage(message: FanOut, page: PageRequest): Promise<Page<Delivery>>;
-  /** Number of a message's recorded deliveries by status; strongly consistent. */
-  tally(message: FanOut): Promise<StatusCounts>;
+  /** Number of a message's recorded deliveries by status, by default in all buckets; strongly consistent. */
+  tally(message: FanOut, buckets?: BucketRange): Promise<StatusCounts>;
 }
 
 /** `refused`: another write came first; `current` is the existing record, if any. */

@@ -110,6 +110,11 @@ export const describeMessageDeliveriesContract = (name: string, make: () => List
         exhausted: 5,
         cancelled: 6,
       });
+      const second = { first: 1, end: 2 };
+      expect(await listings.tally({ key: message, buckets: 2 }, second)).toMatchObject({
+        pending: 0,
+        cancelled: 3,
+      });
       expect(await listings.tally({ key: { ...message, messageId: randomUUID() }, buckets: 2 })).toEqual({
         pending: 0,
         retrying: 0,

@@ -11,7 +11,7 @@ const withOldest = (ports: StepPorts, oldest: DeliveryListings['oldest']): StepP
       newest: (selection, page) => deliveryListings.newest(selection, page),
       records: (keys) => deliveryListings.records(keys),
       ofMessage: (message, page) => deliveryListings.ofMessage(message, page),
-      tally: (message) => deliveryListings.tally(message),
+      tally: (message, buckets) => deliveryListings.tally(message, buckets),
     },
   };
 };

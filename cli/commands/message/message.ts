@@ -53,8 +53,7 @@ function printBody(body: string | undefined, id: string, terminal: Terminal): vo
 }
 
 function describeMessage(view: MessageView, body: string | undefined): string {
-  const { id, queue, type, acceptedAt, duplicates, deliveries, bodyKept, erasedAt } = view;
-  const states = Object.entries(deliveries).filter(([, count]) => count > 0);
+  const { id, queue, type, acceptedAt, duplicates, bodyKept, erasedAt } = view;
   return fieldLines([
     ['Message', printable(id)],
     ['Queue', printable(queue)],
@@ -63,10 +62,16 @@ function describeMessage(view: MessageView, body: string | undefined): string {
     ['Duplicates', String(duplicates)],
     ['Matched', matchesText(view)],
     ['Fan-out', view.unfinished === true ? 'in progress: not sent to all subscriptions yet' : undefined],
-    ['Deliveries', states.map(([status, count]) => `${count} ${status}`).join(', ') || 'none yet'],
+    ['Deliveries', deliveriesText(view)],
     ['Erased', clockTime(erasedAt) || undefined],
     ['Data', body === undefined ? (bodyKept ? 'kept' : 'not kept') : printableJson(body)],
   ]).join('\n');
+}
+
+function deliveriesText({ deliveries, deliveriesAtLeast }: MessageView): string {
+  const states = Object.entries(deliveries).filter(([, count]) => count > 0);
+  const text = states.map(([status, count]) => `${count} ${status}`).join(', ') || 'none yet';
+  return deliveriesAtLeast === true ? `at least ${text}` : text;
 }
 
 function matchesText({ matched, filtered }: MessageView): string {

@@ -1,4 +1,4 @@
-import { endOfBuckets } from '../../../shared/domain/delivery/fan-out.ts';
+import { bucketsOf } from '../../../shared/domain/delivery/fan-out.ts';
 import { messageIdOf, type MessageKey } from '../../../shared/domain/message/message.ts';
 import type { TraceContext } from '../../../shared/domain/message/trace-context.ts';
 import { isConfirmationId, withoutLink } from '../../../shared/domain/subscription/confirmation.ts';
@@ -17,6 +17,7 @@ import { spliceRaw } from '../../../shared/wire/json-slice.ts';
 import type { ApiPorts } from '../dependencies.ts';
 import { postRulesOf } from '../queues/metadata.ts';
 import { MAX_MESSAGE_BYTES } from '../request-json.ts';
+import { countDeliveries } from './count-deliveries.ts';
 
 export type PublishContext = Pick<ApiPorts, 'registry' | 'ingress' | 'clock' | 'newId'>;
 
@@ -97,12 +98,12 @@ export async function messageDetail(
   const record = await messageRecords.find(message);
   if (record === undefined) return undefined;
   const { body } = record;
-  const [deliveries, kept] = await Promise.all([
-    deliveryListings.tally(record),
+  const [{ counts: deliveries, next }, kept] = await Promise.all([
+    countDeliveries(deliveryListings, record, undefined),
     body?.kind === 'stored' ? payloads.get(body.payloadKey) : body?.message,
   ]);
   const data = kept && isConfirmationId(message.messageId) ? withoutLink(kept.data) : kept?.data;
-  return { ...record, deliveries, data };
+  return { ...record, deliveries, areAllCounted: next === undefined, data };
 }
 
 type ListContext = {
@@ -140,7 +141,8 @@ export async function messageItem(
   { deliveryListings }: Pick<ListContext, 'deliveryListings'>,
   record: MessageRecord,
 ): Promise<MessageListItem> {
-  const isShort = endOfBuckets(record) - (record.firstBucket ?? 0) === 1;
+  const { first, end } = bucketsOf(record);
+  const isShort = end - first === 1;
   const deliveries = isShort ? await deliveryListings.tally(record) : undefined;
   return { ...record, deliveries, bodyKept: record.body !== undefined };
 }

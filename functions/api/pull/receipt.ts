@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { isMessageId } from '../../../shared/domain/message/message.ts';
+import { parsedJson } from '../request-json.ts';
 
 /**
  * Names one receive of a delivery. Nothing in it is trusted: the record of the delivery has the owner of the lease,
@@ -35,12 +36,4 @@ export function parseReceipt(text: string): Receipt | undefined {
   if (!parsed.success) return undefined;
   const [, queue, messageId, subscriptionId, bucket, attempt, owner] = parsed.data;
   return { key: { queue, messageId, subscriptionId, bucket }, attempt, owner };
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,31 +1,41 @@
 import * as z from 'zod';
-import { deliveryKeyIn, partWith } from '../../../shared/domain/delivery/fan-out.ts';
+import {
+  bucketsOf,
+  DELIVERIES_PER_BUCKET,
+  deliveryKeyIn,
+  partWith,
+} from '../../../shared/domain/delivery/fan-out.ts';
 import {
   type Books,
   booksOfMatch,
   booksOfMessage,
   EMPTY_BOOKS,
   isBalanced,
+  type StatusCounts,
   type SubscriptionMatch,
   sumOfBooks,
+  sumOfCounts,
 } from '../../../shared/domain/message/books.ts';
 import { wasActiveAt } from '../../../shared/domain/message/matching.ts';
 import { retentionOf } from '../../../shared/domain/message/retention.ts';
-import type { MessageKey } from '../../../shared/domain/message/message.ts';
+import type { Status } from '../../../shared/domain/vocabulary.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Deliveries, DeliveryListings } from '../../../shared/ports/deliveries.ts';
 import type {
+  ListedMessage,
   MessageListings,
   MessageRecord,
   MessageRecords,
   MessageWindow,
 } from '../../../shared/ports/messages.ts';
+import { InvalidMarkerError, type Page } from '../../../shared/ports/page.ts';
 import { booksView, booksViewSchema } from '../../../shared/wire/views/books.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import { countDeliveries, type DeliveryCount, MOST_COUNTED_BUCKETS } from '../messages/count-deliveries.ts';
 import { type AddRoute, json } from '../route.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { queuePath, subscriptionIdField } from '../paths.ts';
-import { parseWith } from '../request-json.ts';
+import { parsedJson, parseWith } from '../request-json.ts';
 import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields, windowOf } from '../fields.ts';
 import {
   deletedSubscriptionField,
@@ -109,36 +119,51 @@ const PAGE_SIZE = 40;
  */
 const MOST_COUNTED = 1_000;
 
+/** Counts the deliveries of a message, or a part of those of a large one. */
+type Tally = () => Promise<DeliveryCount>;
+
 /**
  * The number of messages accepted in a window, and of their deliveries by state, counted from the records. Of many, it
  * returns the counts of a part, and how to get the next; the parts add up. `countedUntil`: acceptance time of the last
- * message counted, if any. `count`: the report of a message.
+ * message counted, if any. `count`: the report of a message; undefined if it needs deliveries that are not counted yet.
  * @throws InvalidMarkerError
  */
 export async function countBooks(
   context: BooksContext,
   window: MessageWindow,
   from: string | undefined,
-  count: (message: MessageRecord) => Promise<Books> = async (message) =>
-    booksOfMessage(message, await context.deliveryListings.tally(message)),
+  count: (message: MessageRecord, tally: Tally) => Promise<Books | undefined> = countAll,
 ): Promise<{ books: Books; next?: { marker: string; countedUntil: number | undefined } }> {
-  const { clock, messageListings, messageRecords, settings } = context;
+  const { clock, deliveryListings, settings } = context;
   const startedAt = clock.now();
-  const countOne = async (key: MessageKey): Promise<Books> => {
-    const record = await messageRecords.find(key);
-    // The listing is eventually consistent, so a record may be missing.
-    if (record === undefined) return EMPTY_BOOKS;
-    // Some of the delivery records of an older message may have expired.
-    return record.acceptedAt <= startedAt - retentionOf(record, settings) ? EMPTY_BOOKS : count(record);
-  };
+  let { marker, begun } = placeIn(from);
   let books = EMPTY_BOOKS;
-  let marker = from;
   let countedUntil: number | undefined;
   let done = 0;
   do {
-    const page = await messageListings.accepted(window, { limit: PAGE_SIZE, marker });
-    const counted = await Promise.all(page.items.map(({ key }) => countOne(key)));
-    done += counted.reduce((sum, { matched }) => sum + matched, PAGE_SIZE);
+    const { page, records } = await nextMessages(context, window, marker);
+    let unfinished: Begun | undefined;
+    const countOne = async (record: MessageRecord): Promise<Books> => {
+      // Some of the delivery records of an older message may have expired.
+      if (record.acceptedAt <= startedAt - retentionOf(record, settings)) return EMPTY_BOOKS;
+      const { messageId } = record.key;
+      const tally: Tally = async () => {
+        const counted = await countDeliveries(
+          deliveryListings,
+          record,
+          begun?.messageId === messageId ? begun : undefined,
+        );
+        done += Math.max(sumOfCounts(counted.counts), DELIVERIES_PER_BUCKET * (bucketCountOf(record) - 1));
+        if (counted.next !== undefined) unfinished = { ...counted, next: counted.next, messageId };
+        return counted;
+      };
+      return (await count(record, tally)) ?? EMPTY_BOOKS;
+    };
+    const counted = await Promise.all(records.map(countOne));
+    if (unfinished !== undefined)
+      return { books, next: { marker: markerAt(marker, unfinished), countedUntil } };
+    begun = undefined;
+    done += PAGE_SIZE;
     books = counted.reduce(sumOfBooks, books);
     ({ marker } = page);
     countedUntil = page.items.at(-1)?.acceptedAt ?? countedUntil;
@@ -147,15 +172,77 @@ export async function countBooks(
   return { books, next: { marker, countedUntil } };
 }
 
-type MatchContext = {
-  deliveries: Pick<Deliveries, 'find'>;
-  deliveryListings: Pick<DeliveryListings, 'tally'>;
-};
+async function countAll(message: MessageRecord, tally: Tally): Promise<Books | undefined> {
+  const { counts, next } = await tally();
+  return next === undefined ? booksOfMessage(message, counts) : undefined;
+}
+
+/**
+ * The next messages of a window: as many as one request can count, or a large one alone. Reads the page again with a
+ * smaller limit, because only the listing can create the marker of a shorter page.
+ */
+async function nextMessages(
+  { messageListings, messageRecords }: BooksContext,
+  window: MessageWindow,
+  marker: string | undefined,
+): Promise<{ page: Page<ListedMessage>; records: MessageRecord[] }> {
+  for (let limit = PAGE_SIZE; ;) {
+    const page = await messageListings.accepted(window, { limit, marker });
+    const found = await Promise.all(page.items.map(({ key }) => messageRecords.find(key)));
+    let room = MOST_COUNTED_BUCKETS;
+    const beyond = found.findIndex((record) => record !== undefined && (room -= bucketCountOf(record)) < 0);
+    // The listing is eventually consistent, so a record may be missing.
+    if (beyond === -1 || limit === 1)
+      return { page, records: found.filter((record) => record !== undefined) };
+    limit = Math.max(1, beyond);
+  }
+}
+
+function bucketCountOf(message: MessageRecord): number {
+  const { first, end } = bucketsOf(message);
+  return end - first;
+}
+
+/** What is counted of a large message. */
+type Begun = { messageId: string; counts: StatusCounts; next: number };
+
+const number = z.int().min(0).max(1e9);
+
+const begunSchema = z.strictObject({
+  messageId: z.string(),
+  next: number,
+  counts: z.strictObject({
+    pending: number,
+    retrying: number,
+    delivered: number,
+    rejected: number,
+    exhausted: number,
+    cancelled: number,
+  } satisfies Record<Status, z.ZodType>),
+});
+
+/** Within a message that is not counted yet: the marker before it, and what is counted. A marker of a listing contains no dot. */
+function markerAt(marker: string | undefined, begun: Begun): string {
+  return `${marker ?? ''}.${Buffer.from(JSON.stringify(begun)).toString('base64url')}`;
+}
+
+/** A forged marker gives only its sender wrong counts. @throws InvalidMarkerError */
+function placeIn(from: string | undefined): { marker: string | undefined; begun?: Begun | undefined } {
+  const [marker, text] = from?.split('.') ?? [];
+  if (text === undefined) return { marker };
+  const begun = begunSchema.safeParse(parsedJson(Buffer.from(text, 'base64url').toString()));
+  if (!begun.success) throw new InvalidMarkerError();
+  return { marker: marker === '' ? undefined : marker, begun: begun.data };
+}
+
+type MatchContext = { deliveries: Pick<Deliveries, 'find'> };
 
 /** Returns the reconciliation report of a message for one subscription. */
 function countFor(context: MatchContext, subscription: NamedSubscription) {
-  return async (message: MessageRecord): Promise<Books> =>
-    booksOfMatch(message, await matchOf(context, message, subscription));
+  return async (message: MessageRecord, tally: Tally): Promise<Books | undefined> => {
+    const match = await matchOf(context, message, subscription, tally);
+    return match && booksOfMatch(message, match);
+  };
 }
 
 /**
@@ -163,15 +250,18 @@ function countFor(context: MatchContext, subscription: NamedSubscription) {
  * the subscription did not match.
  */
 async function matchOf(
-  { deliveries, deliveryListings }: MatchContext,
+  { deliveries }: MatchContext,
   message: MessageRecord,
   { id, record: subscription }: NamedSubscription,
-): Promise<SubscriptionMatch> {
+  tally: Tally,
+): Promise<SubscriptionMatch | undefined> {
   const delivery = await deliveries.find(deliveryKeyIn(message, id));
   if (delivery !== undefined) return delivery.status;
   const { listedAt } = partWith(message, id);
   if (subscription !== undefined && subscription.createdAt > listedAt) return 'unmatched';
-  if (!isBalanced(booksOfMessage(message, await deliveryListings.tally(message)))) return 'unfinished';
+  const books = await countAll(message, tally);
+  if (books === undefined) return undefined;
+  if (!isBalanced(books)) return 'unfinished';
   const wasSubscribed = subscription !== undefined && wasActiveAt(subscription, { ...message, listedAt });
   return wasSubscribed ? 'filtered' : 'unmatched';
 }

@@ -4,7 +4,7 @@ import { deliveryIndexes, listedAttribute, primaryKey } from '../../config/table
 import type { Chunk } from '../../domain/delivery/chunk.ts';
 import { deliveryIn } from '../../domain/delivery/chunk-members.ts';
 import type { Delivery, DeliveryKey } from '../../domain/delivery/delivery.ts';
-import { endOfBuckets, type FanOut } from '../../domain/delivery/fan-out.ts';
+import { type BucketRange, bucketsOf, endOfBuckets, type FanOut } from '../../domain/delivery/fan-out.ts';
 import { NO_DELIVERIES, type StatusCounts } from '../../domain/message/books.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
 import { type Status, STATUSES } from '../../domain/vocabulary.ts';
@@ -66,7 +66,8 @@ export function dynamoDeliveryListings(
     oldest: (selection, request) => listPage('ascending', selection, request),
     records: (keys) => recordsOf(client, tableName, keys, reading),
     ofMessage: (message, request) => pageOfMessage(client, tableName, message, request),
-    tally: (message) => tallyOfMessage(client, tableName, message),
+    tally: ({ key, ...message }, buckets = bucketsOf(message)) =>
+      tallyOfMessage(client, tableName, key, buckets),
   };
 }
 
@@ -191,11 +192,11 @@ const COUNTED_TOGETHER = 10;
 async function tallyOfMessage(
   client: DynamoDBDocument,
   tableName: string,
-  { key: message, firstBucket = 0, ...rest }: FanOut,
+  message: MessageKey,
+  { first, end }: BucketRange,
 ): Promise<StatusCounts> {
   const counts = { ...NO_DELIVERIES };
-  const end = endOfBuckets({ firstBucket, ...rest });
-  const buckets = Array.from({ length: end - firstBucket }, (_, index) => firstBucket + index);
+  const buckets = Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index);
   await inParallel(buckets, COUNTED_TOGETHER, async (bucket) => {
     for (const status of await statusesIn(client, tableName, message, bucket)) counts[status] += 1;
   });

@@ -34,7 +34,7 @@ export const MAX_CONCURRENT_ATTEMPTS = 500;
 export const DISPATCH_TIMEOUT_SECONDS = 30;
 
 /** Deliveries per partition key: DynamoDB takes 1,000 writes a second on one key (DynamoDB developer guide). */
-const DELIVERIES_PER_BUCKET = 250;
+export const DELIVERIES_PER_BUCKET = 250;
 
 /** Number of buckets for a message's deliveries. */
 export function bucketsFor(matched: number): number {
@@ -76,6 +76,13 @@ export function isAhead({ until }: Pick<FanOut, 'until'>, subscriptionId: string
 /** First bucket after all buckets of a message. Parts may share buckets. */
 export function endOfBuckets({ parts = [], ...first }: Omit<FanOut, 'key'>): number {
   return Math.max(...[first, ...parts].map(({ firstBucket = 0, buckets }) => firstBucket + buckets));
+}
+
+/** Some buckets of a message. `end`: the first one after them. */
+export type BucketRange = { first: number; end: number };
+
+export function bucketsOf(message: Omit<FanOut, 'key'>): BucketRange {
+  return { first: message.firstBucket ?? 0, end: endOfBuckets(message) };
 }
 
 /** Chunks per bucket for this number of deliveries; undefined: each delivery has a separate record. */

@@ -12,6 +12,17 @@ export const NO_DELIVERIES: StatusCounts = {
   cancelled: 0,
 };
 
+export function sumOfStatusCounts(one: StatusCounts, other: StatusCounts): StatusCounts {
+  return {
+    pending: one.pending + other.pending,
+    retrying: one.retrying + other.retrying,
+    delivered: one.delivered + other.delivered,
+    rejected: one.rejected + other.rejected,
+    exhausted: one.exhausted + other.exhausted,
+    cancelled: one.cancelled + other.cancelled,
+  };
+}
+
 /** Number of deliveries in all states. */
 export function sumOfCounts(counts: StatusCounts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);

@@ -19,8 +19,12 @@ type MessageFacts = {
   until?: string;
 };
 
-/** `data`: JSON source text; undefined if it is not kept. */
-export type MessageDetail = MessageFacts & { deliveries: StatusCounts; data: string | undefined };
+/** `areAllCounted`: whether `deliveries` has all that are recorded. `data`: JSON source text; undefined if it is not kept. */
+export type MessageDetail = MessageFacts & {
+  deliveries: StatusCounts;
+  areAllCounted: boolean;
+  data: string | undefined;
+};
 
 /** A message in a listing. `deliveries`: undefined if there are too many to count. */
 export type MessageListItem = MessageFacts & { deliveries: StatusCounts | undefined; bodyKept: boolean };

@@ -28,6 +28,8 @@ export const messageViewSchema = z.object({
     exhausted: count,
     cancelled: count,
   } satisfies Record<Status, z.ZodType>),
+  /** Of many deliveries only some 10,000 are counted: there are more than `deliveries` says. */
+  deliveriesAtLeast: z.literal(true).exactOptional(),
   bodyKept: z.boolean(),
   erasedAt: timeView.exactOptional(),
   /** The data as published. */
@@ -36,7 +38,7 @@ export const messageViewSchema = z.object({
 
 /** A message in a listing. `deliveries`: absent if more than 250 are recorded; the single message shows them. */
 export const messageSummarySchema = messageViewSchema
-  .omit({ body: true, deliveries: true })
+  .omit({ body: true, deliveries: true, deliveriesAtLeast: true })
   .extend({ deliveries: messageViewSchema.shape.deliveries.exactOptional() });
 
 type MessageSummary = z.infer<typeof messageSummarySchema>;
@@ -69,7 +71,10 @@ export function messageSummary({
 }
 
 /** The message as JSON text; its data is inserted byte for byte, without reserialising. */
-export function encodeMessageView({ data, ...detail }: MessageDetail): string {
-  const view = messageSummary({ ...detail, bodyKept: data !== undefined });
+export function encodeMessageView({ data, areAllCounted, ...detail }: MessageDetail): string {
+  const view = {
+    ...messageSummary({ ...detail, bodyKept: data !== undefined }),
+    ...(areAllCounted ? {} : { deliveriesAtLeast: true }),
+  };
   return data === undefined ? JSON.stringify(view) : spliceRaw(view, 'body', data);
 }

@@ -11,7 +11,7 @@ import { notDeliveredSortOf, isListed } from '../../../shared/adapters/dynamodb/
 import { placeInMessage } from '../../../shared/adapters/dynamodb/delivery-listings.ts';
 import { NO_DELIVERIES } from '../../../shared/domain/message/books.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import type { FanOut } from '../../../shared/domain/delivery/fan-out.ts';
+import { bucketsOf, type FanOut } from '../../../shared/domain/delivery/fan-out.ts';
 import type { DeliveryListings, DeliverySelection } from '../../../shared/ports/deliveries.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { InMemoryChunks } from './in-memory-chunks.ts';
@@ -36,13 +36,13 @@ export const inMemoryDeliveryListings = (
     return pageUpTo(listing, items, placed.length > page.length ? page.at(-1)?.place : undefined);
   };
 
-  const ofMessage = ({ key: message, buckets, firstBucket = 0 }: FanOut): Delivery[] =>
+  const ofMessage = ({ key: message, ...rest }: FanOut, { first, end } = bucketsOf(rest)): Delivery[] =>
     [...records.values(), ...(chunks?.deliveries() ?? [])].filter(
       ({ key }) =>
         key.queue === message.queue &&
         key.messageId === message.messageId &&
-        key.bucket >= firstBucket &&
-        key.bucket < firstBucket + buckets,
+        key.bucket >= first &&
+        key.bucket < end,
     );
 
   const pageOfMessage = (message: FanOut, request: PageRequest): Page<Delivery> => {
@@ -63,10 +63,10 @@ export const inMemoryDeliveryListings = (
         return { deliveries, unreadable: [] };
       }),
     ofMessage: (message, request) => answer(() => pageOfMessage(message, request)),
-    tally: (message) =>
+    tally: (message, buckets) =>
       answer(() => {
         const counts = { ...NO_DELIVERIES };
-        for (const { status } of ofMessage(message)) counts[status] += 1;
+        for (const { status } of ofMessage(message, buckets)) counts[status] += 1;
         return counts;
       }),
   };

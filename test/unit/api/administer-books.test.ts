@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { EMPTY_BOOKS, sumOfBooks } from '../../../shared/domain/message/books.ts';
+import { type Books, EMPTY_BOOKS, isBalanced, sumOfBooks } from '../../../shared/domain/message/books.ts';
+import { type BucketRange, bucketsOf, type FanOut } from '../../../shared/domain/delivery/fan-out.ts';
 import type { Status } from '../../../shared/domain/vocabulary.ts';
+import { MOST_COUNTED_BUCKETS } from '../../../functions/api/messages/count-deliveries.ts';
 import { countBooks } from '../../../functions/api/queues/books.ts';
+import { InvalidMarkerError } from '../../../shared/ports/page.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
 import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
@@ -17,8 +20,12 @@ const booksWorld = () => {
   const deliveries = inMemoryDeliveries();
   let reading = 0;
   let mostAtOnce = 0;
+  const deliveryListings = inMemoryDeliveryListings(deliveries);
+  const counted: number[] = [];
   return {
     mostAtOnce: () => mostAtOnce,
+    /** Buckets counted since the last call. */
+    countedBuckets: () => counted.splice(0).reduce((sum, buckets) => sum + buckets, 0),
     context: {
       clock: { now: () => START },
       messageListings: inMemoryMessageListings(messageRecords),
@@ -31,7 +38,12 @@ const booksWorld = () => {
           return found;
         },
       },
-      deliveryListings: inMemoryDeliveryListings(deliveries),
+      deliveryListings: {
+        tally: (message: FanOut, range: BucketRange = bucketsOf(message)) => {
+          counted.push(range.end - range.first);
+          return deliveryListings.tally(message, range);
+        },
+      },
       settings: { retentionMs: 30 * 86_400_000 },
     },
     messageRecords,
@@ -41,7 +53,13 @@ const booksWorld = () => {
       {
         statuses = [],
         ...more
-      }: { statuses?: readonly Status[]; matched?: number; filtered?: number; duplicates?: number },
+      }: {
+        statuses?: readonly Status[];
+        matched?: number;
+        filtered?: number;
+        duplicates?: number;
+        buckets?: number;
+      },
       queue = 'orders',
     ) => {
       await messageRecords.accept({
@@ -51,12 +69,12 @@ const booksWorld = () => {
         matched: statuses.length,
         filtered: 0,
         duplicates: 0,
-        buckets: 2,
+        buckets: 1,
         expiresAt: acceptedAt + 1,
         ...more,
       });
       for (const [index, status] of statuses.entries()) {
-        const key = aDeliveryKey({ queue, messageId, bucket: index % 2 });
+        const key = aDeliveryKey({ queue, messageId, bucket: index % (more.buckets ?? 1) });
         const create = aDelivery({ key, status, acceptedAt });
         await deliveries.write({ name: 'open', key, expect: { kind: 'absent' }, create });
       }
@@ -67,7 +85,11 @@ const booksWorld = () => {
 describe('the reconciliation report of a window', () => {
   it('counts the records of messages and their deliveries', async () => {
     const world = booksWorld();
-    await world.accept('a', START, { statuses: ['delivered', 'rejected', 'pending'], duplicates: 2 });
+    await world.accept('a', START, {
+      statuses: ['delivered', 'rejected', 'pending'],
+      duplicates: 2,
+      buckets: 2,
+    });
     await world.accept('b', START + 1, { statuses: ['exhausted', 'cancelled', 'retrying', 'delivered'] });
     await world.accept('c', START + 999, { filtered: 5 });
     await world.accept('before', START - 1, { statuses: ['delivered'] });
@@ -134,4 +156,55 @@ describe('the reconciliation report of a window', () => {
     expect(next).toBeUndefined();
     expect(world.mostAtOnce()).toBeLessThanOrEqual(40);
   });
+
+  it('counts a message with many deliveries in several parts', async () => {
+    const world = booksWorld();
+    const statuses = Array.from({ length: 100 }, (_, index): Status =>
+      index % 2 ? 'delivered' : 'exhausted',
+    );
+    for (let index = 0; index < 5; index += 1)
+      await world.accept(`before-${index}`, START + index, { statuses: ['delivered'], buckets: 10 });
+    await world.accept('large', START + 10, { statuses, buckets: 100 });
+    await world.accept('after', START + 11, { statuses: ['pending'] });
+    const parts = await allParts(world);
+    expect(parts.map(({ accepted }) => accepted)).toEqual([4, 1, 0, 0, 1, 1]);
+    expect(parts.every(isBalanced)).toBe(true);
+    expect(parts.reduce(sumOfBooks)).toMatchObject({
+      accepted: 7,
+      matched: 106,
+      delivered: 55,
+      exhausted: 50,
+      pending: 1,
+    });
+  });
+
+  it('begins anew with a message whose place in the window was taken while it was counted', async () => {
+    const world = booksWorld();
+    await world.accept('large', START + 10, { statuses: ['delivered'], buckets: 100 });
+    const { next } = await countBooks(world.context, window, undefined);
+    world.countedBuckets();
+    await world.accept('earlier', START, { statuses: ['pending'] });
+    const parts = await allParts(world, next?.marker);
+    expect(parts.reduce(sumOfBooks)).toMatchObject({ accepted: 2, delivered: 1, pending: 1 });
+  });
+
+  it.each(['.', '.x', `.${Buffer.from('{"messageId":"m","next":-1}').toString('base64url')}`, 'x.'])(
+    'refuses the marker %s, which it did not make',
+    async (marker) => {
+      await expect(countBooks(booksWorld().context, window, marker)).rejects.toThrow(InvalidMarkerError);
+    },
+  );
 });
+
+/** The counts of all parts, none of which reads more than a page of messages and a part of a large one. */
+const allParts = async (world: ReturnType<typeof booksWorld>, from?: string): Promise<Books[]> => {
+  const parts: Books[] = [];
+  let marker = from;
+  do {
+    const { books, next } = await countBooks(world.context, window, marker);
+    expect(world.countedBuckets()).toBeLessThanOrEqual(2 * MOST_COUNTED_BUCKETS);
+    parts.push(books);
+    marker = next?.marker;
+  } while (marker !== undefined);
+  return parts;
+};

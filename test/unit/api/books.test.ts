@@ -154,5 +154,29 @@ describe('GET /v2/queues/{queue}/books', () => {
         balances: true,
       });
     });
+
+    it('says what a message with many deliveries to others was to it, after several pages', async () => {
+      const api = await withSubscription();
+      const large = {
+        messageId: 'large',
+        acceptedAt: NOON - 2,
+        listedAt: NOON - 2,
+        matched: 2,
+        buckets: 100,
+      };
+      await recordMessage(api, large);
+      await recordAll(
+        api,
+        [0, 99].map((bucket) => ({ messageId: 'large', subscriptionId: `to-${bucket}`, bucket })),
+      );
+      const pages: unknown[] = [];
+      for (let path: string | undefined = OF_SUBSCRIPTION; path !== undefined;) {
+        const { books, links } = await booksAt(api, path);
+        pages.push(books);
+        path = links[0]?.href;
+      }
+      const filtered = { ...EMPTY_BOOKS, accepted: 1, unmatched: 1, filtered: 1 };
+      expect(pages).toEqual([EMPTY_BOOKS, EMPTY_BOOKS, filtered]);
+    });
   });
 });

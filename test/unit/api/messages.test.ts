@@ -44,12 +44,24 @@ describe('GET /v2/queues/{queue}/messages/{id}', () => {
       deliveries: { pending: 0, retrying: 1, delivered: 2, rejected: 0, exhausted: 0, cancelled: 1 },
       bodyKept: true,
     });
+    expect(body).not.toHaveProperty('deliveriesAtLeast');
   });
 
   it('shows `unfinished` for a message that was not sent to all subscriptions yet', async () => {
     const api = apiUnderTest();
     await recordMessage(api, { messageId: 'order-7', until: 's-5' });
     expect((await api.call('GET', PATH)).body).toMatchObject({ matched: 1, unfinished: true });
+  });
+
+  it('counts only the first 40 buckets of a message with many deliveries, and says so', async () => {
+    const api = apiUnderTest();
+    await recordMessage(api, { messageId: 'order-7', matched: 4, buckets: 100, firstBucket: 7 });
+    await recordAll(
+      api,
+      [7, 46, 47, 106].map((bucket) => ({ messageId: 'order-7', bucket })),
+    );
+    const { body } = await api.call('GET', PATH);
+    expect(body).toMatchObject({ matched: 4, deliveries: { retrying: 2 }, deliveriesAtLeast: true });
   });
 
   it.each(['in the record', 'in the bucket'])('returns a body %s byte for byte', async (place) => {

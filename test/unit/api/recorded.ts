@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import * as z from 'zod';
-import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
 import { apiUnderTest, NOON } from './api-under-test.ts';
@@ -32,14 +32,16 @@ export const listing =
 /** Writes records of deliveries in the queue `orders`, by default accepted at noon. */
 export const recordAll = async (
   { deliveries }: Pick<Stores, 'deliveries'>,
-  all: readonly (Partial<Omit<Delivery, 'key'>> & { messageId?: string; subscriptionId?: string })[],
+  all: readonly (Partial<Omit<Delivery, 'key'>> &
+    Partial<Pick<DeliveryKey, 'messageId' | 'subscriptionId' | 'bucket'>>)[],
 ): Promise<Delivery[]> => {
-  const created = all.map(({ messageId, subscriptionId, ...more }) =>
+  const created = all.map(({ messageId, subscriptionId, bucket, ...more }) =>
     aDelivery({
       key: aDeliveryKey({
         queue: 'orders',
         ...(messageId === undefined ? {} : { messageId }),
         ...(subscriptionId === undefined ? {} : { subscriptionId }),
+        ...(bucket === undefined ? {} : { bucket }),
       }),
       acceptedAt: NOON,
       status: 'retrying',

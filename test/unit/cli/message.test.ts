@@ -17,6 +17,13 @@ describe('posthaste message', () => {
     expect(stdout).toContain('"big": 12345678901234567890.10, "u": "\\u0085"');
   });
 
+  it('says that a message has more deliveries than were counted', async () => {
+    const body = text.replace('"bodyKept"', '"deliveriesAtLeast":true,"bodyKept"');
+    const api = await stubApi({ 'GET /v2/queues/orders/messages/m1': () => ({ body }) });
+    const { stdout } = await api.run(['message', 'show', 'orders', 'm1']);
+    expect(stdout).toContain('Deliveries  at least 1 retrying, 1 delivered\n');
+  });
+
   it('prints the data byte for byte, and the message as JSON without losing digits', async () => {
     const api = await stubApi(routes);
     expect((await api.run(['message', 'show', 'orders', 'm1', '--body'])).stdout).toBe(body);
