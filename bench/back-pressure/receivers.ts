@@ -1,5 +1,6 @@
 import type { Reply } from '../../shared/domain/delivery/outcome.ts';
 import { type Chance } from '../../test/support/chance.ts';
+import { tokenBucket as startTokenBucket } from '../../test/support/token-bucket.ts';
 
 const SECOND = 1_000;
 
@@ -78,12 +79,6 @@ export const slidingWindow = (perSecond: number) => (): Receiver => {
 };
 
 export const tokenBucket = (perSecond: number) => (): Receiver => {
-  let [tokens, filledAt] = [perSecond, 0];
-  return ({ now }) => {
-    tokens = Math.min(perSecond, tokens + ((now - filledAt) * perSecond) / SECOND);
-    filledAt = now;
-    if (tokens < 1) return REFUSED_FOR_NOW;
-    tokens -= 1;
-    return ACCEPTED;
-  };
+  const takes = startTokenBucket({ perSecond, burst: perSecond });
+  return ({ now }) => (takes(now) ? ACCEPTED : REFUSED_FOR_NOW);
 };

@@ -13,6 +13,15 @@ export const openRoutes = [
 ] as const;
 
 /**
+ * Requests a second, from all callers together, to each route by which subscribers receive. One that polls every second
+ * is one of them; beyond, API Gateway answers 429.
+ */
+export const PULL_RATE_LIMIT = 50;
+
+/** The burst limit of a route, as seconds of its rate limit. */
+export const BURST_SECONDS = 2;
+
+/**
  * Routes that open secrets: a separate function serves them, and no other one of the API can open any. They sign
  * what is received by pull, and export credentials.
  */

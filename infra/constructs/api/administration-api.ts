@@ -15,7 +15,14 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { isOpenPath, isPullRoute, openRoutes, secretRoutes } from '../../../shared/config/open-routes.ts';
+import {
+  BURST_SECONDS,
+  isOpenPath,
+  isPullRoute,
+  openRoutes,
+  PULL_RATE_LIMIT,
+  secretRoutes,
+} from '../../../shared/config/open-routes.ts';
 import { type ApiAuthorization, type DeploymentSettings, SettingsError } from '../../settings.ts';
 import { type AdministerOptions, administeredRoutes } from './administered-routes.ts';
 import type { ApiFunction } from './api-function.ts';
@@ -35,15 +42,6 @@ export interface AdministrationApiProps {
  * use the account's concurrency, which deliveries need.
  */
 const OPEN_RATE_LIMIT = 10;
-
-/**
- * Requests a second, from all callers together, to each route by which subscribers receive. One that polls every second
- * is one of them; beyond, API Gateway answers 429.
- */
-const PULL_RATE_LIMIT = 50;
-
-/** The burst limit, as seconds of the rate limit. */
-const BURST_SECONDS = 2;
 
 /**
  * One line for each request, including those that API Gateway rejects. Logs the route instead of the path, which can

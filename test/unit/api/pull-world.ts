@@ -8,7 +8,7 @@ import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-deli
 import { pipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { apiUnderTest } from './api-under-test.ts';
 
-const received = z.object({
+export const receivedSchema = z.object({
   deliveries: z.array(
     z.object({
       receipt: z.string(),
@@ -21,7 +21,7 @@ const received = z.object({
   ),
 });
 
-export type ReceivedDelivery = z.infer<typeof received>['deliveries'][number];
+export type ReceivedDelivery = z.infer<typeof receivedSchema>['deliveries'][number];
 
 export const PATH = '/v2/queues/orders/subscriptions/subscription-1';
 
@@ -57,7 +57,7 @@ export const pullWorld = async (more: Partial<Subscription> = {}) => {
   const receive = async (body: object = {}): Promise<ReceivedDelivery[]> => {
     const answer = await call('POST', `${PATH}/receive`, body);
     if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
-    return received.parse(answer.body).deliveries;
+    return receivedSchema.parse(answer.body).deliveries;
   };
 
   return {
