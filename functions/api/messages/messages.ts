@@ -112,8 +112,11 @@ type ListContext = {
   deliveryListings: Pick<DeliveryListings, 'tally'>;
 };
 
+/** Messages of a page: each takes three calls to DynamoDB. */
+const MOST_LISTED = 50;
+
 /**
- * The messages of a window, newest first. Counts deliveries only for messages with few of them: a page of messages with
+ * The messages of a window, newest first, at most 50. Counts deliveries only for messages with few of them: a page of messages with
  * ten thousand subscriptions each would read a million records.
  * @throws InvalidMarkerError
  */
@@ -122,7 +125,8 @@ export async function listMessages(
   window: MessageWindow,
   request: PageRequest,
 ): Promise<Page<MessageListItem>> {
-  const page = await context.messageListings.newest(window, request);
+  const limit = Math.min(request.limit, MOST_LISTED);
+  const page = await context.messageListings.newest(window, { ...request, limit });
   const items = await Promise.all(page.items.map(({ key }) => listItem(context, key)));
   // The listing is eventually consistent: a record may have expired.
   return { ...page, items: items.filter((item) => item !== undefined) };

@@ -28,7 +28,7 @@ import type {
   MessageRecords,
   MessageWindow,
 } from '../../../shared/ports/messages.ts';
-import { InvalidMarkerError, type Page } from '../../../shared/ports/page.ts';
+import { InvalidMarkerError, type Page, type PageRequest } from '../../../shared/ports/page.ts';
 import { booksView, booksViewSchema } from '../../../shared/wire/views/books.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { countDeliveries, type DeliveryCount, MOST_COUNTED_BUCKETS } from '../messages/count-deliveries.ts';
@@ -110,14 +110,15 @@ type BooksContext = {
   settings: { retentionMs: number };
 };
 
-/** Messages counted in parallel; each takes two or three small reads, and more for each 250 deliveries. */
+/** Messages counted in parallel; each takes three small reads, and more for each 250 deliveries. */
 const PAGE_SIZE = 40;
 
 /**
- * Stops after so many messages and deliveries: a request must not hold the function, and callers show the counts so far.
- * One page is always counted.
+ * Stops after so many deliveries, and a hundred messages: a request must not hold the function, and callers show the
+ * counts so far. One page is always counted. A message takes as long as ten deliveries.
  */
 const MOST_COUNTED = 1_000;
+const COST_OF_MESSAGE = 10;
 
 /** Counts the deliveries of a message, or a part of those of a large one. */
 type Tally = () => Promise<DeliveryCount>;
@@ -140,19 +141,15 @@ export async function countBooks(
   let books = EMPTY_BOOKS;
   let countedUntil: number | undefined;
   let done = 0;
-  do {
-    const { page, records } = await nextMessages(context, window, marker);
+  for (let limit = PAGE_SIZE; ;) {
+    const { page, records } = await nextMessages(context, window, { limit, marker }, begun);
     let unfinished: Begun | undefined;
     const countOne = async (record: MessageRecord): Promise<Books> => {
       // Some of the delivery records of an older message may have expired.
       if (record.acceptedAt <= startedAt - retentionOf(record, settings)) return EMPTY_BOOKS;
       const { messageId } = record.key;
       const tally: Tally = async () => {
-        const counted = await countDeliveries(
-          deliveryListings,
-          record,
-          begun?.messageId === messageId ? begun : undefined,
-        );
+        const counted = await countDeliveries(deliveryListings, record, begunOf(record, begun));
         done += Math.max(sumOfCounts(counted.counts), DELIVERIES_PER_BUCKET * (bucketCountOf(record) - 1));
         if (counted.next !== undefined) unfinished = { ...counted, next: counted.next, messageId };
         return counted;
@@ -162,14 +159,16 @@ export async function countBooks(
     const counted = await Promise.all(records.map(countOne));
     if (unfinished !== undefined)
       return { books, next: { marker: markerAt(marker, unfinished), countedUntil } };
+    limit = page === undefined ? 1 : PAGE_SIZE;
+    if (page === undefined) continue;
     begun = undefined;
-    done += PAGE_SIZE;
+    done += COST_OF_MESSAGE * PAGE_SIZE;
     books = counted.reduce(sumOfBooks, books);
     ({ marker } = page);
     countedUntil = page.items.at(-1)?.acceptedAt ?? countedUntil;
-  } while (marker !== undefined && done < MOST_COUNTED);
-  if (marker === undefined) return { books };
-  return { books, next: { marker, countedUntil } };
+    if (marker === undefined) return { books };
+    if (done >= MOST_COUNTED) return { books, next: { marker, countedUntil } };
+  }
 }
 
 async function countAll(message: MessageRecord, tally: Tally): Promise<Books | undefined> {
@@ -179,16 +178,21 @@ async function countAll(message: MessageRecord, tally: Tally): Promise<Books | u
 
 /**
  * The next messages of a window: as many as one request can count, or a large one alone. Reads the page again with a
- * smaller limit, because only the listing can create the marker of a shorter page.
+ * smaller limit, because only the listing can create the marker of a shorter page. Without `page`: a message that needs
+ * several requests, and no marker; with the limit 1 it has one.
  */
 async function nextMessages(
   { messageListings, messageRecords }: BooksContext,
   window: MessageWindow,
-  marker: string | undefined,
-): Promise<{ page: Page<ListedMessage>; records: MessageRecord[] }> {
-  for (let limit = PAGE_SIZE; ;) {
+  { limit: most, marker }: PageRequest,
+  begun: Begun | undefined,
+): Promise<{ page?: Page<ListedMessage>; records: MessageRecord[] }> {
+  for (let limit = most; ;) {
     const page = await messageListings.accepted(window, { limit, marker });
     const found = await Promise.all(page.items.map(({ key }) => messageRecords.find(key)));
+    const [first] = found;
+    if (limit > 1 && first !== undefined && bucketsLeft(first, begun) > MOST_COUNTED_BUCKETS)
+      return { records: [first] };
     let room = MOST_COUNTED_BUCKETS;
     const beyond = found.findIndex((record) => record !== undefined && (room -= bucketCountOf(record)) < 0);
     // The listing is eventually consistent, so a record may be missing.
@@ -201,6 +205,15 @@ async function nextMessages(
 function bucketCountOf(message: MessageRecord): number {
   const { first, end } = bucketsOf(message);
   return end - first;
+}
+
+function bucketsLeft(message: MessageRecord, begun: Begun | undefined): number {
+  const { first, end } = bucketsOf(message);
+  return end - (begunOf(message, begun)?.next ?? first);
+}
+
+function begunOf({ key }: MessageRecord, begun: Begun | undefined): Begun | undefined {
+  return begun?.messageId === key.messageId ? begun : undefined;
 }
 
 /** What is counted of a large message. */

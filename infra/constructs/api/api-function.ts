@@ -17,6 +17,12 @@ export interface ApiFunctionProps {
   readonly operatorEvents: OperatorEvents;
 }
 
+/**
+ * With one processor (AWS Lambda developer guide, "Configure Lambda function memory"): a page takes some 200 calls, and the
+ * processor most of that time (docs/operations.md#limits-of-the-api).
+ */
+export const API_MEGABYTES = 1_769;
+
 /** Serves the administration API, except what opens secrets (secrets-function.ts). */
 export class ApiFunction extends NodeFunction<'api'> {
   constructor(scope: Construct, id: string, props: ApiFunctionProps) {
@@ -27,8 +33,7 @@ export class ApiFunction extends NodeFunction<'api'> {
       settings,
       entry: 'api',
       description: 'Posthaste: serves the administration API',
-      // More memory means more CPU, and a faster cold start for people who wait.
-      memoryMegabytes: 512,
+      memoryMegabytes: API_MEGABYTES,
       // An HTTP API times out after 30 s (API Gateway quotas).
       timeout: Duration.seconds(29),
       reservedConcurrency: settings.apiConcurrency,

@@ -4,6 +4,7 @@ import { product, userAgentOf } from '../../product.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { NodeFunction } from '../functions/node-function.ts';
 import type { State } from '../state/state.ts';
+import { API_MEGABYTES } from './api-function.ts';
 
 export interface SecretsFunctionProps {
   readonly settings: DeploymentSettings;
@@ -17,8 +18,7 @@ export class SecretsFunction extends NodeFunction<'secrets'> {
       settings,
       entry: 'secrets',
       description: 'Posthaste: serves receives by pull and exports of credentials',
-      // As the function of the other routes.
-      memoryMegabytes: 512,
+      memoryMegabytes: API_MEGABYTES,
       timeout: Duration.seconds(29),
       reservedConcurrency: settings.apiConcurrency,
       resources: {

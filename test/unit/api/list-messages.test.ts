@@ -101,6 +101,15 @@ describe('GET /v2/queues/{queue}/messages', () => {
     expect(found).toEqual(['m-4', 'm-3', 'm-2', 'm-1', 'm-0']);
   });
 
+  it('has at most 50 messages on a page, because it reads the deliveries of each', async () => {
+    const api = await underTest();
+    for (let index = 0; index < 60; index += 1)
+      await recordMessage(api, { messageId: `m-${index}`, acceptedAt: NOON - 60 + index });
+    const { messages, links } = await api.list(`${PATH}?limit=100`);
+    expect(messages).toHaveLength(50);
+    expect((await api.list(links[0]?.href ?? PATH)).messages).toHaveLength(10);
+  });
+
   it('shows when the data of a message was erased', async () => {
     const api = await underTest();
     await recordMessage(api, { messageId: 'm-1', acceptedAt: NOON - 1, erasedAt: NOON });
