@@ -2,6 +2,7 @@ import { bundledDispatch } from '../fan-out/dispatch.ts';
 import { type Bench, type BenchMeans, type Length, runBench } from '../harness/command.ts';
 import type { Quantiles, Ratio } from '../harness/figures.ts';
 import { CONCURRENCY, type Concurrency } from '../storm/world.ts';
+import { apiFaults, type ApiFigures, measureApi } from './api.ts';
 import { type DeployedFigures, measureDeployed } from './deployed.ts';
 import { besideList, type BesideList, crowds } from './long-lists.ts';
 import { measureQuiet, type Noise } from './virtual.ts';
@@ -133,8 +134,16 @@ const virtual: Bench<Figures> = { name: 'neighbours', measure, faults };
 /** With `--deployed`: small messages beside a fan-out on the local AWS. */
 const deployed: Bench<DeployedFigures> = { name: 'neighbours', measure: measureDeployed, keptIn: 'nowhere' };
 
+/** With `--api`: holders of a token among strangers, and callers that list at once, on the local AWS. */
+const api: Bench<ApiFigures> = {
+  name: 'neighbours',
+  measure: measureApi,
+  faults: apiFaults,
+  keptIn: 'nowhere',
+};
+
 const args = process.argv.slice(2);
-const others = args.filter((arg) => arg !== '--deployed');
-process.exitCode = await (others.length < args.length
-  ? runBench(deployed, others)
-  : runBench(virtual, others));
+const others = args.filter((arg) => arg !== '--deployed' && arg !== '--api');
+if (args.includes('--api')) process.exitCode = await runBench(api, others);
+else if (args.includes('--deployed')) process.exitCode = await runBench(deployed, others);
+else process.exitCode = await runBench(virtual, others);

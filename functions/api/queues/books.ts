@@ -123,52 +123,68 @@ const COST_OF_MESSAGE = 10;
 /** Counts the deliveries of a message, or a part of those of a large one. */
 type Tally = () => Promise<DeliveryCount>;
 
+/** The report of a message. Undefined if it needs deliveries that are not counted yet. */
+type Count = (message: MessageRecord, tally: Tally) => Promise<Books | undefined>;
+
 /**
  * The number of messages accepted in a window, and of their deliveries by state, counted from the records. Of many, it
  * returns the counts of a part, and how to get the next; the parts add up. `countedUntil`: acceptance time of the last
- * message counted, if any. `count`: the report of a message; undefined if it needs deliveries that are not counted yet.
+ * message counted, if any.
  * @throws InvalidMarkerError
  */
 export async function countBooks(
   context: BooksContext,
   window: MessageWindow,
   from: string | undefined,
-  count: (message: MessageRecord, tally: Tally) => Promise<Books | undefined> = countAll,
+  count: Count = countAll,
 ): Promise<{ books: Books; next?: { marker: string; countedUntil: number | undefined } }> {
-  const { clock, deliveryListings, settings } = context;
-  const startedAt = clock.now();
   let { marker, begun } = placeIn(from);
   let books = EMPTY_BOOKS;
   let countedUntil: number | undefined;
   let done = 0;
   for (let limit = PAGE_SIZE; ;) {
     const { page, records } = await nextMessages(context, window, { limit, marker }, begun);
-    let unfinished: Begun | undefined;
-    const countOne = async (record: MessageRecord): Promise<Books> => {
-      // Some of the delivery records of an older message may have expired.
-      if (record.acceptedAt <= startedAt - retentionOf(record, settings)) return EMPTY_BOOKS;
-      const { messageId } = record.key;
-      const tally: Tally = async () => {
-        const counted = await countDeliveries(deliveryListings, record, begunOf(record, begun));
-        done += Math.max(sumOfCounts(counted.counts), DELIVERIES_PER_BUCKET * (bucketCountOf(record) - 1));
-        if (counted.next !== undefined) unfinished = { ...counted, next: counted.next, messageId };
-        return counted;
-      };
-      return (await count(record, tally)) ?? EMPTY_BOOKS;
-    };
-    const counted = await Promise.all(records.map(countOne));
-    if (unfinished !== undefined)
-      return { books, next: { marker: markerAt(marker, unfinished), countedUntil } };
-    limit = page === undefined ? 1 : PAGE_SIZE;
-    if (page === undefined) continue;
+    const counted = await countMessages(context, records, { begun, count });
+    if (counted.unfinished !== undefined)
+      return { books, next: { marker: markerAt(marker, counted.unfinished), countedUntil } };
+    if (page === undefined) {
+      limit = 1;
+      continue;
+    }
+    limit = PAGE_SIZE;
     begun = undefined;
-    done += COST_OF_MESSAGE * PAGE_SIZE;
-    books = counted.reduce(sumOfBooks, books);
+    done += counted.cost;
+    books = sumOfBooks(books, counted.books);
     ({ marker } = page);
-    countedUntil = page.items.at(-1)?.acceptedAt ?? countedUntil;
+    countedUntil = page.items.reduce<number | undefined>((_, { acceptedAt }) => acceptedAt, countedUntil);
     if (marker === undefined) return { books };
     if (done >= MOST_COUNTED) return { books, next: { marker, countedUntil } };
   }
+}
+
+/** `cost`: as that of so many deliveries. `unfinished`: a large message of which only a part is counted. */
+async function countMessages(
+  { clock, deliveryListings, settings }: BooksContext,
+  records: readonly MessageRecord[],
+  { begun, count }: { begun: Begun | undefined; count: Count },
+): Promise<{ books: Books; cost: number; unfinished: Begun | undefined }> {
+  const now = clock.now();
+  let cost = COST_OF_MESSAGE * PAGE_SIZE;
+  let unfinished: Begun | undefined;
+  const countOne = async (record: MessageRecord): Promise<Books> => {
+    // Some of the delivery records of an older message may have expired.
+    if (record.acceptedAt <= now - retentionOf(record, settings)) return EMPTY_BOOKS;
+    const tally: Tally = async () => {
+      const counted = await countDeliveries(deliveryListings, record, begunOf(record, begun));
+      const { counts, next } = counted;
+      cost += Math.max(sumOfCounts(counts), DELIVERIES_PER_BUCKET * (bucketCountOf(record) - 1));
+      if (next !== undefined) unfinished = { counts, next, messageId: record.key.messageId };
+      return counted;
+    };
+    return (await count(record, tally)) ?? EMPTY_BOOKS;
+  };
+  const counted = await Promise.all(records.map(countOne));
+  return { books: counted.reduce(sumOfBooks, EMPTY_BOOKS), cost, unfinished };
 }
 
 async function countAll(message: MessageRecord, tally: Tally): Promise<Books | undefined> {
