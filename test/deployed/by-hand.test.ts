@@ -3,7 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { encodeWakeUp } from '../../shared/wire/jobs/delivery-job.ts';
 import { deliveryViewSchema, type DeliveryView } from '../../shared/wire/views/delivery.ts';
-import { callApi, deliveriesOf, finishedDeliveries, finishedDelivery, isOver, putQueue, retryEnded, subscribe, subscribeAll } from '../support/api-client.ts';
+import {
+  callApi,
+  deliveriesOf,
+  finishedDeliveries,
+  finishedDelivery,
+  isOver,
+  putQueue,
+  retryEnded,
+  subscribe,
+  subscribeAll,
+} from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver } from '../support/receiver.ts';

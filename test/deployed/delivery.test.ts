@@ -2,7 +2,14 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
 import { itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
-import { callApi, deleteSubscription, deliveriesOf, finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
+import {
+  callApi,
+  deleteSubscription,
+  deliveriesOf,
+  finishedDelivery,
+  putQueue,
+  subscribe,
+} from '../support/api-client.ts';
 import { deployment, invoke } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver } from '../support/receiver.ts';

@@ -3,7 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { metricNames, metricsInMilliseconds, metricsOfWorkers } from '../../shared/config/metrics.ts';
-import { callApi, finishedDeliveries, finishedDelivery, putQueue, retryEnded, subscribe } from '../support/api-client.ts';
+import {
+  callApi,
+  finishedDeliveries,
+  finishedDelivery,
+  putQueue,
+  retryEnded,
+  subscribe,
+} from '../support/api-client.ts';
 import { deployment, invoke } from '../support/deployment.ts';
 import { metricsOf } from '../support/emitted-metrics.ts';
 import { eventually } from '../support/eventually.ts';

@@ -5,7 +5,14 @@ import * as z from 'zod';
 import { messageItemKeyOf } from '../../shared/adapters/dynamodb/message-item.ts';
 import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { encodeOperation } from '../../shared/wire/jobs/operation.ts';
-import { callApi, deleteSubscription, finishedDelivery, putQueue, retryEnded, subscribe } from '../support/api-client.ts';
+import {
+  callApi,
+  deleteSubscription,
+  finishedDelivery,
+  putQueue,
+  retryEnded,
+  subscribe,
+} from '../support/api-client.ts';
 import { NO_RETRIES } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
