@@ -240,7 +240,7 @@ export async function cancelHeld(
     context.ports.journal.note({ fact: 'delivery_cancelled', key: delivery.key, reason });
 }
 
-/** Dead-letters a message that no longer exists although nobody erased it, and cancels its delivery. */
+/** Dead-letters a message that no longer exists although no caller erased it, and cancels its delivery. */
 export async function cancelWithoutMessage(context: DeliverContext, held: HeldDelivery): Promise<void> {
   const { deadLetters, journal } = context.ports;
   const { id, text } = held.receipt;

@@ -142,7 +142,7 @@ async function deliverChunk(context: DeliverContext, job: ChunkJob, receipt: Rec
     const id = work.key.subscriptionId;
     const delivery = records.pendingMember(id);
     await execute(context, { work, receipt }, plan, delivery && { work, receipt, delivery, records });
-    // Whatever has no success in the chunk by now has a separate record.
+    // A member without a success in the chunk has a separate record by now.
     records.markSeparate(id);
   });
   const all = [...faults, ...attempts.faults];

@@ -78,7 +78,10 @@ export type ReceiverOptions = {
   /** A fixed port; default an ephemeral one. */
   port?: number;
   /** PEM texts; makes the receiver use https. */
-  tls?: Pick<TlsOptions, 'ca' | 'ciphers' | 'dhparam' | 'maxVersion' | 'requestCert' | 'rejectUnauthorized'> & {
+  tls?: Pick<
+    TlsOptions,
+    'ca' | 'ciphers' | 'dhparam' | 'maxVersion' | 'requestCert' | 'rejectUnauthorized'
+  > & {
     key: string;
     cert: string;
   };

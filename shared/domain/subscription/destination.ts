@@ -62,7 +62,7 @@ export function authOf(destination: Destination): StoredAuth | undefined {
   }
 }
 
-/** The destination with these credentials in place of its own. */
+/** The destination with these credentials in place of the earlier ones. */
 export function withAuth(destination: Destination, auth: StoredAuth | undefined): Destination {
   switch (destination.kind) {
     case 'webhook':

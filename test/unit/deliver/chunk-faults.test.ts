@@ -132,11 +132,11 @@ describe('a chunk member whose request cannot leave the function', () => {
     for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs: 10_000 })]);
     await world.subscribe('unsent');
     const { ports } = world.deliverContext;
-    const { post } = ports.subscriber;
+    const { subscriber } = ports;
     let isLacking = true;
     ports.subscriber = {
       post: (request, ...args) => {
-        if (request.url !== world.urlOf('unsent') || !isLacking) return post(request, ...args);
+        if (request.url !== world.urlOf('unsent') || !isLacking) return subscriber.post(request, ...args);
         isLacking = false;
         return Promise.reject(new RequestNotSentError('EMFILE'));
       },

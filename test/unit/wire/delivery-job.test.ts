@@ -172,7 +172,11 @@ describe('a malformed job or wake-up is refused', () => {
     ['half of a surrogate pair', altered(wake, { subscriptionId: '\ud800' }), 'invalid_field:subscriptionId'],
     ['an id longer than a key', altered(wake, { messageId: 'm'.repeat(1025) }), 'invalid_field:messageId'],
     ['a due time that no date can be', altered(wake, { dueAt: 1e300 }), 'invalid_field:dueAt'],
-    ['a time that no number of DynamoDB can be', altered(job, { acceptedAt: 2e-143 }), 'invalid_field:acceptedAt'],
+    [
+      'a time that no number of DynamoDB can be',
+      altered(job, { acceptedAt: 2e-143 }),
+      'invalid_field:acceptedAt',
+    ],
     ['a due time as text', altered(wake, { dueAt: '5' }), 'invalid_field:dueAt'],
     ['a job that is not the first attempt', altered(job, { attempt: 2 }), 'invalid_field:attempt'],
     ['a job without a message', altered(job, { message: undefined }), 'message_missing'],
