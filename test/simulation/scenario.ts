@@ -60,7 +60,7 @@ export type PlannedSubscription = {
   pull?: true;
   /** It has OAuth 2. */
   needsToken?: true;
-  /** It has a backlog on bounded concurrency; the others get one message, and one retry of it. */
+  /** It has a backlog of retries on bounded concurrency. */
   isNoisy?: true;
   /** Earlier failures, in the hour before the start. */
   failures: number;
