@@ -52,6 +52,8 @@ export const withNoisySubscriber = (scenario: Scenario): Scenario => {
     changes: [],
     interventions: [],
     throttles: [],
+    // Few, because so many calls are made.
+    rates: { calls: chance.pick([0, 0.005]), messages: chance.pick([0, 0.005]) },
   };
 };
 
