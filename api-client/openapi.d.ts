@@ -1059,6 +1059,8 @@ export interface components {
                 exhausted: number;
                 cancelled: number;
             };
+            /** @constant */
+            deliveriesAtLeast?: true;
             bodyKept: boolean;
             /** Format: date-time */
             erasedAt?: string;
