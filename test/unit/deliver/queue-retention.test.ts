@@ -110,7 +110,8 @@ describe('the records of a queue that keeps 15 days, in a deployment that keeps 
       await world.clock.run(world.clock.now() + 3 * DAY_MS);
       const deletion = { queue: 'orders', subscriptionId: 'failing', now: world.clock.now() };
       await world.subscriptions.markDeleted(deletion);
-      await world.wakeUps.sendDelayed({ kind: 'wake_up', key, attempt: 2, dueAt: next?.dueAt ?? 0 }, 0);
+      const sendDelayed = world.wakeUps.sendDelayed.bind(world.wakeUps);
+      await sendDelayed({ kind: 'wake_up', key, attempt: 2, dueAt: next?.dueAt ?? 0 }, 0);
       if (isShort) {
         const { invocationMs } = world.settings;
         world.settings.invocationMs = 1_000;

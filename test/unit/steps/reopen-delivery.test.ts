@@ -27,6 +27,18 @@ describe('reopening a delivery for a recovery', () => {
     expect(requests()).toBe(2);
   });
 
+  it('remembers the last ten recoveries', async () => {
+    await subscribed({});
+    world.subscriber.script(world.url, [status(500)]);
+    await world.publish(1_000);
+    const ids = Array.from({ length: 11 }, (_, index) => `recovery-${index}`);
+    for (const id of ids) {
+      expect((await reopenDelivery(world.byHandContext, world.key, id)).kind).toBe('retried');
+      await world.clock.run();
+    }
+    expect((await world.delivery()).recoveries).toEqual(ids.slice(1));
+  });
+
   it('resends a wake-up that a crash prevented', async () => {
     await subscribed({});
     world.subscriber.script(world.url, [status(500), status(200)]);
