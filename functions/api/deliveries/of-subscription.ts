@@ -95,14 +95,16 @@ async function listOfSubscription(
   let looked = 0;
   for (let reads = 0; reads < MOST_READS && looked < MOST_MESSAGES; reads += 1) {
     // No more messages than there is room for: only the listing can create the marker after the last of them.
-    const page = await context.messageListings.newest(window, { limit: limit - items.length, marker });
+    const room = limit - items.length;
+    const page = await context.messageListings.newest(window, { limit: room, marker });
     const found = await Promise.all(
       page.items.map(({ key }) => findOfSubscription(context, key, subscriptionId)),
     );
     items.push(...found.filter((one) => one !== undefined));
     looked += page.items.length;
     ({ marker } = page);
-    if (marker === undefined || items.length === limit) break;
+    // A short page looked through many hours.
+    if (marker === undefined || items.length === limit || page.items.length < room) break;
   }
   return { items, ...(marker !== undefined && { marker }) };
 }

@@ -115,7 +115,8 @@ const PAGE_SIZE = 40;
 
 /**
  * Stops after so many deliveries, and a hundred messages: a request must not hold the function, and callers show the
- * counts so far. One page is always counted. A message takes as long as ten deliveries.
+ * counts so far. One page is always counted. A message takes as long as ten deliveries, and a page that is short has
+ * looked through many hours.
  */
 const MOST_COUNTED = 1_000;
 const COST_OF_MESSAGE = 10;
@@ -143,7 +144,7 @@ export async function countBooks(
   let countedUntil: number | undefined;
   let done = 0;
   for (let limit = PAGE_SIZE; ;) {
-    const { page, records } = await nextMessages(context, window, { limit, marker }, begun);
+    const { page, records, cost } = await nextMessages(context, window, { limit, marker }, begun);
     const counted = await countMessages(context, records, { begun, count });
     if (counted.unfinished !== undefined)
       return { books, next: { marker: markerAt(marker, counted.unfinished), countedUntil } };
@@ -153,7 +154,7 @@ export async function countBooks(
     }
     limit = PAGE_SIZE;
     begun = undefined;
-    done += counted.cost;
+    done += cost + counted.cost;
     books = sumOfBooks(books, counted.books);
     ({ marker } = page);
     countedUntil = page.items.reduce<number | undefined>((_, { acceptedAt }) => acceptedAt, countedUntil);
@@ -195,25 +196,27 @@ async function countAll(message: MessageRecord, tally: Tally): Promise<Books | u
 /**
  * The next messages of a window: as many as one request can count, or a large one alone. Reads the page again with a
  * smaller limit, because only the listing can create the marker of a shorter page. Without `page`: a message that needs
- * several requests, and no marker; with the limit 1 it has one.
+ * several requests, and no marker; with the limit 1 it has one. `cost`: of a listing that looked through many hours.
  */
 async function nextMessages(
   { messageListings, messageRecords }: BooksContext,
   window: MessageWindow,
   { limit: most, marker }: PageRequest,
   begun: Begun | undefined,
-): Promise<{ page?: Page<ListedMessage>; records: MessageRecord[] }> {
+): Promise<{ page?: Page<ListedMessage>; records: MessageRecord[]; cost: number }> {
   for (let limit = most; ;) {
     const page = await messageListings.accepted(window, { limit, marker });
     const found = await Promise.all(page.items.map(({ key }) => messageRecords.find(key)));
     const [first] = found;
     if (limit > 1 && first !== undefined && bucketsLeft(first, begun) > MOST_COUNTED_BUCKETS)
-      return { records: [first] };
+      return { records: [first], cost: 0 };
     let room = MOST_COUNTED_BUCKETS;
     const beyond = found.findIndex((record) => record !== undefined && (room -= bucketCountOf(record)) < 0);
     // The listing is eventually consistent, so a record may be missing.
-    if (beyond === -1 || limit === 1)
-      return { page, records: found.filter((record) => record !== undefined) };
+    if (beyond === -1 || limit === 1) {
+      const cost = page.items.length < limit ? MOST_COUNTED : 0;
+      return { page, records: found.filter((record) => record !== undefined), cost };
+    }
     limit = Math.max(1, beyond);
   }
 }

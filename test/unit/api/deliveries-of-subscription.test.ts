@@ -117,6 +117,17 @@ describe('GET /v2/queues/{queue}/subscriptions/{subscription}/deliveries', () =>
     expect(pages.at(-1)).toBe(1);
   });
 
+  it('ends with a short page of the listing, which looked through many hours', async () => {
+    const { list, dependencies } = await underTest();
+    let reads = 0;
+    dependencies.messageListings.newest = () => {
+      reads += 1;
+      return Promise.resolve({ items: [], marker: 'next' });
+    };
+    expect((await list(PATH)).links).toHaveLength(1);
+    expect(reads).toBe(1);
+  });
+
   it('is 404 for an unknown queue or subscription, and reads the records of a deleted one on request', async () => {
     const { call, record, list } = await underTest();
     await record(1, { subscriptionId: 's-3', status: 'delivered' });
