@@ -46,6 +46,7 @@ const withLateSuccesses = (scenario: Scenario): Scenario => ({
       then: { takesMs: 100, response: { status: 500 } },
     },
   })),
+  messages: scenario.messages.slice(0, 2),
   changes: [],
   interventions: [],
   throttles: [],
