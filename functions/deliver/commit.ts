@@ -30,10 +30,23 @@ export async function commit(
   ready: ReadyRequest,
   result: AttemptResult,
 ): Promise<HeldRequest | undefined> {
+  const retrying = await record(context, ready, result);
+  const { queue, subscription } = ready;
+  // The health of a disabled subscription no longer matters.
+  if (disablingReason(result.reply) === undefined)
+    await recordHealth(context, { queue, subscription, result });
+  return retrying;
+}
+
+async function record(
+  context: DeliverContext,
+  ready: ReadyRequest,
+  result: AttemptResult,
+): Promise<HeldRequest | undefined> {
   const { ports, settings } = context;
-  const { work, receipt, delivery, records } = ready;
+  const { work, receipt, delivery } = ready;
   const { policy, warning } = ready.policy;
-  const { attempt } = result;
+  const { attempt, reply } = result;
   if (attempt.outcome === 'failed' && warning !== undefined)
     ports.journal.note({ fact: 'policy_adjusted', queue: delivery.key.queue, warning });
   // Before the first failure or rejection is recorded: a retry or a recovery needs the message.
@@ -41,23 +54,17 @@ export async function commit(
   const canRetryNow = attempt.durationMs < QUICK_MS && hasTimeForAttempt(context, receipt);
   const retryLease = canRetryNow ? leaseFor(context, receipt) : undefined;
   const { owner } = receipt;
-  const { reply } = result;
   const transition = decide(
     { kind: 'request', delivery, owner, policy, attempt, reply, retryLease, ...settings },
     writeTime(context, delivery),
   );
-  const written = await records.write(transition);
-  let retrying: HeldRequest | undefined;
+  const written = await ready.records.write(transition);
   if (written.kind === 'refused') {
     await recordLate(context, ready, attempt, written.current);
-  } else {
-    noteAttempt(context, ready, result, written.delivery);
-    retrying = await followUp(context, { ...ready, delivery: written.delivery }, delivery.slot);
+    return undefined;
   }
-  const { queue, subscription } = ready;
-  // The health of a disabled subscription no longer matters.
-  if (disablingReason(reply) === undefined) await recordHealth(context, { queue, subscription, result });
-  return retrying;
+  noteAttempt(context, ready, result, written.delivery);
+  return followUp(context, { ...ready, delivery: written.delivery }, delivery.slot);
 }
 
 /**
