@@ -42,14 +42,18 @@ const SUBSCRIPTIONS = ['s-1', 's-2', 's-3'];
 const UNUSED = 's-none';
 const LARGE = { matched: 100_000, buckets: 400, stored: 40, perBucket: 250 };
 
+const SEEDED_AT = Date.now();
+const SPREAD_MS = 120 * MINUTE_MS;
+const since = new Date(SEEDED_AT - SPREAD_MS).toISOString();
+
 /** That match nothing, or read as much as a page can. */
 const requests: Readonly<Record<string, string>> = {
   'deliveries by a status that none has': 'deliveries?status=rejected&limit=100',
   'deliveries of a subscription by it': `deliveries?status=rejected&subscription=${UNUSED}&limit=100`,
   'all deliveries of a subscription that got none': `subscriptions/${UNUSED}/deliveries?limit=100`,
   'a page of messages': 'messages?limit=100',
-  'reconciliation report': 'books',
-  'reconciliation report of a subscription': `books?subscription=${UNUSED}`,
+  'reconciliation report': `books?since=${since}`,
+  'reconciliation report of a subscription': `books?since=${since}&subscription=${UNUSED}`,
   [`a message to ${LARGE.matched} subscriptions`]: 'messages/large',
 };
 
@@ -69,7 +73,7 @@ export async function seedDeep({ endpoints, makeQueue, say }: ApiWorld, messages
   say(`Storing ${messages} messages with ${SUBSCRIPTIONS.length} deliveries each`);
   await makeQueue(QUEUE, noRetries);
   const documents = dynamoClient(clientOf(endpoints));
-  const now = Date.now();
+  const now = SEEDED_AT;
   const expiresAt = now + DAY_MS;
   const write = async (table: string, items: readonly Record<string, unknown>[]): Promise<void> => {
     for (let from = 0; from < items.length; from += BATCH) {
@@ -115,7 +119,7 @@ export async function seedDeep({ endpoints, makeQueue, say }: ApiWorld, messages
   const items: Record<string, unknown>[] = [];
   const keys = SUBSCRIPTIONS.map((subscriptionId) => ({ subscriptionId, bucket: 0 }));
   for (let index = 0; index < messages; index += 1) {
-    const acceptedAt = now - Math.ceil((120 * MINUTE_MS * (index + 1)) / messages);
+    const acceptedAt = now - Math.ceil((SPREAD_MS * (index + 1)) / messages);
     items.push(message(`m-${index}`, acceptedAt, { matched: keys.length, buckets: 1 }));
     items.push(...stored(`m-${index}`, acceptedAt, keys));
   }

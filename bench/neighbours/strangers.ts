@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod';
 import { BURST_SECONDS, PULL_RATE_LIMIT } from '../../shared/config/open-routes.ts';
+import { subscriptionPrefix } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { tokenBucket } from '../../test/support/token-bucket.ts';
 import { quantile } from '../harness/figures.ts';
 import { noRetries } from '../operations/paths.ts';
@@ -23,7 +24,7 @@ export type AckFigures = {
   'until answered p95 s': number;
 };
 
-/** Requests with well-formed wrong tokens that were answered, and the reads of their subscription. */
+/** Requests with well-formed wrong tokens that were answered, and the reads of their subscription, of which an instance makes one a second. */
 export type GuessFigures = { 'answered/s': number; 'reads/s': number; instances: number };
 
 const STRANGERS_PER_SECOND = 10 * PULL_RATE_LIMIT;
@@ -131,7 +132,7 @@ async function flood(
       ack.answer = { ms: at - sentAt, waitedMs: at - ack.firstAt, isLate: at > Date.parse(ack.leaseUntil) };
   };
   const guess = async (): Promise<void> => {
-    guessed += (await guessed401(world, path)) ? 1 : 0;
+    if (await isRefused(world, path)) guessed += 1;
   };
   const until = Date.now() + MOST_FLOOD_MS;
   const guesses = Array.from({ length: (STRANGERS_PER_SECOND * TICK_MS) / 1_000 }, () => undefined);
@@ -162,7 +163,7 @@ export async function guessAlone(world: ApiWorld): Promise<GuessFigures> {
   while (Date.now() < from + GUESS_SECONDS * 1_000) {
     while (gate.isOpen())
       gate.send(async () => {
-        guessed += (await guessed401(world, path)) ? 1 : 0;
+        if (await isRefused(world, path)) guessed += 1;
       });
     await pause(TICK_MS, undefined, { signal });
   }
@@ -173,8 +174,8 @@ export async function guessAlone(world: ApiWorld): Promise<GuessFigures> {
   const reads = log.filter(
     (entry) =>
       entry.kind === 'call' &&
-      entry.table === endpoints.subscriptionsTable &&
-      entry.caller.endsWith(`/${api}`),
+      entry.caller.endsWith(`/${api}`) &&
+      entry.item?.includes(` ${subscriptionPrefix}`),
   );
   return {
     'answered/s': guessed / seconds,
@@ -184,7 +185,7 @@ export async function guessAlone(world: ApiWorld): Promise<GuessFigures> {
 }
 
 /** Whether a request with a wrong token was refused by the function: 429 comes before it. */
-async function guessed401({ call }: ApiWorld, path: string): Promise<boolean> {
+async function isRefused({ call }: ApiWorld, path: string): Promise<boolean> {
   const wrong = `phpull_${randomBytes(32).toString('base64url')}`;
   const { status } = await call('POST', `${path}/ack`, { receipt: 'unknown' }, wrong);
   if (status !== 401 && status !== 429) throw new Error(`A stranger got ${status}`);

@@ -114,12 +114,12 @@ type BooksContext = {
 const PAGE_SIZE = 40;
 
 /**
- * Stops after so many deliveries, and a hundred messages: a request must not hold the function, and callers show the
- * counts so far. One page is always counted. A message takes as long as ten deliveries, and a page that is short has
+ * Stops after so many deliveries, and two pages of messages: a request must not hold the function, and callers show the
+ * counts so far. One page is always counted. A message takes as long as twenty deliveries, and a page that is short has
  * looked through many hours.
  */
 const MOST_COUNTED = 1_000;
-const COST_OF_MESSAGE = 10;
+const COST_OF_MESSAGE = 20;
 
 /** Counts the deliveries of a message, or a part of those of a large one. */
 type Tally = () => Promise<DeliveryCount>;
