@@ -82,6 +82,8 @@ export const wakeUpBeforeRecord: Sabotage = {
         };
         await wakeUps.sendDelayed(wakeUp, planSqsDelay(next.dueAt, clock.now()).delaySeconds);
         sent = next.number;
+        // Time for the wake-up to be received and planned.
+        await clock.sleep(1_000);
       }
       return await ports.deliveries.write(transition);
     });
