@@ -115,8 +115,7 @@ const PAGE_SIZE = 40;
 
 /**
  * Stops after so many deliveries, and two pages of messages: a request must not hold the function, and callers show the
- * counts so far. One page is always counted. A message takes as long as twenty deliveries, and a page that is short has
- * looked through many hours.
+ * counts so far. One page is always counted. A message takes as long as twenty deliveries.
  */
 const MOST_COUNTED = 1_000;
 const COST_OF_MESSAGE = 20;
@@ -144,7 +143,7 @@ export async function countBooks(
   let countedUntil: number | undefined;
   let done = 0;
   for (let limit = PAGE_SIZE; ;) {
-    const { page, records, cost } = await nextMessages(context, window, { limit, marker }, begun);
+    const { page, records } = await nextMessages(context, window, { limit, marker }, begun);
     const counted = await countMessages(context, records, { begun, count });
     if (counted.unfinished !== undefined)
       return { books, next: { marker: markerAt(marker, counted.unfinished), countedUntil } };
@@ -154,7 +153,7 @@ export async function countBooks(
     }
     limit = PAGE_SIZE;
     begun = undefined;
-    done += cost + counted.cost;
+    done += counted.cost;
     books = sumOfBooks(books, counted.books);
     ({ marker } = page);
     countedUntil = page.items.reduce<number | undefined>((_, { acceptedAt }) => acceptedAt, countedUntil);
@@ -196,26 +195,25 @@ async function countAll(message: MessageRecord, tally: Tally): Promise<Books | u
 /**
  * The next messages of a window: as many as one request can count, or a large one alone. Reads the page again with a
  * smaller limit, because only the listing can create the marker of a shorter page. Without `page`: a message that needs
- * several requests, and no marker; with the limit 1 it has one. `cost`: of a listing that looked through many hours.
+ * several requests, and no marker; with the limit 1 it has one.
  */
 async function nextMessages(
   { messageListings, messageRecords }: BooksContext,
   window: MessageWindow,
   { limit: most, marker }: PageRequest,
   begun: Begun | undefined,
-): Promise<{ page?: Page<ListedMessage>; records: MessageRecord[]; cost: number }> {
+): Promise<{ page?: Page<ListedMessage>; records: MessageRecord[] }> {
   for (let limit = most; ;) {
     const page = await messageListings.accepted(window, { limit, marker });
     const found = await Promise.all(page.items.map(({ key }) => messageRecords.find(key)));
     const [first] = found;
     if (limit > 1 && first !== undefined && bucketsLeft(first, begun) > MOST_COUNTED_BUCKETS)
-      return { records: [first], cost: 0 };
+      return { records: [first] };
     let room = MOST_COUNTED_BUCKETS;
     const beyond = found.findIndex((record) => record !== undefined && (room -= bucketCountOf(record)) < 0);
     // The listing is eventually consistent, so a record may be missing.
     if (beyond === -1 || limit === 1) {
-      const cost = page.items.length < limit ? MOST_COUNTED : 0;
-      return { page, records: found.filter((record) => record !== undefined), cost };
+      return { page, records: found.filter((record) => record !== undefined) };
     }
     limit = Math.max(1, beyond);
   }

@@ -178,18 +178,6 @@ describe('the reconciliation report of a window', () => {
     });
   });
 
-  it('ends with a short page of the listing, which looked through many hours', async () => {
-    const { context } = booksWorld();
-    let reads = 0;
-    const accepted = () => {
-      reads += 1;
-      return Promise.resolve({ items: [], marker: 'next' });
-    };
-    const part = await countBooks({ ...context, messageListings: { accepted } }, window, undefined);
-    expect(part.next?.marker).toBe('next');
-    expect(reads).toBe(1);
-  });
-
   it('begins anew with a message whose place in the window was taken while it was counted', async () => {
     const world = booksWorld();
     await world.accept('large', START + 10, { statuses: ['delivered'], buckets: 100 });
