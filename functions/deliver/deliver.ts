@@ -273,7 +273,7 @@ function wasNotSent(fault: unknown): boolean {
 
 /**
  * Runs `step`, and releases the lease if it throws and no request was sent. The attempt then does not count as lost
- * and need not wait for the lease to end. `wasNotSent`: whether the error means that no request was sent.
+ * and need not wait for the lease to end. `isUnsent`: whether the error means that no request was sent.
  */
 async function releaseOnFault<Result>(
   context: DeliverContext,
