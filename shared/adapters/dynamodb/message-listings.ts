@@ -18,8 +18,8 @@ import { decode, keySchema } from './record.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 
-/** The most hours that one page looks through: 1 + 2 + 4 + 8, with eight queries each. */
-const MOST_HOURS = 15;
+/** The most hours that one page looks through: 1 + 2 + 4 + 8 + 16, with eight queries each. */
+const MOST_HOURS = 31;
 
 /** Listings of messages by the index by hour. AWS errors pass through. */
 export function dynamoMessageListings(client: DynamoDBDocument, tableName: string): MessageListings {
