@@ -9,6 +9,16 @@ const only = (name, from, to, comment) => ({
 
 const nodeModules = (...names) => `node_modules/(${names.join('|')})/`;
 
+/** Folders of the domain, lowest first: each imports those before it, and the files beside the folders. */
+const upwards = (...folders) =>
+  folders.map((folder, at) => ({
+    name: `domain-${folder}`,
+    comment: 'The folders of the domain go one way: retry, subscription, message, delivery, recovery.',
+    severity: 'error',
+    from: { path: at === 0 ? '^shared/domain/(retry/|[^/]+$)' : `^shared/domain/${folder}/` },
+    to: { path: `^shared/domain/(${folders.slice(at + 1).join('|') || 'none'})/` },
+  }));
+
 module.exports = {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
@@ -24,6 +34,7 @@ module.exports = {
       `^shared/domain/|${nodeModules('zod')}|^(node:)?crypto$`,
       'The domain knows values only.',
     ),
+    ...upwards('retry', 'subscription', 'message', 'delivery', 'recovery'),
     only(
       'ports-speak-domain',
       '^shared/ports/',

@@ -1,5 +1,5 @@
-import type { Books } from '../shared/domain/message/books.ts';
-import type { RedrivenQueue } from '../shared/domain/vocabulary.ts';
+import type { Books } from '../shared/domain/delivery/books.ts';
+import type { RedrivenQueue } from '../shared/domain/work-queues.ts';
 import type { SubscriptionView } from '../shared/wire/views/subscription.ts';
 
 // What the command and the console say in the same words.

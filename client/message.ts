@@ -9,7 +9,7 @@ import {
   messageIdOf,
   QUEUE_NAME_RULE,
 } from '../shared/domain/message/message.ts';
-import { MAX_DELAY_SECONDS } from '../shared/domain/retry/wake-up-plan.ts';
+import { MAX_DELAY_SECONDS } from '../shared/domain/delivery/wake-up-plan.ts';
 import { CONFIRMATION_TYPE, isConfirmationId } from '../shared/domain/subscription/confirmation.ts';
 import { spliceRaw } from '../shared/wire/json-slice.ts';
 import { InvalidMessageError, MessageTooLargeError } from './errors.ts';

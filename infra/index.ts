@@ -13,4 +13,4 @@ export type { PosthasteProps } from './posthaste-props.ts';
 export { SettingsError } from './settings.ts';
 export type { WorkerStep } from '../shared/config/rules.ts';
 export type { PartialRetryPolicy, RetryPolicy } from '../shared/domain/retry/policy.ts';
-export type { PresetName } from '../shared/domain/vocabulary.ts';
+export type { PresetName } from '../shared/domain/retry/vocabulary.ts';

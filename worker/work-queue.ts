@@ -8,7 +8,7 @@ import {
   MAX_ENTRIES,
   type ReceivingQueue,
 } from '../shared/adapters/sqs/receipts.ts';
-import type { WorkQueueName } from '../shared/domain/vocabulary.ts';
+import type { WorkQueueName } from '../shared/domain/work-queues.ts';
 
 /** A queue that a worker consumes. */
 export type WorkQueue = {

@@ -1,5 +1,5 @@
 import type { DeliverPorts } from '../../functions/deliver/context.ts';
-import type { Reply } from '../../shared/domain/delivery/outcome.ts';
+import type { Reply } from '../../shared/domain/retry/outcome.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Subscriptions } from '../../shared/ports/subscriptions.ts';

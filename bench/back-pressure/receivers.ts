@@ -1,4 +1,4 @@
-import type { Reply } from '../../shared/domain/delivery/outcome.ts';
+import type { Reply } from '../../shared/domain/retry/outcome.ts';
 import { type Chance } from '../../test/support/chance.ts';
 import { tokenBucket as startTokenBucket } from '../../test/support/token-bucket.ts';
 

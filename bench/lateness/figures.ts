@@ -1,4 +1,4 @@
-import type { AttemptTrigger } from '../../shared/domain/vocabulary.ts';
+import type { AttemptTrigger } from '../../shared/domain/delivery/vocabulary.ts';
 import { type Quantiles, quantile, quantilesOf } from '../harness/figures.ts';
 
 /** The mechanism of a wake-up. */

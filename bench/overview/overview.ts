@@ -6,7 +6,7 @@ import { messageItemOf } from '../../shared/adapters/dynamodb/message-item.ts';
 import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { queueItemOf } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { DAY_MS, MINUTE_MS } from '../../shared/domain/duration.ts';
-import { addDuration, noCounters } from '../../shared/domain/message/statistics.ts';
+import { addDuration, noCounters } from '../../shared/domain/delivery/statistics.ts';
 import { awsStub } from '../../test/support/aws-stub.ts';
 import { aDelivery, anAttempt } from '../../test/support/delivery-builders.ts';
 import { type Bench, runBench } from '../harness/command.ts';

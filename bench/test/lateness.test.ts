@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { planWakeUp } from '../../shared/domain/retry/wake-up-plan.ts';
+import { planWakeUp } from '../../shared/domain/delivery/wake-up-plan.ts';
 import { SOME_TIME } from '../../test/support/delivery-builders.ts';
 import {
   cellsOf,

@@ -4,7 +4,7 @@ import type {
   RedriveOutcome,
   RedrivenMessage,
 } from '../../shared/domain/delivery/dead-letter.ts';
-import type { RedrivenQueue } from '../../shared/domain/vocabulary.ts';
+import type { RedrivenQueue } from '../../shared/domain/work-queues.ts';
 import type { WorkQueues } from '../../shared/ports/queues.ts';
 import {
   readDeliveryDeadLetter,

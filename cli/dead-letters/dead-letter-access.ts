@@ -1,7 +1,7 @@
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { sqsDeadLetterQueue } from '../../shared/adapters/sqs/dead-letter-queue.ts';
 import { sqsWorkQueues } from '../../shared/adapters/sqs/queues.ts';
-import type { RedrivenQueue } from '../../shared/domain/vocabulary.ts';
+import type { RedrivenQueue } from '../../shared/domain/work-queues.ts';
 import type { WorkQueues } from '../../shared/ports/queues.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import type { ApiClient } from '../../api-client/api-client.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { DeadLetter, DeadLetterAttribute } from '../../shared/domain/delivery/dead-letter.ts';
 import { isCredential, REDACTED } from '../../shared/domain/subscription/credential-headers.ts';
-import type { RedrivenQueue } from '../../shared/domain/vocabulary.ts';
+import type { RedrivenQueue } from '../../shared/domain/work-queues.ts';
 import { timeText } from '../../shared/wire/fields.ts';
 import { parseIngress } from '../../shared/wire/ingress/message.ts';
 import { REASON_ATTRIBUTE } from '../../shared/wire/jobs/dead-letter.ts';

@@ -1,5 +1,5 @@
 import type { DeadLetter } from '../../shared/domain/delivery/dead-letter.ts';
-import type { RedrivenQueue } from '../../shared/domain/vocabulary.ts';
+import type { RedrivenQueue } from '../../shared/domain/work-queues.ts';
 import type { DeadLetterView } from '../../shared/wire/views/console.ts';
 import { describeDeadLetter } from './describe.ts';
 

@@ -1,4 +1,4 @@
-import type { RedrivenQueue } from '../../shared/domain/vocabulary.ts';
+import type { RedrivenQueue } from '../../shared/domain/work-queues.ts';
 import { INTERRUPTED } from '../interruption.ts';
 import { countsText, sumOf } from '../output/counts-text.ts';
 import { DEAD_LETTERS_OF } from './dead-letter-access.ts';

@@ -1,5 +1,5 @@
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
-import type { AuthType, SigningScheme, DisableReason } from '../../shared/domain/vocabulary.ts';
+import type { AuthType, SigningScheme, DisableReason } from '../../shared/domain/subscription/vocabulary.ts';
 import {
   authOf,
   type Destination,

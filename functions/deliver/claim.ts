@@ -1,4 +1,4 @@
-import { contended, nameOfDelivery, withRetriedWrites } from '../../shared/domain/contention.ts';
+import { contended, withRetriedWrites } from '../../shared/domain/contention.ts';
 import {
   claimExisting,
   claimFor,
@@ -7,12 +7,12 @@ import {
   type Claim,
   type ClaimRefusal,
 } from '../../shared/domain/delivery/claim.ts';
-import type { Delivery, Revision } from '../../shared/domain/delivery/delivery.ts';
+import { type Delivery, type Revision, nameOfDelivery } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
-import { requestAndRecordingMs } from '../../shared/domain/delivery/lease.ts';
+import { requestAndRecordingMs } from '../../shared/domain/retry/attempt-duration.ts';
 import { cancelLeased, release } from '../../shared/domain/delivery/transitions.ts';
 import type { Slot } from '../../shared/domain/subscription/rate-limit.ts';
-import type { CancelReason, DroppedReason } from '../../shared/domain/vocabulary.ts';
+import type { CancelReason, DroppedReason } from '../../shared/domain/delivery/vocabulary.ts';
 import type { Deliveries } from '../../shared/ports/deliveries.ts';
 import { keepMessage, keptBody } from '../../shared/steps/keep-message.ts';
 import { writeTime } from '../../shared/steps/retention.ts';

@@ -1,7 +1,7 @@
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import { decide } from '../../shared/domain/delivery/decide.ts';
 import { isOpen, type Delivery } from '../../shared/domain/delivery/delivery.ts';
-import { disablingReason } from '../../shared/domain/delivery/outcome.ts';
+import { disablingReason } from '../../shared/domain/retry/outcome.ts';
 import { recordLateResult } from '../../shared/domain/delivery/transitions.ts';
 import type { Slot } from '../../shared/domain/subscription/rate-limit.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';

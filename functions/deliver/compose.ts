@@ -14,7 +14,7 @@ import { type ConsumedQueue, receivedRecords } from '../../shared/adapters/sqs/f
 import { sqsDeliveryQueue, sqsOperations, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { type Environment, readEnvironment, type Source } from '../../shared/config/environment.ts';
-import { invocationMs } from '../../shared/domain/delivery/lease.ts';
+import { invocationMs } from '../../shared/domain/retry/attempt-duration.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import { switchesOfDeployment } from '../../shared/domain/subscription/switches.ts';
 import type { InvocationContext } from '../../shared/domain/receives.ts';

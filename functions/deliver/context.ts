@@ -1,4 +1,4 @@
-import { leaseMs } from '../../shared/domain/delivery/lease.ts';
+import { leaseMs } from '../../shared/domain/retry/attempt-duration.ts';
 import type { Lease } from '../../shared/domain/delivery/delivery.ts';
 import type { HealthRules } from '../../shared/domain/subscription/health.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';

@@ -1,7 +1,7 @@
-import { MAX_INVOCATION_MS } from '../../shared/domain/delivery/lease.ts';
+import { MAX_INVOCATION_MS } from '../../shared/domain/retry/attempt-duration.ts';
 import { certificateWarning } from '../../shared/domain/subscription/certificate-warning.ts';
 import { errorOf } from '../../shared/domain/errors.ts';
-import { planSqsDelay } from '../../shared/domain/retry/wake-up-plan.ts';
+import { planSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
 import {
   afterFailure,
   afterSuccess,

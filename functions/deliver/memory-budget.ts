@@ -1,4 +1,4 @@
-import { leaseMs } from '../../shared/domain/delivery/lease.ts';
+import { leaseMs } from '../../shared/domain/retry/attempt-duration.ts';
 import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeliverContext, MemoryBudget, Receipt } from './context.ts';

@@ -1,5 +1,5 @@
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
-import type { PendingStep } from '../../shared/domain/vocabulary.ts';
+import type { PendingStep } from '../../shared/domain/delivery/vocabulary.ts';
 import { endOfLastAttempt, settle } from '../../shared/domain/delivery/transitions.ts';
 import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import { notifyOperator } from '../../shared/steps/notify-operator.ts';

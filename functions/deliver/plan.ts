@@ -10,7 +10,8 @@ import {
   type Subscription,
 } from '../../shared/domain/subscription/subscription.ts';
 import { isSwitchedOn, paceSwitchesOf } from '../../shared/domain/subscription/switches.ts';
-import type { AbsenceReason, AttemptTrigger, CancelReason } from '../../shared/domain/vocabulary.ts';
+import type { AbsenceReason } from '../../shared/domain/subscription/vocabulary.ts';
+import type { AttemptTrigger, CancelReason } from '../../shared/domain/delivery/vocabulary.ts';
 import type { Freshness } from '../../shared/ports/subscriptions.ts';
 import { openedCredentials, type OpenedCredentials } from '../../shared/steps/authorise.ts';
 import { messageFor, type StoredMessage } from '../../shared/steps/keep-message.ts';

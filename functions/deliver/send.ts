@@ -4,14 +4,14 @@ import {
   disablingReason,
   outcomeOf,
   type Reply,
-} from '../../shared/domain/delivery/outcome.ts';
+} from '../../shared/domain/retry/outcome.ts';
 import type { WebhookRequest } from '../../shared/domain/delivery/webhook-request.ts';
 import type { CompletedRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Auth, OAuth2Auth } from '../../shared/domain/subscription/auth.ts';
 import { isCredential, REDACTED } from '../../shared/domain/subscription/credential-headers.ts';
 import { authOf } from '../../shared/domain/subscription/destination.ts';
 import { attemptTimeoutOf, type Subscription } from '../../shared/domain/subscription/subscription.ts';
-import type { Outcome } from '../../shared/domain/vocabulary.ts';
+import type { Outcome } from '../../shared/domain/retry/vocabulary.ts';
 import { type ClientTls, RequestNotSentError } from '../../shared/ports/subscriber.ts';
 import { signedRequest } from '../../shared/steps/sign-request.ts';
 import type { DeliverContext, DeliverPorts } from './context.ts';

@@ -3,7 +3,7 @@ import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
 import { awaitSlot, openWaiting, type PlaceInLine } from '../../shared/domain/delivery/place-in-line.ts';
 import { errorOf } from '../../shared/domain/errors.ts';
 import { bodyBytes, MAX_BODY_ON_RECORD } from '../../shared/domain/message/body.ts';
-import { planWakeUp, thresholdFor } from '../../shared/domain/retry/wake-up-plan.ts';
+import { planWakeUp, thresholdFor } from '../../shared/domain/delivery/wake-up-plan.ts';
 import {
   SLOT_LEAD_MS,
   slotStateOf,

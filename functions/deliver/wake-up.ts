@@ -1,4 +1,4 @@
-import type { Mechanism } from '../../shared/domain/vocabulary.ts';
+import type { Mechanism } from '../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryJob, FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { isOpen, type Delivery } from '../../shared/domain/delivery/delivery.ts';
 import {
@@ -8,7 +8,7 @@ import {
   thresholdFor,
   wakeUpTime,
   planSqsDelay,
-} from '../../shared/domain/retry/wake-up-plan.ts';
+} from '../../shared/domain/delivery/wake-up-plan.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeliverContext } from './context.ts';
 

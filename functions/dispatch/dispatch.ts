@@ -1,4 +1,4 @@
-import { type RetainedMessages, type DeadLetterReason } from '../../shared/domain/vocabulary.ts';
+import type { RetainedMessages, DeadLetterReason } from '../../shared/domain/message/vocabulary.ts';
 import {
   matchSubscriptions,
   matchContentOf,
@@ -14,7 +14,7 @@ import {
   payloadKeyOf,
 } from '../../shared/domain/message/body.ts';
 import type { Message, MessageKey } from '../../shared/domain/message/message.ts';
-import { retainedFor } from '../../shared/domain/message/retention.ts';
+import { retainedFor } from '../../shared/domain/retention.ts';
 import { acceptedVersion } from '../../shared/domain/message/version.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeadLetters, DeliveryQueue } from '../../shared/ports/queues.ts';

@@ -6,10 +6,10 @@ import {
 } from '../../shared/domain/message/matching.ts';
 import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import { bucketsFor, type Buckets, endOfBuckets, type Part } from '../../shared/domain/delivery/fan-out.ts';
-import { CLOCKS_DIFFER_MS } from '../../shared/domain/message/life.ts';
+import { CLOCKS_DIFFER_MS } from '../../shared/domain/delivery/life.ts';
 import type { MessageKey } from '../../shared/domain/message/message.ts';
 import { UnfinishedError } from '../../shared/domain/receives.ts';
-import { planSqsDelay } from '../../shared/domain/retry/wake-up-plan.ts';
+import { planSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
 import type { MessageRecord, MessageRecords, NextPart } from '../../shared/ports/messages.ts';

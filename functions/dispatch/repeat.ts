@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
-import { retentionOf } from '../../shared/domain/message/retention.ts';
+import { retentionOf } from '../../shared/domain/retention.ts';
 import { withAcceptedVersion } from '../../shared/domain/message/version.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { Clock } from '../../shared/ports/clock.ts';

@@ -1,12 +1,11 @@
-import { contendedDelivery } from '../../shared/domain/contention.ts';
 import {
   type CancellationOperation,
   MAX_RECHECKS,
   recheckDelaySeconds,
 } from '../../shared/domain/recovery/operation.ts';
-import { isOpen, type DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
-import { MAX_LEASE_MS } from '../../shared/domain/delivery/lease.ts';
-import { MAX_DELAY_SECONDS } from '../../shared/domain/retry/wake-up-plan.ts';
+import { isOpen, type DeliveryKey, contendedDelivery } from '../../shared/domain/delivery/delivery.ts';
+import { MAX_LEASE_MS } from '../../shared/domain/retry/attempt-duration.ts';
+import { MAX_DELAY_SECONDS } from '../../shared/domain/delivery/wake-up-plan.ts';
 import type { ListedDelivery } from '../../shared/ports/deliveries.ts';
 import type { Page } from '../../shared/ports/page.ts';
 import { cancelDelivery } from '../../shared/steps/cancel-delivery.ts';

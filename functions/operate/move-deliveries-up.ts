@@ -1,5 +1,5 @@
 import { isOpen, type Delivery } from '../../shared/domain/delivery/delivery.ts';
-import { MAX_LEASE_MS } from '../../shared/domain/delivery/lease.ts';
+import { MAX_LEASE_MS } from '../../shared/domain/retry/attempt-duration.ts';
 import type { MovingUpOperation } from '../../shared/domain/recovery/operation.ts';
 import { paceOf } from '../../shared/domain/subscription/back-pressure.ts';
 import { isFromLowerLimit } from '../../shared/domain/subscription/rate-limit.ts';

@@ -17,7 +17,7 @@ import {
   type RecoveryResult,
 } from '../../shared/domain/recovery/recovery.ts';
 import type { SaveResult } from '../../shared/ports/deliveries.ts';
-import type { RetryRefusal } from '../../shared/domain/vocabulary.ts';
+import type { RetryRefusal } from '../../shared/domain/delivery/vocabulary.ts';
 import { reopenDelivery } from '../../shared/steps/retry-delivery.ts';
 import {
   continueLater,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { ATTEMPT_TIMEOUT_SECONDS, OVERDUE_AFTER_SECONDS } from '../domain/delivery/lease.ts';
-import { RETENTION_DAYS } from '../domain/message/retention.ts';
-import { RETAINED_MESSAGES } from '../domain/vocabulary.ts';
+import { ATTEMPT_TIMEOUT_SECONDS, OVERDUE_AFTER_SECONDS } from '../domain/retry/attempt-duration.ts';
+import { RETENTION_DAYS } from '../domain/retention.ts';
+import { RETAINED_MESSAGES } from '../domain/message/vocabulary.ts';
 import { backPressureSettings } from './back-pressure-settings.ts';
 import {
   everyFunction,

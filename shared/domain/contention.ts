@@ -1,5 +1,3 @@
-import type { DeliveryKey } from './delivery/delivery.ts';
-
 /** A change was not written because concurrent writes kept changing the record. Transient: the caller may retry. */
 export class ContendedError extends Error {
   override readonly name = 'ContendedError';
@@ -16,15 +14,6 @@ export function contended(record: string): () => never {
   return () => {
     throw new ContendedError(record);
   };
-}
-
-export function contendedDelivery(key: DeliveryKey): ContendedError {
-  return new ContendedError(nameOfDelivery(key));
-}
-
-/** As errors name it. */
-export function nameOfDelivery({ queue, messageId, subscriptionId }: DeliveryKey): string {
-  return `delivery ${queue}/${messageId}/${subscriptionId}`;
 }
 
 /** Attempts at reading, deciding and writing before giving up. */

@@ -1,4 +1,4 @@
-import type { DataReferenceFault } from '../domain/vocabulary.ts';
+import type { DataReferenceFault } from '../domain/message/vocabulary.ts';
 import type { DataReference } from '../domain/message/data-reference.ts';
 import type { Message, MessageKey } from '../domain/message/message.ts';
 

@@ -1,10 +1,10 @@
 import type { SubscriptionKey } from '../domain/subscription/subscription.ts';
 import type { Chunk, ChunkTransition } from '../domain/delivery/chunk.ts';
-import type { Status } from '../domain/vocabulary.ts';
+import type { Status } from '../domain/delivery/vocabulary.ts';
 import type { ChunkKey, Delivery, DeliveryKey, Transition } from '../domain/delivery/delivery.ts';
 import type { OverdueDelivery } from '../domain/delivery/transitions.ts';
 import type { BucketRange, FanOut } from '../domain/delivery/fan-out.ts';
-import type { StatusCounts } from '../domain/message/books.ts';
+import type { StatusCounts } from '../domain/delivery/books.ts';
 import type { Recovery } from '../domain/recovery/recovery.ts';
 import type { Page, PageRequest } from './page.ts';
 

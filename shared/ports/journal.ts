@@ -1,14 +1,10 @@
-import {
-  type Mechanism,
-  type Status,
-  type DroppedReason,
-  type WaitingReason,
-  type WorkQueueName,
-} from '../domain/vocabulary.ts';
+import type { WorkQueueName } from '../domain/work-queues.ts';
+import type { WaitingReason } from '../domain/subscription/vocabulary.ts';
+import type { Mechanism, Status, DroppedReason } from '../domain/delivery/vocabulary.ts';
 import type { Attempt } from '../domain/delivery/attempt.ts';
 import type { DeliveryKey } from '../domain/delivery/delivery.ts';
 import type { MessageKey } from '../domain/message/message.ts';
-import type { OperatorEvent } from '../domain/operator-event.ts';
+import type { OperatorEvent } from '../domain/delivery/operator-event.ts';
 import type { Operation } from '../domain/recovery/operation.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { BodyLocation } from '../domain/message/body.ts';
 import type { LaterPart } from '../domain/delivery/fan-out.ts';
 import type { MessageKey } from '../domain/message/message.ts';
-import type { Retained } from '../domain/message/retention.ts';
+import type { Retained } from '../domain/retention.ts';
 import type { AcceptedVersion } from '../domain/message/version.ts';
 import type { Page, PageRequest } from './page.ts';
 
@@ -79,7 +79,7 @@ export type PartResult =
 
 export interface MessageRecords {
   /**
-   * Creates the record, or replaces one of an earlier life of the queue (shared/domain/message/life.ts). Otherwise
+   * Creates the record, or replaces one of an earlier life of the queue (shared/domain/delivery/life.ts). Otherwise
    * counts a duplicate and returns the stored record. `sentAt`: send time of the message, if known.
    */
   accept(record: MessageRecord, sentAt?: number): Promise<Acceptance>;

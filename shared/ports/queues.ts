@@ -1,4 +1,4 @@
-import type { DeadLetterReason } from '../domain/vocabulary.ts';
+import type { DeadLetterReason } from '../domain/message/vocabulary.ts';
 import type {
   DeadLetter,
   UndeliverableNotice,

@@ -1,4 +1,4 @@
-import type { Counters } from '../domain/message/statistics.ts';
+import type { Counters } from '../domain/delivery/statistics.ts';
 import type { MessageWindow } from './messages.ts';
 
 /** The counters of a queue in one minute. `at`: its start, in milliseconds since the epoch. */

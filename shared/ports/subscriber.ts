@@ -1,4 +1,4 @@
-import type { Reply } from '../domain/delivery/outcome.ts';
+import type { Reply } from '../domain/retry/outcome.ts';
 import type { WebhookRequest } from '../domain/delivery/webhook-request.ts';
 import type { OAuth2Auth } from '../domain/subscription/auth.ts';
 import type { SubscriptionKey } from '../domain/subscription/subscription.ts';

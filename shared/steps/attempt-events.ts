@@ -1,4 +1,4 @@
-import type { OperatorEvent } from '../domain/operator-event.ts';
+import type { OperatorEvent } from '../domain/delivery/operator-event.ts';
 import { endOfAttempt } from '../domain/delivery/attempt.ts';
 import { errorOf } from '../domain/errors.ts';
 import type { Fact, Journal, OperatorEvents } from '../ports/journal.ts';

@@ -2,7 +2,7 @@ import { withRetriedWrites } from '../domain/contention.ts';
 import { cancelOpen, cancelBeforeFirstAttempt } from '../domain/delivery/interventions.ts';
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
 import { bucketIn, isAhead, partWith } from '../domain/delivery/fan-out.ts';
-import { sumOfCounts } from '../domain/message/books.ts';
+import { sumOfCounts } from '../domain/delivery/books.ts';
 import { wasActiveAt } from '../domain/message/matching.ts';
 import { paceOf } from '../domain/subscription/back-pressure.ts';
 import { canReturnSlot } from '../domain/subscription/rate-limit.ts';
@@ -10,7 +10,7 @@ import { absenceOf } from '../domain/subscription/subscription.ts';
 import type { MessageRecord } from '../ports/messages.ts';
 import { removeSchedule, type InterventionContext } from './retry-delivery.ts';
 import { isWaiting, moveUpWaiting } from './move-up.ts';
-import { OPEN_STATUSES, type CancelReason, type CancelRefusal } from '../domain/vocabulary.ts';
+import { OPEN_STATUSES, type CancelReason, type CancelRefusal } from '../domain/delivery/vocabulary.ts';
 import { writeTime } from './retention.ts';
 
 export type CancelResult =

@@ -1,5 +1,5 @@
 import type { DeliveryJob, FirstJob, WakeUp } from '../domain/delivery/job.ts';
-import { type Retained, retentionOf } from '../domain/message/retention.ts';
+import { type Retained, retentionOf } from '../domain/retention.ts';
 import { bodyBytes, MAX_BODY_ON_RECORD, type BodyLocation, payloadKeyOf } from '../domain/message/body.ts';
 import type { Message } from '../domain/message/message.ts';
 import type { AcceptedMessage, MessageRecord, MessageRecords } from '../ports/messages.ts';

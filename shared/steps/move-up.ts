@@ -1,7 +1,7 @@
 import { type EarlierPlace, moveUp } from '../domain/delivery/place-in-line.ts';
 import { isOpen, type Delivery, type DeliveryKey, type NextAttempt } from '../domain/delivery/delivery.ts';
 import type { WakeUp } from '../domain/delivery/job.ts';
-import { planSqsDelay } from '../domain/retry/wake-up-plan.ts';
+import { planSqsDelay } from '../domain/delivery/wake-up-plan.ts';
 import { canReturnSlot, SLOT_LEAD_MS, type RateLimit, type Slot } from '../domain/subscription/rate-limit.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RateLimits } from '../ports/pace.ts';

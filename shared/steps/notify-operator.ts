@@ -1,4 +1,4 @@
-import type { OperatorEvent } from '../domain/operator-event.ts';
+import type { OperatorEvent } from '../domain/delivery/operator-event.ts';
 import type { Subscription } from '../domain/subscription/subscription.ts';
 import type { Journal, OperatorEvents } from '../ports/journal.ts';
 

@@ -1,6 +1,6 @@
 import type { WriteTime } from '../domain/delivery/delivery.ts';
 import { DAY_MS } from '../domain/duration.ts';
-import { type Retained, retentionOf } from '../domain/message/retention.ts';
+import { type Retained, retentionOf } from '../domain/retention.ts';
 import { longestScheduleMs } from '../domain/retry/policy-limits.ts';
 import type { Clock } from '../ports/clock.ts';
 

@@ -3,7 +3,7 @@ import { hasRoomForRound, reopen, retryNow } from '../domain/delivery/interventi
 import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
 import type { WakeUp } from '../domain/delivery/job.ts';
 import { absenceOf } from '../domain/subscription/subscription.ts';
-import { scheduleName, wakeUpTime } from '../domain/retry/wake-up-plan.ts';
+import { scheduleName, wakeUpTime } from '../domain/delivery/wake-up-plan.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Deliveries, DeliveryListings } from '../ports/deliveries.ts';
 import type { Journal } from '../ports/journal.ts';
@@ -12,7 +12,7 @@ import type { Payloads } from '../ports/bodies.ts';
 import type { RateLimits } from '../ports/pace.ts';
 import type { Subscriptions } from '../ports/subscriptions.ts';
 import type { WakeUps } from '../ports/wake-ups.ts';
-import type { RetryRefusal } from '../domain/vocabulary.ts';
+import type { RetryRefusal } from '../domain/delivery/vocabulary.ts';
 import { keepForNextRound } from './keep-message.ts';
 import { type BodyRetention, writeTime } from './retention.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { UnreadableReason } from '../domain/vocabulary.ts';
+import type { UnreadableReason } from '../domain/message/vocabulary.ts';
 
 /** RFC 3339 in UTC with milliseconds: the form of all displayed times. */
 export const timeView = z.iso.datetime({ precision: 3 });

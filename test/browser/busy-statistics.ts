@@ -1,4 +1,4 @@
-import { addDuration, noCounters } from '../../shared/domain/message/statistics.ts';
+import { addDuration, noCounters } from '../../shared/domain/delivery/statistics.ts';
 import type { ServedApi } from './served-api.ts';
 
 const MINUTE = 60_000;

@@ -1,4 +1,4 @@
-import type { TerminalStatus } from '../../shared/domain/vocabulary.ts';
+import type { TerminalStatus } from '../../shared/domain/delivery/vocabulary.ts';
 import { isOpen } from '../../shared/domain/delivery/delivery.ts';
 import { duplicatesOf, type Pair, ROUNDING_MS, unexplainedDuplicatesOf } from './duplicates.ts';
 import type { FaultLog } from './fault-log.ts';

@@ -7,7 +7,7 @@ import {
   removeMemberBeforeClaim,
 } from '../../shared/domain/delivery/chunk-changes.ts';
 import { deliveryIn } from '../../shared/domain/delivery/chunk-members.ts';
-import type { Status } from '../../shared/domain/vocabulary.ts';
+import type { Status } from '../../shared/domain/delivery/vocabulary.ts';
 import type { ChunkKey, Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryListings } from '../../shared/ports/deliveries.ts';
 import { aFirstSuccess, HOLDER, RETENTION_MS } from '../support/chunk-builders.ts';

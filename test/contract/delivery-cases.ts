@@ -1,4 +1,4 @@
-import { STATUSES, TERMINAL_STATUSES } from '../../shared/domain/vocabulary.ts';
+import { STATUSES, TERMINAL_STATUSES } from '../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryChange, Delivery, Expectation } from '../../shared/domain/delivery/delivery.ts';
 import { DEFAULT_RETRY_POLICY } from '../../shared/domain/retry/policy.ts';
 import { anAttempt, SOME_TIME } from '../support/delivery-builders.ts';

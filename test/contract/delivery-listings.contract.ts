@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { type Status, STATUSES } from '../../shared/domain/vocabulary.ts';
+import { type Status, STATUSES } from '../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryChange, Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type {
   Deliveries,

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import { deliveryIndexes, ttlAttribute } from '../../shared/config/tables.ts';
-import type { Status } from '../../shared/domain/vocabulary.ts';
+import type { Status } from '../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryChange, Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
 import { openForPull, receive } from '../../shared/domain/delivery/pull.ts';
 import type { Deliveries } from '../../shared/ports/deliveries.ts';

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { statisticsItemKey } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { ttlAttribute } from '../../shared/config/tables.ts';
-import { addDuration, noCounters } from '../../shared/domain/message/statistics.ts';
+import { addDuration, noCounters } from '../../shared/domain/delivery/statistics.ts';
 import { deployment } from '../support/deployment.ts';
 import { privateTables } from '../support/private-tables.ts';
 import { describeQueueStatisticsContract } from './queue-statistics.contract.ts';

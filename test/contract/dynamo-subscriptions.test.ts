@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
-import { dynamoPullSubscriptions } from '../../shared/adapters/dynamodb/subscription-registry.ts';
-import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
+import {
+  dynamoPullSubscriptions,
+  dynamoRegistry,
+} from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';

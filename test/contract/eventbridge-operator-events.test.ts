@@ -4,7 +4,7 @@ import {
   eventBridgeClient,
   eventBridgeOperatorEvents,
 } from '../../shared/adapters/eventbridge/operator-events.ts';
-import type { OperatorEvent } from '../../shared/domain/operator-event.ts';
+import type { OperatorEvent } from '../../shared/domain/delivery/operator-event.ts';
 import type { OperatorEventMessage } from '../../shared/wire/events/operator-event.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { STATUSES } from '../../shared/domain/vocabulary.ts';
+import { STATUSES } from '../../shared/domain/delivery/vocabulary.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
 import { aDelivery, aDeliveryKey, anAttempt } from '../support/delivery-builders.ts';
 import { createAll, type ListedDeliveries } from './delivery-listings.contract.ts';

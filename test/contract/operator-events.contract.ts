@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { OperatorEvent } from '../../shared/domain/operator-event.ts';
+import type { OperatorEvent } from '../../shared/domain/delivery/operator-event.ts';
 import type { OperatorEvents } from '../../shared/ports/journal.ts';
 import { aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
 import { inAnyOrder } from '../support/in-any-order.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { type Counters, noCounters } from '../../shared/domain/message/statistics.ts';
+import { type Counters, noCounters } from '../../shared/domain/delivery/statistics.ts';
 import type { QueueStatistics } from '../../shared/ports/statistics.ts';
 
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { WakeUp } from '../../shared/domain/delivery/job.ts';
-import { scheduleName } from '../../shared/domain/retry/wake-up-plan.ts';
+import { scheduleName } from '../../shared/domain/delivery/wake-up-plan.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import { aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
 import { inAnyOrder } from '../support/in-any-order.ts';

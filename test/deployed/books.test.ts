@@ -1,5 +1,5 @@
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
-import { type Books, EMPTY_BOOKS, isBalanced, sumOfBooks } from '../../shared/domain/message/books.ts';
+import { type Books, EMPTY_BOOKS, isBalanced, sumOfBooks } from '../../shared/domain/delivery/books.ts';
 import { booksViewSchema } from '../../shared/wire/views/books.ts';
 import { callApi, putQueue, subscribe } from '../support/api-client.ts';
 import { aBarePolicy } from '../support/builders.ts';

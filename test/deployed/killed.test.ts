@@ -2,7 +2,7 @@ import { SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { ATTEMPT_TIMEOUT_SECONDS, invocationMs } from '../../shared/domain/delivery/lease.ts';
+import { ATTEMPT_TIMEOUT_SECONDS, invocationMs } from '../../shared/domain/retry/attempt-duration.ts';
 import { visibilityTimeout } from '../../shared/domain/receives.ts';
 import { OPERATE_TIMEOUT_SECONDS } from '../../shared/domain/recovery/operation.ts';
 import { booksViewSchema } from '../../shared/wire/views/books.ts';

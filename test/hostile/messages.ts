@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { authSchema } from '../../shared/domain/subscription/auth.ts';
-import { OUTCOMES } from '../../shared/domain/vocabulary.ts';
+import { OUTCOMES } from '../../shared/domain/retry/vocabulary.ts';
 
 /** The messages between the processes of a run. */
 

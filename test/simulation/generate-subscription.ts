@@ -1,5 +1,5 @@
 import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/policy.ts';
-import { BACKOFF_FUNCTIONS, type ConnectionFault } from '../../shared/domain/vocabulary.ts';
+import { BACKOFF_FUNCTIONS, type ConnectionFault } from '../../shared/domain/retry/vocabulary.ts';
 import type { Chance } from '../support/chance.ts';
 import {
   DAY,

@@ -1,7 +1,7 @@
 import type { AnswerResult } from '../../functions/api/pull/answer.ts';
 import type { Delivery, DeliveryKey, Transition } from '../../shared/domain/delivery/delivery.ts';
-import type { OperatorEvent } from '../../shared/domain/operator-event.ts';
-import type { Reply } from '../../shared/domain/delivery/outcome.ts';
+import type { OperatorEvent } from '../../shared/domain/delivery/operator-event.ts';
+import type { Reply } from '../../shared/domain/retry/outcome.ts';
 import type { MessageRecord } from '../../shared/ports/messages.ts';
 import type { Fault } from './faults.ts';
 import type { Published } from './planned-message.ts';

@@ -1,6 +1,5 @@
-import type { DeliverPorts } from '../../functions/deliver/context.ts';
+import type { DeliverPorts, PendingCounts } from '../../functions/deliver/context.ts';
 import { pendingCounts } from '../../functions/deliver/pressure.ts';
-import type { PendingCounts } from '../../functions/deliver/context.ts';
 import { authSchema } from '../../shared/domain/subscription/auth.ts';
 import { parseSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
 import type { Clock } from '../../shared/ports/clock.ts';

@@ -1,5 +1,5 @@
 import { payloadPrefixOf } from '../../shared/domain/message/body.ts';
-import { replacementFor, isFromEarlierLife } from '../../shared/domain/message/life.ts';
+import { replacementFor, isFromEarlierLife } from '../../shared/domain/delivery/life.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import type { AcceptedMessage, MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';

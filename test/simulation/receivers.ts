@@ -1,4 +1,4 @@
-import type { Reply } from '../../shared/domain/delivery/outcome.ts';
+import type { Reply } from '../../shared/domain/retry/outcome.ts';
 import type { WebhookRequest } from '../../shared/domain/delivery/webhook-request.ts';
 import type { Subscriber } from '../../shared/ports/subscriber.ts';
 import type { Actor, History, SeenRequest } from './history.ts';

@@ -1,5 +1,5 @@
 import type { Delivery, Revision, Transition } from '../../shared/domain/delivery/delivery.ts';
-import { planSqsDelay } from '../../shared/domain/retry/wake-up-plan.ts';
+import { planSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
 import type { Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
 import { deliveryName } from './history.ts';
 import type { Sabotage } from './simulated-world.ts';

@@ -1,4 +1,5 @@
-import { type ConnectionFault, type RetainedMessages } from '../../shared/domain/vocabulary.ts';
+import type { ConnectionFault } from '../../shared/domain/retry/vocabulary.ts';
+import type { RetainedMessages } from '../../shared/domain/message/vocabulary.ts';
 import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/policy.ts';
 
 /** The plan of a run. Random decisions during the run follow from the seed. Times are milliseconds from its start. */

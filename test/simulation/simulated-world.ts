@@ -1,5 +1,5 @@
 import { groupOf, type FirstJob, type WakeUp } from '../../shared/domain/delivery/job.ts';
-import { invocationMs } from '../../shared/domain/delivery/lease.ts';
+import { invocationMs } from '../../shared/domain/retry/attempt-duration.ts';
 import { visibilityTimeout } from '../../shared/domain/receives.ts';
 import { OPERATE_TIMEOUT_SECONDS, type Operation } from '../../shared/domain/recovery/operation.ts';
 import type { Recovery } from '../../shared/domain/recovery/recovery.ts';
@@ -85,7 +85,7 @@ export type Consumers = {
 /** The timeout of operate, in milliseconds. */
 export const OPERATE_MS = 1000 * OPERATE_TIMEOUT_SECONDS;
 
-/** The timeout of dispatch and deliver, in milliseconds (shared/domain/delivery/lease.ts). */
+/** The timeout of dispatch and deliver, in milliseconds (shared/domain/retry/attempt-duration.ts). */
 export const timeoutMs = (settings: SimulatedSettings): number => invocationMs(settings.attemptTimeoutMs);
 
 type QueueOptions<T> = Pick<SqsOptions<T>, 'groupOf' | 'scaling'> & {

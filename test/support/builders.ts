@@ -1,8 +1,7 @@
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
-import type { OAuth2Auth } from '../../shared/domain/subscription/auth.ts';
+import type { OAuth2Auth, StoredAuth } from '../../shared/domain/subscription/auth.ts';
 import { parseDestination, withAuth } from '../../shared/domain/subscription/destination.ts';
-import type { StoredAuth } from '../../shared/domain/subscription/auth.ts';
 import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 
 export const aPolicy = (overrides: Partial<RetryPolicy> = {}): RetryPolicy => ({

@@ -1,5 +1,5 @@
 import type { SQSBatchResponse, SQSRecord } from 'aws-lambda';
-import { invocationMs } from '../../shared/domain/delivery/lease.ts';
+import { invocationMs } from '../../shared/domain/retry/attempt-duration.ts';
 import { deliverRecord } from '../../functions/deliver/deliver.ts';
 import { sqsHandler } from '../../shared/adapters/lambda/sqs-handler.ts';
 import { httpSubscriber } from '../../shared/adapters/http/subscriber.ts';

@@ -1,15 +1,12 @@
 import fc from 'fast-check';
+import { BACKOFF_FUNCTIONS, JITTERS, OUTCOMES, PHASES } from '../../shared/domain/retry/vocabulary.ts';
 import {
   ATTEMPT_TRIGGERS,
-  BACKOFF_FUNCTIONS,
-  JITTERS,
   MECHANISMS,
-  OUTCOMES,
   PENDING_STEPS,
   type PendingStep,
-  PHASES,
   STATUSES,
-} from '../../shared/domain/vocabulary.ts';
+} from '../../shared/domain/delivery/vocabulary.ts';
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import type {
   DeliveryChange,

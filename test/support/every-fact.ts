@@ -1,4 +1,4 @@
-import type { OperatorEvent } from '../../shared/domain/operator-event.ts';
+import type { OperatorEvent } from '../../shared/domain/delivery/operator-event.ts';
 import type { Fact } from '../../shared/ports/journal.ts';
 import { anAttempt, SOME_TIME } from './delivery-builders.ts';
 

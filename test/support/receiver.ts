@@ -1,20 +1,18 @@
-import { createServer } from 'node:http';
-import type {
-  IncomingHttpHeaders,
-  IncomingMessage,
-  RequestListener,
-  Server,
-  ServerResponse,
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
 } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import { isIPv6 } from 'node:net';
-import type { Socket } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 import { type PeerCertificate, TLSSocket, type TlsOptions } from 'node:tls';
 
 import { PATIENCE_MS } from './eventually.ts';
 import { closeServer, listen } from './listening.ts';
-import { misbehave } from './misbehaviour.ts';
-import type { Misbehaviour } from './misbehaviour.ts';
+import { misbehave, type Misbehaviour } from './misbehaviour.ts';
 
 /** The receiver's response to one request. */
 export type Answer = {

@@ -1,5 +1,11 @@
-import { Agent, createServer, request as send } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import {
+  Agent,
+  createServer,
+  request as send,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import { closeServer, listen } from './listening.ts';
 
 export type RelayedRequest = {

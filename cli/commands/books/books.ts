@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { readBooks } from '../../../api-client/operations.ts';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
-import { TERMINAL_STATUSES } from '../../../shared/domain/vocabulary.ts';
-import { EMPTY_BOOKS, isBalanced, type Books, sumOfBooks } from '../../../shared/domain/message/books.ts';
+import { TERMINAL_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
+import { EMPTY_BOOKS, isBalanced, type Books, sumOfBooks } from '../../../shared/domain/delivery/books.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import { BOOKS_MEANINGS } from '../../../api-client/words.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';

@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
-import { type RedrivenQueue, REDRIVEN_QUEUES } from '../../../shared/domain/vocabulary.ts';
+import { type RedrivenQueue, REDRIVEN_QUEUES } from '../../../shared/domain/work-queues.ts';
 import {
   type ConsoleFailureCode,
   deadLetterChoiceSchema,

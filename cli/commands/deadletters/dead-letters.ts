@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
+import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../shared/domain/work-queues.ts';
 import { idOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { pastTimeOf, TIME_FORMS } from '../../options/time.ts';

@@ -1,5 +1,5 @@
 import { Problem } from '../../../local/install/problem.mjs';
-import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
+import type { RedrivenQueue } from '../../../shared/domain/work-queues.ts';
 import { deleteDeadLetters, type DeleteRequest } from '../../dead-letters/change.ts';
 import {
   DEAD_LETTERS_OF,

@@ -1,4 +1,4 @@
-import { type RedrivenQueue, REDRIVEN_QUEUES } from '../../../shared/domain/vocabulary.ts';
+import { type RedrivenQueue, REDRIVEN_QUEUES } from '../../../shared/domain/work-queues.ts';
 import type { DeadLetterView } from '../../../shared/wire/views/console.ts';
 import { openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
 import { type DeadLetterFilter, NO_REASON } from '../../dead-letters/filter.ts';

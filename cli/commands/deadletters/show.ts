@@ -1,4 +1,4 @@
-import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
+import type { RedrivenQueue } from '../../../shared/domain/work-queues.ts';
 import type { DeadLetterDetail } from '../../../shared/wire/views/console.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { parseJson } from '../../../shared/wire/json-slice.ts';

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { LISTED_STATUSES } from '../../../shared/domain/vocabulary.ts';
+import { LISTED_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import type { DeliveryAddress } from '../../../api-client/deliveries.ts';
 import { listDeliveriesOfMessage } from '../../../api-client/operations.ts';

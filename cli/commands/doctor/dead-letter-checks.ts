@@ -1,4 +1,4 @@
-import { REDRIVEN_QUEUES } from '../../../shared/domain/vocabulary.ts';
+import { REDRIVEN_QUEUES } from '../../../shared/domain/work-queues.ts';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import type { Health } from '../../../api-client/operations.ts';
 import { HEALTH_NAMES } from '../../../api-client/words.ts';

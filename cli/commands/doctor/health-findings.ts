@@ -1,4 +1,4 @@
-import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
+import type { RedrivenQueue } from '../../../shared/domain/work-queues.ts';
 import type { Health } from '../../../api-client/operations.ts';
 import { HEALTH_NAMES } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ExplainVerdict } from '../../../shared/domain/vocabulary.ts';
+import type { ExplainVerdict } from '../../../shared/domain/delivery/vocabulary.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { type Explained, explainMessage } from '../../../api-client/operations.ts';
 import { isNotFound } from '../../../api-client/refusal.ts';

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { RETENTION_DAYS } from '../../../shared/domain/message/retention.ts';
+import { RETENTION_DAYS } from '../../../shared/domain/retention.ts';
 import {
   completeRetryPolicy,
   DEFAULT_RETRY_POLICY,

@@ -1,4 +1,4 @@
-import type { RetryMechanism } from '../../../shared/domain/retry/wake-up-plan.ts';
+import type { RetryMechanism } from '../../../shared/domain/delivery/wake-up-plan.ts';
 import { billOf, peersOf } from './bill.ts';
 import { FULL_BATCH, jobsOf } from './jobs.ts';
 import { operationsOf, type Operations } from './operations.ts';

@@ -1,8 +1,7 @@
-import type { RetryMechanism } from '../../../shared/domain/retry/wake-up-plan.ts';
+import { type RetryMechanism, planWakeUp } from '../../../shared/domain/delivery/wake-up-plan.ts';
 import { MAX_SNIPPET_BYTES } from '../../../shared/domain/delivery/chunk-members.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
-import { planWakeUp } from '../../../shared/domain/retry/wake-up-plan.ts';
 import type { OperationTable } from './tables.ts';
 
 /** Days in an average month; AWS bills monthly. */

@@ -6,7 +6,7 @@ import {
 } from '../../../shared/domain/retry/policy.ts';
 import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
 import { meanSeconds, retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
-import { POLICY_PRESETS, type PresetName } from '../../../shared/domain/vocabulary.ts';
+import { POLICY_PRESETS, type PresetName } from '../../../shared/domain/retry/vocabulary.ts';
 import { reportInvalid } from '../../failure-report.ts';
 import { examplesText } from '../../options/deployment-options.ts';
 import { givenPolicy, type GivenPolicy, type PolicyRefusal } from '../../options/retry-policy.ts';

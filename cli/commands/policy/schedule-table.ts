@@ -1,4 +1,4 @@
-import type { Jitter } from '../../../shared/domain/vocabulary.ts';
+import type { Jitter } from '../../../shared/domain/retry/vocabulary.ts';
 import type { PolicyInForce } from '../../../shared/domain/retry/policy.ts';
 import {
   meanSeconds,
@@ -6,7 +6,7 @@ import {
   retrySchedule,
   totalSeconds,
 } from '../../../shared/domain/retry/schedule.ts';
-import { planWakeUp } from '../../../shared/domain/retry/wake-up-plan.ts';
+import { planWakeUp } from '../../../shared/domain/delivery/wake-up-plan.ts';
 import { STARTED_BY } from '../../../shared/wire/views/delivery.ts';
 import { counted } from '../../../api-client/words.ts';
 import { inWords } from '../../output/time-text.ts';

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { RECOVERABLE_STATUSES } from '../../../shared/domain/vocabulary.ts';
+import { RECOVERABLE_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import { startRecovery } from '../../../api-client/operations.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';

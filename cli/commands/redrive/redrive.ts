@@ -3,7 +3,7 @@ import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment } from '../../options/deployment-options.ts';
 import { pastTimeOf, TIME_FORMS } from '../../options/time.ts';
 import type { Terminal } from '../../terminal.ts';
-import { type RedrivenQueue, REDRIVEN_QUEUES } from '../../../shared/domain/vocabulary.ts';
+import { type RedrivenQueue, REDRIVEN_QUEUES } from '../../../shared/domain/work-queues.ts';
 import { addDeadLetterFilter, addIdOption } from '../deadletters/filter-options.ts';
 import type { RedriveOptions } from './run.ts';
 

@@ -1,4 +1,4 @@
-import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
+import type { RedrivenQueue } from '../../../shared/domain/work-queues.ts';
 import { redriveDeadLetters } from '../../dead-letters/change.ts';
 import { DEAD_LETTERS_OF, openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
 import type { DeadLetterFilter } from '../../dead-letters/filter.ts';

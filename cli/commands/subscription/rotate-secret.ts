@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { rotateSecret } from '../../../api-client/operations.ts';
-import { SIGNING_SCHEMES } from '../../../shared/domain/vocabulary.ts';
+import { SIGNING_SCHEMES } from '../../../shared/domain/subscription/vocabulary.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { openApiToWrite } from '../../api/open-api.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';

@@ -1,5 +1,5 @@
 import { callBy, searchOf } from '../../../api-client/api-client.ts';
-import type { RedrivenQueue } from '../../../shared/domain/vocabulary.ts';
+import type { RedrivenQueue } from '../../../shared/domain/work-queues.ts';
 import {
   deadLetterCountsSchema,
   deadLetterDetailSchema,

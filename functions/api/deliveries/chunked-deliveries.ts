@@ -1,13 +1,14 @@
-import { contended, nameOfDelivery, withRetriedWrites } from '../../../shared/domain/contention.ts';
+import { contended, withRetriedWrites } from '../../../shared/domain/contention.ts';
 import { isSuccess, type Chunk, type ChunkTransition } from '../../../shared/domain/delivery/chunk.ts';
 import { removeMember, removeMemberBeforeClaim } from '../../../shared/domain/delivery/chunk-changes.ts';
 import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
-import type {
-  ChunkKey,
-  Creation,
-  Delivery,
-  DeliveryKey,
-  Transition,
+import {
+  type ChunkKey,
+  type Creation,
+  type Delivery,
+  type DeliveryKey,
+  type Transition,
+  nameOfDelivery,
 } from '../../../shared/domain/delivery/delivery.ts';
 import type { Chunks, Deliveries, NamedDeliveries, WriteResult } from '../../../shared/ports/deliveries.ts';
 

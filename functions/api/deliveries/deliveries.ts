@@ -1,4 +1,4 @@
-import { type DeliveryDetail, plannedAttempts } from '../../../shared/domain/retry/planned-attempts.ts';
+import { type DeliveryDetail, plannedAttempts } from '../../../shared/domain/delivery/planned-attempts.ts';
 import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';

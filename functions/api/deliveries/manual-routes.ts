@@ -1,7 +1,8 @@
 import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import { deliveryKeyFor } from './deliveries.ts';
-import type { AbsenceReason, CancelRefusal, SendRefusal } from '../../../shared/domain/vocabulary.ts';
+import type { AbsenceReason } from '../../../shared/domain/subscription/vocabulary.ts';
+import type { CancelRefusal, SendRefusal } from '../../../shared/domain/delivery/vocabulary.ts';
 import { absenceOf, type SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { LISTED_STATUSES } from '../../../shared/domain/vocabulary.ts';
+import { LISTED_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import { deliveryDetailSchema, deliveryDetailView } from '../../../shared/wire/views/delivery-detail.ts';
 import { deliverySummary, deliverySummarySchema } from '../../../shared/wire/views/delivery-summary.ts';
 import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';

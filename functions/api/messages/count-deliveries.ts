@@ -1,5 +1,9 @@
 import { bucketsOf } from '../../../shared/domain/delivery/fan-out.ts';
-import { NO_DELIVERIES, type StatusCounts, sumOfStatusCounts } from '../../../shared/domain/message/books.ts';
+import {
+  NO_DELIVERIES,
+  type StatusCounts,
+  sumOfStatusCounts,
+} from '../../../shared/domain/delivery/books.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
 

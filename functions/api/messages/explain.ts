@@ -1,9 +1,9 @@
-import { sumOfCounts } from '../../../shared/domain/message/books.ts';
-import { type ExplainedPair, explain, type Evidence } from '../../../shared/domain/message/explain.ts';
+import { sumOfCounts } from '../../../shared/domain/delivery/books.ts';
+import { type ExplainedPair, explain, type Evidence } from '../../../shared/domain/delivery/explain.ts';
 import { filterBudget, matchContentOf } from '../../../shared/domain/message/matching.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
-import { retentionOf } from '../../../shared/domain/message/retention.ts';
-import type { MessageListItem } from '../../../shared/domain/message/message-detail.ts';
+import { retentionOf } from '../../../shared/domain/retention.ts';
+import type { MessageListItem } from '../../../shared/domain/delivery/message-detail.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import { readMessage } from '../../../shared/steps/keep-message.ts';

@@ -1,8 +1,9 @@
 import { bucketsOf } from '../../../shared/domain/delivery/fan-out.ts';
 import { messageIdOf, type MessageKey } from '../../../shared/domain/message/message.ts';
 import type { TraceContext } from '../../../shared/domain/message/trace-context.ts';
-import { isConfirmationId, withoutLink } from '../../../shared/domain/subscription/confirmation.ts';
-import type { MessageListItem, MessageDetail } from '../../../shared/domain/message/message-detail.ts';
+import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
+import { withoutLink } from '../../../shared/domain/message/confirmation-request.ts';
+import type { MessageListItem, MessageDetail } from '../../../shared/domain/delivery/message-detail.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
 import type {

@@ -1,7 +1,7 @@
 import { traceContextOf } from '../../../shared/domain/message/trace-context.ts';
 import * as z from 'zod';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
-import { MAX_DELAY_SECONDS } from '../../../shared/domain/retry/wake-up-plan.ts';
+import { MAX_DELAY_SECONDS } from '../../../shared/domain/delivery/wake-up-plan.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import { elementSources, type Json, propertySource } from '../../../shared/wire/json-slice.ts';
 import {

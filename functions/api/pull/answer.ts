@@ -1,5 +1,5 @@
-import { contended, nameOfDelivery, withRetriedWrites } from '../../../shared/domain/contention.ts';
-import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import { contended, withRetriedWrites } from '../../../shared/domain/contention.ts';
+import { isOpen, type Delivery, nameOfDelivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import {
   attemptOf,
@@ -11,7 +11,7 @@ import {
 import { recordLateResult } from '../../../shared/domain/delivery/transitions.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import type { RetryDefaults } from '../../../shared/domain/subscription/delivery-policy.ts';
-import type { PullFault } from '../../../shared/domain/vocabulary.ts';
+import type { PullFault } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { recordResult } from '../../../shared/steps/record-received.ts';
 import { writeTime } from '../../../shared/steps/retention.ts';

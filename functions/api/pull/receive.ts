@@ -5,7 +5,7 @@ import type { WebhookRequest } from '../../../shared/domain/delivery/webhook-req
 import type { Message } from '../../../shared/domain/message/message.ts';
 import { withoutCredentials } from '../../../shared/domain/subscription/credential-headers.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import type { CancelReason } from '../../../shared/domain/vocabulary.ts';
+import type { CancelReason } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { readKept } from '../../../shared/steps/keep-message.ts';
 import { type BodyRetention, writeTime } from '../../../shared/steps/retention.ts';

@@ -15,10 +15,10 @@ import {
   type SubscriptionMatch,
   sumOfBooks,
   sumOfCounts,
-} from '../../../shared/domain/message/books.ts';
+} from '../../../shared/domain/delivery/books.ts';
 import { wasActiveAt } from '../../../shared/domain/message/matching.ts';
-import { retentionOf } from '../../../shared/domain/message/retention.ts';
-import type { Status } from '../../../shared/domain/vocabulary.ts';
+import { retentionOf } from '../../../shared/domain/retention.ts';
+import type { Status } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Deliveries, DeliveryListings } from '../../../shared/ports/deliveries.ts';
 import type {

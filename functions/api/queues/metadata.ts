@@ -6,11 +6,11 @@ import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { CONFIRM_SUBSCRIPTIONS } from '../../../shared/domain/subscription/confirmation.ts';
 import { queueLimitFields } from '../../../shared/domain/subscription/queue-limits.ts';
 import { queueSwitchFields } from '../../../shared/domain/subscription/switches.ts';
-import { RETAINED_MESSAGES } from '../../../shared/domain/vocabulary.ts';
+import { RETAINED_MESSAGES } from '../../../shared/domain/message/vocabulary.ts';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
 import type { ApiSettings } from '../dependencies.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
-import { MAX_DELAY_SECONDS } from '../../../shared/domain/retry/wake-up-plan.ts';
+import { MAX_DELAY_SECONDS } from '../../../shared/domain/delivery/wake-up-plan.ts';
 import { MAX_TTL_SECONDS, retryPolicyAt, seconds } from '../fields.ts';
 import { parseWith } from '../request-json.ts';
 

@@ -4,7 +4,7 @@ import {
   noCounters,
   type RunningCounters,
   STATISTICS_STEPS,
-} from '../../../shared/domain/message/statistics.ts';
+} from '../../../shared/domain/delivery/statistics.ts';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import type { MessageWindow } from '../../../shared/ports/messages.ts';
 import type { QueueStatistics } from '../../../shared/ports/statistics.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { RECOVERABLE_STATUSES } from '../../../shared/domain/vocabulary.ts';
+import { RECOVERABLE_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { Recovery, RecoverySelection } from '../../../shared/domain/recovery/recovery.ts';
 import { recoveryView, recoveryViewSchema } from '../../../shared/wire/views/recovery.ts';
 import { timeText } from '../../../shared/wire/fields.ts';

@@ -1,8 +1,5 @@
-import {
-  CONFIRM_SUBSCRIPTIONS,
-  confirmationMessage,
-  tokenHashOf,
-} from '../../../shared/domain/subscription/confirmation.ts';
+import { CONFIRM_SUBSCRIPTIONS, tokenHashOf } from '../../../shared/domain/subscription/confirmation.ts';
+import { confirmationMessage } from '../../../shared/domain/message/confirmation-request.ts';
 import type { Destination } from '../../../shared/domain/subscription/destination.ts';
 import {
   type Subscription,

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { REDACTED } from '../../../shared/domain/subscription/credential-headers.ts';
 import { MAX_SUBSCRIBER_URL_LENGTH } from '../../../shared/domain/subscription/subscriber-url.ts';
-import { AUTH_TYPES } from '../../../shared/domain/vocabulary.ts';
+import { AUTH_TYPES } from '../../../shared/domain/subscription/vocabulary.ts';
 import { parseCertificates, parsePrivateKey, type Pem } from './pem.ts';
 import { headerNameFault, HEADER_VALUE } from './post-headers.ts';
 

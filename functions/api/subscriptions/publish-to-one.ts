@@ -1,7 +1,7 @@
 import { MAX_BODY_IN_JOB } from '../../../shared/domain/message/body.ts';
 import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
-import { retainedFor, retentionOf } from '../../../shared/domain/message/retention.ts';
+import { retainedFor, retentionOf } from '../../../shared/domain/retention.ts';
 import { acceptedVersion, VERSION_FOR_ONE } from '../../../shared/domain/message/version.ts';
 import { queueLimitOf } from '../../../shared/domain/subscription/queue-limits.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Auth } from '../../../shared/domain/subscription/auth.ts';
-import { DISABLE_REASONS } from '../../../shared/domain/vocabulary.ts';
+import { DISABLE_REASONS } from '../../../shared/domain/subscription/vocabulary.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { type Destination, parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import { isDeeperThan } from '../../../shared/domain/subscription/content-elements.ts';

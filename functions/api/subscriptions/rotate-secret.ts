@@ -6,7 +6,7 @@ import {
   rotateSecrets,
   type SealedSecret,
 } from '../../../shared/domain/subscription/secret-rotation.ts';
-import { type SigningScheme, SIGNING_SCHEMES } from '../../../shared/domain/vocabulary.ts';
+import { type SigningScheme, SIGNING_SCHEMES } from '../../../shared/domain/subscription/vocabulary.ts';
 import {
   makeSecret,
   parseSecret,

@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { invocationMs } from '../../../shared/domain/delivery/lease.ts';
+import { invocationMs } from '../../../shared/domain/retry/attempt-duration.ts';
 import { product, userAgentOf } from '../../product.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { RecursiveLoop } from '../newer-cdk.ts';
@@ -37,7 +37,7 @@ const THREADS = 64;
  */
 export class DeliverFunction extends NodeFunction<'deliver'> {
   /**
-   * Time for one attempt, for recording it and for returning the remaining messages (shared/domain/delivery/lease.ts).
+   * Time for one attempt, for recording it and for returning the remaining messages (shared/domain/retry/attempt-duration.ts).
    */
   static timeout(settings: DeploymentSettings): Duration {
     return Duration.millis(invocationMs(settings.attemptTimeoutSeconds * 1000));

@@ -3,18 +3,15 @@ import { deliveryIndexes, ttlAttribute } from '../../config/tables.ts';
 import type { Attempt } from '../../domain/delivery/attempt.ts';
 import type { Delivery, Lease, NextAttempt } from '../../domain/delivery/delivery.ts';
 import { completePolicySchema, type RetryPolicy } from '../../domain/retry/policy.ts';
+import { type Outcome, OUTCOMES, type Phase, PHASES } from '../../domain/retry/vocabulary.ts';
+import { PRESSURE_REASONS } from '../../domain/subscription/vocabulary.ts';
 import {
   ATTEMPT_TRIGGERS,
   type AttemptTrigger,
   MECHANISMS,
-  type Outcome,
-  OUTCOMES,
   PENDING_STEPS,
-  type Phase,
-  PHASES,
-  PRESSURE_REASONS,
   STATUSES,
-} from '../../domain/vocabulary.ts';
+} from '../../domain/delivery/vocabulary.ts';
 import {
   deliveryKeyOf,
   isListed,

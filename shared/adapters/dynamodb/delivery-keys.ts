@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { deliveryIndexes } from '../../config/tables.ts';
-import type { Status } from '../../domain/vocabulary.ts';
+import type { Status } from '../../domain/delivery/vocabulary.ts';
 import type { ChunkKey, DeliveryKey, NextAttempt } from '../../domain/delivery/delivery.ts';
 import { waitsForPull } from '../../domain/delivery/pull.ts';
 import type { MessageKey } from '../../domain/message/message.ts';

@@ -6,7 +6,7 @@ import type {
   Lease,
   Revision,
 } from '../../domain/delivery/delivery.ts';
-import { OPEN_STATUSES } from '../../domain/vocabulary.ts';
+import { OPEN_STATUSES } from '../../domain/delivery/vocabulary.ts';
 import { attemptItemOf, isDefault, nextItemOf, policyItemOf } from './delivery-item.ts';
 import { isListed, listingPartitionsOf, overduePartitionOf } from './delivery-keys.ts';
 import { ttlOf } from './record.ts';

@@ -2,7 +2,7 @@ import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import type { BodyLocation } from '../../domain/message/body.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
-import { replacementFor, isFromEarlierLife } from '../../domain/message/life.ts';
+import { replacementFor, isFromEarlierLife } from '../../domain/delivery/life.ts';
 import type {
   AcceptedMessage,
   BodyState,

@@ -8,7 +8,7 @@ import {
   STATISTICS_TIMES,
   type StatisticsCount,
   type StatisticsTime,
-} from '../../domain/message/statistics.ts';
+} from '../../domain/delivery/statistics.ts';
 import type { MessageWindow } from '../../ports/messages.ts';
 import type { MinuteCounters, QueueStatistics } from '../../ports/statistics.ts';
 import { statisticsItemKey } from './delivery-keys.ts';

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import type { DeliveryKey } from '../../domain/delivery/delivery.ts';
-import { RECOVERABLE_STATUSES, RECOVERY_STATES } from '../../domain/vocabulary.ts';
-import { type Recovery } from '../../domain/recovery/recovery.ts';
+import { RECOVERABLE_STATUSES } from '../../domain/delivery/vocabulary.ts';
+import { RECOVERY_STATES, type Recovery } from '../../domain/recovery/recovery.ts';
 import type { Recoveries, RecoveryPage } from '../../ports/deliveries.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { conditional } from './writes.ts';

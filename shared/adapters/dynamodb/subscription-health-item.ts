@@ -5,7 +5,7 @@ import type {
   Pressure,
   Subscription,
 } from '../../domain/subscription/subscription.ts';
-import { DISABLE_REASONS, PRESSURE_REASONS } from '../../domain/vocabulary.ts';
+import { DISABLE_REASONS, PRESSURE_REASONS } from '../../domain/subscription/vocabulary.ts';
 
 const disabledReasonSchema = z.enum(DISABLE_REASONS);
 const pressureReasonSchema = z.enum(PRESSURE_REASONS);

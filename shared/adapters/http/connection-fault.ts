@@ -1,4 +1,4 @@
-import type { ConnectionFault } from '../../domain/vocabulary.ts';
+import type { ConnectionFault } from '../../domain/retry/vocabulary.ts';
 import { RequestNotSentError } from '../../ports/subscriber.ts';
 
 /** The stage that a connection has reached. */

@@ -6,7 +6,7 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 
-import type { Reply } from '../../domain/delivery/outcome.ts';
+import type { Reply } from '../../domain/retry/outcome.ts';
 import type { WebhookRequest } from '../../domain/delivery/webhook-request.ts';
 import { faultOf, timeoutFault } from './connection-fault.ts';
 import { REUSABLE_FOR_MS } from './idle-connections.ts';

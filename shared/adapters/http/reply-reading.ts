@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer';
-import type { Reply } from '../../domain/delivery/outcome.ts';
-import { DELIVERY_REQUESTS, type DeliveryRequest } from '../../domain/vocabulary.ts';
+import type { Reply } from '../../domain/retry/outcome.ts';
+import { DELIVERY_REQUESTS, type DeliveryRequest } from '../../domain/retry/vocabulary.ts';
 
 /** Names and values alternate, as received. */
 type RawHeaders = readonly string[];

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Attempt } from '../../domain/delivery/attempt.ts';
 import type { DeliveryKey } from '../../domain/delivery/delivery.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
-import type { OperatorEvent } from '../../domain/operator-event.ts';
+import type { OperatorEvent } from '../../domain/delivery/operator-event.ts';
 import type { Fact } from '../../ports/journal.ts';
 import { errorLineOf } from './error-line.ts';
 

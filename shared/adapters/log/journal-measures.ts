@@ -1,6 +1,8 @@
 import { metricNames, type MetricName } from '../../config/metrics.ts';
-import type { OperatorEvent } from '../../domain/operator-event.ts';
-import type { Mechanism, Phase, PressureReason, Status, Outcome } from '../../domain/vocabulary.ts';
+import type { OperatorEvent } from '../../domain/delivery/operator-event.ts';
+import type { Phase, Outcome } from '../../domain/retry/vocabulary.ts';
+import type { PressureReason } from '../../domain/subscription/vocabulary.ts';
+import type { Mechanism, Status } from '../../domain/delivery/vocabulary.ts';
 import type { Attempt } from '../../domain/delivery/attempt.ts';
 import type { Fact } from '../../ports/journal.ts';
 

@@ -1,5 +1,5 @@
 import { GetObjectCommand, S3ServiceException, type S3Client } from '@aws-sdk/client-s3';
-import type { DataReferenceFault } from '../../domain/vocabulary.ts';
+import type { DataReferenceFault } from '../../domain/message/vocabulary.ts';
 import { MAX_REFERENCED_BYTES } from '../../domain/message/data-reference.ts';
 import { parseJson, wholeSource } from '../../wire/json-slice.ts';
 import type { ReadDataResult, ReferencedData } from '../../ports/bodies.ts';

@@ -7,7 +7,7 @@ import {
   SUSPECT_RECEIVES,
   UnfinishedError,
 } from '../../domain/receives.ts';
-import type { WorkQueueName } from '../../domain/vocabulary.ts';
+import type { WorkQueueName } from '../../domain/work-queues.ts';
 import type { DeadLetters } from '../../ports/queues.ts';
 import { stringAttributes } from '../../wire/jobs/dead-letter.ts';
 import type { LambdaJournal } from '../log/journal.ts';

@@ -1,5 +1,5 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
-import { MAX_DELAY_SECONDS } from '../../domain/retry/wake-up-plan.ts';
+import { MAX_DELAY_SECONDS } from '../../domain/delivery/wake-up-plan.ts';
 
 /** A message to be sent to an SQS queue. The body is JSON. */
 export type OutgoingMessage = {

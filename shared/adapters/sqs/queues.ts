@@ -1,4 +1,4 @@
-import type { WorkQueueName } from '../../domain/vocabulary.ts';
+import type { WorkQueueName } from '../../domain/work-queues.ts';
 import type {
   DeadLetterAttribute,
   DeadLetterAttributes,
@@ -16,10 +16,9 @@ import type {
 import type { WakeUps } from '../../ports/wake-ups.ts';
 import { encodeFirstJob, encodeWakeUp } from '../../wire/jobs/delivery-job.ts';
 import { encodeOperation } from '../../wire/jobs/operation.ts';
-import type { SQS } from '@aws-sdk/client-sqs';
+import type { SQS, MessageAttributeValue, QueueAttributeName } from '@aws-sdk/client-sqs';
 import { type BatchTarget, sendInBatches, sendMessage } from './batches.ts';
 import { joinedSends } from './joined-sends.ts';
-import type { MessageAttributeValue, QueueAttributeName } from '@aws-sdk/client-sqs';
 
 /**
  * The delivery queue. The message group is the subscription of a job, or the queue of a chunk, so that a large backlog

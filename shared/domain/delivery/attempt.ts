@@ -1,4 +1,5 @@
-import type { AttemptTrigger, Outcome, Phase } from '../vocabulary.ts';
+import type { Outcome, Phase } from '../retry/vocabulary.ts';
+import type { AttemptTrigger } from './vocabulary.ts';
 
 /** One recorded HTTP request of a delivery. Times are milliseconds since the epoch. */
 export type Attempt = {

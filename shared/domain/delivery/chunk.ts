@@ -1,5 +1,5 @@
 import type { Attempt } from './attempt.ts';
-import type { Retained } from '../message/retention.ts';
+import type { Retained } from '../retention.ts';
 import type { ChunkKey, Lease } from './delivery.ts';
 
 /** The record of a delivery that succeeded on the first attempt. Times in milliseconds. */

@@ -1,4 +1,4 @@
-import type { CancelReason } from '../vocabulary.ts';
+import type { CancelReason } from './vocabulary.ts';
 import type { DeliveryJob, WakeUp } from './job.ts';
 import { isOpen, type Delivery, type Lease, renewed, type Transition, type WriteTime } from './delivery.ts';
 

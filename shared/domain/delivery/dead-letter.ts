@@ -1,6 +1,6 @@
 import type { BodyLocation } from '../message/body.ts';
 import type { Delivery } from './delivery.ts';
-import type { WorkQueueName } from '../vocabulary.ts';
+import type { WorkQueueName } from '../work-queues.ts';
 
 /** An attribute of an SQS message, of any SQS data type. */
 export type DeadLetterAttribute = { type: string; text: string } | { type: string; bytes: Uint8Array };

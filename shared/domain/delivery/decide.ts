@@ -1,8 +1,8 @@
 import { type Attempt, attemptsInRound, endOfAttempt } from './attempt.ts';
 import type { Delivery, Lease, NextAttempt, Revision, WriteTime } from './delivery.ts';
-import type { Reply } from './outcome.ts';
+import type { Reply } from '../retry/outcome.ts';
 import { recordDelivered, recordExhausted, recordRejected, recordRetry } from './transitions.ts';
-import { followingAttempt, nextAfterFailure } from '../retry/next-attempt.ts';
+import { followingAttempt, nextAfterFailure } from './next-attempt.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import { retryAfterMs } from '../retry/retry-after.ts';
 

@@ -1,16 +1,17 @@
+import { ContendedError } from '../contention.ts';
 import type { Attempt } from './attempt.ts';
+import type { Phase } from '../retry/vocabulary.ts';
 import {
   OPEN_STATUSES,
   type Mechanism,
   type OpenStatus,
   type PendingStep,
-  type Phase,
   type Status,
   type TerminalStatus,
   type TransitionName,
-} from '../vocabulary.ts';
+} from './vocabulary.ts';
 import type { Slot } from '../subscription/rate-limit.ts';
-import type { Retained } from '../message/retention.ts';
+import type { Retained } from '../retention.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 
 /**
@@ -32,6 +33,15 @@ export type ChunkKey = { queue: string; messageId: string; bucket: number; chunk
 /** Key of one delivery in a chunk. */
 export function memberKeyOf({ queue, messageId, bucket }: ChunkKey, subscriptionId: string): DeliveryKey {
   return { queue, messageId, subscriptionId, bucket };
+}
+
+/** As errors name it. */
+export function nameOfDelivery({ queue, messageId, subscriptionId }: DeliveryKey): string {
+  return `delivery ${queue}/${messageId}/${subscriptionId}`;
+}
+
+export function contendedDelivery(key: DeliveryKey): ContendedError {
+  return new ContendedError(nameOfDelivery(key));
 }
 
 /**

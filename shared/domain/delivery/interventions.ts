@@ -1,5 +1,5 @@
-import type { Retained } from '../message/retention.ts';
-import type { CancelReason, TerminalStatus } from '../vocabulary.ts';
+import type { Retained } from '../retention.ts';
+import type { CancelReason, TerminalStatus } from './vocabulary.ts';
 import { newDelivery } from './claim.ts';
 import {
   asLastRead,

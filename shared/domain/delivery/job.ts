@@ -1,7 +1,7 @@
-import type { AttemptTrigger } from '../vocabulary.ts';
+import type { AttemptTrigger } from './vocabulary.ts';
 import { memberKeyOf, type ChunkKey, type DeliveryKey } from './delivery.ts';
 import type { BodyLocation } from '../message/body.ts';
-import type { Retained } from '../message/retention.ts';
+import type { Retained } from '../retention.ts';
 
 /** Common fields of first-attempt jobs. Times are milliseconds since the epoch. */
 type FirstAttemptFields = Retained & {

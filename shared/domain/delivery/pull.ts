@@ -1,7 +1,7 @@
 import { DAY_MS } from '../duration.ts';
-import { type Retained, retentionOf } from '../message/retention.ts';
+import { type Retained, retentionOf } from '../retention.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
-import type { CancelReason, DroppedReason, PullFault } from '../vocabulary.ts';
+import type { CancelReason, DroppedReason, PullFault } from './vocabulary.ts';
 import { type Attempt, withBoundedText } from './attempt.ts';
 import { newDelivery } from './claim.ts';
 import { decide, type PullAttempt } from './decide.ts';

@@ -1,5 +1,5 @@
 import { type Attempt, endOfAttempt } from './attempt.ts';
-import type { CancelReason, EndReason, PendingStep } from '../vocabulary.ts';
+import type { CancelReason, EndReason, PendingStep } from './vocabulary.ts';
 import {
   isOpen,
   type DeliveryChange,
@@ -10,7 +10,7 @@ import {
   type Revision,
   type WriteTime,
 } from './delivery.ts';
-import { disablingReason, rejectionReason, type Reply } from './outcome.ts';
+import { disablingReason, rejectionReason, type Reply } from '../retry/outcome.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 
 /** An attempt to record, and the lease owner that made it. */

@@ -3,7 +3,7 @@ import { confirmationIdOf } from '../subscription/confirmation.ts';
 import { subscriberOf } from '../subscription/destination.ts';
 import type { SigningSecret } from '../subscription/signing-secret.ts';
 import type { Subscription } from '../subscription/subscription.ts';
-import { bodyOf, partsOfTemplate } from './webhook-body.ts';
+import { bodyOf, partsOfTemplate } from '../message/webhook-body.ts';
 import { createHmac, sign } from 'node:crypto';
 
 /** The request of one attempt; `body` holds the exact bytes that are sent. */

@@ -1,5 +1,5 @@
-import { bodyOf } from '../delivery/webhook-body.ts';
-import { RETAINED_MESSAGES, type RetainedMessages } from '../vocabulary.ts';
+import { bodyOf } from './webhook-body.ts';
+import { RETAINED_MESSAGES, type RetainedMessages } from './vocabulary.ts';
 import type { Message, MessageKey } from './message.ts';
 import { hash } from 'node:crypto';
 

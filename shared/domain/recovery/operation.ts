@@ -1,4 +1,4 @@
-import { MAX_DELAY_SECONDS } from '../retry/wake-up-plan.ts';
+import { MAX_DELAY_SECONDS } from '../delivery/wake-up-plan.ts';
 
 /**
  * Timeout of operate. Short, because a crash hides the message for as long; a long operation continues in a new

@@ -1,12 +1,10 @@
 import { MAX_RECHECKS } from './operation.ts';
 import { endOfLastAttempt } from '../delivery/transitions.ts';
 import { type Delivery, type DeliveryKey, renewed, type WriteTime } from '../delivery/delivery.ts';
-import {
-  RECOVERABLE_STATUSES,
-  type RecoverableStatus,
-  type RecoveryState,
-  type Status,
-} from '../vocabulary.ts';
+import { RECOVERABLE_STATUSES, type RecoverableStatus, type Status } from '../delivery/vocabulary.ts';
+
+export const RECOVERY_STATES = ['running', 'completed', 'stopped'] as const;
+export type RecoveryState = (typeof RECOVERY_STATES)[number];
 
 /**
  * Which deliveries a recovery reopens. Times are milliseconds since the epoch and refer to the message's

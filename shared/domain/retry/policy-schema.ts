@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { JITTERS, BACKOFF_FUNCTIONS, POLICY_PRESETS } from '../vocabulary.ts';
+import { JITTERS, BACKOFF_FUNCTIONS, POLICY_PRESETS } from './vocabulary.ts';
 import type { FieldError } from '../errors.ts';
 import { limitErrors, MAXIMUM_DELAY_LIMIT_SECONDS, WHOLE_POLICY } from './policy-limits.ts';
 import {

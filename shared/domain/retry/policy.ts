@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { BACKOFF_FUNCTIONS, JITTERS, type PolicySource } from '../vocabulary.ts';
+import { BACKOFF_FUNCTIONS, JITTERS, type PolicySource } from './vocabulary.ts';
 
 /**
  * Field types of a retry policy (docs/retry-policy.md); delays in seconds. No bounds, so that a stored policy stays

@@ -1,4 +1,4 @@
-import { POLICY_PRESETS, type PresetName } from '../vocabulary.ts';
+import { POLICY_PRESETS, type PresetName } from './vocabulary.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from './policy.ts';
 
 /** Refusals that usually pass: timeout, too early, too many requests. */

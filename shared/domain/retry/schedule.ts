@@ -1,4 +1,4 @@
-import type { Phase, BackoffFunction, Jitter } from '../vocabulary.ts';
+import type { Phase, BackoffFunction, Jitter } from './vocabulary.ts';
 import type { RetryPolicy } from './policy.ts';
 
 /** One retry of a round, numbered from 1; starts `delaySeconds` after the previous attempt ended. */

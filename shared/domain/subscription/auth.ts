@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { AuthType } from '../vocabulary.ts';
+import type { AuthType } from './vocabulary.ts';
 import { REDACTED } from './credential-headers.ts';
 
 /** Authorities that are trusted in place of the public ones, for all connections of the subscription. */

@@ -1,6 +1,6 @@
-import { ATTEMPT_TIMEOUT_SECONDS } from '../delivery/lease.ts';
-import { TOO_MANY_REQUESTS, type Reply } from '../delivery/outcome.ts';
-import type { PressureReason } from '../vocabulary.ts';
+import { ATTEMPT_TIMEOUT_SECONDS } from '../retry/attempt-duration.ts';
+import { TOO_MANY_REQUESTS, type Reply } from '../retry/outcome.ts';
+import type { PressureReason } from './vocabulary.ts';
 import {
   isPaced,
   epochOf,

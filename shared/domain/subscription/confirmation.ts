@@ -1,6 +1,4 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { REDACTED } from './credential-headers.ts';
-import type { Message } from '../message/message.ts';
 
 /** Type of the message that asks a subscriber to confirm. */
 export const CONFIRMATION_TYPE = 'posthaste.subscription_confirmation';
@@ -32,28 +30,4 @@ export function confirmationIdOf({ tokenHash }: { tokenHash: string }): string {
 /** Whether an id is that of a confirmation request. No other ids have this prefix; subscribers rely on it. */
 export function isConfirmationId(messageId: string): boolean {
   return messageId.startsWith(CONFIRMATION_PREFIX);
-}
-
-/** Data of a confirmation request for display: the link is redacted, because it allows its holder to confirm. */
-export function withoutLink(data: string): string {
-  return JSON.stringify({ ...JSON.parse(data), confirmUrl: REDACTED });
-}
-
-/** The confirmation request to a subscriber. `askedAt`: milliseconds since the epoch. */
-export function confirmationMessage(
-  subscription: { queue: string; id: string },
-  link: { tokenHash: string; confirmUrl: string },
-  askedAt: number,
-): Message {
-  return {
-    queue: subscription.queue,
-    id: confirmationIdOf(link),
-    type: CONFIRMATION_TYPE,
-    timestamp: new Date(askedAt).toISOString(),
-    data: JSON.stringify({
-      queue: subscription.queue,
-      subscriptionId: subscription.id,
-      confirmUrl: link.confirmUrl,
-    }),
-  };
 }

@@ -4,7 +4,7 @@ import {
   type PolicyInForce,
   type RetryPolicy,
 } from '../retry/policy.ts';
-import { TOO_MANY_REQUESTS } from '../delivery/outcome.ts';
+import { TOO_MANY_REQUESTS } from '../retry/outcome.ts';
 import type { Queue, SubscriptionOptions } from './subscription.ts';
 import { paceSwitchesOf, type PaceSwitches } from './switches.ts';
 

@@ -1,4 +1,4 @@
-import { MAX_INVOCATION_MS } from '../delivery/lease.ts';
+import { MAX_INVOCATION_MS } from '../retry/attempt-duration.ts';
 import { withWarning, type CertificateWarning, isWarningWanted } from './certificate-warning.ts';
 import { isPressureUnchanged, type PressureChange } from './pressure-changes.ts';
 import type { Disabled, FailureStreak, Subscription, PendingEvent } from './subscription.ts';

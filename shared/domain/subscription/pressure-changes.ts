@@ -7,7 +7,7 @@ import {
   reasonOf,
   SHORTEST_ASK_AGAIN_MS,
 } from './back-pressure.ts';
-import type { PressureReason } from '../vocabulary.ts';
+import type { PressureReason } from './vocabulary.ts';
 import type { ReceiverCounts } from './receiver-counts.ts';
 import type { PendingEvent, Pressure, PressureState, Subscription } from './subscription.ts';
 import type { PaceSwitches } from './switches.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { ATTEMPT_TIMEOUT_SECONDS } from '../delivery/lease.ts';
-import { RETENTION_DAYS } from '../message/retention.ts';
+import { ATTEMPT_TIMEOUT_SECONDS } from '../retry/attempt-duration.ts';
+import { RETENTION_DAYS } from '../retention.ts';
 
 const SECONDS_RULE = `must be an integer number of seconds from ${ATTEMPT_TIMEOUT_SECONDS.least} to ${ATTEMPT_TIMEOUT_SECONDS.most}`;
 const DAYS_RULE = `must be an integer number of days from ${RETENTION_DAYS.least} to ${RETENTION_DAYS.most}`;

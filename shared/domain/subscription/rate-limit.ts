@@ -1,4 +1,4 @@
-import type { PressureReason, WaitingReason } from '../vocabulary.ts';
+import type { PressureReason, WaitingReason } from './vocabulary.ts';
 import type { Destination } from './destination.ts';
 import type { Subscription, SubscriptionOptions } from './subscription.ts';
 

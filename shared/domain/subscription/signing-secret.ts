@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, createSecretKey, type JsonWebKey, type KeyObject } from 'node:crypto';
-import type { SigningScheme } from '../vocabulary.ts';
+import type { SigningScheme } from './vocabulary.ts';
 
 /** A secret that requests are signed with. A KeyObject reveals nothing when printed or serialised. */
 export type SigningSecret = { scheme: SigningScheme; key: KeyObject };

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../duration.ts';
-import { jitteredDelay } from '../retry/next-attempt.ts';
+import { jitteredDelay } from '../retry/jitter.ts';
 import { type RateLimit, type Slot, SLOT_LEAD_MS } from './rate-limit.ts';
 
 /**

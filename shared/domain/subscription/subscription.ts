@@ -3,7 +3,7 @@ import type { Destination } from './destination.ts';
 import { queueLimitOf } from './queue-limits.ts';
 import type { PartialRetryPolicy } from '../retry/policy.ts';
 import type { SealedSecret } from './secret-rotation.ts';
-import type { AbsenceReason, DisableReason, PressureReason } from '../vocabulary.ts';
+import type { AbsenceReason, DisableReason, PressureReason } from './vocabulary.ts';
 
 /**
  * A named channel. `metadata` is chosen by the user and may contain `_retry_policy`; `retryPolicy` is its parsed

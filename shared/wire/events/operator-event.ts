@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import { DISABLE_REASONS, OUTCOMES, PRESSURE_REASONS } from '../../domain/vocabulary.ts';
-import type { OperatorEvent } from '../../domain/operator-event.ts';
+import { OUTCOMES } from '../../domain/retry/vocabulary.ts';
+import { DISABLE_REASONS, PRESSURE_REASONS } from '../../domain/subscription/vocabulary.ts';
+import type { OperatorEvent } from '../../domain/delivery/operator-event.ts';
 import { timeText, timeView } from '../fields.ts';
 
 /** Source of all Posthaste events on the bus; a rule for all events matches it. */

@@ -1,4 +1,4 @@
-import type { UnreadableReason } from '../../domain/vocabulary.ts';
+import type { UnreadableReason } from '../../domain/message/vocabulary.ts';
 import type { DataReference } from '../../domain/message/data-reference.ts';
 import { versionOf } from '../../domain/message/version.ts';
 import { CONFIRMATION_TYPE, isConfirmationId } from '../../domain/subscription/confirmation.ts';

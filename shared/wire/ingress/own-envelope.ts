@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { MAX_S3_NAME_BYTES } from '../../domain/message/data-reference.ts';
 import { MAX_TTL_SECONDS } from '../../domain/message/message.ts';
-import { MAX_DELAY_SECONDS } from '../../domain/retry/wake-up-plan.ts';
+import { MAX_DELAY_SECONDS } from '../../domain/delivery/wake-up-plan.ts';
 import { readWith, type Reading, unreadable } from '../fields.ts';
 import { text, typeText, type IngressContent } from './fields.ts';
 import { propertySource, type Json } from '../json-slice.ts';

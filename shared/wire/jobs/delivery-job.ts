@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ATTEMPT_TRIGGERS } from '../../domain/vocabulary.ts';
+import { ATTEMPT_TRIGGERS } from '../../domain/delivery/vocabulary.ts';
 import type { FirstJob, WakeUp } from '../../domain/delivery/job.ts';
 import type { BodyLocation } from '../../domain/message/body.ts';
 import { readWith, type Reading, storedMilliseconds, storedName, unreadable } from '../fields.ts';

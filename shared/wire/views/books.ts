@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isBalanced, type Books } from '../../domain/message/books.ts';
+import { isBalanced, type Books } from '../../domain/delivery/books.ts';
 import { timeText, timeView } from '../fields.ts';
 
 const count = z.int().min(0);

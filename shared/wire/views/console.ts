@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { REDRIVEN_QUEUES } from '../../domain/vocabulary.ts';
+import { REDRIVEN_QUEUES } from '../../domain/work-queues.ts';
 import { timeView } from '../fields.ts';
 
 /** Failures that the console's local server reports, in addition to the API's error codes. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { completePolicySchema } from '../../domain/retry/policy.ts';
-import { POLICY_SOURCES } from '../../domain/vocabulary.ts';
-import type { DeliveryDetail } from '../../domain/retry/planned-attempts.ts';
+import { POLICY_SOURCES } from '../../domain/retry/vocabulary.ts';
+import type { DeliveryDetail } from '../../domain/delivery/planned-attempts.ts';
 import { attemptView, deliveryView, deliveryViewSchema } from './delivery.ts';
 import { timeText, timeView } from '../fields.ts';
 

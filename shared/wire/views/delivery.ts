@@ -1,15 +1,13 @@
 import * as z from 'zod';
+import { PHASES, OUTCOMES } from '../../domain/retry/vocabulary.ts';
+import { type WaitingReason, WAITING_REASONS } from '../../domain/subscription/vocabulary.ts';
 import {
   STATUSES,
-  PHASES,
   type AttemptTrigger,
   ATTEMPT_TRIGGERS,
   type Mechanism,
   MECHANISMS,
-  OUTCOMES,
-  type WaitingReason,
-  WAITING_REASONS,
-} from '../../domain/vocabulary.ts';
+} from '../../domain/delivery/vocabulary.ts';
 import type { Attempt } from '../../domain/delivery/attempt.ts';
 import { completePolicySchema } from '../../domain/retry/policy.ts';
 import { startOf, type Delivery, type NextAttempt } from '../../domain/delivery/delivery.ts';

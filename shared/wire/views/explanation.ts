@@ -1,7 +1,8 @@
 import { subscriberOf } from '../../domain/subscription/destination.ts';
 import * as z from 'zod';
-import type { ExplainedPair, Explanation } from '../../domain/message/explain.ts';
-import { EXCLUDING_OPTIONS, EXPLAIN_VERDICTS } from '../../domain/vocabulary.ts';
+import type { ExplainedPair, Explanation } from '../../domain/delivery/explain.ts';
+import { EXCLUDING_OPTIONS } from '../../domain/subscription/vocabulary.ts';
+import { EXPLAIN_VERDICTS } from '../../domain/delivery/vocabulary.ts';
 import { deliverySummary, deliverySummarySchema } from './delivery-summary.ts';
 
 /** What became of a message for one subscription. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { RECOVERABLE_STATUSES, RECOVERY_STATES } from '../../domain/vocabulary.ts';
-import { type Recovery } from '../../domain/recovery/recovery.ts';
+import { RECOVERABLE_STATUSES } from '../../domain/delivery/vocabulary.ts';
+import { RECOVERY_STATES, type Recovery } from '../../domain/recovery/recovery.ts';
 import { timeText, timeView } from '../fields.ts';
 
 const count = z.int().nonnegative();

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type Counters, percentilesOf, type StatisticsCount } from '../../domain/message/statistics.ts';
+import { type Counters, percentilesOf, type StatisticsCount } from '../../domain/delivery/statistics.ts';
 import { timeView } from '../fields.ts';
 
 const count = z.int().min(0);

@@ -1,5 +1,9 @@
 import * as z from 'zod';
-import { DISABLE_REASONS, CONFIRMATION_STATES, PRESSURE_REASONS } from '../../domain/vocabulary.ts';
+import {
+  DISABLE_REASONS,
+  CONFIRMATION_STATES,
+  PRESSURE_REASONS,
+} from '../../domain/subscription/vocabulary.ts';
 import type { Auth } from '../../domain/subscription/auth.ts';
 import { authOf, subscriberOf } from '../../domain/subscription/destination.ts';
 import { pressureAt, paceOf, reasonOf } from '../../domain/subscription/back-pressure.ts';

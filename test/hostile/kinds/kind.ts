@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { ConnectionFault, Outcome } from '../../../shared/domain/vocabulary.ts';
+import type { ConnectionFault, Outcome } from '../../../shared/domain/retry/vocabulary.ts';
 
 /** The expected record of an attempt. `detail`: the text after the error code, where this product words it. */
 export type Expected =

@@ -1,6 +1,6 @@
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
+import type { Reply } from '../../../shared/domain/retry/outcome.ts';
 import type { Write } from '../history.ts';
 import { retriesOf } from '../expected-schedule.ts';
 import {

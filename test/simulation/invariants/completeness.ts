@@ -1,5 +1,5 @@
 import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import { MAX_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
+import { MAX_INVOCATION_MS } from '../../../shared/domain/retry/attempt-duration.ts';
 import { deliveryName, type Acceptance } from '../history.ts';
 import { SLOWEST_MS } from '../faulty-ports.ts';
 import { copiesOf } from '../planned-message.ts';

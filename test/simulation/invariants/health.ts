@@ -1,5 +1,5 @@
 import { authOf, subscriberOf } from '../../../shared/domain/subscription/destination.ts';
-import { MAX_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
+import { MAX_INVOCATION_MS } from '../../../shared/domain/retry/attempt-duration.ts';
 import { FAILURES_TO_DISABLE, FAILURES_TO_NOTIFY } from '../../../shared/domain/subscription/health.ts';
 import type { Subscription, PendingEvent } from '../../../shared/domain/subscription/subscription.ts';
 import type { Write } from '../history.ts';

@@ -1,5 +1,5 @@
 import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
-import { CLOCKS_DIFFER_MS } from '../../../shared/domain/message/life.ts';
+import { CLOCKS_DIFFER_MS } from '../../../shared/domain/delivery/life.ts';
 import type { Acceptance } from '../history.ts';
 import { SECOND, START, type Scenario } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';

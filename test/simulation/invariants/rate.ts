@@ -1,6 +1,5 @@
-import { MAX_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
-import { SECOND } from '../scenario.ts';
-import type { PlannedSubscription } from '../scenario.ts';
+import { MAX_INVOCATION_MS } from '../../../shared/domain/retry/attempt-duration.ts';
+import { SECOND, type PlannedSubscription } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 import type { Finding } from './delivery-case.ts';
 import { validBetween } from './policy.ts';

@@ -1,5 +1,5 @@
 import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
-import { invocationMs } from '../../../shared/domain/delivery/lease.ts';
+import { invocationMs } from '../../../shared/domain/retry/attempt-duration.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { expectedDelayMs, hintMs } from '../expected-schedule.ts';
 import type { SeenRequest, Write } from '../history.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../../shared/adapters/dynamodb/pages.ts';
 import { notDeliveredSortOf, isListed } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
 import { placeInMessage } from '../../../shared/adapters/dynamodb/delivery-listings.ts';
-import { NO_DELIVERIES } from '../../../shared/domain/message/books.ts';
+import { NO_DELIVERIES } from '../../../shared/domain/delivery/books.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { bucketsOf, type FanOut } from '../../../shared/domain/delivery/fan-out.ts';
 import type { DeliveryListings, DeliverySelection } from '../../../shared/ports/deliveries.ts';

@@ -1,4 +1,4 @@
-import { replacementFor, isFromEarlierLife } from '../../../shared/domain/message/life.ts';
+import { replacementFor, isFromEarlierLife } from '../../../shared/domain/delivery/life.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import type { AcceptedMessage, MessageRecord, MessageRecords } from '../../../shared/ports/messages.ts';
 import { withPart } from './with-part.ts';

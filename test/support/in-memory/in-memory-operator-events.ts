@@ -1,4 +1,4 @@
-import type { OperatorEvent } from '../../../shared/domain/operator-event.ts';
+import type { OperatorEvent } from '../../../shared/domain/delivery/operator-event.ts';
 import type { OperatorEvents } from '../../../shared/ports/journal.ts';
 
 export type InMemoryOperatorEvents = OperatorEvents & { readonly published: readonly OperatorEvent[] };

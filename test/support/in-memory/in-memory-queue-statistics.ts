@@ -1,4 +1,4 @@
-import { addTo, noCounters, type RunningCounters } from '../../../shared/domain/message/statistics.ts';
+import { addTo, noCounters, type RunningCounters } from '../../../shared/domain/delivery/statistics.ts';
 import type { QueueStatistics } from '../../../shared/ports/statistics.ts';
 
 /** The counters of each queue and minute in a Map. */

@@ -1,4 +1,4 @@
-import type { OperatorEvent } from '../../../shared/domain/operator-event.ts';
+import type { OperatorEvent } from '../../../shared/domain/delivery/operator-event.ts';
 import type { FailureStreak, Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription, SUBSCRIBER_URL } from '../builders.ts';
 import { pipelineWorld } from './pipeline-world.ts';

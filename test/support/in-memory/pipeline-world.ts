@@ -1,4 +1,4 @@
-import type { RetainedMessages } from '../../../shared/domain/vocabulary.ts';
+import type { RetainedMessages } from '../../../shared/domain/message/vocabulary.ts';
 import type { FirstJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
@@ -12,7 +12,7 @@ import { pendingCounts } from '../../../functions/deliver/pressure.ts';
 import { dispatch, type DispatchContext, type IngressResult } from '../../../functions/dispatch/dispatch.ts';
 import { versionOf } from '../../../shared/domain/message/version.ts';
 import { reconcile, type Reconciliation } from '../../../functions/reconcile/reconcile.ts';
-import { invocationMs } from '../../../shared/domain/delivery/lease.ts';
+import { invocationMs } from '../../../shared/domain/retry/attempt-duration.ts';
 import { visibilityTimeout } from '../../../shared/domain/receives.ts';
 import { modelledSqs, sideBySide, type Receipt } from '../modelled-sqs.ts';
 import { inMemoryAccessTokens } from './in-memory-access-tokens.ts';

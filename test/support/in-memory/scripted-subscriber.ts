@@ -1,5 +1,5 @@
-import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
-import type { DeliveryRequest } from '../../../shared/domain/vocabulary.ts';
+import type { Reply } from '../../../shared/domain/retry/outcome.ts';
+import type { DeliveryRequest } from '../../../shared/domain/retry/vocabulary.ts';
 import type { WebhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
 import type { VirtualClock } from './virtual-clock.ts';

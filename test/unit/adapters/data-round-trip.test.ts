@@ -7,7 +7,7 @@ import { messageItemOf, messageRecordOf } from '../../../shared/adapters/dynamod
 import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
-import { ZAQAR_MESSAGE } from '../../../shared/domain/delivery/webhook-body.ts';
+import { ZAQAR_MESSAGE } from '../../../shared/domain/message/webhook-body.ts';
 import { webhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import { encodeFirstJob, parseWork } from '../../../shared/wire/jobs/delivery-job.ts';
 import { decodeMessage, encodeMessage } from '../../../shared/wire/jobs/message-body.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deliveryItemOf, deliveryOf } from '../../../shared/adapters/dynamodb/delivery-item.ts';
 import { UnreadableRecordError } from '../../../shared/adapters/dynamodb/record.ts';
-import type { Status } from '../../../shared/domain/vocabulary.ts';
+import type { Status } from '../../../shared/domain/delivery/vocabulary.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { arbitraryDelivery } from '../../support/delivery-arbitraries.ts';
 import { aDelivery, aDeliveryKey, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';

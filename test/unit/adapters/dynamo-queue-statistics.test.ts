@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { dynamoClient, singleRequestClient } from '../../../shared/adapters/dynamodb/client.ts';
 import { dynamoQueueStatistics } from '../../../shared/adapters/dynamodb/queue-statistics.ts';
-import { noCounters } from '../../../shared/domain/message/statistics.ts';
+import { noCounters } from '../../../shared/domain/delivery/statistics.ts';
 import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
 const failing = (status: number, type: string): StubAnswer => ({

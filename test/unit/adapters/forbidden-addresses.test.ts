@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { HttpSenderOptions } from '../../../shared/adapters/http/sender.ts';
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
-import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
+import type { Reply } from '../../../shared/domain/retry/outcome.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { FORBIDDEN_ANSWERS, FORBIDDEN_HOSTS, LOOPBACK_NAMES } from './forbidden-addresses.ts';
 

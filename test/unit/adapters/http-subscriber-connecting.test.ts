@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
-import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
+import type { Reply } from '../../../shared/domain/retry/outcome.ts';
 import { turnsUntil } from '../../support/eventually.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../support/receiver.ts';
 import { once } from 'node:events';

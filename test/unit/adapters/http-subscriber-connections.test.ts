@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import type { HttpSenderOptions } from '../../../shared/adapters/http/sender.ts';
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
-import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
+import type { Reply } from '../../../shared/domain/retry/outcome.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
 import { turnsUntil } from '../../support/eventually.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../support/receiver.ts';

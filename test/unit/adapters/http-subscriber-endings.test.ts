@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
-import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
+import type { Reply } from '../../../shared/domain/retry/outcome.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
 import { turnsUntil } from '../../support/eventually.ts';
 import { type RawServer, startRawServer } from './raw-server.ts';

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
-import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
+import type { Reply } from '../../../shared/domain/retry/outcome.ts';
 import { turnsUntil } from '../../support/eventually.ts';
 import { pour, type RawServer, startRawServer } from './raw-server.ts';
 

@@ -4,7 +4,7 @@ import tls from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
-import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
+import type { Reply } from '../../../shared/domain/retry/outcome.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { closeServer, listen } from '../../support/listening.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../support/receiver.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
-import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
+import type { Reply } from '../../../shared/domain/retry/outcome.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
 import { type Receiver, type Script, startReceiver } from '../../support/receiver.ts';
 

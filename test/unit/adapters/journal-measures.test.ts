@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { metricNames, metricsOfWorkers } from '../../../shared/config/metrics.ts';
 import { measuresOf } from '../../../shared/adapters/log/journal-measures.ts';
-import { type Status, PHASES } from '../../../shared/domain/vocabulary.ts';
+import { PHASES } from '../../../shared/domain/retry/vocabulary.ts';
+import type { Status } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
 import { anAttempt } from '../../support/delivery-builders.ts';
 import { aFact, everyFact, everyOperatorEvent } from '../../support/every-fact.ts';

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { nameResolver, type Resolve } from '../../../shared/adapters/http/resolver.ts';
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
-import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
+import type { Reply } from '../../../shared/domain/retry/outcome.ts';
 import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
 import { turnsUntil } from '../../support/eventually.ts';
 import { startReceiver } from '../../support/receiver.ts';

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 
 /** A TCP server on loopback whose behaviour a test defines. */
 export type RawServer = {

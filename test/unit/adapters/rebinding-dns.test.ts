@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { nameResolver, type Resolve } from '../../../shared/adapters/http/resolver.ts';
 import type { HttpSenderOptions } from '../../../shared/adapters/http/sender.ts';
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
-import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
+import type { Reply } from '../../../shared/domain/retry/outcome.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
 import { type DnsAnswer, type DnsRecord, type DnsServer, startDnsServer } from '../../support/dns-server.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';

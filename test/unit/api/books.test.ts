@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { EMPTY_BOOKS, sumOfBooks } from '../../../shared/domain/message/books.ts';
+import { EMPTY_BOOKS, sumOfBooks } from '../../../shared/domain/delivery/books.ts';
 import { booksViewSchema } from '../../../shared/wire/views/books.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { type apiUnderTest, faultOf, NOON } from './api-under-test.ts';

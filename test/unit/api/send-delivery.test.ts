@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sendDelivery } from '../../../functions/api/deliveries/send-delivery.ts';
-import { booksOfMessage, isBalanced } from '../../../shared/domain/message/books.ts';
+import { booksOfMessage, isBalanced } from '../../../shared/domain/delivery/books.ts';
 import { confirmationIdOf } from '../../../shared/domain/subscription/confirmation.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aMessage, aQueue } from '../../support/builders.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addDuration, type Counters, noCounters } from '../../../shared/domain/message/statistics.ts';
+import { addDuration, type Counters, noCounters } from '../../../shared/domain/delivery/statistics.ts';
 import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
 
 const MINUTE = 60_000;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { describeDeadLetter, detailOf } from '../../../cli/dead-letters/describe.ts';
 import { matcherOf } from '../../../cli/dead-letters/filter.ts';
 import type { DeadLetter, DeadLetterAttributes } from '../../../shared/domain/delivery/dead-letter.ts';
-import { REDRIVEN_QUEUES } from '../../../shared/domain/vocabulary.ts';
+import { REDRIVEN_QUEUES } from '../../../shared/domain/work-queues.ts';
 import { encodeFirstJob } from '../../../shared/wire/jobs/delivery-job.ts';
 import { encodeOperation } from '../../../shared/wire/jobs/operation.ts';
 import { aMessage } from '../../support/builders.ts';

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
-import { POLICY_PRESETS } from '../../../shared/domain/vocabulary.ts';
+import { POLICY_PRESETS } from '../../../shared/domain/retry/vocabulary.ts';
 import { posthaste } from './run-command.ts';
 
 const PROJECT = path.resolve(import.meta.dirname, '../../..');

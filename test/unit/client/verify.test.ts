@@ -9,7 +9,7 @@ import {
   secretText,
   type SigningSecret,
 } from '../../../shared/domain/subscription/signing-secret.ts';
-import type { SigningScheme } from '../../../shared/domain/vocabulary.ts';
+import type { SigningScheme } from '../../../shared/domain/subscription/vocabulary.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
 
 const secretOf = (scheme: SigningScheme, fill = 1) =>

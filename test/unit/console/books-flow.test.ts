@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { flowLayout, type FlowName } from '../../../console/src/pages/books/flow-layout.ts';
-import { EMPTY_BOOKS, type Books } from '../../../shared/domain/message/books.ts';
+import { EMPTY_BOOKS, type Books } from '../../../shared/domain/delivery/books.ts';
 
 const books: Books = {
   ...EMPTY_BOOKS,

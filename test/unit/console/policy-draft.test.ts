@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BACKOFF_FUNCTIONS, POLICY_PRESETS } from '../../../shared/domain/vocabulary.ts';
+import { BACKOFF_FUNCTIONS, POLICY_PRESETS } from '../../../shared/domain/retry/vocabulary.ts';
 import {
   draftOf,
   EMPTY_DRAFT,

@@ -1,4 +1,4 @@
-import { noCounters } from '../../../shared/domain/message/statistics.ts';
+import { noCounters } from '../../../shared/domain/delivery/statistics.ts';
 import type { Counts, Statistics } from '../../../console/src/statistics/read-statistics.ts';
 
 /** Counts, zero where none are given. */

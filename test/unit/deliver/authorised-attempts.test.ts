@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Auth, StoredAuth } from '../../../shared/domain/subscription/auth.ts';
+import { type Auth, type StoredAuth, redactedAuth } from '../../../shared/domain/subscription/auth.ts';
 import { withAuth } from '../../../shared/domain/subscription/destination.ts';
-import { redactedAuth } from '../../../shared/domain/subscription/auth.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription, SUBSCRIBER_URL } from '../../support/builders.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { MAX_INVOCATION_MS } from '../../../shared/domain/delivery/lease.ts';
+import { MAX_INVOCATION_MS } from '../../../shared/domain/retry/attempt-duration.ts';
 import type { HealthWrites } from '../../../functions/deliver/context.ts';
 import { healthWrites } from '../../../functions/deliver/health.ts';
 

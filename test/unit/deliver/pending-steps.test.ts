@@ -1,6 +1,6 @@
 import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { OperatorEvent } from '../../../shared/domain/operator-event.ts';
+import type { OperatorEvent } from '../../../shared/domain/delivery/operator-event.ts';
 import { asEnabled, moveTo } from '../../../shared/domain/subscription/change.ts';
 import { aMessage } from '../../support/builders.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { endOfBuckets } from '../../../shared/domain/delivery/fan-out.ts';
-import { noCounters } from '../../../shared/domain/message/statistics.ts';
+import { noCounters } from '../../../shared/domain/delivery/statistics.ts';
 import { UnfinishedError } from '../../../shared/domain/receives.ts';
 import { countFact } from '../../../shared/steps/counting-journal.ts';
 import { allNamed, aPagedWorld, crashAt, ids, placesIn, PUBLISHED } from './paged-world.ts';

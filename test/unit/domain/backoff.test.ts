@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { backoffDelays, type Backoff } from '../../../shared/domain/retry/schedule.ts';
-import type { BackoffFunction } from '../../../shared/domain/vocabulary.ts';
+import type { BackoffFunction } from '../../../shared/domain/retry/vocabulary.ts';
 
 const SERIES: BackoffFunction[] = ['linear', 'arithmetic', 'geometric', 'exponential'];
 const ALL: BackoffFunction[] = [...SERIES, 'capped_exponential'];

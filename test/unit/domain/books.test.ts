@@ -9,7 +9,7 @@ import {
   type Books,
   type StatusCounts,
   sumOfBooks,
-} from '../../../shared/domain/message/books.ts';
+} from '../../../shared/domain/delivery/books.ts';
 
 const count = fc.nat({ max: 1000 });
 const counts: fc.Arbitrary<StatusCounts> = fc.record({

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  contended,
-  ContendedError,
-  contendedDelivery,
-  withRetriedWrites,
-} from '../../../shared/domain/contention.ts';
+import { contended, ContendedError, withRetriedWrites } from '../../../shared/domain/contention.ts';
+import { contendedDelivery } from '../../../shared/domain/delivery/delivery.ts';
 
 /** A step that is refused `times` times before it succeeds. */
 const refused = (times: number) => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decide } from '../../../shared/domain/delivery/decide.ts';
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import type { Reply } from '../../../shared/domain/delivery/outcome.ts';
+import type { Reply } from '../../../shared/domain/retry/outcome.ts';
 import { aBarePolicy } from '../../support/builders.ts';
 import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
 

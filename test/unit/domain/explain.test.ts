@@ -5,7 +5,7 @@ import {
   explain,
   type ExplainedMessage,
   type Explanation,
-} from '../../../shared/domain/message/explain.ts';
+} from '../../../shared/domain/delivery/explain.ts';
 import { filterBudget, matchContentOf } from '../../../shared/domain/message/matching.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jitteredDelay } from '../../../shared/domain/retry/next-attempt.ts';
+import { jitteredDelay } from '../../../shared/domain/retry/jitter.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { meanSeconds } from '../../../shared/domain/retry/schedule.ts';
-import type { Jitter } from '../../../shared/domain/vocabulary.ts';
+import type { Jitter } from '../../../shared/domain/retry/vocabulary.ts';
 
 describe('jitter', () => {
   const delay = fc.double({ min: 0, max: 604_800, noNaN: true });

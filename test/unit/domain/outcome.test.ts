@@ -1,12 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DELIVERY_REQUESTS, type DeliveryRequest, type Outcome } from '../../../shared/domain/vocabulary.ts';
+import {
+  DELIVERY_REQUESTS,
+  type DeliveryRequest,
+  type Outcome,
+} from '../../../shared/domain/retry/vocabulary.ts';
 import {
   disablingReason,
   outcomeOf,
   rejectionReason,
   type Reply,
-} from '../../../shared/domain/delivery/outcome.ts';
+} from '../../../shared/domain/retry/outcome.ts';
 
 const answered = (statusCode: number, asks?: DeliveryRequest): Reply => ({
   kind: 'answered',

@@ -3,7 +3,7 @@ import { completePolicySchema, DEFAULT_RETRY_POLICY } from '../../../shared/doma
 import { parseDefaultRetryPolicy, parseRetryPolicy } from '../../../shared/domain/retry/policy-schema.ts';
 import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
 import { meanSeconds, retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
-import { POLICY_PRESETS } from '../../../shared/domain/vocabulary.ts';
+import { POLICY_PRESETS } from '../../../shared/domain/retry/vocabulary.ts';
 
 const DAY = 86_400;
 

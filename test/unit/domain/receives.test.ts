@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { invocationMs } from '../../../shared/domain/delivery/lease.ts';
+import { invocationMs } from '../../../shared/domain/retry/attempt-duration.ts';
 import { OPERATE_TIMEOUT_SECONDS } from '../../../shared/domain/recovery/operation.ts';
 import {
   isPoison,

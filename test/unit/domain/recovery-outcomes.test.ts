@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { outcomesOf, sumOfOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
-import type { Status } from '../../../shared/domain/vocabulary.ts';
+import type { Status } from '../../../shared/domain/delivery/vocabulary.ts';
 import { aDelivery, aDeliveryKey, SOME_TIME } from '../../support/delivery-builders.ts';
 
 const reopened = (status: Status, overrides: Partial<Delivery> = {}, subscriptionId = 's-1'): Delivery =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Jitter } from '../../../shared/domain/vocabulary.ts';
+import type { Jitter } from '../../../shared/domain/retry/vocabulary.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
 

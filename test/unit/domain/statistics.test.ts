@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addDuration, addTo, noCounters, percentilesOf } from '../../../shared/domain/message/statistics.ts';
+import { addDuration, addTo, noCounters, percentilesOf } from '../../../shared/domain/delivery/statistics.ts';
 
 const histogramOf = (durations: readonly number[]) => {
   const histogram = new Map<number, number>();

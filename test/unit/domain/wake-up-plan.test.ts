@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { planWakeUp, scheduleName, planSqsDelay } from '../../../shared/domain/retry/wake-up-plan.ts';
+import { planWakeUp, scheduleName, planSqsDelay } from '../../../shared/domain/delivery/wake-up-plan.ts';
 
 describe('an SQS delay', () => {
   it.each([

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { Message } from '../../../shared/domain/message/message.ts';
-import { bodyOf } from '../../../shared/domain/delivery/webhook-body.ts';
+import { bodyOf } from '../../../shared/domain/message/webhook-body.ts';
 import {
   RESERVED_HEADERS,
   signatureHeader,

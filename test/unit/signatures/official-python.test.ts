@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import type { SigningScheme } from '../../../shared/domain/vocabulary.ts';
+import type { SigningScheme } from '../../../shared/domain/subscription/vocabulary.ts';
 import {
   makeSecret,
   publicKeyText,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { OperatorEvent } from '../../../shared/domain/operator-event.ts';
+import type { OperatorEvent } from '../../../shared/domain/delivery/operator-event.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
 import { attemptEventsJournal } from '../../../shared/steps/attempt-events.ts';
 import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';

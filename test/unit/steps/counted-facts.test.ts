@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { noCounters, percentilesOf } from '../../../shared/domain/message/statistics.ts';
-import { PHASES, TERMINAL_STATUSES } from '../../../shared/domain/vocabulary.ts';
+import { noCounters, percentilesOf } from '../../../shared/domain/delivery/statistics.ts';
+import { PHASES } from '../../../shared/domain/retry/vocabulary.ts';
+import { TERMINAL_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
 import { countFact } from '../../../shared/steps/counting-journal.ts';
 import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';

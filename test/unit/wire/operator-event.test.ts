@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { OperatorEvent } from '../../../shared/domain/operator-event.ts';
+import type { OperatorEvent } from '../../../shared/domain/delivery/operator-event.ts';
 import { operatorEventMessage, operatorEventSchema } from '../../../shared/wire/events/operator-event.ts';
 
 const at = Date.UTC(2027, 0, 15, 8, 0, 0, 7);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { SQSRecord } from 'aws-lambda';
-import type { WorkQueueName } from '../../../shared/domain/vocabulary.ts';
+import type { WorkQueueName } from '../../../shared/domain/work-queues.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
 import type { InvocationContext } from '../../../shared/domain/receives.ts';
 import { runWorker, type WorkerOptions } from '../../../worker/run.ts';

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { AttemptTrigger, Mechanism } from '../../../../shared/domain/vocabulary.ts';
+import type { AttemptTrigger, Mechanism } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { type DeliveryView, STARTED_BY } from '../../../../shared/wire/views/delivery.ts';
 import type { NextStep } from './next-step.ts';
 

@@ -1,4 +1,5 @@
-import type { AttemptTrigger, Mechanism, Phase } from '../../../../shared/domain/vocabulary.ts';
+import type { Phase } from '../../../../shared/domain/retry/vocabulary.ts';
+import type { AttemptTrigger, Mechanism } from '../../../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 
 type Next = { number: number; phase: Phase; dueAt: number; by?: AttemptTrigger | Mechanism };

@@ -1,4 +1,4 @@
-import type { TerminalStatus } from '../../../../shared/domain/vocabulary.ts';
+import type { TerminalStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
 import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 
 export type DemoSubscriber = {

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { readBooks } from '../../../../api-client/operations.ts';
-import { EMPTY_BOOKS, isBalanced, type Books, sumOfBooks } from '../../../../shared/domain/message/books.ts';
+import { EMPTY_BOOKS, isBalanced, type Books, sumOfBooks } from '../../../../shared/domain/delivery/books.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';

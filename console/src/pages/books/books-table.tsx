@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { BOOKS_MEANINGS } from '../../../../api-client/words.ts';
-import type { Books } from '../../../../shared/domain/message/books.ts';
+import type { Books } from '../../../../shared/domain/delivery/books.ts';
 import { Table, type Column } from '../../parts/table.tsx';
 import type { FlowLinks } from './flow-picture.tsx';
 

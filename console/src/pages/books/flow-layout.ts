@@ -1,5 +1,5 @@
-import { RECOVERABLE_STATUSES, type TerminalStatus } from '../../../../shared/domain/vocabulary.ts';
-import type { Books } from '../../../../shared/domain/message/books.ts';
+import { RECOVERABLE_STATUSES, type TerminalStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
+import type { Books } from '../../../../shared/domain/delivery/books.ts';
 
 type Matched = 'matched' | 'filtered' | 'unmatched';
 type End = TerminalStatus | 'pending' | 'missing';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { Books } from '../../../../shared/domain/message/books.ts';
+import type { Books } from '../../../../shared/domain/delivery/books.ts';
 import { useWidth } from '../../live/use-width.ts';
 import { flowLayout, type FlowBand, type FlowName, type FlowNode } from './flow-layout.ts';
 

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { RedrivenQueue } from '../../../../shared/domain/vocabulary.ts';
+import type { RedrivenQueue } from '../../../../shared/domain/work-queues.ts';
 import type { DeadLetterResult } from '../../../../shared/wire/views/console.ts';
 import { changeDeadLetters, type DeadLetterChange } from '../../api/dead-letters.ts';
 import { useConsole } from '../../live/console-context.tsx';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { shortId } from '../../../../api-client/subscription-labels.ts';
-import type { RedrivenQueue } from '../../../../shared/domain/vocabulary.ts';
+import type { RedrivenQueue } from '../../../../shared/domain/work-queues.ts';
 import type { DeadLetterLook, DeadLetterView } from '../../../../shared/wire/views/console.ts';
 import { useNow } from '../../live/use-now.ts';
 import { Table, type Column } from '../../parts/table.tsx';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../../shared/domain/vocabulary.ts';
+import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../../shared/domain/work-queues.ts';
 import type { DeadLetterCounts, DeadLetterLook } from '../../../../shared/wire/views/console.ts';
 import { countDeadLetters, lookAtDeadLetters } from '../../api/dead-letters.ts';
 import { useConsole } from '../../live/console-context.tsx';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { RedrivenQueue } from '../../../../shared/domain/vocabulary.ts';
+import type { RedrivenQueue } from '../../../../shared/domain/work-queues.ts';
 import { InputField } from '../../parts/input-field.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 

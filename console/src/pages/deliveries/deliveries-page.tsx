@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { LISTED_STATUSES } from '../../../../shared/domain/vocabulary.ts';
+import { LISTED_STATUSES } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { deliveryQuery } from '../../../../api-client/deliveries.ts';
 import { type ListedDelivery, listDeliveries } from '../../../../api-client/operations.ts';
 import { useConsole } from '../../live/console-context.tsx';

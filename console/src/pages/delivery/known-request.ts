@@ -1,5 +1,5 @@
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
-import { bodyOf, partsOfTemplate } from '../../../../shared/domain/delivery/webhook-body.ts';
+import { bodyOf, partsOfTemplate } from '../../../../shared/domain/message/webhook-body.ts';
 import type { MessageView } from '../../../../api-client/messages.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { RequestHeader } from './curl-command.ts';

@@ -1,4 +1,4 @@
-import { PHASES } from '../../../../shared/domain/vocabulary.ts';
+import { PHASES } from '../../../../shared/domain/retry/vocabulary.ts';
 import type { DeliveryDetail } from '../../../../api-client/operations.ts';
 
 type Attempt = DeliveryDetail['attempts'][number];

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { isPresetName, RETRY_POLICY_PRESETS } from '../../../../shared/domain/retry/presets.ts';
-import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/vocabulary.ts';
+import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/retry/vocabulary.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';

@@ -6,7 +6,7 @@ import {
   type RetryPolicy,
 } from '../../../../shared/domain/retry/policy.ts';
 import { RETRY_POLICY_PRESETS } from '../../../../shared/domain/retry/presets.ts';
-import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/vocabulary.ts';
+import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/retry/vocabulary.ts';
 import { numberIn } from '../../parts/typed-text.ts';
 
 /** The texts in the controls. An empty one means the default. */

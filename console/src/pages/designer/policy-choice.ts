@@ -1,6 +1,6 @@
 import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { isPresetName, RETRY_POLICY_PRESETS } from '../../../../shared/domain/retry/presets.ts';
-import type { PresetName } from '../../../../shared/domain/vocabulary.ts';
+import type { PresetName } from '../../../../shared/domain/retry/vocabulary.ts';
 import { draftOf, EMPTY_DRAFT, presetOf, validateDraft, type Draft } from './draft.ts';
 
 /** A retry policy in a form: none, a preset, or the controls of the designer (`draft`). */

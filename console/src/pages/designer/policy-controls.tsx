@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { BACKOFF_FUNCTIONS, JITTERS } from '../../../../shared/domain/vocabulary.ts';
+import { BACKOFF_FUNCTIONS, JITTERS } from '../../../../shared/domain/retry/vocabulary.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { InputField } from '../../parts/input-field.tsx';
 import { SelectField } from '../../parts/select-field.tsx';

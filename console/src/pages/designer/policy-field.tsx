@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { FieldError } from '../../../../shared/domain/errors.ts';
 import { RETRY_POLICY_PRESETS } from '../../../../shared/domain/retry/presets.ts';
-import { POLICY_PRESETS } from '../../../../shared/domain/vocabulary.ts';
+import { POLICY_PRESETS } from '../../../../shared/domain/retry/vocabulary.ts';
 import { scheduleText } from '../../parts/policy-facts.tsx';
 import { SelectField } from '../../parts/select-field.tsx';
 import { faultsOf } from './draft.ts';

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type uPlot from 'uplot';
-import { type BackoffFunction, BACKOFF_FUNCTIONS } from '../../../../shared/domain/vocabulary.ts';
+import { type BackoffFunction, BACKOFF_FUNCTIONS } from '../../../../shared/domain/retry/vocabulary.ts';
 import type { RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { retrySchedule } from '../../../../shared/domain/retry/schedule.ts';
 import { Chart, type ChartOptions } from '../../parts/chart.tsx';

@@ -1,4 +1,4 @@
-import type { BackoffFunction } from '../../../../shared/domain/vocabulary.ts';
+import type { BackoffFunction } from '../../../../shared/domain/retry/vocabulary.ts';
 import type { RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { retrySchedule } from '../../../../shared/domain/retry/schedule.ts';
 

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { OPEN_STATUSES, RECOVERABLE_STATUSES } from '../../../../shared/domain/vocabulary.ts';
+import { OPEN_STATUSES, RECOVERABLE_STATUSES } from '../../../../shared/domain/delivery/vocabulary.ts';
 import type { ListedMessage } from '../../../../api-client/operations.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { Glyph } from '../../parts/status.tsx';

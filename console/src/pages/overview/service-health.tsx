@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { REDRIVEN_QUEUES } from '../../../../shared/domain/vocabulary.ts';
+import { REDRIVEN_QUEUES } from '../../../../shared/domain/work-queues.ts';
 import type { Health } from '../../../../api-client/operations.ts';
 import { counted, HEALTH_NAMES } from '../../../../api-client/words.ts';
 import type { Live } from '../../live/use-live.ts';

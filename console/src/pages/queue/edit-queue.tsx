@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { RETAINED_MESSAGES } from '../../../../shared/domain/vocabulary.ts';
+import { RETAINED_MESSAGES } from '../../../../shared/domain/message/vocabulary.ts';
 import { patchQueue } from '../../../../api-client/operations.ts';
 import { faultsByField, rejectedFields } from '../../api/form-faults.ts';
 import { useConsole } from '../../live/console-context.tsx';

@@ -1,6 +1,9 @@
 import { deliveryQuery } from '../../../../api-client/deliveries.ts';
 import { listDeliveries, type ListedDelivery } from '../../../../api-client/operations.ts';
-import { RECOVERABLE_STATUSES, type RecoverableStatus } from '../../../../shared/domain/vocabulary.ts';
+import {
+  RECOVERABLE_STATUSES,
+  type RecoverableStatus,
+} from '../../../../shared/domain/delivery/vocabulary.ts';
 import type { PageClient } from '../../api/page-client.ts';
 
 /** Which deliveries a recovery reopens. Times are milliseconds since the epoch. */

@@ -3,7 +3,10 @@ import { useState } from 'preact/hooks';
 import type { Listed } from '../../../../api-client/api-client.ts';
 import { startRecovery } from '../../../../api-client/operations.ts';
 import { counted } from '../../../../api-client/words.ts';
-import { RECOVERABLE_STATUSES, type RecoverableStatus } from '../../../../shared/domain/vocabulary.ts';
+import {
+  RECOVERABLE_STATUSES,
+  type RecoverableStatus,
+} from '../../../../shared/domain/delivery/vocabulary.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { PolicySource } from '../../../../shared/domain/vocabulary.ts';
+import type { PolicySource } from '../../../../shared/domain/retry/vocabulary.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { policyFor } from '../../../../shared/domain/subscription/delivery-policy.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../duration.ts';
+import { DAY_MS } from './duration.ts';
 
 /** Bounds of a retention in days. Records must outlive messages, which SQS keeps for up to 14 days. */
 export const RETENTION_DAYS = { least: 15, most: 3650 };

@@ -1,4 +1,4 @@
-import type { ConnectionFault, DeliveryRequest, Outcome, RejectReason } from '../vocabulary.ts';
+import type { ConnectionFault, DeliveryRequest, Outcome, RejectReason } from './vocabulary.ts';
 
 /** An answer. `asks`: the value of its header `webhook-delivery`. */
 type Answer = { statusCode: number; retryAfter?: string; asks?: DeliveryRequest; snippet?: string };

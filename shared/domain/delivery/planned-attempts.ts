@@ -1,8 +1,8 @@
-import { attemptsInRound } from '../delivery/attempt.ts';
-import { type Delivery, isOpen, startOf } from '../delivery/delivery.ts';
+import { attemptsInRound } from './attempt.ts';
+import { type Delivery, isOpen, startOf } from './delivery.ts';
 import { followingAttempt, type PlannedAttempt } from './next-attempt.ts';
-import type { PolicySource } from '../vocabulary.ts';
-import type { RetryPolicy } from './policy.ts';
+import type { PolicySource } from '../retry/vocabulary.ts';
+import type { RetryPolicy } from '../retry/policy.ts';
 
 /**
  * The remaining attempts of a delivery's round, including the one due or in flight, if each failed at its due time.

@@ -1,7 +1,7 @@
-import type { Mechanism } from '../vocabulary.ts';
+import type { Mechanism } from './vocabulary.ts';
 import { createHash } from 'node:crypto';
 import type { Slot } from '../subscription/rate-limit.ts';
-import type { DeliveryKey, Lease, NextAttempt } from '../delivery/delivery.ts';
+import type { DeliveryKey, Lease, NextAttempt } from './delivery.ts';
 
 /** SQS's longest DelaySeconds (Amazon SQS message quotas). */
 export const MAX_DELAY_SECONDS = 900;

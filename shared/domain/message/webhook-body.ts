@@ -1,4 +1,4 @@
-import type { Message } from '../message/message.ts';
+import type { Message } from './message.ts';
 
 /**
  * The standard request body: `{"id", "queue", "type", "timestamp", "data"}`, absent fields omitted. `data` is

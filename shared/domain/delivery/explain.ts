@@ -1,9 +1,9 @@
-import { isOpen, type Delivery } from '../delivery/delivery.ts';
-import { waitsForPull } from '../delivery/pull.ts';
-import { type FanOut, isAhead, partWith } from '../delivery/fan-out.ts';
+import { isOpen, type Delivery } from './delivery.ts';
+import { waitsForPull } from './pull.ts';
+import { type FanOut, isAhead, partWith } from './fan-out.ts';
 import { waitingReasonOf } from '../subscription/rate-limit.ts';
 import type { Subscription } from '../subscription/subscription.ts';
-import type { ExplainVerdict } from '../vocabulary.ts';
+import type { ExplainVerdict } from './vocabulary.ts';
 import {
   type AcceptanceTimes,
   type Exclusion,
@@ -13,7 +13,7 @@ import {
   type PageBudget,
   selectionAt,
   UnreadableFilterError,
-} from './matching.ts';
+} from '../message/matching.ts';
 
 /** Why a subscription got a message, or did not. `certain`: false where what is kept does not decide it. */
 export type Explanation = { verdict: ExplainVerdict; certain: boolean; detail?: string; rule?: Exclusion };

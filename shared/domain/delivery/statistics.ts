@@ -1,4 +1,4 @@
-import { TERMINAL_STATUSES } from '../vocabulary.ts';
+import { TERMINAL_STATUSES } from './vocabulary.ts';
 
 export const STATISTICS_COUNTS = [
   'messages',

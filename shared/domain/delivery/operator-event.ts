@@ -1,6 +1,6 @@
-import type { DeliveryKey } from './delivery/delivery.ts';
-import type { SubscriptionEvent } from './subscription/subscription.ts';
-import type { Outcome } from './vocabulary.ts';
+import type { DeliveryKey } from './delivery.ts';
+import type { SubscriptionEvent } from '../subscription/subscription.ts';
+import type { Outcome } from '../retry/vocabulary.ts';
 
 /** Event for operators and their programs. Ids and counts only. Times are milliseconds since the epoch. */
 export type OperatorEvent =

@@ -1,4 +1,4 @@
-import { endOfBuckets, type FanOut } from '../delivery/fan-out.ts';
+import { endOfBuckets, type FanOut } from './fan-out.ts';
 
 /**
  * A queue that is deleted and recreated begins a new life, identified by its `createdAt`; a message belongs to one

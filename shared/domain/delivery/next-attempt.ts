@@ -1,10 +1,9 @@
-import { type Attempt, endOfAttempt } from '../delivery/attempt.ts';
-import type { DeliveryKey, NextAttempt } from '../delivery/delivery.ts';
-import type { Jitter } from '../vocabulary.ts';
-import type { RetryPolicy } from './policy.ts';
-import { type Retry, retrySchedule } from './schedule.ts';
+import { type Attempt, endOfAttempt } from './attempt.ts';
+import type { DeliveryKey, NextAttempt } from './delivery.ts';
+import { jitteredDelay } from '../retry/jitter.ts';
+import type { RetryPolicy } from '../retry/policy.ts';
+import { type Retry, retrySchedule } from '../retry/schedule.ts';
 import { planWakeUp } from './wake-up-plan.ts';
-import { createHash } from 'node:crypto';
 
 type AfterFailure = {
   key: DeliveryKey;
@@ -55,26 +54,4 @@ function policyDelayMs(
   const { queue, messageId, subscriptionId } = key;
   const seed = JSON.stringify([queue, messageId, subscriptionId, number]);
   return jitteredDelay(retry.delaySeconds, policy.jitter, seed) * 1000;
-}
-
-/**
- * The jittered delay in seconds: from 0 (full) or half (equal) up to `delaySeconds`. The same seed gives the same
- * delay, so that a computation repeated after a crash keeps its due time.
- */
-export function jitteredDelay(delaySeconds: number, jitter: Jitter, seed: string): number {
-  switch (jitter) {
-    case 'none':
-      return delaySeconds;
-    case 'full':
-      return delaySeconds * pseudoRandom(seed);
-    case 'equal':
-      return delaySeconds * (0.5 + pseudoRandom(seed) / 2);
-  }
-}
-
-const RANDOM_BYTES = 6;
-
-/** Uniform in [0, 1) over 2^48 values. */
-function pseudoRandom(seed: string): number {
-  return createHash('sha256').update(seed).digest().readUIntBE(0, RANDOM_BYTES) / 2 ** (8 * RANDOM_BYTES);
 }

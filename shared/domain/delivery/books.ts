@@ -1,4 +1,4 @@
-import { type Status, TERMINAL_STATUSES, type TerminalStatus } from '../vocabulary.ts';
+import { type Status, TERMINAL_STATUSES, type TerminalStatus } from './vocabulary.ts';
 
 /** Number of deliveries in each status. */
 export type StatusCounts = Readonly<Record<Status, number>>;

@@ -1,5 +1,5 @@
 import type { StatusCounts } from './books.ts';
-import type { MessageKey } from './message.ts';
+import type { MessageKey } from '../message/message.ts';
 
 /** Recorded facts about a message. Times are milliseconds since the epoch. */
 type MessageFacts = {

@@ -1,0 +1,121 @@
+import { WAITING_REASONS, type AbsenceReason } from '../subscription/vocabulary.ts';
+import type { RejectReason } from '../retry/vocabulary.ts';
+
+/**
+ * The closed lists of words about deliveries (retry/vocabulary.ts says how they are used); those of counters are in
+ * statistics.ts.
+ */
+
+/** Statuses of an unfinished delivery. `retrying`: after its first failure. */
+export const OPEN_STATUSES = ['pending', 'retrying'] as const;
+export type OpenStatus = (typeof OPEN_STATUSES)[number];
+
+/** Ended without a success: a recovery can reopen such a delivery for another round. */
+export const RECOVERABLE_STATUSES = ['rejected', 'exhausted', 'cancelled'] as const;
+export type RecoverableStatus = (typeof RECOVERABLE_STATUSES)[number];
+
+/** Statuses of a finished delivery. */
+export const TERMINAL_STATUSES = ['delivered', ...RECOVERABLE_STATUSES] as const;
+export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
+
+export const STATUSES = [...OPEN_STATUSES, ...TERMINAL_STATUSES] as const;
+export type Status = (typeof STATUSES)[number];
+
+/** A queue's listings omit delivered deliveries, which are found through their message. */
+export const LISTED_STATUSES = [...OPEN_STATUSES, ...RECOVERABLE_STATUSES] as const;
+
+/** Steps that a finished delivery still has pending. */
+export const PENDING_STEPS = ['undeliverable', 'disable_subscription', 'exhausted_event'] as const;
+export type PendingStep = (typeof PENDING_STEPS)[number];
+
+/** Names of the conditional writes to a delivery's record. */
+export type TransitionName =
+  | 'open'
+  | 'claim'
+  | 'take_over'
+  | 'record'
+  | 'record_late'
+  | 'release'
+  | 'await_slot'
+  | 'await_pull'
+  | 'move_up'
+  | 'cancel'
+  | 'settle'
+  | 'postpone'
+  | 'retry_now'
+  | 'reopen'
+  | 'send';
+
+/** How the next attempt is started; `pull`: its subscriber receives it. */
+export const MECHANISMS = ['same_invocation', 'sqs_delay', 'scheduler', 'pull'] as const;
+export type Mechanism = (typeof MECHANISMS)[number];
+
+/** How an attempt was started; absent on a first attempt, which its message started, and on a received one. */
+export const ATTEMPT_TRIGGERS = ['same_invocation', 'sqs_delay', 'scheduler', 'reconcile'] as const;
+export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];
+
+/** Why a received delivery failed: its subscriber said so, or did not answer until its lease ended. */
+export type PullFault = 'nacked' | 'lease_expired';
+
+/** Why a delivery is cancelled. `manual`: by an operator. `not_received`: it waited too long for its subscriber. */
+export type CancelReason = AbsenceReason | `body_${'erased' | 'missing'}` | OtherCancelReason;
+type OtherCancelReason = 'manual' | 'queue_deleted' | 'message_expired' | 'not_received';
+
+/** Reason stored with a terminal status other than `delivered`. */
+export type EndReason = CancelReason | RejectReason | 'retries_exhausted';
+
+/** Why a manual retry, or another round for a recovery, is refused. */
+export type RetryRefusal =
+  | 'no_such_delivery'
+  /** An attempt is in flight. */
+  | 'in_flight'
+  /** The first attempt has not started: its job has not been received, or will be redelivered by SQS. */
+  | 'not_begun'
+  /** It has ended, but has pending steps, which take a few seconds. */
+  | 'being_closed'
+  | 'body_gone'
+  /** Another round would make its record too large. */
+  | 'too_many_attempts'
+  | 'message_expired'
+  | 'subscription_absent'
+  /** Not ended; a recovery skips it. */
+  | 'open'
+  /** It succeeded in the meantime; a recovery skips it. */
+  | 'delivered'
+  /** The same recovery has already reopened it. */
+  | 'recovered_already'
+  /** Concurrent writes kept changing it. */
+  | 'contended';
+
+/** Why a message is not sent to a subscription by hand. */
+export type SendRefusal =
+  | RetryRefusal
+  | 'no_such_message'
+  /** First attempts are still to come, and one of them may be for this subscription. */
+  | 'unfinished';
+
+/**
+ * Why a delivery cannot be cancelled manually. `over`: it has ended. `not_begun`: it has no record yet, and filters
+ * may exclude the message from this subscription. `contended`: concurrent writes kept changing it.
+ */
+export type CancelRefusal = 'no_such_delivery' | 'over' | 'not_begun' | 'contended';
+
+/** Why deliver ignores a job or wake-up. `stale`: its attempt number does not match the record. */
+export type DroppedReason = 'no_record' | 'finished' | 'stale' | 'in_flight';
+
+/**
+ * What became of a message for one subscription. `unconfirmed`, `disabled`, `expired` and `deleted` are said of the
+ * subscription; `not_sent_yet`: it matches, and its first attempt has not begun.
+ */
+export const EXPLAIN_VERDICTS = [
+  ...STATUSES,
+  ...WAITING_REASONS,
+  'filtered',
+  'unconfirmed',
+  'disabled',
+  'expired',
+  'added_later',
+  'not_sent_yet',
+  'deleted',
+] as const;
+export type ExplainVerdict = (typeof EXPLAIN_VERDICTS)[number];

@@ -1,0 +1,27 @@
+import { CONFIRMATION_TYPE, confirmationIdOf } from '../subscription/confirmation.ts';
+import { REDACTED } from '../subscription/credential-headers.ts';
+import type { Message } from './message.ts';
+
+/** Data of a confirmation request for display: the link is redacted, because it allows its holder to confirm. */
+export function withoutLink(data: string): string {
+  return JSON.stringify({ ...JSON.parse(data), confirmUrl: REDACTED });
+}
+
+/** The confirmation request to a subscriber. `askedAt`: milliseconds since the epoch. */
+export function confirmationMessage(
+  subscription: { queue: string; id: string },
+  link: { tokenHash: string; confirmUrl: string },
+  askedAt: number,
+): Message {
+  return {
+    queue: subscription.queue,
+    id: confirmationIdOf(link),
+    type: CONFIRMATION_TYPE,
+    timestamp: new Date(askedAt).toISOString(),
+    data: JSON.stringify({
+      queue: subscription.queue,
+      subscriptionId: subscription.id,
+      confirmUrl: link.confirmUrl,
+    }),
+  };
+}

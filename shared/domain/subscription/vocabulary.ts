@@ -1,0 +1,34 @@
+/** The closed lists of words about subscriptions (retry/vocabulary.ts says how they are used). */
+
+/** Why a subscription gets fewer requests than it could: it throttles, or it is down (subscription/back-pressure.ts). */
+export const PRESSURE_REASONS = ['receiver_throttled', 'circuit_open'] as const;
+export type PressureReason = (typeof PRESSURE_REASONS)[number];
+
+/** Why a due delivery waits. `rate_limited`: by the subscription's `max_per_second`. */
+export const WAITING_REASONS = ['rate_limited', ...PRESSURE_REASONS] as const;
+export type WaitingReason = (typeof WAITING_REASONS)[number];
+
+/** Why no requests are sent to a subscription. */
+export type AbsenceReason =
+  'subscription_deleted' | 'subscription_expired' | 'subscription_unconfirmed' | 'disabled';
+
+/** The options of a subscription that can exclude a message. */
+export const EXCLUDING_OPTIONS = ['event_types', 'filter'] as const;
+
+/**
+ * `manual`: by an operator; `gone`: by a 410; `disable_requested`: by `webhook-delivery: disable`; `failing`: only
+ * failures for days.
+ */
+export const DISABLE_REASONS = ['manual', 'gone', 'disable_requested', 'failing'] as const;
+export type DisableReason = (typeof DISABLE_REASONS)[number];
+
+/** State of an unconfirmed subscription; `owed`: the confirmation request may not have been sent. */
+export const CONFIRMATION_STATES = ['asked', 'owed'] as const;
+
+/** Standard Webhooks: `v1` is HMAC-SHA256 with a shared secret, `v1a` is ed25519. */
+export const SIGNING_SCHEMES = ['v1', 'v1a'] as const;
+export type SigningScheme = (typeof SIGNING_SCHEMES)[number];
+
+/** How requests authenticate at a subscriber (`options.auth`). */
+export const AUTH_TYPES = ['header', 'basic', 'mtls', 'oauth2_client_credentials'] as const;
+export type AuthType = (typeof AUTH_TYPES)[number];
