@@ -1,4 +1,4 @@
-import { isOpen } from '../shared/domain/delivery/delivery.ts';
+import { isOpenStatus } from '../shared/domain/delivery/vocabulary.ts';
 import { WAITS } from '../shared/wire/views/delivery.ts';
 import type { ApiClient } from './api-client.ts';
 import { listDeliveries } from './operations.ts';
@@ -23,7 +23,7 @@ export async function waitingText(
     most: MOST_READ,
     signal,
   });
-  const open = items.filter(({ status }) => isOpen(status));
+  const open = items.filter(({ status }) => isOpenStatus(status));
   if (open.length === 0) return undefined;
   const reasons = Map.groupBy(open, ({ waiting }) => (waiting ? WAITS[waiting] : 'for the next attempt'));
   const parts = [...reasons].map(([reason, { length }]) => `${length} ${reason}`);

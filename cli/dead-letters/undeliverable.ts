@@ -1,6 +1,6 @@
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
 import type { DeadLetter, RedriveOutcome } from '../../shared/domain/delivery/dead-letter.ts';
-import { isOpen } from '../../shared/domain/delivery/delivery.ts';
+import { isOpenStatus } from '../../shared/domain/delivery/vocabulary.ts';
 import { type EndedDelivery, readUndeliverableNotice } from '../../shared/wire/jobs/dead-letter.ts';
 import { type NoticeState, SETTLED_NOTICES } from '../../shared/wire/views/console.ts';
 import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
@@ -131,7 +131,7 @@ function stateOf(
   { status, attempts }: Pick<DeliveryView, 'status' | 'attempts'>,
   { attemptCount }: EndedDelivery,
 ): NoticeState {
-  if (isOpen(status)) return 'open';
+  if (isOpenStatus(status)) return 'open';
   if (status === 'delivered' || status === 'cancelled') return status;
   return attempts.length > attemptCount ? 'ended_again' : status;
 }

@@ -8,7 +8,13 @@ import {
   type Chunk,
   type FirstSuccess,
 } from '../../shared/domain/delivery/chunk.ts';
-import { apply, memberKeyOf, type Delivery, type Revision } from '../../shared/domain/delivery/delivery.ts';
+import {
+  apply,
+  isOpen,
+  memberKeyOf,
+  type OpenDelivery,
+  type Revision,
+} from '../../shared/domain/delivery/delivery.ts';
 import { jobOfMember, type ChunkJob, type DeliveryJob } from '../../shared/domain/delivery/job.ts';
 import type { Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
@@ -135,7 +141,7 @@ export class ChunkRecords implements Pick<Deliveries, 'write'> {
   readonly #chunk: Chunk;
   readonly #owner: string;
   /** Members without a result and without a separate record. */
-  readonly #pending: Map<string, Delivery>;
+  readonly #pending: Map<string, OpenDelivery>;
   /** Members that received a separate record since the claim. */
   readonly #separateMembers: string[] = [];
   #successes: PendingSuccess[] = [];
@@ -149,7 +155,7 @@ export class ChunkRecords implements Pick<Deliveries, 'write'> {
     this.#pending = new Map(
       pendingIn(chunk).flatMap((id) => {
         const delivery = deliveryIn(chunk, id);
-        return delivery === undefined ? [] : [[id, delivery] as const];
+        return delivery !== undefined && isOpen(delivery) ? [[id, delivery] as const] : [];
       }),
     );
   }
@@ -158,7 +164,7 @@ export class ChunkRecords implements Pick<Deliveries, 'write'> {
    * A pending member's delivery as claimed. Undefined: not a member, already recorded, or stored in a separate
    * record.
    */
-  pendingMember(subscriptionId: string): Delivery | undefined {
+  pendingMember(subscriptionId: string): OpenDelivery | undefined {
     return this.#pending.get(subscriptionId);
   }
 

@@ -7,7 +7,13 @@ import {
   type Claim,
   type ClaimRefusal,
 } from '../../shared/domain/delivery/claim.ts';
-import { type Delivery, type Revision, nameOfDelivery } from '../../shared/domain/delivery/delivery.ts';
+import {
+  isOpen,
+  type Delivery,
+  type OpenDelivery,
+  type Revision,
+  nameOfDelivery,
+} from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { requestAndRecordingMs } from '../../shared/domain/retry/attempt-duration.ts';
 import { cancelLeased, release } from '../../shared/domain/delivery/transitions.ts';
@@ -25,7 +31,7 @@ export type ReceivedWork = { work: DeliveryJob | WakeUp; receipt: Receipt };
 
 /** A delivery whose lease this invocation holds. */
 export type HeldDelivery = ReceivedWork & {
-  delivery: Delivery;
+  delivery: OpenDelivery;
   /** Writes under the lease: the records of deliveries, or a chunk while its claim covers the delivery. */
   records: Pick<Deliveries, 'write'>;
   /** The rate-limit slot reserved before the claim. */
@@ -40,21 +46,22 @@ type Refusal = Exclude<ClaimRefusal, { kind: 'lease_expired' | 'claimable_now' }
 /**
  * Claims the next attempt of one delivery. `due_now`: the claim came slightly early; the delivery is due now, and the
  * caller repeats the claim. `done`: refused; this invocation makes no attempt.
- * @throws ContendedError, OwedStepsFailedError
+ * @throws ContendedError, PendingStepsFailedError
  */
 export async function claimAttempt(
   context: DeliverContext,
   { work, receipt }: ReceivedWork,
 ): Promise<HeldDelivery | 'done' | 'due_now'> {
   const result = await claim(context, work, { kind: 'attempt', lease: leaseFor(context, receipt) });
-  return result.kind === 'claimed'
-    ? { work, receipt, delivery: result.delivery, records: context.ports.deliveries }
-    : handleRefusal(context, work, receipt, result);
+  if (result.kind !== 'claimed') return handleRefusal(context, work, receipt, result);
+  const { delivery } = result;
+  // A claim for an attempt leaves the delivery open.
+  return isOpen(delivery) ? { work, receipt, delivery, records: context.ports.deliveries } : 'done';
 }
 
 /**
  * Cancels a delivery in place of its next attempt, by one write.
- * @throws ContendedError, OwedStepsFailedError
+ * @throws ContendedError, PendingStepsFailedError
  */
 export async function cancelUnclaimed(
   context: DeliverContext,
@@ -108,7 +115,7 @@ async function claim(
 /**
  * Handles a refused claim. Returns `due_now` if the claim came slightly early and can be repeated now; otherwise this
  * invocation makes no attempt.
- * @throws OwedStepsFailedError
+ * @throws PendingStepsFailedError
  */
 async function handleRefusal(
   context: DeliverContext,
@@ -126,7 +133,7 @@ async function handleRefusal(
     case 'recorded':
       if (isRepeated(work, receipt)) await scheduleNext(context, refusal.delivery);
       break;
-    case 'owing':
+    case 'unfinished':
       await completePendingSteps(context, refusal.delivery, await keptBody(context.ports, refusal.delivery));
       break;
     case 'in_flight':

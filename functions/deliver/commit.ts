@@ -2,8 +2,6 @@ import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import { decide } from '../../shared/domain/delivery/decide.ts';
 import { isOpen, type Delivery } from '../../shared/domain/delivery/delivery.ts';
 import { disablingReason } from '../../shared/domain/retry/outcome.ts';
-import { recordLateResult } from '../../shared/domain/delivery/transitions.ts';
-import type { Slot } from '../../shared/domain/subscription/rate-limit.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 import { hasTimeForAttempt, leaseFor, type DeliverContext } from './context.ts';
@@ -23,7 +21,7 @@ const QUICK_MS = 2_000;
  * Decides what follows from an attempt's result and commits it: the message is kept if needed, the record is written,
  * then the retry is scheduled or the pending steps are done, then the health of the subscription is recorded. Returns
  * the delivery, still leased, if this invocation makes the next attempt.
- * @throws OwedStepsFailedError
+ * @throws PendingStepsFailedError
  */
 export async function commit(
   context: DeliverContext,
@@ -54,8 +52,9 @@ async function record(
   const canRetryNow = attempt.durationMs < QUICK_MS && hasTimeForAttempt(context, receipt);
   const retryLease = canRetryNow ? leaseFor(context, receipt) : undefined;
   const { owner } = receipt;
+  const { changedAt } = ready.subscription;
   const transition = decide(
-    { kind: 'request', delivery, owner, policy, attempt, reply, retryLease, ...settings },
+    { kind: 'request', delivery, owner, policy, attempt, reply, changedAt, retryLease, ...settings },
     writeTime(context, delivery),
   );
   const written = await ready.records.write(transition);
@@ -64,26 +63,25 @@ async function record(
     return undefined;
   }
   noteAttempt(context, ready, result, written.delivery);
-  return followUp(context, { ...ready, delivery: written.delivery }, delivery.slot);
+  return followUp(context, ready, written.delivery);
 }
 
-/**
- * Does what the record requires next: an immediate retry, a scheduled retry, or the pending steps. `lastSlot`: the
- * rate-limit slot that the recorded attempt waited for on record.
- */
+/** Does what the record requires next: an immediate retry, a scheduled retry, or the pending steps. */
 async function followUp(
   context: DeliverContext,
-  held: HeldRequest,
-  lastSlot: Slot | undefined,
+  attempted: HeldRequest,
+  delivery: Delivery,
 ): Promise<HeldRequest | undefined> {
-  const { delivery, stored } = held;
-  if (!isOpen(delivery.status)) {
-    await completePendingSteps(context, delivery, stored.body);
+  if (!isOpen(delivery)) {
+    await completePendingSteps(context, delivery, attempted.stored.body);
     return undefined;
   }
-  if (delivery.lease !== undefined) return { ...held, slot: undefined };
-  // The line may be longer than the retry's delay: without a slot the retry would wake up only to wait.
-  const waitsForSlot = lastSlot !== undefined && (await reserveForRetry(context, held));
+  const retrying = { ...attempted, delivery };
+  if (delivery.lease !== undefined) return { ...retrying, slot: undefined };
+  // The recorded attempt waited in a line, which may be longer than the retry's delay: without a slot the retry would
+  // wake up only to wait.
+  const waitedInLine = attempted.delivery.slot !== undefined;
+  const waitsForSlot = waitedInLine && (await reserveForRetry(context, retrying));
   if (!waitsForSlot) await scheduleNext(context, delivery);
   return undefined;
 }
@@ -98,7 +96,9 @@ async function recordLate(
   const { ports } = context;
   let found = current;
   while (found !== undefined) {
-    const result = await ports.deliveries.write(recordLateResult(found, attempt, writeTime(context, found)));
+    const result = await ports.deliveries.write(
+      decide({ kind: 'late', delivery: found, attempt }, writeTime(context, found)),
+    );
     if (result.kind === 'written') {
       const decisive = result.delivery.status !== found.status;
       const { acceptedAt } = found;

@@ -1,5 +1,4 @@
-import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
-import type { PendingStep } from '../../shared/domain/delivery/vocabulary.ts';
+import type { Delivery, PendingStep } from '../../shared/domain/delivery/delivery.ts';
 import { endOfLastAttempt, settle } from '../../shared/domain/delivery/transitions.ts';
 import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import { notifyOperator } from '../../shared/steps/notify-operator.ts';
@@ -10,11 +9,11 @@ import type { DeliverContext } from './context.ts';
  * Some pending steps of a finished delivery failed. Transient: the next invocation that reads its record repeats
  * them.
  */
-export class OwedStepsFailedError extends Error {
-  override readonly name = 'OwedStepsFailedError';
+export class PendingStepsFailedError extends Error {
+  override readonly name = 'PendingStepsFailedError';
 
-  constructor({ key }: Delivery, failures: readonly { owed: PendingStep; cause: unknown }[]) {
-    const names = failures.map(({ owed }) => owed).join(', ');
+  constructor({ key }: Delivery, failures: readonly { step: PendingStep; cause: unknown }[]) {
+    const names = failures.map(({ step }) => step.kind).join(', ');
     const causes = failures.map(({ cause }) => cause);
     super(`Delivery ${key.queue}/${key.messageId}/${key.subscriptionId} has failed pending steps: ${names}`, {
       cause: causes.length === 1 ? causes[0] : new AggregateError(causes),
@@ -23,9 +22,9 @@ export class OwedStepsFailedError extends Error {
 }
 
 /**
- * Does the pending steps (`owed`) of a finished delivery, and removes the completed ones from its record by one
+ * Does the pending steps of a finished delivery, and removes the completed ones from its record by one
  * write. A failed step does not stop the others. A crash in between repeats steps, so each may happen twice.
- * @throws OwedStepsFailedError
+ * @throws PendingStepsFailedError
  */
 export async function completePendingSteps(
   context: DeliverContext,
@@ -33,33 +32,33 @@ export async function completePendingSteps(
   body: BodyLocation | undefined,
 ): Promise<void> {
   const done: PendingStep[] = [];
-  const failures: { owed: PendingStep; cause: unknown }[] = [];
-  for (const owed of delivery.owed) {
+  const failures: { step: PendingStep; cause: unknown }[] = [];
+  for (const step of delivery.pendingSteps) {
     try {
-      await completeStep(context, owed, delivery, body);
-      done.push(owed);
+      await completeStep(context, step, delivery, body);
+      done.push(step);
     } catch (cause) {
-      failures.push({ owed, cause });
+      failures.push({ step, cause });
     }
   }
   // A refusal needs no handling: a concurrent invocation completed steps, or the delivery is open again.
   if (done.length > 0)
     await context.ports.deliveries.write(settle(delivery, done, writeTime(context, delivery)));
-  if (failures.length > 0) throw new OwedStepsFailedError(delivery, failures);
+  if (failures.length > 0) throw new PendingStepsFailedError(delivery, failures);
 }
 
 async function completeStep(
   context: DeliverContext,
-  owed: PendingStep,
+  step: PendingStep,
   delivery: Delivery,
   body: BodyLocation | undefined,
 ): Promise<void> {
-  switch (owed) {
+  switch (step.kind) {
     case 'undeliverable':
       await context.ports.undeliverables.send(body === undefined ? { delivery } : { delivery, body });
       return;
     case 'disable_subscription':
-      await disableAsAsked(context, delivery);
+      await disableAsAsked(context, delivery, step);
       return;
     case 'exhausted_event':
       await notifyOperator(context.ports, {
@@ -77,13 +76,14 @@ async function completeStep(
  * subscription changed since the attempt read it (recreated or enabled again) did not give this answer and stays
  * enabled.
  */
-async function disableAsAsked({ ports }: DeliverContext, delivery: Delivery): Promise<void> {
+async function disableAsAsked(
+  { ports }: DeliverContext,
+  delivery: Delivery,
+  { reason, changedAt }: Extract<PendingStep, { kind: 'disable_subscription' }>,
+): Promise<void> {
   const { queue, subscriptionId } = delivery.key;
-  // A delivered one has no reason, and a 2xx disables only on request.
-  const reason = delivery.reason === 'gone' ? 'gone' : 'disable_requested';
   const disabled = { reason, at: endOfLastAttempt(delivery) } as const;
-  const changedAtRead = delivery.attempts.at(-1)?.subscriptionChangedAt;
-  const inForce = await ports.subscriptions.disable(queue, subscriptionId, disabled, changedAtRead);
+  const inForce = await ports.subscriptions.disable(queue, subscriptionId, disabled, changedAt);
   if (inForce?.reason === disabled.reason && inForce.at === disabled.at)
     await notifyOperator(ports, { type: 'subscription.disabled', queue, subscriptionId, ...disabled });
 }

@@ -20,7 +20,7 @@ type PullPlan = Extract<UnsentPlan, { kind: 'pull' }>;
 /**
  * Handles the work of a delivery whose subscriber fetches it (docs/pull.md): it waits on record from now on, or its
  * lease ended without an answer. Idempotent.
- * @throws OwedStepsFailedError
+ * @throws PendingStepsFailedError
  */
 export async function leaveToPull(
   context: DeliverContext,
@@ -38,7 +38,7 @@ export async function leaveToPull(
       if (reason !== undefined) ports.journal.note({ fact: 'wake_up_dropped', key, attempt, reason });
       return;
     }
-    case 'owing':
+    case 'unfinished':
       await completePendingSteps(context, step.delivery, await keptBody(ports, step.delivery));
       return;
     case 'await': {
@@ -80,6 +80,6 @@ async function recordLapse(
   const lapse = { result: { kind: 'lapsed' }, policy } as const;
   const recorded = await recordResult(ports, delivery, lapse, at);
   // Undefined: its answer came in the same moment.
-  if (recorded !== undefined && recorded.owed.length > 0)
+  if (recorded !== undefined && recorded.pendingSteps.length > 0)
     await completePendingSteps(context, recorded, await keptBody(ports, recorded));
 }

@@ -1,10 +1,5 @@
-import { type Attempt, withBoundedText } from '../../shared/domain/delivery/attempt.ts';
-import {
-  ADDRESS_FORBIDDEN,
-  disablingReason,
-  outcomeOf,
-  type Reply,
-} from '../../shared/domain/retry/outcome.ts';
+import { type Attempt, resultOf, withBoundedText } from '../../shared/domain/delivery/attempt.ts';
+import { outcomeOf, type Reply } from '../../shared/domain/retry/outcome.ts';
 import type { WebhookRequest } from '../../shared/domain/delivery/webhook-request.ts';
 import type { CompletedRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Auth, OAuth2Auth } from '../../shared/domain/subscription/auth.ts';
@@ -68,7 +63,7 @@ function dueAtOf({ delivery, slotAt }: ReadyRequest): number | undefined {
 }
 
 function attemptOf(
-  { delivery, subscription, trigger }: ReadyRequest,
+  { delivery, trigger }: ReadyRequest,
   {
     startedAt,
     durationMs,
@@ -78,7 +73,7 @@ function attemptOf(
   }: { startedAt: number; durationMs: number; dueAt: number | undefined; reply: Reply; outcome: Outcome },
 ): Attempt {
   const { attempts, round, next, lost } = delivery;
-  const attempt: Attempt = {
+  return {
     number: attempts.length + 1,
     round,
     phase: next?.phase ?? 'initial',
@@ -87,29 +82,9 @@ function attemptOf(
     startedAt,
     durationMs,
     outcome,
-    ...replyDetails(reply),
+    result: withBoundedText(resultOf(reply), attempts),
     ...(lost > 0 ? { lost } : {}),
-    ...(disablingReason(reply) === undefined ? {} : subscriptionVersion(subscription)),
   };
-  return withBoundedText(attempt, attempts);
-}
-
-function subscriptionVersion({ changedAt }: Subscription): Pick<Attempt, 'subscriptionChangedAt'> {
-  return changedAt === undefined ? {} : { subscriptionChangedAt: changedAt };
-}
-
-function replyDetails(reply: Reply): Pick<Attempt, 'statusCode' | 'error' | 'snippet'> {
-  switch (reply.kind) {
-    case 'answered':
-      return {
-        statusCode: reply.statusCode,
-        ...(reply.snippet === undefined ? {} : { snippet: reply.snippet }),
-      };
-    case 'unanswered':
-      return { error: reply.detail === undefined ? reply.error : `${reply.error}: ${reply.detail}` };
-    case 'forbidden':
-      return { error: ADDRESS_FORBIDDEN };
-  }
 }
 
 type Posted = { subscription: Subscription; auth: Auth | undefined; request: WebhookRequest };

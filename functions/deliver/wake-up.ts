@@ -107,7 +107,7 @@ export async function returnAtLeaseEnd(
   work: DeliveryJob | WakeUp,
   current: Delivery | undefined,
 ): Promise<void> {
-  if (current === undefined || !isOpen(current.status) || current.overdueAt !== undefined) return;
+  if (current === undefined || !isOpen(current) || current.overdueAt !== undefined) return;
   await sendAgain(context, work, current.lease?.until ?? context.ports.clock.now());
 }
 

@@ -3,7 +3,8 @@ import {
   MAX_RECHECKS,
   recheckDelaySeconds,
 } from '../../shared/domain/recovery/operation.ts';
-import { isOpen, type DeliveryKey, contendedDelivery } from '../../shared/domain/delivery/delivery.ts';
+import { type DeliveryKey, contendedDelivery } from '../../shared/domain/delivery/delivery.ts';
+import { isOpenStatus } from '../../shared/domain/delivery/vocabulary.ts';
 import { MAX_LEASE_MS } from '../../shared/domain/retry/attempt-duration.ts';
 import { MAX_DELAY_SECONDS } from '../../shared/domain/delivery/wake-up-plan.ts';
 import type { ListedDelivery } from '../../shared/ports/deliveries.ts';
@@ -72,7 +73,7 @@ async function cancelPage(
   remaining: TimeLeft,
 ): Promise<CancellationOperation | undefined> {
   const page = await pageOf(context, operation);
-  const keys = page.items.flatMap(({ key, status }) => (isOpen(status) ? [key] : []));
+  const keys = page.items.flatMap(({ key, status }) => (isOpenStatus(status) ? [key] : []));
   const { results, failed, rest } = await processItems(keys, remaining, (key) =>
     cancelOne(context, operation, key),
   );

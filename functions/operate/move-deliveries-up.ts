@@ -1,4 +1,5 @@
-import { isOpen, type Delivery } from '../../shared/domain/delivery/delivery.ts';
+import { type Delivery } from '../../shared/domain/delivery/delivery.ts';
+import { isOpenStatus } from '../../shared/domain/delivery/vocabulary.ts';
 import { MAX_LEASE_MS } from '../../shared/domain/retry/attempt-duration.ts';
 import type { MovingUpOperation } from '../../shared/domain/recovery/operation.ts';
 import { paceOf } from '../../shared/domain/subscription/back-pressure.ts';
@@ -69,7 +70,7 @@ async function openDeliveries(
     { queue, subscriptionId },
     { limit: PAGE, ...(cursor !== undefined && { marker: cursor }) },
   );
-  const open = items.flatMap(({ key, status }) => (isOpen(status) ? [key] : []));
+  const open = items.flatMap(({ key, status }) => (isOpenStatus(status) ? [key] : []));
   const { deliveries } = await ports.deliveryListings.records(open);
   return { deliveries, ...end };
 }

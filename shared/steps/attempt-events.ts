@@ -1,5 +1,5 @@
 import type { OperatorEvent } from '../domain/delivery/operator-event.ts';
-import { endOfAttempt } from '../domain/delivery/attempt.ts';
+import { endOfAttempt, shownResult } from '../domain/delivery/attempt.ts';
 import { errorOf } from '../domain/errors.ts';
 import type { Fact, Journal, OperatorEvents } from '../ports/journal.ts';
 
@@ -55,8 +55,9 @@ export function attemptEventsJournal<Inner extends Journal & { flush: () => void
 
 function eventOf(fact: Fact): OperatorEvent | undefined {
   if (fact.fact !== 'attempt_made') return undefined;
-  const { number, outcome, statusCode, error } = fact.attempt;
+  const { number, outcome, result } = fact.attempt;
   if (outcome === 'delivered') return undefined;
+  const { statusCode, error } = shownResult(result);
   return {
     type: 'attempt.failed',
     key: fact.key,

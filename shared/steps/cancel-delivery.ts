@@ -81,7 +81,7 @@ async function decideCancellation(
   reason: CancelReason,
 ): Promise<Decision> {
   if (current !== undefined)
-    return isOpen(current.status)
+    return isOpen(current)
       ? { transition: cancelOpen(current, reason, writeTime(context, current)) }
       : { why: 'over' };
   // A bulk cancellation covers recorded deliveries; only an operator names one that has no record yet.

@@ -1,9 +1,8 @@
 import { MINUTE_MS } from '../domain/duration.ts';
 import { endOfAttempt } from '../domain/delivery/attempt.ts';
-import { isOpen } from '../domain/delivery/delivery.ts';
 import { errorOf } from '../domain/errors.ts';
 import { addDuration, addTo, noCounters, type RunningCounters } from '../domain/delivery/statistics.ts';
-import type { TerminalStatus } from '../domain/delivery/vocabulary.ts';
+import { type TerminalStatus, isOpenStatus } from '../domain/delivery/vocabulary.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Fact, Journal } from '../ports/journal.ts';
 import type { QueueStatistics } from '../ports/statistics.ts';
@@ -150,5 +149,5 @@ function countAttempt({ counts, timeToDelivery, response }: RunningCounters, fac
 /** Undefined: the attempt did not end the delivery. */
 function endOf(fact: AttemptFact): TerminalStatus | undefined {
   if (fact.fact === 'late_result') return fact.decisive ? 'delivered' : undefined;
-  return isOpen(fact.status) ? undefined : fact.status;
+  return isOpenStatus(fact.status) ? undefined : fact.status;
 }

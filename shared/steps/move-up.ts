@@ -1,5 +1,11 @@
 import { type EarlierPlace, moveUp } from '../domain/delivery/place-in-line.ts';
-import { isOpen, type Delivery, type DeliveryKey, type NextAttempt } from '../domain/delivery/delivery.ts';
+import {
+  isOpen,
+  type Delivery,
+  type DeliveryKey,
+  type NextAttempt,
+  type OpenDelivery,
+} from '../domain/delivery/delivery.ts';
 import type { WakeUp } from '../domain/delivery/job.ts';
 import { planSqsDelay } from '../domain/delivery/wake-up-plan.ts';
 import { canReturnSlot, SLOT_LEAD_MS, type RateLimit, type Slot } from '../domain/subscription/rate-limit.ts';
@@ -12,11 +18,11 @@ import { writeTime } from './retention.ts';
 const WORTH_MOVING_MS = 5_000;
 
 /** A recorded delivery that waits for its slot and is not leased. */
-export type WaitingDelivery = Delivery & { slot: Slot; next: NextAttempt };
+export type WaitingDelivery = OpenDelivery & { slot: Slot; next: NextAttempt };
 
 export function isWaiting(delivery: Delivery): delivery is WaitingDelivery {
-  const { status, slot, next, lease } = delivery;
-  return isOpen(status) && slot !== undefined && next !== undefined && lease === undefined;
+  const { slot, next, lease } = delivery;
+  return isOpen(delivery) && slot !== undefined && next !== undefined && lease === undefined;
 }
 
 /**

@@ -1,6 +1,12 @@
 import { withRetriedWrites } from '../domain/contention.ts';
 import { hasRoomForRound, reopen, retryNow } from '../domain/delivery/interventions.ts';
-import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../domain/delivery/delivery.ts';
+import {
+  isOpen,
+  type Delivery,
+  type DeliveryKey,
+  type OpenDelivery,
+  type Transition,
+} from '../domain/delivery/delivery.ts';
 import type { WakeUp } from '../domain/delivery/job.ts';
 import { absenceOf } from '../domain/subscription/subscription.ts';
 import { scheduleName, wakeUpTime } from '../domain/delivery/wake-up-plan.ts';
@@ -42,7 +48,7 @@ export type RetryResult =
  */
 export function retryDelivery(context: InterventionContext, key: DeliveryKey): Promise<RetryResult> {
   return decide(context, key, (current) =>
-    isOpen(current.status) ? retryPending(context, current) : openRound(context, current, undefined),
+    isOpen(current) ? retryPending(context, current) : openRound(context, current, undefined),
   );
 }
 
@@ -54,7 +60,7 @@ export function reopenDelivery(
 ): Promise<RetryResult> {
   return decide(context, key, async (current) => {
     if (current.recoveries.includes(recoveryId)) return wakeAgain(context, current);
-    if (isOpen(current.status)) return refused('open', current);
+    if (isOpen(current)) return refused('open', current);
     if (current.status === 'delivered') return refused('delivered', current);
     return openRound(context, current, recoveryId);
   });
@@ -79,7 +85,7 @@ function refused(why: RetryRefusal, delivery: Delivery): RetryResult {
   return { kind: 'refused', why, delivery };
 }
 
-async function retryPending(context: InterventionContext, current: Delivery): Promise<RetryDecision> {
+async function retryPending(context: InterventionContext, current: OpenDelivery): Promise<RetryDecision> {
   const { lease } = current;
   if (isLeased(context, current)) return refused('in_flight', current);
   // Until then, only its job contains the message of a first attempt.
@@ -97,7 +103,7 @@ function isLeased({ ports }: InterventionContext, { lease }: Delivery): boolean 
 
 function roundRefusal(context: InterventionContext, current: Delivery): RetryRefusal | undefined {
   if (isLeased(context, current)) return 'in_flight';
-  if (current.owed.length > 0) return 'being_closed';
+  if (current.pendingSteps.length > 0) return 'being_closed';
   return hasRoomForRound(current) ? undefined : 'too_many_attempts';
 }
 
@@ -107,8 +113,7 @@ export async function openRound(
   current: Delivery,
   recovery: string | undefined,
 ): Promise<RetryDecision> {
-  const { status } = current;
-  if (isOpen(status)) return 'again';
+  if (isOpen(current)) return 'again';
   const why = roundRefusal(context, current);
   if (why !== undefined) return refused(why, current);
   if (await isAbsent(context, current)) return refused('subscription_absent', current);
@@ -117,7 +122,7 @@ export async function openRound(
   const at = writeTime(context, current);
   if (message.expiresAt !== undefined && message.expiresAt <= at.now)
     return refused('message_expired', current);
-  const transition = reopen(current, status, recovery, at);
+  const transition = reopen(current, recovery, at);
   return writeAndWake(context, transition, current, recovery === undefined ? AT_ONCE : {});
 }
 

@@ -1,6 +1,7 @@
 import { parseDestination } from '../../shared/domain/subscription/destination.ts';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { answered } from '../support/delivery-builders.ts';
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import { apiEnvironment } from '../unit/cli/run-command.ts';
 import { record, subscribe } from './busy-deployment.ts';
@@ -148,8 +149,7 @@ inBrowser('the console with unusual input', () => {
       startedAt: now - (120 - index) * 60_000 + 150,
       durationMs: 20 + index,
       outcome: 'failed',
-      statusCode: 500,
-      snippet: `attempt ${index + 1}`,
+      result: answered(500, `attempt ${index + 1}`),
     }));
     const delivery = {
       subscriptionId: subscription,
@@ -213,8 +213,14 @@ inBrowser('the console with unusual input', () => {
         {
           subscriptionId: 'planted-1',
           status: 'rejected',
-          reason: MARKUP,
-          attempts: [{ ...attempt, outcome: 'rejected', error: MARKUP, snippet: MARKUP }],
+          attempts: [
+            {
+              ...attempt,
+              outcome: 'failed',
+              result: { kind: 'unanswered', error: 'tls_failed', detail: MARKUP },
+            },
+            { ...attempt, number: 2, outcome: 'rejected', result: answered(400, MARKUP) },
+          ],
         },
       ],
     });

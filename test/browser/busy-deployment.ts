@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
+import type { Attempt, AttemptResult } from '../../shared/domain/delivery/attempt.ts';
 import { bucketOf } from '../../shared/domain/delivery/fan-out.ts';
 import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
 import { newRecovery, recoveryIdOf } from '../../shared/domain/recovery/recovery.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { retrySchedule, type Retry } from '../../shared/domain/retry/schedule.ts';
-import { aDelivery } from '../support/delivery-builders.ts';
+import { aDelivery, answered, type DeliveryFields } from '../support/delivery-builders.ts';
 import { countMinutes } from './busy-statistics.ts';
 import { aMessage } from '../support/builders.ts';
 import type { ServedApi } from './served-api.ts';
@@ -40,7 +40,7 @@ type Example = {
   acceptedAt: number;
   filtered?: number;
   data?: string;
-  deliveries: readonly (Partial<Omit<Delivery, 'key'>> & { subscriptionId: string })[];
+  deliveries: readonly (Omit<DeliveryFields, 'key'> & { subscriptionId: string })[];
 };
 
 export const record = async (
@@ -70,7 +70,7 @@ export const record = async (
   }
 };
 
-const success = (acceptedAt: number, durationMs: number): Partial<Delivery> => ({
+const success = (acceptedAt: number, durationMs: number): DeliveryFields => ({
   status: 'delivered',
   attempts: [
     {
@@ -80,7 +80,7 @@ const success = (acceptedAt: number, durationMs: number): Partial<Delivery> => (
       startedAt: acceptedAt + 40,
       durationMs,
       outcome: 'delivered',
-      statusCode: 204,
+      result: answered(204),
     },
   ],
 });
@@ -90,10 +90,10 @@ type Failing = Pick<Delivery, 'attempts' | 'policy' | 'next'>;
 const mechanismFor = (delaySeconds: number): 'scheduler' | 'sqs_delay' =>
   delaySeconds >= 90 ? 'scheduler' : 'sqs_delay';
 
-const answerTo = (number: number): Pick<Attempt, 'statusCode' | 'error' | 'snippet'> =>
+const resultOf = (number: number): AttemptResult =>
   number % 4 === 3
-    ? { error: 'timeout' }
-    : { statusCode: 503, snippet: number === 1 ? 'upstream connect error' : `try again (${number})` };
+    ? { kind: 'unanswered', error: 'timeout' }
+    : answered(503, number === 1 ? 'upstream connect error' : `try again (${number})`);
 
 const failed = (number: number, dueAt: number, retry: Retry | undefined): Attempt => ({
   number,
@@ -103,7 +103,7 @@ const failed = (number: number, dueAt: number, retry: Retry | undefined): Attemp
   startedAt: Math.ceil(dueAt) + (retry === undefined ? 0 : 20 + ((number * 137) % 900)),
   durationMs: 80 + ((number * 211) % 1400),
   outcome: 'failed',
-  ...answerTo(number),
+  result: resultOf(number),
 });
 
 /** Failed attempts, each started soon after its due time, up to `now`, and the next planned attempt if there is one. */
@@ -219,16 +219,16 @@ const recoveredKeys = (subscriptionId: string): DeliveryKey[] =>
 /** One is open, one failed again, and six were delivered. */
 const isRecovered = (index: number): boolean => index >= FAILING - 1 && index < FAILING + 7;
 
-const atBilling = (index: number, acceptedAt: number, now: number): Partial<Delivery> => {
+const atBilling = (index: number, acceptedAt: number, now: number): DeliveryFields => {
   if (index < FAILING) return { status: 'retrying', ...failures(acceptedAt + 50, now) };
   if (index !== EXHAUSTED) return success(acceptedAt, 190 + ((index * 61) % 700));
   return { status: 'exhausted', reason: 'retries_exhausted', ...failures(now - 200 * MINUTE, now) };
 };
 
-const atAnalytics = (index: number, acceptedAt: number): Partial<Delivery> =>
+const atAnalytics = (index: number, acceptedAt: number): DeliveryFields =>
   index === REJECTED ? rejection(acceptedAt) : success(acceptedAt, 22 + index);
 
-const rejection = (acceptedAt: number): Partial<Delivery> => ({
+const rejection = (acceptedAt: number): DeliveryFields => ({
   status: 'rejected',
   reason: 'http_422',
   attempts: [
@@ -239,8 +239,7 @@ const rejection = (acceptedAt: number): Partial<Delivery> => ({
       startedAt: acceptedAt + 30,
       durationMs: 61,
       outcome: 'rejected',
-      statusCode: 422,
-      snippet: '{"error":"total is not a number"}',
+      result: answered(422, '{"error":"total is not a number"}'),
     },
   ],
 });

@@ -37,7 +37,7 @@ export const booksOf = (pairs: readonly Pair[], faults: FaultLog): Books => {
 
 /** The terminal status; undefined for a delivery that has not finished. */
 export const endOf = ({ record }: Pair): TerminalStatus | undefined =>
-  record === undefined || isOpen(record.status) ? undefined : record.status;
+  record === undefined || isOpen(record) ? undefined : record.status;
 
 export const isLost = (pair: Pair): boolean => {
   const status = endOf(pair);

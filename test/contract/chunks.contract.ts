@@ -18,7 +18,7 @@ import type { ChunkKey, Delivery } from '../../shared/domain/delivery/delivery.t
 import type { ChunkResult, Chunks, Deliveries } from '../../shared/ports/deliveries.ts';
 import { arbitraryStep, firstOf, transitionOf } from '../support/chunk-arbitraries.ts';
 import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../support/chunk-builders.ts';
-import { aDelivery, aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
+import { aDelivery, aDeliveryKey, SOME_TIME, type DeliveryFields } from '../support/delivery-builders.ts';
 
 export type ChunksUnderTest = { chunks: Chunks; deliveries: Deliveries };
 
@@ -33,7 +33,7 @@ const successes = (...ids: readonly string[]) => new Map(ids.map((id) => [id, aF
 const memberOf = (
   { queue, messageId, bucket }: ChunkKey,
   subscriptionId: string,
-  more: Partial<Delivery> = {},
+  more: DeliveryFields = {},
 ) => aDelivery({ key: aDeliveryKey({ queue, messageId, bucket, subscriptionId }), ...more });
 
 /** The expected state of one chunk and of the separate records of its deliveries, computed by the domain. */

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   apply,
-  type DeliveryChange,
   type Delivery,
   type Expectation,
   holds,
@@ -11,8 +10,15 @@ import {
 } from '../../shared/domain/delivery/delivery.ts';
 import type { Deliveries } from '../../shared/ports/deliveries.ts';
 import { arbitraryChange, arbitraryDelivery } from '../support/delivery-arbitraries.ts';
-import { aDelivery, aDeliveryKey, anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
-import { changeCases, expectationCases } from './delivery-cases.ts';
+import {
+  aDelivery,
+  aDeliveryKey,
+  anAttempt,
+  SOME_TIME,
+  type DeliveryFields,
+  answered,
+} from '../support/delivery-builders.ts';
+import { changeCases, expectationCases, type ChangedFields } from './delivery-cases.ts';
 
 type Standing = Exclude<Expectation, { kind: 'absent' }>;
 
@@ -23,11 +29,7 @@ const creation = (create: Delivery): Transition => ({
   create,
 });
 
-const revision = (
-  { key, expiresAt }: Delivery,
-  expect: Standing,
-  change: Partial<DeliveryChange>,
-): Transition => ({
+const revision = ({ key, expiresAt }: Delivery, expect: Standing, change: ChangedFields): Transition => ({
   name: 'record',
   key,
   expect,
@@ -41,7 +43,7 @@ const revision = (
 export const describeDeliveriesContract = (name: string, make: () => Deliveries): void => {
   describe(`deliveries ${name}`, () => {
     const kept = async (
-      overrides: Partial<Delivery> = {},
+      overrides: DeliveryFields = {},
     ): Promise<{ deliveries: Deliveries; delivery: Delivery }> => {
       const deliveries = make();
       const delivery = aDelivery(overrides);
@@ -55,8 +57,8 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
 
     it('finds the complete record after its creation', async () => {
       const { deliveries, delivery } = await kept({
-        reason: 'größer 🐘\u0000"',
-        lateResults: [anAttempt({ snippet: '日本' })],
+        lateResults: [anAttempt({ result: answered(503, '日本') })],
+        attempts: [anAttempt({ result: answered(503, 'größer 🐘\u0000"') })],
       });
       expect(await deliveries.find(delivery.key)).toEqual(delivery);
     });
@@ -107,7 +109,7 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
       const deliveries = make();
       const absent = aDelivery();
       for (const { expectation } of expectationCases) {
-        const result = await deliveries.write(revision(absent, expectation, { reason: 'written' }));
+        const result = await deliveries.write(revision(absent, expectation, { lost: 7 }));
         expect(result).toEqual({ kind: 'refused', current: undefined });
       }
       expect(await deliveries.find(absent.key)).toBeUndefined();
@@ -116,15 +118,15 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
     describe.each(expectationCases)('a write that expects $title', ({ expectation, record, refused }) => {
       it('succeeds if the expectation holds', async () => {
         const { deliveries, delivery } = await kept(record);
-        const result = await deliveries.write(revision(delivery, expectation, { reason: 'written' }));
-        const changed = { ...delivery, reason: 'written', updatedAt: SOME_TIME + 1 };
+        const result = await deliveries.write(revision(delivery, expectation, { lost: 7 }));
+        const changed = { ...delivery, lost: 7, updatedAt: SOME_TIME + 1 };
         expect(result).toEqual({ kind: 'written', delivery: changed });
         expect(await deliveries.find(delivery.key)).toEqual(changed);
       });
 
       it.each(refused)('is refused by a record $but, and returns that record', async ({ instead }) => {
         const { deliveries, delivery } = await kept({ ...record, ...instead });
-        const result = await deliveries.write(revision(delivery, expectation, { reason: 'written' }));
+        const result = await deliveries.write(revision(delivery, expectation, { lost: 7 }));
         expect(result).toEqual({ kind: 'refused', current: delivery });
         expect(await deliveries.find(delivery.key)).toEqual(delivery);
       });
@@ -146,11 +148,11 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
         [3001, 3001],
       ] satisfies [number, number][]) {
         const result = await deliveries.write(
-          revision(delivery, { kind: 'undelivered' }, { expiresAt, reason: `${expiresAt}` }),
+          revision(delivery, { kind: 'undelivered' }, { expiresAt, lost: expiresAt }),
         );
         expect(result).toMatchObject({
           kind: 'written',
-          delivery: { expiresAt: lasts, reason: `${expiresAt}` },
+          delivery: { expiresAt: lasts, lost: expiresAt },
         });
       }
       const result = await deliveries.write(
@@ -165,7 +167,7 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
         anAttempt({
           number: index + 1,
           phase: index === 0 ? 'initial' : 'backoff',
-          snippet: index % 10 === 0 ? `busy ${index}` : 'no',
+          result: answered(503, index % 10 === 0 ? `busy ${index}` : 'no'),
         }),
       );
       for (const [recorded, appendAttempt] of attempts.entries()) {
@@ -222,8 +224,8 @@ const expectationFor = (which: number, record: Delivery): Standing => {
       return { ...expectation, recorded, lease: record.lease, dueAt: record.next?.dueAt };
     case 'over':
       return endFor(expectation, record);
-    case 'owing':
-      return { ...expectation, owed: record.owed };
+    case 'steps_as_read':
+      return { ...expectation, pendingSteps: record.pendingSteps };
     case 'overdue_at':
       return { ...expectation, overdueAt: record.overdueAt ?? expectation.overdueAt };
     case 'present':
@@ -242,9 +244,9 @@ const leaseFor = (
     ? { ...expectation, recorded: attempts.length, lease: lease ?? expectation.lease }
     : { ...expectation, recorded: attempts.length, owner: lease?.owner ?? expectation.owner };
 
-const endFor = (expectation: OfKind<'over'>, { attempts, round, status }: Delivery): Standing => ({
+const endFor = (expectation: OfKind<'over'>, record: Delivery): Standing => ({
   ...expectation,
-  recorded: attempts.length,
-  round,
-  status: isOpen(status) ? expectation.status : status,
+  recorded: record.attempts.length,
+  round: record.round,
+  status: isOpen(record) ? expectation.status : record.status,
 });

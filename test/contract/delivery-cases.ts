@@ -1,19 +1,26 @@
-import { STATUSES, TERMINAL_STATUSES } from '../../shared/domain/delivery/vocabulary.ts';
-import type { DeliveryChange, Delivery, Expectation } from '../../shared/domain/delivery/delivery.ts';
+import { TERMINAL_STATUSES } from '../../shared/domain/delivery/vocabulary.ts';
+import type {
+  DeliveryChange,
+  Expectation,
+  StatusChange,
+  Ending,
+} from '../../shared/domain/delivery/delivery.ts';
 import { DEFAULT_RETRY_POLICY } from '../../shared/domain/retry/policy.ts';
-import { anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
+import { anAttempt, SOME_TIME, type DeliveryFields, answered } from '../support/delivery-builders.ts';
 
 type ExpectationCase = {
   title: string;
   expectation: Exclude<Expectation, { kind: 'absent' }>;
   /** A record for which the expectation holds. */
-  record: Partial<Delivery>;
+  record: DeliveryFields;
   /** Changes of that record after which it does not hold. */
-  refused: readonly { but: string; instead: Partial<Delivery> }[];
+  refused: readonly { but: string; instead: DeliveryFields }[];
 };
 
 const lease = { owner: 'me', until: SOME_TIME };
 const next = { number: 2, phase: 'immediate', dueAt: SOME_TIME, by: 'sqs_delay' } as const;
+const undeliverable = { kind: 'undeliverable' } as const;
+const disable = { kind: 'disable_subscription', reason: 'disable_requested' } as const;
 const terminal = TERMINAL_STATUSES.map((status) => ({
   but: `that is ${status}`,
   instead: { status },
@@ -72,7 +79,6 @@ export const expectationCases: readonly ExpectationCase[] = [
       ...otherCounts,
       { but: 'that has been leased since', instead: { lease } },
       { but: 'with another due time', instead: { next: { ...next, dueAt: SOME_TIME + 1 } } },
-      { but: 'without a due time', instead: { next: undefined } },
     ],
   },
   {
@@ -96,7 +102,7 @@ export const expectationCases: readonly ExpectationCase[] = [
       { but: 'that is open again', instead: { status: 'retrying' } },
       { but: 'delivered by a late success', instead: { status: 'delivered' } },
       { but: 'in another round', instead: { round: round + 1 } },
-      { but: 'with pending steps', instead: { owed: ['undeliverable'] } },
+      { but: 'with pending steps', instead: { pendingSteps: [undeliverable] } },
     ],
   })),
   { title: 'an existing record', expectation: { kind: 'present' }, record: {}, refused: [] },
@@ -108,19 +114,19 @@ export const expectationCases: readonly ExpectationCase[] = [
   },
   {
     title: 'the pending steps that were read',
-    expectation: { kind: 'owing', owed: ['undeliverable', 'disable_subscription'] },
-    record: { status: 'rejected', owed: ['undeliverable', 'disable_subscription'] },
+    expectation: { kind: 'steps_as_read', pendingSteps: [undeliverable, disable] },
+    record: { status: 'rejected', pendingSteps: [undeliverable, disable] },
     refused: [
-      { but: 'without pending steps', instead: { owed: [] } },
-      { but: 'with fewer pending steps', instead: { owed: ['undeliverable'] } },
-      { but: 'with reordered steps', instead: { owed: ['disable_subscription', 'undeliverable'] } },
+      { but: 'without pending steps', instead: { pendingSteps: [] } },
+      { but: 'with fewer pending steps', instead: { pendingSteps: [undeliverable] } },
+      { but: 'with reordered steps', instead: { pendingSteps: [disable, undeliverable] } },
     ],
   },
   {
     title: 'no pending steps',
-    expectation: { kind: 'owing', owed: [] },
+    expectation: { kind: 'steps_as_read', pendingSteps: [] },
     record: { status: 'rejected' },
-    refused: [{ but: 'with pending steps', instead: { owed: ['undeliverable'] } }],
+    refused: [{ but: 'with pending steps', instead: { pendingSteps: [undeliverable] } }],
   },
   {
     title: 'the overdue time that was read',
@@ -133,30 +139,32 @@ export const expectationCases: readonly ExpectationCase[] = [
   },
 ];
 
+/** What a test changes. */
+export type ChangedFields = Partial<Omit<DeliveryChange, keyof StatusChange>> & StatusChange;
+
 type ChangeCase = {
   title: string;
-  record: Partial<Delivery>;
-  change: Partial<DeliveryChange>;
-  after: Partial<Delivery>;
+  record: DeliveryFields;
+  change: ChangedFields;
+  after: DeliveryFields;
 };
 
-const full: Partial<Delivery> = {
+const full: DeliveryFields = {
   status: 'retrying',
-  reason: 'a reason',
   round: 2,
   attempts: [anAttempt()],
-  lateResults: [anAttempt({ outcome: 'rejected', statusCode: 404 })],
+  lateResults: [anAttempt({ outcome: 'rejected', result: answered(404) })],
   lost: 2,
   next,
   policy: DEFAULT_RETRY_POLICY,
   lease,
   slot: { at: SOME_TIME, epoch: 'e' },
-  owed: ['undeliverable'],
   recoveries: ['r-1'],
   overdueAt: SOME_TIME,
 };
 
-const second = anAttempt({ number: 2, round: 2, phase: 'manual', error: 'timeout', snippet: 'ÿ', lost: 1 });
+const second = anAttempt({ number: 2, round: 2, phase: 'manual', result: answered(503, 'ÿ'), lost: 1 });
+const ended: DeliveryFields = { status: 'exhausted', attempts: [anAttempt()], pendingSteps: [undeliverable] };
 const otherPolicy = {
   ...DEFAULT_RETRY_POLICY,
   minimum_delay: 7,
@@ -164,22 +172,32 @@ const otherPolicy = {
   backoff_exponent: 1.5,
 };
 
+const ends: readonly Ending[] = [
+  { status: 'delivered' },
+  { status: 'rejected', reason: 'gone' },
+  { status: 'exhausted', reason: 'retries_exhausted' },
+  { status: 'cancelled', reason: 'manual' },
+];
+
 export const changeCases: readonly ChangeCase[] = [
   { title: 'changes only the fields that a write names', record: full, change: {}, after: {} },
-  ...STATUSES.map((status) => ({
-    title: `sets the status ${status}`,
+  ...ends.map((end) => ({
+    title: `sets the status ${end.status}, with its reason and without a next attempt`,
     record: full,
-    change: { status },
-    after: { status },
+    change: end,
+    after: { ...end, next: undefined, slot: undefined },
   })),
-  { title: 'sets a reason', record: {}, change: { reason: 'gone' }, after: { reason: 'gone' } },
-  { title: 'removes the reason', record: full, change: { reason: null }, after: { reason: undefined } },
+  {
+    title: 'opens an ended record, without its reason and its pending steps',
+    record: ended,
+    change: { status: 'retrying', next },
+    after: { status: 'retrying', next, reason: undefined, pendingSteps: [] },
+  },
   { title: 'sets the round', record: {}, change: { round: 3 }, after: { round: 3 } },
   { title: 'sets the round back to the first', record: full, change: { round: 1 }, after: { round: 1 } },
   { title: 'counts lost attempts', record: {}, change: { lost: 1 }, after: { lost: 1 } },
   { title: 'resets the count of lost attempts', record: full, change: { lost: 0 }, after: { lost: 0 } },
-  { title: 'sets the next attempt', record: {}, change: { next }, after: { next } },
-  { title: 'removes the next attempt', record: full, change: { next: null }, after: { next: undefined } },
+  { title: 'sets the next attempt', record: {}, change: { status: 'pending', next }, after: { next } },
   { title: 'sets a policy', record: {}, change: { policy: otherPolicy }, after: { policy: otherPolicy } },
   {
     title: 'replaces the policy',
@@ -198,19 +216,29 @@ export const changeCases: readonly ChangeCase[] = [
   {
     title: 'sets a slot',
     record: {},
-    change: { slot: { at: 5, epoch: 'e' } },
-    after: { slot: { at: 5, epoch: 'e' } },
+    change: { status: 'pending', next, slot: { at: 5, epoch: 'e' } },
+    after: { next, slot: { at: 5, epoch: 'e' } },
   },
-  { title: 'removes the slot', record: full, change: { slot: null }, after: { slot: undefined } },
+  {
+    title: 'removes the slot',
+    record: full,
+    change: { status: 'retrying', next, slot: null },
+    after: { slot: undefined },
+  },
   { title: 'sets a lease', record: {}, change: { lease }, after: { lease } },
   { title: 'removes the lease', record: full, change: { lease: null }, after: { lease: undefined } },
   {
     title: 'sets pending steps',
-    record: {},
-    change: { owed: ['disable_subscription'] },
-    after: { owed: ['disable_subscription'] },
+    record: ended,
+    change: { pendingSteps: [disable] },
+    after: { pendingSteps: [disable] },
   },
-  { title: 'removes the pending steps', record: full, change: { owed: [] }, after: { owed: [] } },
+  {
+    title: 'removes the pending steps',
+    record: ended,
+    change: { pendingSteps: [] },
+    after: { pendingSteps: [] },
+  },
   { title: 'sets the overdue time', record: {}, change: { overdueAt: 5 }, after: { overdueAt: 5 } },
   {
     title: 'removes the overdue time',
@@ -240,7 +268,7 @@ export const changeCases: readonly ChangeCase[] = [
     title: 'appends a late result',
     record: full,
     change: { appendLateResult: second },
-    after: { lateResults: [anAttempt({ outcome: 'rejected', statusCode: 404 }), second] },
+    after: { lateResults: [anAttempt({ outcome: 'rejected', result: answered(404) }), second] },
   },
   { title: 'sets the time of the update', record: full, change: { updatedAt: 7 }, after: { updatedAt: 7 } },
 ];

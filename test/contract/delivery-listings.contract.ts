@@ -1,7 +1,8 @@
+import type { ChangedFields } from './delivery-cases.ts';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type Status, STATUSES } from '../../shared/domain/delivery/vocabulary.ts';
-import type { DeliveryChange, Delivery } from '../../shared/domain/delivery/delivery.ts';
+import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type {
   Deliveries,
   DeliveryListings,
@@ -71,7 +72,7 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
       );
       const [waiting, other] = oldest;
       if (waiting === undefined || other === undefined) throw new Error('there are two');
-      const written = (change: Partial<DeliveryChange>) =>
+      const written = (change: ChangedFields) =>
         deliveries.write({
           name: 'await_slot',
           key: waiting.key,
@@ -83,7 +84,7 @@ export const describeDeliveryListingsContract = (name: string, make: () => Liste
       await written({ status: 'pending', next, slot: { at: SOME_TIME, epoch: 'e' } });
       for (const selection of [pending, { ...pending, subscriptionId: waiting.key.subscriptionId }])
         expect((await listings.oldest(selection, { limit: 10 })).items).toEqual([listed(waiting)]);
-      await written({ status: 'delivered', next: null, slot: null });
+      await written({ status: 'delivered' });
       expect((await listings.oldest({ queue }, { limit: 10 })).items).toEqual([]);
     });
 

@@ -1,3 +1,4 @@
+import type { ChangedFields } from './delivery-cases.ts';
 import { randomUUID } from 'node:crypto';
 import { GetCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -5,7 +6,6 @@ import { z } from 'zod';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import { deliveryIndexes, ttlAttribute } from '../../shared/config/tables.ts';
-import type { Status } from '../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryChange, Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
 import { openForPull, receive } from '../../shared/domain/delivery/pull.ts';
 import type { Deliveries } from '../../shared/ports/deliveries.ts';
@@ -107,7 +107,7 @@ const creation = (create: Delivery): Transition => ({
 
 const revision = (
   { key, expiresAt }: Delivery,
-  change: Partial<DeliveryChange>,
+  change: ChangedFields,
   expectation: Extract<Transition, { change: DeliveryChange }>['expect'] = { kind: 'present' },
 ): Transition => ({
   name: 'record',
@@ -152,13 +152,20 @@ describe('the deliveries table', () => {
     const deliveries = dynamoDeliveries(documents, table);
     const delivery = aDelivery();
     const { messageId, subscriptionId } = delivery.key;
-    const inBoth = (status: Status) =>
+    const inBoth = ({ status }: ChangedFields) =>
       [1, 2].map(() => ({ notDeliveredSk: `${SOME_TIME}#${messageId}#${subscriptionId}`, status }));
+    const next = { number: 1, phase: 'manual', dueAt: SOME_TIME, by: 'sqs_delay' } as const;
     await deliveries.write(creation(delivery));
     expect(await listed(delivery)).toEqual([]);
-    for (const status of ['retrying', 'exhausted', 'retrying', 'cancelled', 'rejected'] satisfies Status[]) {
-      await deliveries.write(revision(delivery, { status }));
-      expect(await listed(delivery)).toEqual(inBoth(status));
+    for (const change of [
+      { status: 'retrying', next },
+      { status: 'exhausted', reason: 'retries_exhausted' },
+      { status: 'retrying', next },
+      { status: 'cancelled', reason: 'manual' },
+      { status: 'rejected', reason: 'gone' },
+    ] satisfies ChangedFields[]) {
+      await deliveries.write(revision(delivery, change));
+      expect(await listed(delivery)).toEqual(inBoth(change));
     }
     await deliveries.write(revision(delivery, { status: 'delivered' }));
     expect(await listed(delivery)).toEqual([]);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { STATUSES } from '../../shared/domain/delivery/vocabulary.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
-import { aDelivery, aDeliveryKey, anAttempt } from '../support/delivery-builders.ts';
+import { aDelivery, aDeliveryKey, anAttempt, answered } from '../support/delivery-builders.ts';
 import { createAll, type ListedDeliveries } from './delivery-listings.contract.ts';
 
 const QUEUE = 'orders.eu-1';
@@ -69,7 +69,7 @@ export const describeMessageDeliveriesContract = (name: string, make: () => List
       const message = { queue: QUEUE, messageId: randomUUID() };
       // About 16 KB each, so that 80 exceed 1 MB.
       const attempts = Array.from({ length: 60 }, (_, index) =>
-        anAttempt({ number: index + 1, snippet: 'x'.repeat(256) }),
+        anAttempt({ number: index + 1, result: answered(503, 'x'.repeat(256)) }),
       );
       const all = Array.from({ length: 80 }, (_, index) =>
         aDelivery({

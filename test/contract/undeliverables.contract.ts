@@ -25,7 +25,7 @@ export type UndeliverablesUnderTest = {
   notices: (count: number) => Promise<ReadNotice[]>;
 };
 
-const ended = (): Delivery => aDelivery({ status: 'exhausted', reason: 'policy', attempts: [anAttempt()] });
+const ended = (): Delivery => aDelivery({ status: 'exhausted', attempts: [anAttempt()] });
 
 const noticeOf = ({ key, status, reason, attempts }: Delivery, data: string | undefined): ReadNotice => ({
   queue: key.queue,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
+import { type Delivery, type Transition, isOpen } from '../../shared/domain/delivery/delivery.ts';
 import { retryNow } from '../../shared/domain/delivery/interventions.ts';
 import {
   attemptOf,
@@ -107,12 +107,12 @@ export const describeWaitingDeliveriesContract = (name: string, make: () => Deli
 
     it('are in no index once they are acknowledged', async () => {
       const received = await receiveNow(await open(randomUUID()), 1);
-      expect(await answer(received, { kind: 'acked' }, 2)).toMatchObject({ status: 'delivered' });
+      expect(await answer(received, { kind: 'acknowledged' }, 2)).toMatchObject({ status: 'delivered' });
       expect(await waitingFor(received, 9999)).toEqual([]);
       expect(await isOverdue(received, 9999)).toBe(false);
     });
 
-    it.each([{ kind: 'nacked' }, { kind: 'lapsed' }] satisfies PullResult[])(
+    it.each([{ kind: 'refused' }, { kind: 'lapsed' }] satisfies PullResult[])(
       'wait again from the time of their retry on, and end when there is none: $kind',
       async (result) => {
         const delivery = await open(randomUUID());
@@ -123,7 +123,10 @@ export const describeWaitingDeliveriesContract = (name: string, make: () => Deli
         expect(await waitingFor(delivery, 65)).toEqual([{ messageId: delivery.key.messageId, since: again }]);
         expect(await isOverdue(delivery, 9999)).toBe(false);
         const ended = await answer(await receiveNow(delivery, 70), result, 130);
-        expect(ended).toMatchObject({ status: 'exhausted', owed: ['undeliverable', 'exhausted_event'] });
+        expect(ended).toMatchObject({
+          status: 'exhausted',
+          pendingSteps: [{ kind: 'undeliverable' }, { kind: 'exhausted_event' }],
+        });
         expect(await waitingFor(delivery, 9999)).toEqual([]);
         expect(await isOverdue(delivery, 130)).toBe(true);
       },
@@ -135,9 +138,10 @@ export const describeWaitingDeliveriesContract = (name: string, make: () => Deli
       if (found === undefined) throw new Error('it waits');
       await write(cancelWaiting(found, 'message_expired', at(1)));
       expect(await waitingFor(cancelled, 9999)).toEqual([]);
+      if (!isOpen(moved)) throw new Error('it waits');
       const woken = await write(retryNow(moved, at(1)));
       expect([await waitingFor(moved, 9999), await isOverdue(moved, 1)]).toEqual([[], true]);
-      if (woken.next === undefined) throw new Error('it has a next attempt');
+      if (!isOpen(woken) || woken.next === undefined) throw new Error('it has a next attempt');
       const back = await write(awaitPull(woken, woken.next, at(2)));
       expect(back.next).toEqual({ number: 1, phase: 'manual', dueAt: at(1).now, by: 'pull' });
       expect(await isOverdue(moved, 9999)).toBe(false);

@@ -5,6 +5,7 @@ import { encodeFirstJob, encodeWakeUp } from '../../shared/wire/jobs/delivery-jo
 import { type Auth, redactedAuth, type StoredAuth } from '../../shared/domain/subscription/auth.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { SecretSealer } from '../../shared/ports/subscriptions.ts';
+import { type Attempt, shownResult } from '../../shared/domain/delivery/attempt.ts';
 import type { Fact } from '../../shared/ports/journal.ts';
 import { aBarePolicy, aQueue, aSubscription } from '../support/builders.ts';
 import { deliverOnLoopback } from '../support/deliver-on-loopback.ts';
@@ -42,12 +43,16 @@ const seen = ({ key, attempt, dueAt }: Extract<Fact, { fact: 'attempt_made' }>):
   subscriptionId: key.subscriptionId,
   number: attempt.number,
   outcome: attempt.outcome,
-  statusCode: attempt.statusCode,
-  error: attempt.error,
+  ...statusAndError(attempt),
   durationMs: attempt.durationMs,
   waitedMs: attempt.startedAt - dueAt,
   doneMs: Date.now() - dueAt,
 });
+
+const statusAndError = ({ result }: Attempt) => {
+  const { statusCode, error } = shownResult(result);
+  return { statusCode, error };
+};
 
 const start = async (settings: Start) => {
   const { attemptTimeoutMs, trustedCertificates, environments, retries } = settings;

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { queries, textOf } from '../../infra/constructs/monitoring/saved-queries.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import type { Fact } from '../../shared/ports/journal.ts';
+import { answered } from '../support/delivery-builders.ts';
 import { everyFact } from '../support/every-fact.ts';
 import { resourceAt, resourcesOf, templatesFor } from './templates.ts';
 
@@ -32,7 +33,7 @@ const firstSuccess = (subscriptionId: string): Fact => ({
     startedAt: 2,
     durationMs: 7,
     outcome: 'delivered',
-    statusCode: 200,
+    result: answered(200),
   },
   status: 'delivered',
   acceptedAt: 1,
@@ -51,8 +52,7 @@ const facts: readonly Fact[] = [
       startedAt: 2,
       durationMs: 1,
       outcome: 'failed',
-      statusCode: 503,
-      error: 'busy',
+      result: answered(503, 'busy'),
       lost: 1,
     },
     status: 'retrying',

@@ -54,7 +54,9 @@ export const pullConsumers = (world: SimulatedWorld, api: SimulatedApi): { lookF
     if (dice < 0.15) return;
     const afterMs = dice < 0.25 ? leaseMs + faults.chance(`late ${text}`) * 5 * MINUTE : dice * 4 * SECOND;
     const answer: PullAnswer =
-      faults.chance(`answer ${text}`) < 0.5 ? { kind: 'acked' } : { kind: 'nacked', error: 'not now' };
+      faults.chance(`answer ${text}`) < 0.5
+        ? { kind: 'acknowledged' }
+        : { kind: 'refused', detail: 'not now' };
     time.at(time.now() + afterMs, () => {
       send(receipt, answer);
     });

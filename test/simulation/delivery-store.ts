@@ -5,7 +5,7 @@ import {
   type DeliveryKey,
   type Transition,
 } from '../../shared/domain/delivery/delivery.ts';
-import { waitsForPull } from '../../shared/domain/delivery/pull.ts';
+import { isReceivable } from '../../shared/domain/delivery/pull.ts';
 import type { Chunks, Deliveries, DeliveryListings, WriteResult } from '../../shared/ports/deliveries.ts';
 import type { OverdueDelivery } from '../../shared/domain/delivery/transitions.ts';
 import { inMemoryDeliveryListings } from '../support/in-memory/in-memory-delivery-listings.ts';
@@ -72,7 +72,7 @@ export const deliveryStore = (world: {
     const after = resultOf(transition, before);
     if (after === undefined) return { kind: 'refused', current: before };
     records.set(name, after);
-    if (before?.overdueAt !== after.overdueAt || (before && waitsForPull(before)) !== waitsForPull(after))
+    if (before?.overdueAt !== after.overdueAt || (before && isReceivable(before)) !== isReceivable(after))
       reindex(name, after);
     note(actor, transition, inChunks.get(name) ?? before, after);
     inChunks.delete(name);
@@ -117,7 +117,7 @@ export const deliveryStore = (world: {
     writes += 1;
     const place = `index ${name} ${writes}`;
     const { key, overdueAt } = delivery;
-    const now = overdueAt === undefined ? undefined : { overdueAt, isWaiting: waitsForPull(delivery) };
+    const now = overdueAt === undefined ? undefined : { overdueAt, isWaiting: isReceivable(delivery) };
     const lag =
       faults.strikeMessage(place, ['index_behind']) === undefined ? 0 : faults.chance(place) * 5 * MINUTE;
     index.set(name, { key, now, visibleAt: time.now() + lag, before: shown(index.get(name)) });
@@ -178,8 +178,10 @@ const grantsRequest = (transition: Transition): boolean =>
   CLAIMS.has(transition.name) ||
   (transition.name === 'record' && nextOf(transition)?.by === 'same_invocation');
 
-const nextOf = (transition: Transition): Delivery['next'] | null =>
-  'change' in transition ? transition.change.next : transition.create.next;
+const nextOf = (transition: Transition): Delivery['next'] => {
+  if ('create' in transition) return transition.create.next;
+  return 'next' in transition.change ? transition.change.next : undefined;
+};
 
 const grantOf = ({ attempts, lease }: Delivery, now: number): Grant => ({
   at: now,
@@ -187,5 +189,13 @@ const grantOf = ({ attempts, lease }: Delivery, now: number): Grant => ({
   leaseUntil: lease?.until ?? Infinity,
 });
 
-const statusOf = ({ status, attempts, lost, lease, owed, overdueAt, next }: Delivery): string =>
-  JSON.stringify({ status, attempts: attempts.length, lost, lease, owed, overdueAt, due: next?.dueAt });
+const statusOf = ({ status, attempts, lost, lease, pendingSteps, overdueAt, next }: Delivery): string =>
+  JSON.stringify({
+    status,
+    attempts: attempts.length,
+    lost,
+    lease,
+    pendingSteps,
+    overdueAt,
+    due: next?.dueAt,
+  });

@@ -1,4 +1,4 @@
-import type { AnswerResult } from '../../functions/api/pull/answer.ts';
+import type { AnswerResult, PullAnswer } from '../../functions/api/pull/answer.ts';
 import type { Delivery, DeliveryKey, Transition } from '../../shared/domain/delivery/delivery.ts';
 import type { OperatorEvent } from '../../shared/domain/delivery/operator-event.ts';
 import type { Reply } from '../../shared/domain/retry/outcome.ts';
@@ -92,7 +92,7 @@ export type PullAnswered = {
   delivery: string;
   /** Of the lease. */
   owner: string;
-  answer: 'acked' | 'nacked';
+  answer: PullAnswer['kind'];
   result: AnswerResult | undefined;
 };
 

@@ -17,7 +17,9 @@ export function reachedBy(world: SimulatedWorld): ReadonlySet<string> {
       ),
     ),
     ...cases.flatMap(({ record }) =>
-      record?.attempts.some(({ error = '' }) => error.startsWith('auth_failed')) === true
+      record?.attempts.some(
+        ({ result }) => result.kind === 'unanswered' && result.error === 'auth_failed',
+      ) === true
         ? ['attempt without a token']
         : [],
     ),

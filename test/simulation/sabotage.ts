@@ -1,4 +1,10 @@
-import type { Delivery, Revision, Transition } from '../../shared/domain/delivery/delivery.ts';
+import {
+  apply,
+  type Delivery,
+  type NextAttempt,
+  type Revision,
+  type Transition,
+} from '../../shared/domain/delivery/delivery.ts';
 import { planSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
 import type { Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
 import { deliveryName } from './history.ts';
@@ -69,10 +75,7 @@ export const wakeUpBeforeRecord: Sabotage = {
       },
     };
     return withWrite(early, async (transition) => {
-      const next =
-        isRevision(transition) && transition.name === 'record'
-          ? (transition.change.next ?? undefined)
-          : undefined;
+      const next = isRevision(transition) && transition.name === 'record' ? nextOf(transition) : undefined;
       if (next !== undefined && next.by !== 'same_invocation') {
         const wakeUp = {
           kind: 'wake_up' as const,
@@ -89,6 +92,9 @@ export const wakeUpBeforeRecord: Sabotage = {
     });
   },
 };
+
+const nextOf = ({ change }: Revision): NextAttempt | undefined =>
+  'next' in change ? change.next : undefined;
 
 /** The message is acknowledged before its result is recorded. */
 export const acknowledgeBeforeRecord: Sabotage = {
@@ -111,17 +117,16 @@ export const noAttemptNumber: Sabotage = {
 export const pendingStepsNotRecorded: Sabotage = {
   ports: (ports, { deliveries }) =>
     withWrite(ports, async (transition) => {
-      if (!isRevision(transition) || transition.change.owed === undefined)
+      const change = isRevision(transition) ? transition.change : undefined;
+      if (!isRevision(transition) || change === undefined || !('pendingSteps' in change))
         return await ports.deliveries.write(transition);
-      const { change, key, name } = transition;
-      const owed = change.owed ?? [];
-      const stored = deliveries.find(deliveryName(key));
-      if (name === 'settle') return written(stored && { ...stored, owed });
+      const stored = deliveries.find(deliveryName(transition.key));
+      if (transition.name === 'settle') return written(stored && apply(change, stored));
       const result = await ports.deliveries.write({
         ...transition,
-        change: { ...change, owed: [], overdueAt: null },
+        change: { ...change, pendingSteps: [], overdueAt: null },
       });
-      return result.kind === 'written' ? { ...result, delivery: { ...result.delivery, owed } } : result;
+      return result.kind === 'written' ? { ...result, delivery: apply(change, result.delivery) } : result;
     }),
 };
 

@@ -21,10 +21,16 @@ export const arbitrarySuccess: fc.Arbitrary<FirstSuccess> = fc.record(
   {
     startedAt: fc.constantFrom(SOME_TIME, SOME_TIME + 1),
     durationMs: fc.nat({ max: 600_000 }).map((eighths) => eighths / 8),
-    statusCode: fc.integer({ min: 200, max: 299 }),
-    snippet: fc.string({ unit: 'grapheme', maxLength: 40 }),
+    result: fc.record(
+      {
+        kind: fc.constant('answered' as const),
+        statusCode: fc.integer({ min: 200, max: 299 }),
+        snippet: fc.string({ unit: 'grapheme', maxLength: 40 }),
+      },
+      { noNullPrototype: true, requiredKeys: ['kind', 'statusCode'] },
+    ),
   },
-  { noNullPrototype: true, requiredKeys: ['startedAt', 'durationMs'] },
+  { noNullPrototype: true },
 );
 
 const lease: fc.Arbitrary<Lease> = fc.record(

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Chunk, FirstSuccess } from '../../shared/domain/delivery/chunk.ts';
 import type { ChunkKey } from '../../shared/domain/delivery/delivery.ts';
-import { SOME_TIME } from './delivery-builders.ts';
+import { answered, SOME_TIME } from './delivery-builders.ts';
 
 export const RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 
@@ -17,7 +17,7 @@ export const aChunkKey = (overrides: Partial<ChunkKey> = {}): ChunkKey => ({
 export const aFirstSuccess = (overrides: Partial<FirstSuccess> = {}): FirstSuccess => ({
   startedAt: SOME_TIME + 10,
   durationMs: 120,
-  statusCode: 200,
+  result: answered(200),
   ...overrides,
 });
 

@@ -1,19 +1,27 @@
 import fc from 'fast-check';
-import { BACKOFF_FUNCTIONS, JITTERS, OUTCOMES, PHASES } from '../../shared/domain/retry/vocabulary.ts';
+import {
+  BACKOFF_FUNCTIONS,
+  CONNECTION_FAULTS,
+  JITTERS,
+  OUTCOMES,
+  PHASES,
+  REJECT_REASONS,
+} from '../../shared/domain/retry/vocabulary.ts';
 import {
   ATTEMPT_TRIGGERS,
+  CANCEL_REASONS,
   MECHANISMS,
-  PENDING_STEPS,
-  type PendingStep,
-  STATUSES,
+  OPEN_STATUSES,
 } from '../../shared/domain/delivery/vocabulary.ts';
-import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
+import type { Attempt, AttemptResult } from '../../shared/domain/delivery/attempt.ts';
 import type {
   DeliveryChange,
   Delivery,
   DeliveryKey,
   Lease,
   NextAttempt,
+  PendingStep,
+  Recorded,
 } from '../../shared/domain/delivery/delivery.ts';
 import type { Slot } from '../../shared/domain/subscription/rate-limit.ts';
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
@@ -35,6 +43,22 @@ const arbitraryKey: fc.Arbitrary<DeliveryKey> = fc.record(
   { noNullPrototype: true },
 );
 
+const arbitraryResult: fc.Arbitrary<AttemptResult> = fc.oneof(
+  fc.record(
+    { kind: fc.constant('answered' as const), statusCode: fc.integer({ min: 100, max: 999 }), snippet: text },
+    { noNullPrototype: true, requiredKeys: ['kind', 'statusCode'] },
+  ),
+  fc.record(
+    { kind: fc.constant('unanswered' as const), error: fc.constantFrom(...CONNECTION_FAULTS), detail: text },
+    { noNullPrototype: true, requiredKeys: ['kind', 'error'] },
+  ),
+  fc.record(
+    { kind: fc.constant('refused' as const), detail: text },
+    { noNullPrototype: true, requiredKeys: ['kind'] },
+  ),
+  fc.constantFrom({ kind: 'forbidden' }, { kind: 'acknowledged' }, { kind: 'lapsed' }),
+);
+
 const arbitraryAttempt: fc.Arbitrary<Attempt> = fc.record(
   {
     number: fc.integer({ min: 1, max: 1000 }),
@@ -45,13 +69,13 @@ const arbitraryAttempt: fc.Arbitrary<Attempt> = fc.record(
     startedAt: time,
     durationMs: fc.nat({ max: 600_000 }).map((eighths) => eighths / 8),
     outcome: fc.constantFrom(...OUTCOMES),
-    statusCode: fc.integer({ min: 100, max: 999 }),
-    error: text,
-    snippet: text,
+    result: arbitraryResult,
     lost: count,
-    subscriptionChangedAt: time,
   },
-  { noNullPrototype: true, requiredKeys: ['number', 'round', 'phase', 'startedAt', 'durationMs', 'outcome'] },
+  {
+    noNullPrototype: true,
+    requiredKeys: ['number', 'round', 'phase', 'startedAt', 'durationMs', 'outcome', 'result'],
+  },
 );
 
 const policy: fc.Arbitrary<RetryPolicy> = fc.record(
@@ -88,66 +112,102 @@ const slot: fc.Arbitrary<Slot> = fc.record(
   { at: time, epoch: text, from: time },
   { noNullPrototype: true, requiredKeys: ['at'] },
 );
-const owed: fc.Arbitrary<PendingStep[]> = fc.uniqueArray(fc.constantFrom(...PENDING_STEPS));
-const status = fc.constantFrom(...STATUSES);
+/** `changedAt` is stored with the last attempt, so a delivery without attempts has none. */
+const arbitrarySteps = (
+  reason: 'gone' | 'disable_requested',
+  changedAt: number | undefined,
+): fc.Arbitrary<PendingStep[]> =>
+  fc.uniqueArray(
+    fc.constantFrom<PendingStep>(
+      { kind: 'undeliverable' },
+      { kind: 'exhausted_event' },
+      { kind: 'disable_subscription', reason, ...(changedAt === undefined ? {} : { changedAt }) },
+    ),
+    { selector: ({ kind }) => kind },
+  );
 
-export const arbitraryDelivery: fc.Arbitrary<Delivery> = fc.record(
-  {
-    key: arbitraryKey,
-    acceptedAt: time,
-    status,
-    reason: text,
-    round: fc.integer({ min: 1, max: 9 }),
-    attempts: fc.array(arbitraryAttempt, { maxLength: 30 }),
-    lateResults: fc.array(arbitraryAttempt, { maxLength: 3 }),
-    lost: count,
-    next,
-    slot,
-    policy,
-    lease,
-    owed,
-    recoveries: fc.array(text, { maxLength: 3 }),
-    overdueAt: time,
-    updatedAt: time,
-    expiresAt: time,
-    retentionDays: fc.constantFrom(15, 22.5, 90),
-  },
-  {
-    noNullPrototype: true,
-    requiredKeys: [
-      'key',
-      'acceptedAt',
-      'status',
-      'round',
-      'attempts',
-      'lateResults',
-      'lost',
-      'owed',
-      'recoveries',
-      'updatedAt',
-      'expiresAt',
-    ],
-  },
+const recordedFields = {
+  key: arbitraryKey,
+  acceptedAt: time,
+  round: fc.integer({ min: 1, max: 9 }),
+  attempts: fc.array(arbitraryAttempt, { maxLength: 30 }),
+  lateResults: fc.array(arbitraryAttempt, { maxLength: 3 }),
+  lost: count,
+  policy,
+  lease,
+  recoveries: fc.array(text, { maxLength: 3 }),
+  overdueAt: time,
+  updatedAt: time,
+  expiresAt: time,
+  retentionDays: fc.constantFrom(15, 22.5, 90),
+};
+
+const arbitraryRecorded: fc.Arbitrary<Recorded> = fc.record(recordedFields, {
+  noNullPrototype: true,
+  requiredKeys: [
+    'key',
+    'acceptedAt',
+    'round',
+    'attempts',
+    'lateResults',
+    'lost',
+    'recoveries',
+    'updatedAt',
+    'expiresAt',
+  ],
+});
+
+const arbitraryEnd = fc.oneof(
+  fc.constant({ status: 'delivered' as const }),
+  fc.record({
+    status: fc.constant('rejected' as const),
+    reason: fc.constantFrom(...REJECT_REASONS, 'http_404' as const, 'unknown' as const),
+  }),
+  fc.constant({ status: 'exhausted' as const, reason: 'retries_exhausted' as const }),
+  fc.record({ status: fc.constant('cancelled' as const), reason: fc.constantFrom(...CANCEL_REASONS) }),
 );
+
+const arbitraryOpening = fc.record(
+  { status: fc.constantFrom(...OPEN_STATUSES), next, slot },
+  { noNullPrototype: true, requiredKeys: ['status', 'next'] },
+);
+
+export const arbitraryDelivery: fc.Arbitrary<Delivery> = fc
+  .tuple(arbitraryRecorded, fc.oneof(arbitraryOpening, arbitraryEnd), fc.boolean(), time)
+  .chain(([recorded, state, isFirst, changedAt]): fc.Arbitrary<Delivery> => {
+    if ('next' in state)
+      return fc.constant(
+        state.status === 'pending' && isFirst
+          ? { ...recorded, status: state.status, pendingSteps: [] }
+          : { ...recorded, ...state, pendingSteps: [] },
+      );
+    const reason = 'reason' in state && state.reason === 'gone' ? 'gone' : 'disable_requested';
+    const version = recorded.attempts.length === 0 ? undefined : changedAt;
+    return arbitrarySteps(reason, version).map((pendingSteps) => ({ ...recorded, ...state, pendingSteps }));
+  });
+
+const changedFields = {
+  round: fc.integer({ min: 1, max: 9 }),
+  lost: fc.nat({ max: 3 }),
+  policy: fc.option(policy),
+  recoveries: fc.array(text, { maxLength: 3 }),
+  lease: fc.option(lease),
+  overdueAt: fc.option(time),
+  appendAttempt: arbitraryAttempt,
+  appendLateResult: arbitraryAttempt,
+  updatedAt: time,
+  expiresAt: time,
+};
 
 /** Every field that a write can change: left out, set, or removed. */
-export const arbitraryChange: fc.Arbitrary<DeliveryChange> = fc.record(
-  {
-    status,
-    reason: fc.option(text),
-    round: fc.integer({ min: 1, max: 9 }),
-    lost: fc.nat({ max: 3 }),
-    next: fc.option(next),
-    slot: fc.option(slot),
-    policy: fc.option(policy),
-    recoveries: fc.array(text, { maxLength: 3 }),
-    lease: fc.option(lease),
-    owed,
-    overdueAt: fc.option(time),
-    appendAttempt: arbitraryAttempt,
-    appendLateResult: arbitraryAttempt,
-    updatedAt: time,
-    expiresAt: time,
-  },
-  { noNullPrototype: true, requiredKeys: ['updatedAt', 'expiresAt'] },
-);
+export const arbitraryChange: fc.Arbitrary<DeliveryChange> = fc
+  .tuple(
+    fc.record(changedFields, { noNullPrototype: true, requiredKeys: ['updatedAt', 'expiresAt'] }),
+    fc.oneof(fc.constant({}), arbitraryOpening, arbitraryEnd),
+  )
+  .map(([{ appendAttempt, ...changed }, state]) =>
+    // An attempt is recorded with the status that follows.
+    'status' in state && appendAttempt !== undefined
+      ? { ...changed, ...state, appendAttempt }
+      : { ...changed, ...state },
+  );

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { deliveryPath } from '../../../api-client/deliveries.ts';
-import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
+import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { getDelivery } from '../../../api-client/operations.ts';
@@ -38,7 +38,7 @@ export async function printStarted(
   if (json === true) terminal.printJson(delivery);
   else terminal.print(describeDelivery(delivery, terminal));
   if (wait !== true) return;
-  if (isOpen(delivery.status)) {
+  if (isOpenStatus(delivery.status)) {
     const { queue, messageId, subscriptionId } = delivery;
     terminal.exitStatus = INTERRUPTED;
     if (json !== true)
@@ -58,7 +58,7 @@ async function ended(
   const progress = progressLine(terminal.stderr, () => Date.now());
   let last = started;
   const look = async (signal: AbortSignal): Promise<'done' | 'changed' | 'empty'> => {
-    if (!isOpen(last.status)) return 'done';
+    if (!isOpenStatus(last.status)) return 'done';
     progress.show(progressText(last));
     const now = await api.call(getDelivery, { ...deliveryPath(started), signal }).catch((error: unknown) => {
       // A delivery has no record before its first attempt.
@@ -67,7 +67,7 @@ async function ended(
     });
     const isChanged = now.status !== last.status || now.attempts.length !== last.attempts.length;
     last = now;
-    if (!isOpen(now.status)) return 'done';
+    if (!isOpenStatus(now.status)) return 'done';
     return isChanged ? 'changed' : 'empty';
   };
   await terminal

@@ -1,4 +1,4 @@
-import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
+import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import {
@@ -98,7 +98,7 @@ async function isFinished(
   found: readonly Snapshot[],
 ): Promise<boolean> {
   if (options.message === undefined || found.length === 0) return false;
-  if (found.some(({ status }) => isOpen(status))) return false;
+  if (found.some(({ status }) => isOpenStatus(status))) return false;
   const { view } = await showMessage(api, options.queue, options.message);
   return view.unfinished !== true && found.length >= view.matched;
 }
@@ -146,7 +146,7 @@ async function pollQueue(
   for await (const delivery of listed) newest.push(snapshotOf(delivery));
   const keys = new Set(newest.map(keyOf));
   // The queue's listing omits delivered ones, so a missing open delivery is fetched separately.
-  const gone = [...known.values()].filter((seen) => isOpen(seen.status) && !keys.has(keyOf(seen)));
+  const gone = [...known.values()].filter((seen) => isOpenStatus(seen.status) && !keys.has(keyOf(seen)));
   const followed = await Promise.all(gone.slice(-MOST_FOLLOWED).map((seen) => refetch(api, seen, signal)));
   // Oldest first, so that lines are printed in chronological order.
   return [...newest.toReversed(), ...followed];

@@ -42,7 +42,7 @@ export async function sendDelivery(
     const key = deliveryKeyIn(record, subscriptionId);
     const current = await deliveries.find(key);
     if (current === undefined) return sendFirst(context, record, key);
-    return isOpen(current.status) ? refused('open') : openRound(context, current, undefined);
+    return isOpen(current) ? refused('open') : openRound(context, current, undefined);
   };
   return withRetriedWrites(attempt, () => refused('contended'));
 }

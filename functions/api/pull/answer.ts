@@ -1,5 +1,6 @@
 import { contended, withRetriedWrites } from '../../../shared/domain/contention.ts';
 import { isOpen, type Delivery, nameOfDelivery } from '../../../shared/domain/delivery/delivery.ts';
+import { decide } from '../../../shared/domain/delivery/decide.ts';
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import {
   attemptOf,
@@ -8,10 +9,8 @@ import {
   type ReceivedDelivery,
   retainedForPull,
 } from '../../../shared/domain/delivery/pull.ts';
-import { recordLateResult } from '../../../shared/domain/delivery/transitions.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import type { RetryDefaults } from '../../../shared/domain/subscription/delivery-policy.ts';
-import type { PullFault } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { recordResult } from '../../../shared/steps/record-received.ts';
 import { writeTime } from '../../../shared/steps/retention.ts';
@@ -44,7 +43,7 @@ export function answerReceived(
     if (current === undefined) return 'unknown';
     const received = receivedBy(receipt, current);
     if (received === undefined) return recordAfterLease(context, current, receipt, answer);
-    if (isOpen(current.status)) return record(context, received, answer);
+    if (isOpen(current)) return record(context, received, answer);
     return recordLate(context, received, attemptOf(received, answer, context.clock.now()));
   };
   return withRetriedWrites(attempt, contended(nameOfDelivery(receipt.key)));
@@ -67,18 +66,14 @@ function recordAfterLease(
   answer: PullAnswer,
 ): Promise<AnswerResult | 'again'> {
   const late =
-    answer.kind === 'acked' ? lateAcknowledgement(current, receipt, context.clock.now()) : undefined;
+    answer.kind === 'acknowledged' ? lateAcknowledgement(current, receipt, context.clock.now()) : undefined;
   if (late !== undefined) return recordLate(context, current, late);
   return Promise.resolve(isAnswered(current, receipt, answer) ? 'recorded' : 'expired');
 }
 
 /** Whether the attempt has this answer already. */
 function isAnswered({ attempts }: Delivery, { attempt }: Receipt, answer: PullAnswer): boolean {
-  const recorded = attempts[attempt - 1];
-  const fault: PullFault = 'nacked';
-  return answer.kind === 'acked'
-    ? recorded?.outcome === 'delivered'
-    : recorded?.error?.startsWith(fault) === true;
+  return attempts[attempt - 1]?.result.kind === answer.kind;
 }
 
 async function record(
@@ -101,16 +96,16 @@ async function policyAfter(
   delivery: ReceivedDelivery,
   answer: PullAnswer,
 ): Promise<RetryPolicy> {
-  if (answer.kind === 'acked') return delivery.policy ?? context.settings.defaultRetryPolicy;
+  if (answer.kind === 'acknowledged') return delivery.policy ?? context.settings.defaultRetryPolicy;
   return (await policyOf(context, delivery)).policy;
 }
 
 /** deliver does the pending steps of a delivery that has ended. reconcile wakes it if this fails. */
 async function wakeForPendingSteps(
   { wakeUps, clock }: AnswerContext,
-  { key, owed, attempts }: Delivery,
+  { key, pendingSteps, attempts }: Delivery,
 ): Promise<void> {
-  if (owed.length === 0) return;
+  if (pendingSteps.length === 0) return;
   await wakeUps.sendDelayed({ kind: 'wake_up', key, attempt: attempts.length, dueAt: clock.now() }, 0);
 }
 
@@ -123,7 +118,7 @@ async function recordLate(
   const { key, acceptedAt, status, lateResults } = current;
   if (lateResults.some(({ startedAt }) => startedAt === attempt.startedAt)) return 'recorded';
   const at = writeTime({ ports: { clock }, settings }, current);
-  const written = await deliveries.write(recordLateResult(current, attempt, at));
+  const written = await deliveries.write(decide({ kind: 'late', delivery: current, attempt }, at));
   if (written.kind === 'refused') return 'again';
   const decisive = written.delivery.status !== status;
   journal.note({ fact: 'late_result', key, attempt, decisive, acceptedAt });

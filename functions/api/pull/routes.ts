@@ -55,7 +55,7 @@ function addAnswerRoutes(
     async (context) => {
       const subscription = await answererOf(context);
       const { receipt: given } = parseWith(ackRequest, (await readJson(context.req)).value);
-      const answered = await recordAnswer(dependencies, subscription, given, { kind: 'acked' });
+      const answered = await recordAnswer(dependencies, subscription, given, { kind: 'acknowledged' });
       dependencies.audit(callerOf(context), { change: 'delivery_acknowledged', ...answered });
       return context.body(null, 204);
     },
@@ -75,9 +75,9 @@ function addAnswerRoutes(
     },
     async (context) => {
       const subscription = await answererOf(context);
-      const { receipt: given, ...error } = parseWith(nackRequest, (await readJson(context.req)).value);
-      const nacked = { kind: 'nacked', ...error } as const;
-      const answered = await recordAnswer(dependencies, subscription, given, nacked);
+      const { receipt: given, error } = parseWith(nackRequest, (await readJson(context.req)).value);
+      const refused = { kind: 'refused', ...(error !== undefined && { detail: error }) } as const;
+      const answered = await recordAnswer(dependencies, subscription, given, refused);
       dependencies.audit(callerOf(context), { change: 'delivery_refused', ...answered });
       return context.body(null, 204);
     },

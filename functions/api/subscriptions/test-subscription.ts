@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { newDelivery } from '../../../shared/domain/delivery/claim.ts';
 import { type Delivery, type DeliveryKey, isOpen } from '../../../shared/domain/delivery/delivery.ts';
-import { waitsForPull } from '../../../shared/domain/delivery/pull.ts';
+import { isReceivable } from '../../../shared/domain/delivery/pull.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import { absenceOf } from '../../../shared/domain/subscription/subscription.ts';
@@ -141,7 +141,7 @@ async function waitForAttempt(
     const delivery = await deliveries.find(key);
     if (delivery !== undefined && isAttempted(delivery)) return { kind: 'tried', delivery };
     // Its subscriber decides when it is tried.
-    if (delivery !== undefined && waitsForPull(delivery)) return { kind: 'waiting', delivery };
+    if (delivery !== undefined && isReceivable(delivery)) return { kind: 'waiting', delivery };
     const leftMs = deadline - clock.now();
     if (leftMs <= 0) {
       // The record that deliver will create when it receives the job.
@@ -154,6 +154,6 @@ async function waitForAttempt(
   }
 }
 
-function isAttempted({ status, attempts }: Delivery): boolean {
-  return attempts.length > 0 || !isOpen(status);
+function isAttempted(delivery: Delivery): boolean {
+  return delivery.attempts.length > 0 || !isOpen(delivery);
 }

@@ -78,14 +78,13 @@ const number = z.number();
 
 /** A success as a list, because the names of its fields would take most of the space. */
 const successSchema = z
-  .tuple([number, number, z.union([number, z.null()])])
+  .tuple([number, number, number])
   .rest(z.string())
   .transform(([startedAt, durationMs, statusCode, snippet]): FirstSuccess => {
     return {
       startedAt,
       durationMs,
-      ...(statusCode === null ? {} : { statusCode }),
-      ...(snippet === undefined ? {} : { snippet }),
+      result: { kind: 'answered', statusCode, ...(snippet === undefined ? {} : { snippet }) },
     };
   });
 
@@ -125,7 +124,8 @@ export function chunkOfItem(item: unknown): Chunk {
 export function stateItemOf(state: MemberState): unknown {
   if (state === 'pending') return PENDING;
   if (state === 'separate') return OWN;
-  const { startedAt, durationMs, statusCode = null, snippet } = state;
+  const { startedAt, durationMs, result } = state;
+  const { statusCode, snippet } = result;
   return [startedAt, durationMs, statusCode, ...(snippet === undefined ? [] : [snippet])];
 }
 

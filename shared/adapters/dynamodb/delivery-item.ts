@@ -1,16 +1,29 @@
 import * as z from 'zod';
 import { deliveryIndexes, ttlAttribute } from '../../config/tables.ts';
-import type { Attempt } from '../../domain/delivery/attempt.ts';
-import type { Delivery, Lease, NextAttempt } from '../../domain/delivery/delivery.ts';
+import {
+  type Attempt,
+  type AttemptResult,
+  type ShownResult,
+  shownResult,
+} from '../../domain/delivery/attempt.ts';
+import type { Delivery, Lease, NextAttempt, PendingStep, Recorded } from '../../domain/delivery/delivery.ts';
 import { completePolicySchema, type RetryPolicy } from '../../domain/retry/policy.ts';
-import { type Outcome, OUTCOMES, type Phase, PHASES } from '../../domain/retry/vocabulary.ts';
+import { ADDRESS_FORBIDDEN } from '../../domain/retry/outcome.ts';
+import {
+  CONNECTION_FAULTS,
+  type Outcome,
+  OUTCOMES,
+  type Phase,
+  PHASES,
+  REJECT_REASONS,
+} from '../../domain/retry/vocabulary.ts';
 import { PRESSURE_REASONS } from '../../domain/subscription/vocabulary.ts';
 import {
   ATTEMPT_TRIGGERS,
   type AttemptTrigger,
   MECHANISMS,
-  PENDING_STEPS,
-  STATUSES,
+  CANCEL_REASONS,
+  type UnknownReason,
 } from '../../domain/delivery/vocabulary.ts';
 import {
   deliveryKeyOf,
@@ -44,7 +57,10 @@ const names = {
   snippet: 'x',
   lost: 'l',
   subscriptionChangedAt: 'v',
-} as const satisfies Record<keyof Attempt, string>;
+} as const satisfies Record<
+  Exclude<keyof Attempt, 'result'> | keyof ShownResult | 'subscriptionChangedAt',
+  string
+>;
 
 const phaseCodes = {
   initial: '1',
@@ -85,16 +101,22 @@ const attemptFields = {
   error: z.string().exactOptional(),
   snippet: z.string().exactOptional(),
   lost: z.number().exactOptional(),
+  /** Of the last attempt, if it disables: the version of the subscription that was called. */
   subscriptionChangedAt: z.number().exactOptional(),
-} satisfies Record<keyof Attempt, z.ZodType>;
+} satisfies Record<keyof typeof names, z.ZodType>;
 
 /**
  * An attempt in stored form, about 60 bytes without texts: the whole default policy then takes one or two
  * kilobytes.
  */
-export function attemptItemOf({ round, ...attempt }: Attempt): Record<string, unknown> {
+export function attemptItemOf(
+  { round, result, ...attempt }: Attempt,
+  subscriptionChangedAt?: number,
+): Record<string, unknown> {
   return withShortNames(names, {
     ...attempt,
+    ...shownResult(result),
+    subscriptionChangedAt,
     round: round === 1 ? undefined : round,
     phase: phaseCodes[attempt.phase],
     by: attempt.by === undefined ? undefined : byCodes[attempt.by],
@@ -103,6 +125,36 @@ export function attemptItemOf({ round, ...attempt }: Attempt): Record<string, un
 }
 
 const attemptItemSchema = withLongNames(names).pipe(z.object(attemptFields));
+type AttemptItem = z.infer<typeof attemptItemSchema>;
+
+function attemptFrom({ statusCode, error, snippet, ...item }: AttemptItem): Attempt {
+  const { subscriptionChangedAt: _version, ...attempt } = item;
+  if (statusCode === undefined) return { ...attempt, result: unansweredFrom(error) };
+  const answer = { kind: 'answered', statusCode } as const;
+  return { ...attempt, result: snippet === undefined ? answer : { ...answer, snippet } };
+}
+
+/** The result that `shownResult` shows without a status. */
+function unansweredFrom(text: string | undefined): AttemptResult {
+  if (text === undefined) return { kind: 'acknowledged' };
+  const [, word, detail] = /^(\w+)(?:: (.*))?$/s.exec(text) ?? [];
+  const detailed = detail === undefined ? {} : { detail };
+  switch (word ?? '') {
+    case ADDRESS_FORBIDDEN:
+      return { kind: 'forbidden' };
+    case 'lease_expired':
+      return { kind: 'lapsed' };
+    case 'nacked':
+      return { kind: 'refused', ...detailed };
+    default: {
+      const error = CONNECTION_FAULTS.find((known) => known === word);
+      // That of a later version counts as a fault of the connection.
+      return error === undefined
+        ? { kind: 'unanswered', error: 'connection_failed', detail: text }
+        : { kind: 'unanswered', error, ...detailed };
+    }
+  }
+}
 
 const policyNames = {
   retries_with_no_delay: 'i',
@@ -146,16 +198,48 @@ const leaseSchema = z.object({
   receivedAt: z.number().exactOptional(),
 } satisfies Record<keyof Lease, z.ZodType>);
 
+/** Stored names of pending steps. */
+const STEP_NAMES = [
+  'undeliverable',
+  'disable_subscription',
+  'exhausted_event',
+] as const satisfies PendingStep['kind'][];
+
+export function namesOf(steps: readonly PendingStep[]): string[] {
+  return steps.map(({ kind }) => kind);
+}
+
+/** What is stored with the last attempt of a step that disables the subscription. */
+export function disabledVersion(steps: readonly PendingStep[] = []): number | undefined {
+  const [version] = steps.flatMap((step) => (step.kind === 'disable_subscription' ? [step.changedAt] : []));
+  return version;
+}
+
+const rejectReason = z
+  .union([z.enum(REJECT_REASONS), z.templateLiteral(['http_', z.int()])])
+  .or(z.unknown().transform((): UnknownReason => 'unknown'));
+
+const cancelReason = z.enum(CANCEL_REASONS).or(z.unknown().transform((): UnknownReason => 'unknown'));
+
 /** A field with its default value (round 1, nothing lost, no pending steps) is not written. */
-const fields = {
+const recordedFields = {
   acceptedAt: z.number(),
-  status: z.enum(STATUSES),
-  reason: z.string().exactOptional(),
   round: z.number().default(1),
   attempts: z.array(attemptItemSchema),
   lateResults: z.array(attemptItemSchema).default([]),
   lost: z.number().default(0),
-  next: nextItemSchema.exactOptional(),
+  policy: policyItemSchema.exactOptional(),
+  lease: leaseSchema.exactOptional(),
+  lapsed: leaseSchema.exactOptional(),
+  recoveries: z.array(z.string()).default([]),
+  overdueAt: z.number().exactOptional(),
+  updatedAt: z.number(),
+  expiresAt: z.number(),
+  retentionDays: z.number().exactOptional(),
+} satisfies Record<Exclude<keyof Recorded, 'key'>, z.ZodType>;
+
+const openFields = {
+  ...recordedFields,
   slot: z
     .object({
       at: z.number(),
@@ -164,28 +248,46 @@ const fields = {
       reason: z.enum(PRESSURE_REASONS).optional().catch(undefined), // that of a later version counts as none
     })
     .exactOptional(),
-  policy: policyItemSchema.exactOptional(),
-  lease: leaseSchema.exactOptional(),
-  lapsed: leaseSchema.exactOptional(),
-  owed: z.array(z.enum(PENDING_STEPS)).default([]),
-  recoveries: z.array(z.string()).default([]),
-  overdueAt: z.number().exactOptional(),
-  updatedAt: z.number(),
-  expiresAt: z.number(),
-  retentionDays: z.number().exactOptional(),
-} satisfies Record<Exclude<keyof Delivery, 'key'>, z.ZodType>;
+};
+
+const endedFields = { ...recordedFields, owed: z.array(z.enum(STEP_NAMES)).default([]) };
 
 /** The key attributes of an item, which every index projects. */
 export const deliveryKeySchema = keySchema(deliveryKeyOf, 'pk');
 
-const deliverySchema = z.object(fields);
+/** Ignores what a record of an earlier version has beyond its status, such as the slot of a cancelled delivery. */
+const deliverySchema = z.discriminatedUnion('status', [
+  z.object({ ...openFields, status: z.literal('pending'), next: nextItemSchema.exactOptional() }),
+  z.object({ ...openFields, status: z.literal('retrying'), next: nextItemSchema }),
+  z.object({ ...endedFields, status: z.literal('delivered') }),
+  z.object({ ...endedFields, status: z.literal('rejected'), reason: rejectReason }),
+  z.object({ ...endedFields, status: z.literal('exhausted'), reason: z.literal('retries_exhausted') }),
+  z.object({ ...endedFields, status: z.literal('cancelled'), reason: cancelReason }),
+]);
 
 /** @throws UnreadableRecordError */
 export function deliveryOf(item: unknown): Delivery {
-  return {
-    key: decode(deliveryKeySchema, item),
-    ...decodeRecord(deliverySchema, item),
-  };
+  const key = decode(deliveryKeySchema, item);
+  const record = decodeRecord(deliverySchema, item);
+  const attempts = record.attempts.map(attemptFrom);
+  const lateResults = record.lateResults.map(attemptFrom);
+  if (!('owed' in record)) return { ...record, key, attempts, lateResults, pendingSteps: [] };
+  const { owed, ...ended } = record;
+  const reason = 'reason' in record ? record.reason : undefined;
+  const version = record.attempts.at(-1)?.subscriptionChangedAt;
+  const pendingSteps = owed.map((name) => stepFrom(name, reason, version));
+  return { ...ended, key, attempts, lateResults, pendingSteps };
+}
+
+function stepFrom(
+  kind: PendingStep['kind'],
+  reason: string | undefined,
+  version: number | undefined,
+): PendingStep {
+  if (kind !== 'disable_subscription') return { kind };
+  const changedAt = version === undefined ? {} : { changedAt: version };
+  // A delivered one has no reason, and a 2xx disables only on request.
+  return { kind, reason: reason === 'gone' ? 'gone' : 'disable_requested', ...changedAt };
 }
 
 /** The complete item of a new record. */
@@ -203,15 +305,17 @@ export function deliveryItemOf(delivery: Delivery): Record<string, unknown> {
       status: delivery.status,
       reason: delivery.reason,
       round: delivery.round,
-      attempts: delivery.attempts.map(attemptItemOf),
-      lateResults: delivery.lateResults.map(attemptItemOf),
+      attempts: delivery.attempts.map((attempt, index, { length }) =>
+        attemptItemOf(attempt, index === length - 1 ? disabledVersion(delivery.pendingSteps) : undefined),
+      ),
+      lateResults: delivery.lateResults.map((attempt) => attemptItemOf(attempt)),
       lost: delivery.lost,
       next: delivery.next === undefined ? undefined : nextItemOf(delivery.next),
       slot: delivery.slot,
       policy: delivery.policy === undefined ? undefined : policyItemOf(delivery.policy),
       lease: delivery.lease,
       lapsed: delivery.lapsed,
-      owed: delivery.owed,
+      owed: namesOf(delivery.pendingSteps),
       recoveries: delivery.recoveries,
       overdueAt: delivery.overdueAt,
       updatedAt: delivery.updatedAt,
@@ -222,7 +326,10 @@ export function deliveryItemOf(delivery: Delivery): Record<string, unknown> {
   };
 }
 
-type Fields = Record<keyof typeof fields, unknown>;
+type Fields = Record<
+  keyof typeof openFields | keyof typeof endedFields | 'status' | 'reason' | 'next',
+  unknown
+>;
 
 function withoutDefaults(values: Fields): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values).filter(([name, value]) => !isDefault(name, value)));

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { deliveryIndexes } from '../../config/tables.ts';
 import type { Status } from '../../domain/delivery/vocabulary.ts';
 import type { ChunkKey, DeliveryKey, NextAttempt } from '../../domain/delivery/delivery.ts';
-import { waitsForPull } from '../../domain/delivery/pull.ts';
+import { isReceivable } from '../../domain/delivery/pull.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
 import type { SubscriptionKey } from '../../domain/subscription/subscription.ts';
 import type { ItemKey } from './record.ts';
@@ -147,8 +147,8 @@ export function overduePartition(shard: number): string {
 }
 
 /** The part of the index of a record or a change that has an `overdueAt`. */
-export function overduePartitionOf(key: DeliveryKey, of: Parameters<typeof waitsForPull>[0]): string {
-  return waitsForPull(of)
+export function overduePartitionOf(key: DeliveryKey, of: Parameters<typeof isReceivable>[0]): string {
+  return isReceivable(of)
     ? pullPartition(key, shardOf(key.messageId, shards.pull))
     : overduePartition(shardOf(identityOf(key), shards.overdue));
 }

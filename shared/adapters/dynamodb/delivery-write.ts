@@ -7,7 +7,14 @@ import type {
   Revision,
 } from '../../domain/delivery/delivery.ts';
 import { OPEN_STATUSES } from '../../domain/delivery/vocabulary.ts';
-import { attemptItemOf, isDefault, nextItemOf, policyItemOf } from './delivery-item.ts';
+import {
+  attemptItemOf,
+  disabledVersion,
+  isDefault,
+  namesOf,
+  nextItemOf,
+  policyItemOf,
+} from './delivery-item.ts';
 import { isListed, listingPartitionsOf, overduePartitionOf } from './delivery-keys.ts';
 import { ttlOf } from './record.ts';
 import type { Expression } from './writes.ts';
@@ -32,10 +39,10 @@ export function conditionOf(expect: Revision['expect'], expr: Expression): strin
       return exists(expr);
     case 'undelivered':
       return `${exists(expr)} AND ${expr.name('status')} <> ${expr.value('delivered')}`;
-    case 'owing':
-      return expect.owed.length === 0
+    case 'steps_as_read':
+      return expect.pendingSteps.length === 0
         ? `${exists(expr)} AND attribute_not_exists(${expr.name('owed')})`
-        : equal(['owed'], expect.owed, expr);
+        : equal(['owed'], namesOf(expect.pendingSteps), expr);
     case 'overdue_at':
       return equal(['overdueAt'], expect.overdueAt, expr);
   }
@@ -110,32 +117,54 @@ function isRemoval(name: string, value: unknown): boolean {
 
 function fieldsOf(change: DeliveryChange): Assignments {
   return {
-    status: change.status,
-    reason: change.reason,
+    ...stateOf(change),
     round: change.round,
     lost: change.lost,
-    next: change.next && nextItemOf(change.next),
-    slot: change.slot,
     policy: change.policy && policyItemOf(change.policy),
     recoveries: change.recoveries,
     lease: change.lease,
     lapsed: change.lapsed,
-    owed: change.owed,
     overdueAt: change.overdueAt,
     updatedAt: change.updatedAt,
   } satisfies Record<
-    Exclude<keyof DeliveryChange, 'appendAttempt' | 'appendLateResult' | 'expiresAt' | 'expiresLaterBy'>,
+    Exclude<
+      keyof DeliveryChange,
+      'status' | 'appendAttempt' | 'appendLateResult' | 'expiresAt' | 'expiresLaterBy'
+    >,
     unknown
   >;
 }
 
+function stateOf(change: DeliveryChange): Assignments {
+  switch (change.status) {
+    case undefined:
+      return { owed: change.pendingSteps && namesOf(change.pendingSteps) };
+    case 'pending':
+    case 'retrying': {
+      const { status, next, slot } = change;
+      return { status, reason: null, owed: [], next: nextItemOf(next), slot };
+    }
+    case 'delivered':
+    case 'rejected':
+    case 'exhausted':
+    case 'cancelled': {
+      const { status, reason = null, pendingSteps = [] } = change;
+      return { status, reason, next: null, slot: null, owed: namesOf(pendingSteps) };
+    }
+  }
+}
+
 function indexKeysOf(key: DeliveryKey, change: DeliveryChange): Assignments {
-  const { status, next, overdueAt } = change;
+  const { status, overdueAt } = change;
+  const next = 'next' in change ? change.next : undefined;
   return {
     ...(status === undefined ? {} : isListed({ status, next }) ? listingPartitionsOf(key) : UNLISTED),
     ...(overdueAt === undefined
       ? {}
-      : { [deliveryIndexes.overdue.partition]: overdueAt === null ? null : overduePartitionOf(key, change) }),
+      : {
+          [deliveryIndexes.overdue.partition]:
+            overdueAt === null ? null : overduePartitionOf(key, { next, lease: change.lease }),
+        }),
   };
 }
 
@@ -150,12 +179,13 @@ function laterExpiryOf({ expiresLaterBy = 0 }: DeliveryChange, expr: Expression)
   return [moved('expiresAt', expiresLaterBy), moved(ttlAttribute, ttlOf(expiresLaterBy))];
 }
 
-function appendsOf({ appendAttempt, appendLateResult }: DeliveryChange, expr: Expression): string[] {
+function appendsOf(change: DeliveryChange, expr: Expression): string[] {
+  const { appendAttempt, appendLateResult } = change;
   return [
     ...(appendAttempt === undefined
       ? []
       : [
-          `${expr.name('attempts')} = list_append(${expr.name('attempts')}, ${expr.value([attemptItemOf(appendAttempt)])})`,
+          `${expr.name('attempts')} = list_append(${expr.name('attempts')}, ${expr.value([attemptItemOf(appendAttempt, 'pendingSteps' in change ? disabledVersion(change.pendingSteps) : undefined)])})`,
         ]),
     ...(appendLateResult === undefined
       ? []

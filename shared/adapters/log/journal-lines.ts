@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Attempt } from '../../domain/delivery/attempt.ts';
+import { type Attempt, shownResult } from '../../domain/delivery/attempt.ts';
 import type { DeliveryKey } from '../../domain/delivery/delivery.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
 import type { OperatorEvent } from '../../domain/delivery/operator-event.ts';
@@ -155,8 +155,8 @@ function idsOf({ queue, messageId, subscriptionId }: DeliveryKey) {
   return { queue, messageId, subscriptionId };
 }
 
-function attemptOf({ number, ...attempt }: Attempt) {
-  return { ...attempt, attempt: number, snippet: undefined };
+function attemptOf({ number, result, ...attempt }: Attempt) {
+  return { ...attempt, attempt: number, ...shownResult(result), snippet: undefined };
 }
 
 /** A duplicate that is not sent. Its producer may not expect this. */

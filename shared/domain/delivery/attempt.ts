@@ -1,7 +1,8 @@
-import type { Outcome, Phase } from '../retry/vocabulary.ts';
-import type { AttemptTrigger } from './vocabulary.ts';
+import { ADDRESS_FORBIDDEN, type Reply } from '../retry/outcome.ts';
+import type { ConnectionFault, Outcome, Phase } from '../retry/vocabulary.ts';
+import type { AttemptTrigger, PullFault } from './vocabulary.ts';
 
-/** One recorded HTTP request of a delivery. Times are milliseconds since the epoch. */
+/** One recorded attempt of a delivery: a request, or a receive by pull. Times are milliseconds since the epoch. */
 export type Attempt = {
   number: number;
   round: number;
@@ -12,15 +13,58 @@ export type Attempt = {
   startedAt: number;
   durationMs: number;
   outcome: Outcome;
-  statusCode?: number;
-  error?: string;
-  /** Start of the response body, kept only if it differs from the previous attempt's. */
-  snippet?: string;
+  result: AttemptResult;
   /** Leases that expired on this attempt: requests that may have reached the subscriber unrecorded. */
   lost?: number;
-  /** If the answer disables: `changedAt` of the subscription that was called; only that version is disabled. */
-  subscriptionChangedAt?: number;
 };
+
+/** What came of an attempt. The first three are of a request, the others of a receive by pull. */
+export type AttemptResult =
+  | Answered
+  | { kind: 'unanswered'; error: ConnectionFault; detail?: string }
+  /** The address guard refused to connect. */
+  | { kind: 'forbidden' }
+  | { kind: 'acknowledged' }
+  /** `detail`: the subscriber's words. */
+  | { kind: 'refused'; detail?: string }
+  /** Its lease ended without an answer. */
+  | { kind: 'lapsed' };
+
+/** `snippet`: start of the response body, kept only if it differs from the previous attempt's. */
+export type Answered = { kind: 'answered'; statusCode: number; snippet?: string };
+
+/** What an attempt records of a reply. */
+export function resultOf(reply: Reply): AttemptResult {
+  if (reply.kind !== 'answered') return reply;
+  const { kind, statusCode, snippet } = reply;
+  return { kind, statusCode, ...(snippet === undefined ? {} : { snippet }) };
+}
+
+/** A result as records, views and log lines show it. `error`: the fault, and after a colon its detail. */
+export type ShownResult = { statusCode?: number; error?: string; snippet?: string };
+
+export function shownResult(result: AttemptResult): ShownResult {
+  switch (result.kind) {
+    case 'answered': {
+      const { kind: _, ...answer } = result;
+      return answer;
+    }
+    case 'unanswered':
+      return { error: errorText(result.error, result.detail) };
+    case 'forbidden':
+      return { error: ADDRESS_FORBIDDEN };
+    case 'acknowledged':
+      return {};
+    case 'refused':
+      return { error: errorText('nacked' satisfies PullFault, result.detail) };
+    case 'lapsed':
+      return { error: 'lease_expired' satisfies PullFault };
+  }
+}
+
+function errorText(fault: string, detail: string | undefined): string {
+  return detail === undefined ? fault : `${fault}: ${detail}`;
+}
 
 /** When the request ended. Milliseconds since the epoch. */
 export function endOfAttempt({ startedAt, durationMs }: Pick<Attempt, 'startedAt' | 'durationMs'>): number {
@@ -35,29 +79,35 @@ export function attemptsInRound(delivery: { attempts: readonly Attempt[]; round:
 /** Bytes of errors and snippets per delivery in all; bounds the size of its record. */
 const MAX_TEXT_BYTES = 2048;
 
-/**
- * Bounds the text of an attempt: drops a repeated or oversized snippet; shortens an oversized error to its code.
- */
-export function withBoundedText(attempt: Attempt, before: readonly Attempt[]): Attempt {
-  const { snippet, ...rest } = withBoundedError(attempt, before);
-  if (snippet === undefined || snippet === lastSnippet(before)) return rest;
-  const room = MAX_TEXT_BYTES - textBytes([...before, rest]);
-  return Buffer.byteLength(snippet) <= room ? { ...rest, snippet } : rest;
+/** Bounds the text of a result: drops a repeated or oversized snippet, and an oversized detail of a fault. */
+export function withBoundedText(result: AttemptResult, before: readonly Attempt[]): AttemptResult {
+  switch (result.kind) {
+    case 'answered':
+      return result.snippet !== lastSnippet(before) && hasRoom(result, before)
+        ? result
+        : { kind: 'answered', statusCode: result.statusCode };
+    case 'unanswered':
+      return hasRoom(result, before) ? result : { kind: 'unanswered', error: result.error };
+    case 'refused':
+      return hasRoom(result, before) ? result : { kind: 'refused' };
+    case 'forbidden':
+    case 'acknowledged':
+    case 'lapsed':
+      return result;
+  }
 }
 
-function withBoundedError(attempt: Attempt, before: readonly Attempt[]): Attempt {
-  const { error } = attempt;
-  const isTooMuch = textBytes([...before, { ...attempt, snippet: '' }]) > MAX_TEXT_BYTES;
-  return error !== undefined && isTooMuch ? { ...attempt, error: error.replace(/:.*$/s, '') } : attempt;
+function hasRoom(result: AttemptResult, before: readonly Attempt[]): boolean {
+  const results = [...before.map((attempt) => attempt.result), result];
+  return results.reduce((sum, one) => sum + textBytes(one), 0) <= MAX_TEXT_BYTES;
+}
+
+function textBytes(result: AttemptResult): number {
+  const { error = '', snippet = '' } = shownResult(result);
+  return Buffer.byteLength(error) + Buffer.byteLength(snippet);
 }
 
 function lastSnippet(attempts: readonly Attempt[]): string | undefined {
-  return attempts.findLast((attempt) => attempt.snippet !== undefined)?.snippet;
-}
-
-function textBytes(attempts: readonly Attempt[]): number {
-  return attempts.reduce(
-    (sum, { error = '', snippet = '' }) => sum + Buffer.byteLength(error) + Buffer.byteLength(snippet),
-    0,
-  );
+  const snippets = attempts.map(({ result }) => (result.kind === 'answered' ? result.snippet : undefined));
+  return snippets.findLast((snippet) => snippet !== undefined);
 }

@@ -7,34 +7,23 @@ import { memberKeyOf, type Delivery, type Transition } from './delivery.ts';
  * a pending member counts one lost request, because its request may have been made.
  */
 export function deliveryIn(chunk: Chunk, subscriptionId: string): Delivery | undefined {
-  const { key, acceptedAt, members, excluded, updatedAt, expiresAt, retentionDays } = chunk;
+  const { key, acceptedAt, members, excluded, lease, updatedAt, expiresAt, retentionDays } = chunk;
   const state = excluded.has(subscriptionId) ? 'separate' : members?.get(subscriptionId);
   if (state === undefined || state === 'separate') return undefined;
-  return {
+  const recorded = {
     key: memberKeyOf(key, subscriptionId),
     acceptedAt,
     round: 1,
     lateResults: [],
-    owed: [],
+    pendingSteps: [],
     recoveries: [],
     updatedAt,
     expiresAt,
     retentionDays,
-    ...(state === 'pending' ? pendingFields(chunk) : successFields(state)),
   };
-}
-
-function pendingFields({ lease }: Chunk) {
-  return {
-    status: 'pending',
-    attempts: [],
-    lost: lease === undefined ? 1 : 0,
-    ...(lease === undefined ? {} : { lease }),
-  } as const;
-}
-
-function successFields(success: FirstSuccess) {
-  return { status: 'delivered', attempts: [attemptOf(success)], lost: 0 } as const;
+  return state === 'pending'
+    ? { ...recorded, status: 'pending', attempts: [], lease, lost: lease === undefined ? 1 : 0 }
+    : { ...recorded, status: 'delivered', attempts: [attemptOf(state)], lost: 0 };
 }
 
 function attemptOf(success: FirstSuccess): Attempt {
@@ -51,20 +40,22 @@ function attemptOf(success: FirstSuccess): Attempt {
 export function firstSuccessOf(transition: Transition): FirstSuccess | undefined {
   const attempt = onlyAttemptOf(transition);
   if (attempt === undefined || !isPlain(attempt)) return undefined;
-  const { startedAt, durationMs, statusCode, snippet } = attempt;
+  const { startedAt, durationMs, result } = attempt;
+  if (result.kind !== 'answered') return undefined;
+  const { snippet } = result;
   return {
     startedAt,
     durationMs,
-    ...(statusCode === undefined ? {} : { statusCode }),
-    ...(snippet === undefined ? {} : { snippet: truncated(snippet) }),
+    result: snippet === undefined ? result : { ...result, snippet: truncated(snippet) },
   };
 }
 
 /** The attempt that a transition records; undefined: it also leaves pending steps, or records none. */
 function onlyAttemptOf(transition: Transition): Attempt | undefined {
-  return 'change' in transition && transition.change.owed === undefined
-    ? transition.change.appendAttempt
-    : undefined;
+  if (!('change' in transition)) return undefined;
+  const { change } = transition;
+  const leavesSteps = 'pendingSteps' in change && change.pendingSteps.length > 0;
+  return leavesSteps ? undefined : change.appendAttempt;
 }
 
 /** Bytes. Keeps ten members below the 1 KB unit by which DynamoDB charges writes. */
@@ -86,8 +77,7 @@ const CHUNK_FIELDS: ReadonlySet<string> = new Set<keyof Attempt>([
   'outcome',
   'startedAt',
   'durationMs',
-  'statusCode',
-  'snippet',
+  'result',
 ]);
 
 function isPlain(attempt: Attempt): boolean {

@@ -1,9 +1,9 @@
-import type { Attempt } from './attempt.ts';
+import type { Answered, Attempt } from './attempt.ts';
 import type { Retained } from '../retention.ts';
 import type { ChunkKey, Lease } from './delivery.ts';
 
 /** The record of a delivery that succeeded on the first attempt. Times in milliseconds. */
-export type FirstSuccess = Pick<Attempt, 'startedAt' | 'durationMs' | 'statusCode' | 'snippet'>;
+export type FirstSuccess = Pick<Attempt, 'startedAt' | 'durationMs'> & { result: Answered };
 
 /** State of a member. `separate`: its delivery has a separate record, which is authoritative. */
 export type MemberState = 'pending' | 'separate' | FirstSuccess;

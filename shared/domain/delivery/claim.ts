@@ -1,6 +1,15 @@
 import type { CancelReason } from './vocabulary.ts';
 import type { DeliveryJob, WakeUp } from './job.ts';
-import { isOpen, type Delivery, type Lease, renewed, type Transition, type WriteTime } from './delivery.ts';
+import {
+  isOpen,
+  type Delivery,
+  type EndedDelivery,
+  type Lease,
+  type PendingDelivery,
+  renewed,
+  type Transition,
+  type WriteTime,
+} from './delivery.ts';
 
 /**
  * Why an invocation claims a delivery: to make an attempt, or to cancel it because there is no subscriber to call.
@@ -44,7 +53,7 @@ export function newDelivery(
     retentionDays,
   }: Pick<DeliveryJob, 'key' | 'acceptedAt' | 'lost' | 'retentionDays'>,
   at: WriteTime,
-): Delivery {
+): Omit<PendingDelivery, 'next' | 'slot'> {
   return {
     key,
     acceptedAt,
@@ -53,7 +62,7 @@ export function newDelivery(
     attempts: [],
     lateResults: [],
     lost,
-    owed: [],
+    pendingSteps: [],
     recoveries: [],
     updatedAt: at.now,
     expiresAt: at.now + at.retentionMs,
@@ -105,7 +114,7 @@ export function takeOver(delivery: Delivery, expired: Lease, claim: Claim, at: W
 function changeFor(claim: Claim) {
   return claim.kind === 'attempt'
     ? { lease: claim.lease }
-    : { status: 'cancelled' as const, reason: claim.reason, lease: null, next: null, overdueAt: null };
+    : { status: 'cancelled' as const, reason: claim.reason, lease: null, overdueAt: null };
 }
 
 /** Why a claim was refused, judged from the current record. */
@@ -115,7 +124,7 @@ export type ClaimRefusal =
   /** Ended, no pending steps. */
   | { kind: 'finished' }
   /** Ended, with pending steps. */
-  | { kind: 'owing'; delivery: Delivery }
+  | { kind: 'unfinished'; delivery: EndedDelivery }
   /** This attempt is already recorded; the wake-up for the next one may be missing. */
   | { kind: 'recorded'; delivery: Delivery }
   /** The wake-up is for a later attempt than the record's next one. */
@@ -131,8 +140,10 @@ export type ClaimRefusal =
 
 export function claimRefusal(attempt: number, current: Delivery | undefined, now: number): ClaimRefusal {
   if (current === undefined) return { kind: 'unknown' };
-  if (!isOpen(current.status))
-    return current.owed.length === 0 ? { kind: 'finished' } : { kind: 'owing', delivery: current };
+  if (!isOpen(current))
+    return current.pendingSteps.length === 0
+      ? { kind: 'finished' }
+      : { kind: 'unfinished', delivery: current };
   if (current.attempts.length >= attempt) return { kind: 'recorded', delivery: current };
   if (current.attempts.length < attempt - 1) return { kind: 'ahead' };
   return refusalNow(current, now);

@@ -1,13 +1,19 @@
 import { type Attempt, attemptsInRound, endOfAttempt } from './attempt.ts';
 import type { Delivery, Lease, NextAttempt, Revision, WriteTime } from './delivery.ts';
 import type { Reply } from '../retry/outcome.ts';
-import { recordDelivered, recordExhausted, recordRejected, recordRetry } from './transitions.ts';
+import {
+  recordDelivered,
+  recordExhausted,
+  recordLateResult,
+  recordRejected,
+  recordRetry,
+} from './transitions.ts';
 import { followingAttempt, nextAfterFailure } from './next-attempt.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import { retryAfterMs } from '../retry/retry-after.ts';
 
-/** An attempt that was made under the lease of `owner`, by a request or by pull. */
-export type Attempted = RequestAttempted | PullAttempted;
+/** An attempt that was made under the lease of `owner`, by a request or by pull, or one whose lease was lost. */
+export type Attempted = RequestAttempted | PullAttempted | LateAttempted;
 
 type Common = { delivery: Delivery; owner: string; policy: RetryPolicy };
 
@@ -15,6 +21,8 @@ type RequestAttempted = Common & {
   kind: 'request';
   attempt: Attempt;
   reply: Reply;
+  /** Version of the subscription that was called. */
+  changedAt: number | undefined;
   /** The lease for an immediate retry by this invocation; undefined: it cannot make one. */
   retryLease: Lease | undefined;
   schedulerThresholdSeconds: number;
@@ -23,10 +31,13 @@ type RequestAttempted = Common & {
 
 type PullAttempted = Common & { kind: 'pull'; attempt: PullAttempt };
 
+/** `delivery`: as it is now. */
+type LateAttempted = { kind: 'late'; delivery: Delivery; attempt: Attempt };
+
 /** Nothing that a receiver does by pull is final, except a success. */
 export type PullAttempt = Attempt & { outcome: 'delivered' | 'failed' };
 
-/** What follows from an attempt: delivered, rejected, retrying or exhausted. */
+/** What follows from an attempt: delivered, rejected, retrying or exhausted; a late failure changes nothing but the record. */
 export function decide(attempted: Attempted, at: WriteTime): Revision {
   switch (attempted.kind) {
     case 'request':
@@ -35,6 +46,8 @@ export function decide(attempted: Attempted, at: WriteTime): Revision {
       return attempted.attempt.outcome === 'delivered'
         ? recordDelivered(attempted, at)
         : afterFailure(attempted, followingByPull(attempted), at);
+    case 'late':
+      return recordLateResult(attempted.delivery, attempted.attempt, at);
   }
 }
 
@@ -53,7 +66,7 @@ function afterRequest(attempted: RequestAttempted, at: WriteTime): Revision {
 }
 
 function afterFailure(
-  attempted: Attempted,
+  attempted: RequestAttempted | PullAttempted,
   next: NextAttempt | undefined,
   at: WriteTime,
   lease?: Lease,
@@ -79,7 +92,7 @@ function followingByPull(attempted: PullAttempted): NextAttempt | undefined {
   return next && { ...next, by: 'pull' };
 }
 
-function failureOf({ delivery, attempt, policy }: Attempted) {
+function failureOf({ delivery, attempt, policy }: RequestAttempted | PullAttempted) {
   return { key: delivery.key, policy, failed: attempt, attemptsInRound: attemptsInRound(delivery) + 1 };
 }
 

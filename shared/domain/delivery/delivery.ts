@@ -1,14 +1,15 @@
 import { ContendedError } from '../contention.ts';
 import type { Attempt } from './attempt.ts';
-import type { Phase } from '../retry/vocabulary.ts';
+import type { DisablingReason } from '../retry/outcome.ts';
+import type { Phase, RejectReason } from '../retry/vocabulary.ts';
 import {
-  OPEN_STATUSES,
+  type CancelReason,
+  isOpenStatus,
   type Mechanism,
   type OpenStatus,
-  type PendingStep,
-  type Status,
   type TerminalStatus,
   type TransitionName,
+  type UnknownReason,
 } from './vocabulary.ts';
 import type { Slot } from '../subscription/rate-limit.ts';
 import type { Retained } from '../retention.ts';
@@ -58,12 +59,10 @@ export function startOf({ slot }: Pick<Delivery, 'slot'>, { dueAt }: NextAttempt
   return Math.max(dueAt, slot?.at ?? dueAt);
 }
 
-/** Record of a delivery. Times are milliseconds since the epoch. */
-export type Delivery = Retained & {
+/** What every record of a delivery has. Times are milliseconds since the epoch. */
+export type Recorded = Retained & {
   key: DeliveryKey;
   acceptedAt: number;
-  status: Status;
-  reason?: string | undefined;
   round: number;
   /** Numbered from 1 without gaps; excludes the attempt in flight. */
   attempts: readonly Attempt[];
@@ -71,16 +70,12 @@ export type Delivery = Retained & {
   lateResults: readonly Attempt[];
   /** Leases that expired on the attempt that is due or in flight. */
   lost: number;
-  next?: NextAttempt | undefined;
-  /** Rate-limit slot that the next attempt waits for. */
-  slot?: Slot | undefined;
   /** The policy in force since the round's first failure. */
   policy?: RetryPolicy | undefined;
+  /** Of an ended delivery: a request was in flight when it ended. */
   lease?: Lease | undefined;
   /** Of the last receive by pull, if it ended without an answer: until the next one, an acknowledgement still counts. */
   lapsed?: Lease | undefined;
-  /** Pending steps of a finished delivery. */
-  owed: readonly PendingStep[];
   /** Ids of the last recoveries that reopened it; makes a repeated operation idempotent. */
   recoveries: readonly string[];
   /** When reconcile checks it, or when its subscriber can receive it; absent while SQS alone redelivers its work. */
@@ -90,8 +85,42 @@ export type Delivery = Retained & {
   expiresAt: number;
 };
 
-export function isOpen(status: Status): status is OpenStatus {
-  return OPEN_STATUSES.some((open) => open === status);
+type Open = Recorded & {
+  /** Rate-limit slot that the next attempt waits for. */
+  slot?: Slot | undefined;
+  reason?: undefined;
+  pendingSteps: readonly never[];
+};
+
+/** Its first attempt has not failed. `next`: absent while only its job starts that attempt. */
+export type PendingDelivery = Open & { status: 'pending'; next?: NextAttempt | undefined };
+
+export type RetryingDelivery = Open & { status: 'retrying'; next: NextAttempt };
+
+export type OpenDelivery = PendingDelivery | RetryingDelivery;
+
+/** How a delivery ended, and why if not by a success. */
+type End =
+  | { status: 'delivered'; reason?: undefined }
+  | { status: 'rejected'; reason: RejectReason | UnknownReason }
+  | { status: 'exhausted'; reason: 'retries_exhausted' }
+  | { status: 'cancelled'; reason: CancelReason | UnknownReason };
+
+export type EndedDelivery = Recorded &
+  End & { next?: undefined; slot?: undefined; pendingSteps: readonly PendingStep[] };
+
+/** Record of a delivery. */
+export type Delivery = OpenDelivery | EndedDelivery;
+
+/** What is still to be done for a delivery that ended. */
+export type PendingStep =
+  | { kind: 'undeliverable' }
+  | { kind: 'exhausted_event' }
+  /** `changedAt`: of the subscription that was called; only that version is disabled. */
+  | { kind: 'disable_subscription'; reason: DisablingReason; changedAt?: number };
+
+export function isOpen(delivery: Delivery): delivery is OpenDelivery {
+  return isOpenStatus(delivery.status);
 }
 
 /** Condition of a conditional write. */
@@ -112,7 +141,7 @@ export type Expectation =
   /**
    * The pending steps are unchanged since they were read, so that concurrent invocations do not undo each other.
    */
-  | { kind: 'owing'; owed: readonly PendingStep[] }
+  | { kind: 'steps_as_read'; pendingSteps: readonly PendingStep[] }
   /** Guard of reconcile: the index key is unchanged since it was read. */
   | { kind: 'overdue_at'; overdueAt: number };
 
@@ -123,18 +152,13 @@ export function asLastRead({ attempts, lease, next }: Delivery) {
 
 /** Changes of a write. An absent field stays unchanged; `null` removes it. */
 export type DeliveryChange = {
-  status?: Status;
-  reason?: string | null;
   round?: number;
   lost?: number;
-  next?: NextAttempt | null;
-  slot?: Slot | null;
   policy?: RetryPolicy | null;
   recoveries?: readonly string[];
   lease?: Lease | null;
   lapsed?: Lease | null;
-  owed?: readonly PendingStep[];
-  /** With the `next` of a delivery that waits for its subscriber: it names the part of the index (`waitsForPull`). */
+  /** With the `next` of a delivery that waits for its subscriber: it names the part of the index (`isReceivable`). */
   overdueAt?: number | null;
   appendAttempt?: Attempt;
   appendLateResult?: Attempt;
@@ -143,7 +167,16 @@ export type DeliveryChange = {
   expiresAt?: number;
   /** Moves the expiry by so many milliseconds, because the writer has not read the record. */
   expiresLaterBy?: number;
-};
+} & StatusChange;
+
+/** A new status says what else of the record becomes void: an open delivery has no reason, an ended one no next attempt. */
+export type StatusChange =
+  | { status?: undefined; next?: undefined; slot?: undefined; pendingSteps?: readonly PendingStep[] }
+  /** Also for another next attempt in the same status. */
+  | { status: OpenStatus; next: NextAttempt; slot?: Slot | null }
+  | Ending;
+
+export type Ending = End & { pendingSteps?: readonly PendingStep[] };
 
 /** Time of a write and retention of the record from then on (`retentionOf`). Milliseconds. */
 export type WriteTime = { now: number; retentionMs: number };
@@ -192,15 +225,15 @@ export function holds(expect: Expectation, current: Delivery | undefined): boole
       return true;
     case 'undelivered':
       return current.status !== 'delivered';
-    case 'owing':
-      return current.owed.join() === expect.owed.join();
+    case 'steps_as_read':
+      return namesOf(current.pendingSteps) === namesOf(expect.pendingSteps);
     case 'overdue_at':
       return current.overdueAt === expect.overdueAt;
   }
 }
 
 function isAwaiting(delivery: Delivery, recorded: number): boolean {
-  return isOpen(delivery.status) && delivery.attempts.length === recorded;
+  return isOpen(delivery) && delivery.attempts.length === recorded;
 }
 
 function isDue(delivery: Delivery, now: number): boolean {
@@ -220,8 +253,12 @@ function isOver(current: Delivery, expect: Extract<Expectation, { kind: 'over' }
     current.status === expect.status &&
     current.attempts.length === expect.recorded &&
     current.round === expect.round &&
-    current.owed.length === 0
+    current.pendingSteps.length === 0
   );
+}
+
+function namesOf(steps: readonly PendingStep[]): string {
+  return steps.map(({ kind }) => kind).join();
 }
 
 function isSameLease(lease: Lease | undefined, other: Lease): boolean {
@@ -230,27 +267,64 @@ function isSameLease(lease: Lease | undefined, other: Lease): boolean {
 
 /** The record after a successful write. */
 export function apply(change: DeliveryChange, current: Delivery): Delivery {
+  const recorded = recordedAfter(change, current);
+  switch (change.status) {
+    case undefined:
+      return unmoved(current, recorded, change.pendingSteps);
+    case 'pending':
+    case 'retrying': {
+      const { status, next } = change;
+      return { ...recorded, status, next, slot: changed(change.slot, current.slot), pendingSteps: [] };
+    }
+    case 'delivered':
+      return { ...recorded, status: change.status, pendingSteps: change.pendingSteps ?? [] };
+    case 'rejected':
+      return {
+        ...recorded,
+        status: change.status,
+        reason: change.reason,
+        pendingSteps: change.pendingSteps ?? [],
+      };
+    case 'exhausted':
+      return {
+        ...recorded,
+        status: change.status,
+        reason: change.reason,
+        pendingSteps: change.pendingSteps ?? [],
+      };
+    case 'cancelled':
+      return {
+        ...recorded,
+        status: change.status,
+        reason: change.reason,
+        pendingSteps: change.pendingSteps ?? [],
+      };
+  }
+}
+
+function recordedAfter(change: DeliveryChange, current: Delivery): Recorded {
   return {
     key: current.key,
     acceptedAt: current.acceptedAt,
-    status: change.status ?? current.status,
-    reason: changed(change.reason, current.reason),
     round: change.round ?? current.round,
     attempts: appended(current.attempts, change.appendAttempt),
     lateResults: appended(current.lateResults, change.appendLateResult),
     lost: change.lost ?? current.lost,
-    next: changed(change.next, current.next),
-    slot: changed(change.slot, current.slot),
     policy: changed(change.policy, current.policy),
     recoveries: change.recoveries ?? current.recoveries,
     lease: changed(change.lease, current.lease),
     lapsed: changed(change.lapsed, current.lapsed),
-    owed: change.owed ?? current.owed,
     overdueAt: changed(change.overdueAt, current.overdueAt),
     updatedAt: change.updatedAt,
     expiresAt: Math.max(current.expiresAt, change.expiresAt ?? 0) + (change.expiresLaterBy ?? 0),
     retentionDays: current.retentionDays,
-  } satisfies Record<keyof Delivery, unknown>;
+  } satisfies Record<keyof Recorded, unknown>;
+}
+
+function unmoved(current: Delivery, recorded: Recorded, steps: readonly PendingStep[] | undefined): Delivery {
+  return isOpen(current)
+    ? { ...current, ...recorded }
+    : { ...current, ...recorded, pendingSteps: steps ?? current.pendingSteps };
 }
 
 function changed<T>(change: T | null | undefined, current: T | undefined): T | undefined {

@@ -1,5 +1,5 @@
 import { isOpen, type Delivery } from './delivery.ts';
-import { waitsForPull } from './pull.ts';
+import { isReceivable } from './pull.ts';
 import { type FanOut, isAhead, partWith } from './fan-out.ts';
 import { waitingReasonOf } from '../subscription/rate-limit.ts';
 import type { Subscription } from '../subscription/subscription.ts';
@@ -56,11 +56,12 @@ function explainDelivery(delivery: Delivery, subscription: Subscription | undefi
 function detailOf(delivery: Delivery, subscription: Subscription | undefined): Pick<Explanation, 'detail'> {
   if (subscription === undefined || subscription.deletedAt !== undefined)
     return { detail: 'The subscription has been deleted.' };
-  return waitsForPull(delivery) ? { detail: 'It waits until its subscriber receives it.' } : {};
+  return isReceivable(delivery) ? { detail: 'It waits until its subscriber receives it.' } : {};
 }
 
-function verdictOf({ status, reason, slot, lease }: Delivery): ExplainVerdict {
-  if (isOpen(status)) return slot !== undefined && lease === undefined ? waitingReasonOf(slot) : status;
+function verdictOf(delivery: Delivery): ExplainVerdict {
+  const { status, reason, slot, lease } = delivery;
+  if (isOpen(delivery)) return slot !== undefined && lease === undefined ? waitingReasonOf(slot) : status;
   return status === 'cancelled' ? (VERDICT_BY_REASON.get(reason) ?? 'cancelled') : status;
 }
 

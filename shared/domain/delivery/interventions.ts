@@ -1,18 +1,20 @@
 import type { Retained } from '../retention.ts';
-import type { CancelReason, TerminalStatus } from './vocabulary.ts';
+import type { CancelReason } from './vocabulary.ts';
 import { newDelivery } from './claim.ts';
 import {
   asLastRead,
   type Delivery,
   type DeliveryKey,
+  type EndedDelivery,
   type NextAttempt,
+  type OpenDelivery,
   renewed,
   type Transition,
   type WriteTime,
 } from './delivery.ts';
 
 /** Makes the pending attempt due now. It keeps its number and its place in the round. */
-export function retryNow(delivery: Delivery, at: WriteTime): Transition {
+export function retryNow(delivery: OpenDelivery, at: WriteTime): Transition {
   return {
     name: 'retry_now',
     key: delivery.key,
@@ -46,19 +48,18 @@ function dueNow({ attempts }: Delivery, { now }: WriteTime): NextAttempt {
  * Opens another round: attempt numbers continue, the policy and its budget start over. `lost` is kept, because a
  * request may have been made under the next attempt number.
  */
-export function reopen(
-  delivery: Delivery,
-  status: TerminalStatus,
-  recoveryId: string | undefined,
-  at: WriteTime,
-): Transition {
+export function reopen(delivery: EndedDelivery, recoveryId: string | undefined, at: WriteTime): Transition {
   return {
     name: 'reopen',
     key: delivery.key,
-    expect: { kind: 'over', status, recorded: delivery.attempts.length, round: delivery.round },
+    expect: {
+      kind: 'over',
+      status: delivery.status,
+      recorded: delivery.attempts.length,
+      round: delivery.round,
+    },
     change: {
       status: 'retrying',
-      reason: null,
       round: delivery.round + 1,
       policy: null,
       next: dueNow(delivery, at),
@@ -92,7 +93,7 @@ function withRecovery({ recoveries }: Delivery, recoveryId: string): readonly st
  * Cancels an open delivery. A lease means that a request may be in flight: it counts as lost, because its result
  * comes too late. The lease stays, so that no round starts during that request.
  */
-export function cancelOpen(delivery: Delivery, reason: CancelReason, at: WriteTime): Transition {
+export function cancelOpen(delivery: OpenDelivery, reason: CancelReason, at: WriteTime): Transition {
   return {
     name: 'cancel',
     key: delivery.key,
@@ -100,7 +101,6 @@ export function cancelOpen(delivery: Delivery, reason: CancelReason, at: WriteTi
     change: {
       status: 'cancelled',
       reason,
-      next: null,
       overdueAt: null,
       ...(delivery.lease === undefined ? {} : { lost: delivery.lost + 1 }),
       ...renewed(delivery, at),

@@ -4,8 +4,8 @@ import {
   apply,
   asLastRead,
   type DeliveryChange,
-  type Delivery,
   type NextAttempt,
+  type OpenDelivery,
   renewed,
   type Revision,
   type Transition,
@@ -24,7 +24,7 @@ export type EarlierPlace = { next: NextAttempt; slot: Slot | undefined };
  * index; its message is already kept. `owner`: holder of the current lease, if any.
  */
 export function awaitSlot(
-  delivery: Delivery,
+  delivery: OpenDelivery,
   owner: string | undefined,
   place: PlaceInLine,
   at: WriteTime,
@@ -50,7 +50,7 @@ export function openWaiting(job: DeliveryJob, place: PlaceInLine, at: WriteTime)
 }
 
 /** Gives a waiting delivery an earlier slot. */
-export function moveUp(delivery: Delivery, { next, slot }: EarlierPlace, at: WriteTime): Transition {
+export function moveUp(delivery: OpenDelivery, { next, slot }: EarlierPlace, at: WriteTime): Transition {
   return {
     name: 'move_up',
     key: delivery.key,
@@ -60,7 +60,7 @@ export function moveUp(delivery: Delivery, { next, slot }: EarlierPlace, at: Wri
 }
 
 function changeTo(
-  delivery: Delivery,
+  delivery: OpenDelivery,
   { next, slot }: { next: NextAttempt; slot: Slot | null },
   at: WriteTime,
 ): DeliveryChange {

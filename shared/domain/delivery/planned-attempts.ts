@@ -1,5 +1,6 @@
 import { attemptsInRound } from './attempt.ts';
-import { type Delivery, isOpen, startOf } from './delivery.ts';
+import { type Delivery, startOf } from './delivery.ts';
+import { isOpenStatus } from './vocabulary.ts';
 import { followingAttempt, type PlannedAttempt } from './next-attempt.ts';
 import type { PolicySource } from '../retry/vocabulary.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
@@ -12,7 +13,7 @@ export function plannedAttempts(
   delivery: Pick<Delivery, 'key' | 'status' | 'round' | 'attempts' | 'next' | 'slot' | 'updatedAt'>,
   policy: RetryPolicy,
 ): PlannedAttempt[] {
-  if (!isOpen(delivery.status)) return [];
+  if (!isOpenStatus(delivery.status)) return [];
   const made = attemptsInRound(delivery);
   const planned: PlannedAttempt[] = [];
   let attempt: PlannedAttempt | undefined = firstOf(delivery);

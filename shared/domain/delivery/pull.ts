@@ -1,8 +1,8 @@
 import { DAY_MS } from '../duration.ts';
 import { type Retained, retentionOf } from '../retention.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
-import type { CancelReason, DroppedReason, PullFault } from './vocabulary.ts';
-import { type Attempt, withBoundedText } from './attempt.ts';
+import type { CancelReason, DroppedReason } from './vocabulary.ts';
+import { type Attempt, type AttemptResult, withBoundedText } from './attempt.ts';
 import { newDelivery } from './claim.ts';
 import { decide, type PullAttempt } from './decide.ts';
 import {
@@ -11,8 +11,10 @@ import {
   isOpen,
   type Delivery,
   type DeliveryChange,
+  type EndedDelivery,
   type Lease,
   type NextAttempt,
+  type OpenDelivery,
   renewed,
   type Revision,
   type Transition,
@@ -42,7 +44,7 @@ export function openForPull(job: DeliveryJob, at: WriteTime): Transition {
 }
 
 /** Lets a delivery that was woken for its next attempt wait for its subscriber. */
-export function awaitPull(delivery: Delivery, next: NextAttempt, at: WriteTime): Revision {
+export function awaitPull(delivery: OpenDelivery, next: NextAttempt, at: WriteTime): Revision {
   return {
     name: 'await_pull',
     key: delivery.key,
@@ -51,7 +53,7 @@ export function awaitPull(delivery: Delivery, next: NextAttempt, at: WriteTime):
   };
 }
 
-function changeToWait(delivery: Delivery, next: Omit<NextAttempt, 'by'>, at: WriteTime): DeliveryChange {
+function changeToWait(delivery: OpenDelivery, next: Omit<NextAttempt, 'by'>, at: WriteTime): DeliveryChange {
   return {
     status: delivery.status,
     next: { ...next, by: 'pull' },
@@ -98,7 +100,7 @@ export function cancelWaiting(
   reason: CancelReason,
   { now }: Pick<WriteTime, 'now'>,
 ): Revision {
-  const end = { status: 'cancelled', reason, next: null, overdueAt: null, updatedAt: now } as const;
+  const end = { status: 'cancelled', reason, overdueAt: null, updatedAt: now } as const;
   return changeWaiting('cancel', found, end, now);
 }
 
@@ -121,7 +123,7 @@ function changeWaiting(
  * Whether a record waits until its subscriber receives it; takes a change as well. Such a delivery is found by
  * subscription, and not by reconcile.
  */
-export function waitsForPull({
+export function isReceivable({
   next,
   lease,
 }: {
@@ -131,8 +133,8 @@ export function waitsForPull({
   return next?.by === 'pull' && (lease === undefined || lease === null);
 }
 
-/** What the subscriber did with a received delivery. `lapsed`: nothing, until its lease ended. */
-export type PullResult = { kind: 'acked' } | { kind: 'nacked'; error?: string } | { kind: 'lapsed' };
+/** What the subscriber did with a received delivery. */
+export type PullResult = Extract<AttemptResult, { kind: 'acknowledged' | 'refused' | 'lapsed' }>;
 
 /** A delivery that its subscriber received. */
 export type ReceivedDelivery = Delivery & { lease: Lease };
@@ -145,29 +147,16 @@ export function attemptOf(delivery: ReceivedDelivery, result: PullResult, now: n
   const { attempts, round, next, lost, lease, updatedAt } = delivery;
   const startedAt = lease.receivedAt ?? updatedAt;
   const endedAt = result.kind === 'lapsed' ? lease.until : now;
-  const attempt: PullAttempt = {
+  return {
     number: attempts.length + 1,
     round,
     phase: next?.phase ?? 'initial',
     startedAt,
     durationMs: Math.max(0, endedAt - startedAt),
-    ...outcomeOf(result),
+    outcome: result.kind === 'acknowledged' ? 'delivered' : 'failed',
+    result: withBoundedText(result, attempts),
     ...(lost > 0 ? { lost } : {}),
   };
-  return { ...withBoundedText(attempt, attempts), outcome: attempt.outcome };
-}
-
-function outcomeOf(result: PullResult): Pick<PullAttempt, 'outcome' | 'error'> {
-  switch (result.kind) {
-    case 'acked':
-      return { outcome: 'delivered' };
-    case 'nacked': {
-      const fault: PullFault = 'nacked';
-      return { outcome: 'failed', error: result.error === undefined ? fault : `${fault}: ${result.error}` };
-    }
-    case 'lapsed':
-      return { outcome: 'failed', error: 'lease_expired' satisfies PullFault };
-  }
 }
 
 /**
@@ -182,8 +171,8 @@ export function lateAcknowledgement(
   const lapse = attempts.at(-1);
   if (lapse === undefined || lapse.number !== receipt.attempt) return undefined;
   if (lease !== undefined || lapsed?.owner !== receipt.owner) return undefined;
-  const { error: _, ...attempt } = lapse;
-  return { ...attempt, outcome: 'delivered', durationMs: Math.max(0, now - lapse.startedAt) };
+  const durationMs = Math.max(0, now - lapse.startedAt);
+  return { ...lapse, outcome: 'delivered', result: { kind: 'acknowledged' }, durationMs };
 }
 
 /** Records the attempt of a received delivery; after a failure it waits for its subscriber again, or is exhausted. */
@@ -204,23 +193,23 @@ export type PullStep =
   /** Nothing. No reason: it waits already. */
   | { kind: 'none'; dropped?: DroppedReason }
   /** It ended, with pending steps. */
-  | { kind: 'owing'; delivery: Delivery }
+  | { kind: 'unfinished'; delivery: EndedDelivery }
   /** It is woken for its next attempt, and waits for its subscriber from now on. */
-  | { kind: 'await'; delivery: Delivery; next: NextAttempt }
+  | { kind: 'await'; delivery: OpenDelivery; next: NextAttempt }
   | { kind: 'lapsed'; delivery: ReceivedDelivery };
 
 export function pullStepOf(current: Delivery | undefined, now: number): PullStep {
   if (current === undefined) return { kind: 'none', dropped: 'no_record' };
-  if (!isOpen(current.status))
-    return current.owed.length === 0
+  if (!isOpen(current))
+    return current.pendingSteps.length === 0
       ? { kind: 'none', dropped: 'finished' }
-      : { kind: 'owing', delivery: current };
+      : { kind: 'unfinished', delivery: current };
   const { lease, next } = current;
   if (lease !== undefined)
     return lease.until > now
       ? { kind: 'none', dropped: 'in_flight' }
       : { kind: 'lapsed', delivery: { ...current, lease } };
-  return next === undefined || waitsForPull(current)
+  return next === undefined || isReceivable(current)
     ? { kind: 'none' }
     : { kind: 'await', delivery: current, next };
 }

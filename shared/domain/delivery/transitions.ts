@@ -1,29 +1,41 @@
 import { type Attempt, endOfAttempt } from './attempt.ts';
-import type { CancelReason, EndReason, PendingStep } from './vocabulary.ts';
+import type { CancelReason } from './vocabulary.ts';
 import {
   isOpen,
   type DeliveryChange,
   type Delivery,
   type Lease,
   type NextAttempt,
+  type PendingStep,
   renewed,
   type Revision,
+  type StatusChange,
   type WriteTime,
 } from './delivery.ts';
 import { disablingReason, rejectionReason, type Reply } from '../retry/outcome.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 
-/** An attempt to record, and the lease owner that made it. */
-type CompletedAttempt = { delivery: Delivery; owner: string; attempt: Attempt };
+/** An attempt to record, and the lease owner that made it. `changedAt`: version of the subscription that was called. */
+type CompletedAttempt = {
+  delivery: Delivery;
+  owner: string;
+  attempt: Attempt;
+  changedAt?: number | undefined;
+};
 
 /** `reply`: absent by pull. A subscriber may accept a message and ask for no others. */
 export function recordDelivered(completed: CompletedAttempt, at: WriteTime, reply?: Reply): Revision {
-  const disables = reply !== undefined && disablingReason(reply) !== undefined;
-  const change = disables ? { owed: ['disable_subscription'] as const, overdueAt: at.now } : {};
-  return recordAttempt(completed, { ...DELIVERED, ...change }, at);
+  const steps = reply === undefined ? [] : disablingSteps(reply, completed.changedAt);
+  const change = steps.length === 0 ? { overdueAt: null } : { pendingSteps: steps, overdueAt: at.now };
+  return recordAttempt(completed, { status: 'delivered', lease: null, ...change }, at);
 }
 
-const DELIVERED = { status: 'delivered', reason: null, next: null, lease: null, overdueAt: null } as const;
+/** Disables the subscription that was called, if the reply asks for it. */
+function disablingSteps(reply: Reply, changedAt: number | undefined): PendingStep[] {
+  const reason = disablingReason(reply);
+  if (reason === undefined) return [];
+  return [{ kind: 'disable_subscription', reason, ...(changedAt === undefined ? {} : { changedAt }) }];
+}
 
 /**
  * `lease`: set if this invocation makes the retry. The policy is stored, so that later policy changes do not affect
@@ -38,6 +50,8 @@ export function recordRetry(
     status: 'retrying',
     policy,
     next,
+    // The attempt used its slot.
+    ...(completed.delivery.slot === undefined ? {} : { slot: null }),
     lease: lease ?? null,
     overdueAt: next.dueAt,
   } as const;
@@ -50,21 +64,20 @@ export function recordRejected(
   { policy, reply }: { policy: RetryPolicy; reply: Reply },
   at: WriteTime,
 ): Revision {
-  const disables = disablingReason(reply) !== undefined;
-  const owed: PendingStep[] = disables ? ['disable_subscription', 'undeliverable'] : ['undeliverable'];
-  return recordAttempt(completed, { ...ended('rejected', rejectionReason(reply), owed, at), policy }, at);
+  const steps: PendingStep[] = [...disablingSteps(reply, completed.changedAt), { kind: 'undeliverable' }];
+  const end = { status: 'rejected', reason: rejectionReason(reply), pendingSteps: steps } as const;
+  return recordAttempt(completed, { ...end, lease: null, overdueAt: at.now, policy }, at);
 }
 
 export function recordExhausted(completed: CompletedAttempt, policy: RetryPolicy, at: WriteTime): Revision {
-  const owed: PendingStep[] = ['undeliverable', 'exhausted_event'];
-  return recordAttempt(completed, { ...ended('exhausted', 'retries_exhausted', owed, at), policy }, at);
+  const steps: PendingStep[] = [{ kind: 'undeliverable' }, { kind: 'exhausted_event' }];
+  const end = { status: 'exhausted', reason: 'retries_exhausted', pendingSteps: steps } as const;
+  return recordAttempt(completed, { ...end, lease: null, overdueAt: at.now, policy }, at);
 }
-
-type StatusChange = Omit<DeliveryChange, 'updatedAt' | 'expiresAt' | 'expiresLaterBy'>;
 
 function recordAttempt(
   { delivery, owner, attempt }: CompletedAttempt,
-  change: StatusChange,
+  change: StatusChange & Pick<DeliveryChange, 'lease' | 'overdueAt' | 'policy'>,
   at: WriteTime,
   dueAt?: number,
 ): Revision {
@@ -75,27 +88,9 @@ function recordAttempt(
     change: {
       ...change,
       lost: 0,
-      // This attempt used the slot.
-      ...(delivery.slot === undefined ? {} : { slot: null }),
       appendAttempt: attempt,
       ...renewed(delivery, at, dueAt),
     },
-  };
-}
-
-function ended(
-  status: 'rejected' | 'exhausted',
-  reason: EndReason,
-  owed: readonly PendingStep[],
-  { now }: WriteTime,
-): StatusChange {
-  return {
-    status,
-    reason,
-    next: null,
-    lease: null,
-    owed,
-    overdueAt: now,
   };
 }
 
@@ -113,7 +108,7 @@ export function recordLateResult(current: Delivery, attempt: Attempt, at: WriteT
     key: current.key,
     expect: isDecisive ? { kind: 'undelivered' } : { kind: 'present' },
     change: {
-      ...(isDecisive ? { status: 'delivered', reason: null, next: null, owed: [], overdueAt: null } : {}),
+      ...(isDecisive ? { status: 'delivered' as const, pendingSteps: [], overdueAt: null } : {}),
       ...(isDecisive || current.lateResults.length < MAX_LATE_RESULTS ? { appendLateResult: attempt } : {}),
       ...renewed(current, at),
     },
@@ -134,7 +129,6 @@ export function cancelLeased(
     change: {
       status: 'cancelled',
       reason,
-      next: null,
       lease: null,
       overdueAt: null,
       ...renewed(delivery, at),
@@ -157,14 +151,14 @@ export function release(delivery: Delivery, owner: string, at: WriteTime): Revis
 
 /** Removes completed steps from the pending steps of an ended delivery. */
 export function settle(delivery: Delivery, done: readonly PendingStep[], at: WriteTime): Revision {
-  const owed = delivery.owed.filter((one) => !done.includes(one));
+  const left = delivery.pendingSteps.filter((step) => !done.includes(step));
   return {
     name: 'settle',
     key: delivery.key,
-    expect: { kind: 'owing', owed: delivery.owed },
+    expect: { kind: 'steps_as_read', pendingSteps: delivery.pendingSteps },
     change: {
-      owed,
-      ...(owed.length === 0 ? { overdueAt: null } : {}),
+      pendingSteps: left,
+      ...(left.length === 0 ? { overdueAt: null } : {}),
       ...renewed(delivery, at),
     },
   };
@@ -200,7 +194,7 @@ function dueOf(delivery: Delivery): number {
   if (delivery.lease?.receivedAt !== undefined) return delivery.lease.until;
   return (
     delivery.next?.dueAt ??
-    (isOpen(delivery.status) ? (delivery.lease?.until ?? delivery.acceptedAt) : endOfLastAttempt(delivery))
+    (isOpen(delivery) ? (delivery.lease?.until ?? delivery.acceptedAt) : endOfLastAttempt(delivery))
   );
 }
 

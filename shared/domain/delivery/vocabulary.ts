@@ -1,5 +1,4 @@
-import { WAITING_REASONS, type AbsenceReason } from '../subscription/vocabulary.ts';
-import type { RejectReason } from '../retry/vocabulary.ts';
+import { ABSENCE_REASONS, WAITING_REASONS } from '../subscription/vocabulary.ts';
 
 /**
  * The closed lists of words about deliveries (retry/vocabulary.ts says how they are used); those of counters are in
@@ -21,12 +20,12 @@ export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
 export const STATUSES = [...OPEN_STATUSES, ...TERMINAL_STATUSES] as const;
 export type Status = (typeof STATUSES)[number];
 
+export function isOpenStatus(status: Status): status is OpenStatus {
+  return OPEN_STATUSES.some((open) => open === status);
+}
+
 /** A queue's listings omit delivered deliveries, which are found through their message. */
 export const LISTED_STATUSES = [...OPEN_STATUSES, ...RECOVERABLE_STATUSES] as const;
-
-/** Steps that a finished delivery still has pending. */
-export const PENDING_STEPS = ['undeliverable', 'disable_subscription', 'exhausted_event'] as const;
-export type PendingStep = (typeof PENDING_STEPS)[number];
 
 /** Names of the conditional writes to a delivery's record. */
 export type TransitionName =
@@ -58,11 +57,19 @@ export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];
 export type PullFault = 'nacked' | 'lease_expired';
 
 /** Why a delivery is cancelled. `manual`: by an operator. `not_received`: it waited too long for its subscriber. */
-export type CancelReason = AbsenceReason | `body_${'erased' | 'missing'}` | OtherCancelReason;
-type OtherCancelReason = 'manual' | 'queue_deleted' | 'message_expired' | 'not_received';
+export const CANCEL_REASONS = [
+  ...ABSENCE_REASONS,
+  'body_erased',
+  'body_missing',
+  'manual',
+  'queue_deleted',
+  'message_expired',
+  'not_received',
+] as const;
+export type CancelReason = (typeof CANCEL_REASONS)[number];
 
-/** Reason stored with a terminal status other than `delivered`. */
-export type EndReason = CancelReason | RejectReason | 'retries_exhausted';
+/** Read in place of a reason that a later version stored, which counts after a return to this one. */
+export type UnknownReason = 'unknown';
 
 /** Why a manual retry, or another round for a recovery, is refused. */
 export type RetryRefusal =

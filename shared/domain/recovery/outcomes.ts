@@ -1,4 +1,5 @@
-import { isOpen, startOf, type Delivery } from '../delivery/delivery.ts';
+import { startOf, type Delivery } from '../delivery/delivery.ts';
+import { isOpenStatus } from '../delivery/vocabulary.ts';
 
 /** What became of the deliveries of one subscription that a recovery reopened. Times in milliseconds. */
 export type RecoveryOutcomes = {
@@ -23,7 +24,7 @@ export function outcomesOf(recoveryId: string, deliveries: readonly Delivery[]):
 
 function outcomeOf(delivery: Delivery): RecoveryOutcomes {
   const { key, status, next } = delivery;
-  const open = isOpen(status);
+  const open = isOpenStatus(status);
   const delivered = status === 'delivered';
   return {
     subscriptionId: key.subscriptionId,

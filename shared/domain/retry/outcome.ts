@@ -41,8 +41,10 @@ function outcomeOfStatus(statusCode: number, retryOnStatus: readonly number[]): 
   return 'failed';
 }
 
+export type DisablingReason = 'gone' | 'disable_requested';
+
 /** Why an answer disables its subscription, if it does: a 410 (RFC 9110 §15.5.11), or the subscriber asks for it. */
-export function disablingReason(reply: Reply): 'gone' | 'disable_requested' | undefined {
+export function disablingReason(reply: Reply): DisablingReason | undefined {
   if (reply.kind !== 'answered') return undefined;
   if (reply.statusCode === GONE) return 'gone';
   return reply.asks === 'disable' ? 'disable_requested' : undefined;

@@ -13,16 +13,18 @@ export const OUTCOMES = ['delivered', 'failed', 'rejected'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** Why there was no usable response. Stored and shown to the operator. */
-export type ConnectionFault =
-  | 'timeout'
-  | 'dns_failed'
-  | 'connection_refused'
-  | 'connection_reset'
-  | 'tls_failed'
-  | 'invalid_response'
-  | 'connection_failed'
+export const CONNECTION_FAULTS = [
+  'timeout',
+  'dns_failed',
+  'connection_refused',
+  'connection_reset',
+  'tls_failed',
+  'invalid_response',
+  'connection_failed',
   /** The subscriber's authorisation server gave no token: no request was sent. */
-  | 'auth_failed';
+  'auth_failed',
+] as const;
+export type ConnectionFault = (typeof CONNECTION_FAULTS)[number];
 
 /** What a subscriber can ask for in the header `webhook-delivery` of its answer. */
 export const DELIVERY_REQUESTS = ['disable', 'abort-message'] as const;
@@ -32,8 +34,8 @@ export type DeliveryRequest = (typeof DELIVERY_REQUESTS)[number];
  * Why a rejection is final. `address_forbidden`: our address guard refused to connect. `disable_requested` and
  * `abort_requested`: the header `webhook-delivery`.
  */
-export type RejectReason =
-  'gone' | 'disable_requested' | 'abort_requested' | 'address_forbidden' | `http_${number}`;
+export const REJECT_REASONS = ['gone', 'disable_requested', 'abort_requested', 'address_forbidden'] as const;
+export type RejectReason = (typeof REJECT_REASONS)[number] | `http_${number}`;
 
 export const BACKOFF_FUNCTIONS = [
   'linear',

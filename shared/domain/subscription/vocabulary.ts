@@ -9,8 +9,13 @@ export const WAITING_REASONS = ['rate_limited', ...PRESSURE_REASONS] as const;
 export type WaitingReason = (typeof WAITING_REASONS)[number];
 
 /** Why no requests are sent to a subscription. */
-export type AbsenceReason =
-  'subscription_deleted' | 'subscription_expired' | 'subscription_unconfirmed' | 'disabled';
+export const ABSENCE_REASONS = [
+  'subscription_deleted',
+  'subscription_expired',
+  'subscription_unconfirmed',
+  'disabled',
+] as const;
+export type AbsenceReason = (typeof ABSENCE_REASONS)[number];
 
 /** The options of a subscription that can exclude a message. */
 export const EXCLUDING_OPTIONS = ['event_types', 'filter'] as const;

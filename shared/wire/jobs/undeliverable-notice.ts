@@ -23,7 +23,7 @@ export const undeliverableNoticeSchema = deliveryViewSchema.extend({
  * `dataRef`.
  */
 export function encodeUndeliverableNotice(delivery: Delivery, data: NoticeData): string {
-  const fields = { ...deliveryView(delivery), lastStatus: delivery.attempts.at(-1)?.statusCode ?? null };
+  const fields = { ...deliveryView(delivery), lastStatus: lastStatusOf(delivery) };
   switch (data.kind) {
     case 'inline':
       return spliceRaw(fields, 'data', data.data);
@@ -32,4 +32,9 @@ export function encodeUndeliverableNotice(delivery: Delivery, data: NoticeData):
     case 'gone':
       return JSON.stringify(fields);
   }
+}
+
+function lastStatusOf({ attempts }: Delivery): number | null {
+  const last = attempts.at(-1)?.result;
+  return last?.kind === 'answered' ? last.statusCode : null;
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type Attempt, shownResult } from '../../domain/delivery/attempt.ts';
 import { startOf, type Delivery } from '../../domain/delivery/delivery.ts';
 import { attemptView, deliveryViewSchema, waitOf } from './delivery.ts';
 import { timeText, timeView } from '../fields.ts';
@@ -42,14 +43,8 @@ function lastAttemptOf({
   number,
   startedAt,
   outcome,
-  statusCode,
-  error,
-}: Delivery['attempts'][number]): NonNullable<DeliverySummary['lastAttempt']> {
-  return {
-    number,
-    startedAt: timeText(startedAt),
-    outcome,
-    ...(statusCode === undefined ? {} : { statusCode }),
-    ...(error === undefined ? {} : { error }),
-  };
+  result,
+}: Attempt): NonNullable<DeliverySummary['lastAttempt']> {
+  const { snippet: _, ...shown } = shownResult(result);
+  return { number, startedAt: timeText(startedAt), outcome, ...shown };
 }

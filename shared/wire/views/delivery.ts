@@ -8,10 +8,10 @@ import {
   type Mechanism,
   MECHANISMS,
 } from '../../domain/delivery/vocabulary.ts';
-import type { Attempt } from '../../domain/delivery/attempt.ts';
+import { type Attempt, shownResult } from '../../domain/delivery/attempt.ts';
 import { completePolicySchema } from '../../domain/retry/policy.ts';
 import { startOf, type Delivery, type NextAttempt } from '../../domain/delivery/delivery.ts';
-import { waitsForPull } from '../../domain/delivery/pull.ts';
+import { isReceivable } from '../../domain/delivery/pull.ts';
 import { waitingReasonOf } from '../../domain/subscription/rate-limit.ts';
 import { timeText, timeView } from '../fields.ts';
 
@@ -110,15 +110,15 @@ function nextFieldsOf(
 
 /** Why a delivery waits besides its due time. */
 export function waitOf(delivery: Delivery): { waiting?: Waiting } {
-  if (waitsForPull(delivery)) return { waiting: 'pull' };
+  if (isReceivable(delivery)) return { waiting: 'pull' };
   return delivery.slot === undefined ? {} : { waiting: waitingReasonOf(delivery.slot) };
 }
 
 function viewOfAttempt(attempt: Attempt): DeliveryView['attempts'][number] {
-  const { startedAt, dueAt, ...shown } = attempt;
-  delete shown.subscriptionChangedAt;
+  const { startedAt, dueAt, result, ...shown } = attempt;
   return {
     ...shown,
+    ...shownResult(result),
     ...(dueAt === undefined ? {} : { dueAt: timeText(dueAt) }),
     startedAt: timeText(startedAt),
   };

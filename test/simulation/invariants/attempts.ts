@@ -80,17 +80,17 @@ const compareRecord = (one: DeliveryCase, write: Write, attempt: Attempt): Findi
   if (request === undefined)
     return [violation('records_match_requests', one, `no request ${attempt.number}`)];
   const expected = expectedOutcome(request.reply, retriedStatuses(write));
-  const isRight = expected === attempt.outcome && statusOf(request.reply) === attempt.statusCode;
+  const isRight = expected === attempt.outcome && statusOf(request.reply) === statusOf(attempt.result);
   return isRight
     ? []
     : [violation('records_match_requests', one, `${attempt.outcome} for ${JSON.stringify(request.reply)}`)];
 };
 
 /** Without a permitted address or a token no request is sent. */
-export const needsRequest = ({ error = '' }: Attempt): boolean =>
-  error !== 'address_forbidden' && !error.startsWith('auth_failed: ');
+export const needsRequest = ({ result }: Attempt): boolean =>
+  result.kind !== 'forbidden' && !(result.kind === 'unanswered' && result.error === 'auth_failed');
 
-const statusOf = (reply: Reply): number | undefined =>
+const statusOf = (reply: Reply | Attempt['result']): number | undefined =>
   reply.kind === 'answered' ? reply.statusCode : undefined;
 
 /**

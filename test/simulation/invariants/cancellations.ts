@@ -25,9 +25,8 @@ export const cancelledForAReason: Invariant = (one) =>
 const isTrue = (one: DeliveryCase, write: Write): boolean => {
   const { after, actor, at } = write;
   const now = at + actor.clockOffset;
-  const { reason } = after;
-  if (reason === undefined) return false;
-  switch (reason) {
+  if (after.status !== 'cancelled') return false;
+  switch (after.reason) {
     case 'manual':
       return wasRequested(one, at);
     case 'message_expired':
@@ -47,7 +46,8 @@ const isTrue = (one: DeliveryCase, write: Write): boolean => {
       return validBetween(one.world.subscriptions.versionsOf(one.subscriptionId), actor.startedAt, at)
         .concat(existedBefore(one, actor.startedAt) ? [] : [undefined])
         .some((subscription) => absenceOf(subscription, now, one.messageId) === after.reason);
-    default:
+    case 'not_received':
+    case 'unknown':
       return false;
   }
 };
@@ -107,7 +107,7 @@ export const deletionsCancel: Invariant = (one) => {
   return deletions.flatMap((deletedAt) => {
     if (recordAt(one, deletedAt)?.status !== 'retrying') return [];
     const later = recordAt(one, deletedAt + SOON_MS);
-    if (later === undefined || !isOpen(later.status) || isDisturbed(world, deletedAt, deletedAt + SOON_MS))
+    if (later === undefined || !isOpen(later) || isDisturbed(world, deletedAt, deletedAt + SOON_MS))
       return [];
     return [
       violation('deletions_cancel', one, `${later.status} a minute after the deletion at ${deletedAt}`),

@@ -30,7 +30,7 @@ export const everythingEnds = (world: SimulatedWorld, cases: readonly DeliveryCa
       ];
     }),
     ...cases.flatMap(({ name, record }) =>
-      record !== undefined && isOpen(record.status) ? [lost(name, `still ${record.status}`)] : [],
+      record !== undefined && isOpen(record) ? [lost(name, `still ${record.status}`)] : [],
     ),
   ];
 };
@@ -75,7 +75,7 @@ export const pendingStepsAreDone: Invariant = (one) => {
   return findings;
 };
 
-const missingSteps = (one: DeliveryCase, { status, owed, round, attempts }: Delivery): Finding[] =>
+const missingSteps = (one: DeliveryCase, { status, pendingSteps, round, attempts }: Delivery): Finding[] =>
   [
     ...(UNDELIVERABLE.has(status) && !hasNotice(one, round)
       ? [`${status} without an undeliverable message`]
@@ -83,7 +83,7 @@ const missingSteps = (one: DeliveryCase, { status, owed, round, attempts }: Deli
     ...(status === 'exhausted' && !hasExhaustedEvent(one, attempts.length)
       ? ['exhausted without an event']
       : []),
-    ...(owed.length > 0 ? [`still pending: ${owed.join()}`] : []),
+    ...pendingSteps.map(({ kind }) => `still pending: ${kind}`),
   ].map((detail) => ({ ...lost(one.name, detail), invariant: 'pending_steps_are_done' }));
 
 /** Statuses that send the delivery to the undeliverable queue. */

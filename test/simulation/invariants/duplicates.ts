@@ -68,7 +68,7 @@ const lostOf = (record: Delivery | undefined): number =>
  * lost.
  */
 const openLeases = (record: Delivery | undefined): number =>
-  record?.lease !== undefined && isOpen(record.status) ? 1 : 0;
+  record?.lease !== undefined && isOpen(record) ? 1 : 0;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 

@@ -32,7 +32,7 @@ const endsLease = ({ transition, before, after }: Write, received: Write): boole
 export const receivedWhenDue: Invariant = (one) =>
   receivesOf(one).flatMap(({ at, actor, before }) => {
     const isDue = before?.next !== undefined && before.next.dueAt <= at + actor.clockOffset;
-    return isDue && isOpen(before.status) ? [] : [violation('received_when_due', one, `received at ${at}`)];
+    return isDue && isOpen(before) ? [] : [violation('received_when_due', one, `received at ${at}`)];
   });
 
 /** Each attempt is what its consumer said, or a lease that ended; and what the API confirmed is on record. */
@@ -40,7 +40,8 @@ export const recordsMatchAnswers: Invariant = (one) => [
   ...one.writes.flatMap((write) => unfoundedAttempt(one, write)),
   ...one.world.history.pullAnswers
     .filter(
-      ({ delivery, answer, result }) => delivery === one.name && answer === 'acked' && result === 'recorded',
+      ({ delivery, answer, result }) =>
+        delivery === one.name && answer === 'acknowledged' && result === 'recorded',
     )
     .filter(({ owner }) => !one.writes.some((write) => isSuccessUnder(write, owner)))
     .map(({ at }) => violation('acknowledged_is_delivered', one, `the acknowledgement at ${at}`)),
@@ -50,7 +51,8 @@ export const recordsMatchAnswers: Invariant = (one) => [
 export const lateAcknowledgementsCount: Invariant = (one) =>
   one.world.history.pullAnswers
     .filter(
-      ({ delivery, answer, result }) => delivery === one.name && answer === 'acked' && result === 'expired',
+      ({ delivery, answer, result }) =>
+        delivery === one.name && answer === 'acknowledged' && result === 'expired',
     )
     .filter(({ owner }) => receivesOf(one).at(-1)?.after.lease?.owner === owner)
     .map(({ at }) => violation('late_acknowledgements_count', one, `the acknowledgement at ${at}`));
@@ -70,14 +72,14 @@ const unfoundedAttempt = (one: DeliveryCase, write: Write): Finding[] => {
   const lease = leaseBefore(write);
   if (attempt === undefined) return [];
   const isFounded =
-    attempt.error === 'lease_expired'
+    attempt.result.kind === 'lapsed'
       ? lease !== undefined && lease.until <= write.at + write.actor.clockOffset
       : one.world.history.pullAnswers.some(
           ({ at, delivery, owner, answer }) =>
             delivery === one.name &&
             owner === lease?.owner &&
             at <= write.at &&
-            (answer === 'acked') === (attempt.outcome === 'delivered'),
+            (answer === 'acknowledged') === (attempt.outcome === 'delivered'),
         );
   return isFounded ? [] : [violation('records_match_answers', one, `${attempt.number} at ${write.at}`)];
 };

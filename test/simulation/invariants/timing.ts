@@ -19,7 +19,7 @@ import {
 /** After its recorded end a delivery gets no request, until an operator opens another round. */
 export const nothingAfterItsEnd: Invariant = (one) => {
   const ended = one.writes.flatMap((write, index) => {
-    if (isOpen(write.after.status)) return [];
+    if (isOpen(write.after)) return [];
     const reopened = one.writes.slice(index).find(({ transition }) => transition.name === 'reopen');
     return [{ from: write.at, until: reopened?.at ?? Infinity }];
   });

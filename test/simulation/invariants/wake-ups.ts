@@ -57,7 +57,7 @@ const leastAfter = ({ writes }: DeliveryCase, { actor }: SentWakeUp): number =>
 
 /** The cause of a wake-up. A manually changed due time is a different cause. */
 const causeOf = (found: Delivery | undefined, { attempt, dueAt }: SentWakeUp): string =>
-  found === undefined || isOpen(found.status) ? `${attempt} due at ${dueAt}` : `round ${found.round} is over`;
+  found === undefined || isOpen(found) ? `${attempt} due at ${dueAt}` : `round ${found.round} is over`;
 
 /**
  * The delivery's state when it was postponed. Sending the wake-up may be slow, and the delivery may have ended by

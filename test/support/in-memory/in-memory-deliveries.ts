@@ -5,7 +5,7 @@ import {
   holds,
   type Transition,
 } from '../../../shared/domain/delivery/delivery.ts';
-import { waitsForPull } from '../../../shared/domain/delivery/pull.ts';
+import { isReceivable } from '../../../shared/domain/delivery/pull.ts';
 import type { OverdueDelivery } from '../../../shared/domain/delivery/transitions.ts';
 import type { Deliveries, WriteResult } from '../../../shared/ports/deliveries.ts';
 
@@ -43,7 +43,7 @@ export const inMemoryDeliveries = (): InMemoryDeliveries => {
     overdue: (before, limit) =>
       answer(
         dueFirst(
-          [...records.values()].filter((one) => !waitsForPull(one)),
+          [...records.values()].filter((one) => !isReceivable(one)),
           before,
         ).slice(0, limit),
       ),
@@ -52,7 +52,7 @@ export const inMemoryDeliveries = (): InMemoryDeliveries => {
         dueFirst(
           [...records.values()].filter(
             (one) =>
-              waitsForPull(one) && one.key.queue === queue && one.key.subscriptionId === subscriptionId,
+              isReceivable(one) && one.key.queue === queue && one.key.subscriptionId === subscriptionId,
           ),
           before,
         ).slice(0, limit),

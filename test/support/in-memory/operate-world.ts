@@ -11,7 +11,7 @@ import {
 import type { OperateContext } from '../../../functions/operate/context.ts';
 import { operate } from '../../../functions/operate/operate.ts';
 import { aMessage, aQueue, aSubscription } from '../builders.ts';
-import { aDelivery, anAttempt, SOME_TIME } from '../delivery-builders.ts';
+import { aDelivery, anAttempt, SOME_TIME, type DeliveryFields } from '../delivery-builders.ts';
 import { inMemoryDeliveries } from './in-memory-deliveries.ts';
 import { inMemoryDeliveryListings } from './in-memory-delivery-listings.ts';
 import { inMemoryJournal } from './in-memory-journal.ts';
@@ -186,7 +186,7 @@ export const operateWorld = () => {
 /** A delivery that exhausted its retries before any recovery is requested. */
 export const anExhausted = (
   ids: { messageId?: string; subscriptionId?: string } = {},
-  overrides: Partial<Delivery> = {},
+  overrides: DeliveryFields = {},
 ): Delivery =>
   aDelivery({
     key: { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 0, ...ids },

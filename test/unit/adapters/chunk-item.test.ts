@@ -11,7 +11,7 @@ import type { Chunk, MemberState } from '../../../shared/domain/delivery/chunk.t
 import { claimChunk, recordSuccesses } from '../../../shared/domain/delivery/chunk-changes.ts';
 import { arbitrarySuccess } from '../../support/chunk-arbitraries.ts';
 import { aChunk, aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
-import { SOME_TIME } from '../../support/delivery-builders.ts';
+import { SOME_TIME, answered } from '../../support/delivery-builders.ts';
 
 const itemOf = ({ key, members = new Map(), excluded, lease, ...times }: Chunk): Record<string, unknown> => ({
   ...chunkItemKeyOf(key),
@@ -93,7 +93,7 @@ describe('a write to a chunk', () => {
   const ids = Array.from({ length: 60 }, () => randomUUID());
   const key = aChunkKey();
   const at = { now: SOME_TIME, retentionMs: RETENTION_MS };
-  const successes = new Map(ids.map((id) => [id, aFirstSuccess({ snippet: 'x'.repeat(256) })]));
+  const successes = new Map(ids.map((id) => [id, aFirstSuccess({ result: answered(200, 'x'.repeat(256)) })]));
 
   it.each([
     ['claim', claimChunk(key, { acceptedAt: SOME_TIME, members: ids, lease: HOLDER }, at)],

@@ -6,7 +6,7 @@ import { UnreadableRecordError } from '../../../shared/adapters/dynamodb/record.
 import type { Status } from '../../../shared/domain/delivery/vocabulary.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { arbitraryDelivery } from '../../support/delivery-arbitraries.ts';
-import { aDelivery, aDeliveryKey, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
+import { aDelivery, aDeliveryKey, anAttempt, SOME_TIME, answered } from '../../support/delivery-builders.ts';
 
 /** The item as DynamoDB returns it. */
 const stored = (item: Record<string, unknown>) => unmarshall(marshall(item));
@@ -60,7 +60,12 @@ describe('the item of a delivery', () => {
     ['under the key of a message', { sk: 'MESSAGE' }, 'pk'],
     ['under a key without a bucket', { pk: 'orders#m' }, 'pk'],
   ])('is rejected %s by an error that names its key and the field, but no values', (_, change, field) => {
-    const item: Record<string, unknown> = { ...deliveryItemOf(aDelivery({ reason: 'secret' })), ...change };
+    const item: Record<string, unknown> = {
+      ...deliveryItemOf(
+        aDelivery({ status: 'cancelled', attempts: [anAttempt({ result: answered(503, 'secret') })] }),
+      ),
+      ...change,
+    };
     const reading = () => deliveryOf(item);
     expect(reading).toThrow(UnreadableRecordError);
     expect(reading).toThrow(
@@ -105,7 +110,7 @@ describe('the item of a delivery', () => {
     const owner = 'b7a2c1de-0f7e-4e43-9f5e-0d7a3d1c2b4f';
     const failed = aDelivery({
       status: 'retrying',
-      attempts: [anAttempt({ error: 'timeout' })],
+      attempts: [anAttempt({ result: { kind: 'unanswered', error: 'timeout' } })],
       next: { number: 2, phase: 'immediate', dueAt: SOME_TIME, by: 'same_invocation' },
       policy: DEFAULT_RETRY_POLICY,
       lease: { owner, until: SOME_TIME },
@@ -114,7 +119,7 @@ describe('the item of a delivery', () => {
     expect(bytesOf(deliveryItemOf(failed))).toBeLessThan(1024);
     const succeeded = aDelivery({
       status: 'delivered',
-      attempts: [anAttempt({ outcome: 'delivered', statusCode: 200 })],
+      attempts: [anAttempt({ outcome: 'delivered', result: answered(200) })],
     });
     expect(bytesOf(deliveryItemOf(succeeded))).toBeLessThan(512);
   });

@@ -4,7 +4,7 @@ import { MOST_ON_A_LINE } from '../../../shared/adapters/log/first-successes.ts'
 import { lineOf } from '../../../shared/adapters/log/journal-lines.ts';
 import { powertoolsJournal, type LogSettings } from '../../../shared/adapters/log/journal.ts';
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
-import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
+import { anAttempt, SOME_TIME, answered } from '../../support/delivery-builders.ts';
 import { isEmf } from '../../support/emitted-metrics.ts';
 import { aFact, type FactNamed } from '../../support/every-fact.ts';
 import { captureOutput } from './captured-output.ts';
@@ -41,7 +41,7 @@ const success = (
 ): FactNamed<'attempt_made'> =>
   aFact('attempt_made', {
     key: { queue: 'orders', messageId, subscriptionId, bucket: 0 },
-    attempt: anAttempt({ outcome: 'delivered', statusCode: 200, ...overrides }),
+    attempt: anAttempt({ outcome: 'delivered', result: answered(200), ...overrides }),
     status: 'delivered',
   });
 
@@ -76,7 +76,7 @@ describe('a first success', () => {
   it('shares a line with others of its message: common fields once, then the values of each attempt', () => {
     const journal = journalWith();
     journal.note(success('s-1'));
-    journal.note(success('s-2', 'm-1', { statusCode: 204, durationMs: 7, startedAt: SOME_TIME + 3 }));
+    journal.note(success('s-2', 'm-1', { result: answered(204), durationMs: 7, startedAt: SOME_TIME + 3 }));
     journal.flush();
     expect(written()).toEqual([
       {
@@ -159,7 +159,7 @@ describe('a first success', () => {
 describe('every other attempt', () => {
   it.each([
     ['failed', anAttempt({ outcome: 'failed' })],
-    ['was rejected', anAttempt({ outcome: 'rejected', statusCode: 400 })],
+    ['was rejected', anAttempt({ outcome: 'rejected', result: answered(400) })],
     ['succeeded after failures', anAttempt({ outcome: 'delivered', number: 2 })],
     ['may have been made before', anAttempt({ outcome: 'delivered', lost: 1 })],
   ])('that %s is written at once, in a separate line', (_, attempt) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isSampled, levelOf, lineOf, successOf } from '../../../shared/adapters/log/journal-lines.ts';
-import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
+import { anAttempt, SOME_TIME, answered } from '../../support/delivery-builders.ts';
 import { aFact, everyFact, everyOperatorEvent, factKey } from '../../support/every-fact.ts';
 
 const ids = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1' };
@@ -22,7 +22,8 @@ describe('the line of a fact', () => {
   });
 
   it('of an attempt contains all of it except the response snippet', () => {
-    const attempt = anAttempt({ number: 4, phase: 'backoff', snippet: 'card 4111', error: 'busy', lost: 1 });
+    const result = answered(503, 'card 4111');
+    const attempt = anAttempt({ number: 4, phase: 'backoff', result, lost: 1 });
     const line = lineOf(aFact('attempt_made', { attempt, nextAt: 9, nextBy: 'sqs_delay' }));
     expect(line).toMatchObject({
       ...ids,
@@ -35,7 +36,6 @@ describe('the line of a fact', () => {
       dueAt: SOME_TIME - 40,
       startedAt: SOME_TIME,
       latenessMs: 40,
-      error: 'busy',
       lost: 1,
       status: 'retrying',
       nextAt: 9,
@@ -45,7 +45,7 @@ describe('the line of a fact', () => {
   });
 
   it('of a late result does not contain the response snippet', () => {
-    const attempt = anAttempt({ snippet: 'card 4111' });
+    const attempt = anAttempt({ result: answered(503, 'card 4111') });
     expect(JSON.stringify(lineOf(aFact('late_result', { attempt })))).not.toContain('4111');
   });
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { powertoolsJournal, type LogSettings } from '../../../shared/adapters/log/journal.ts';
 import { metricsInMilliseconds } from '../../../shared/config/metrics.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
-import { anAttempt } from '../../support/delivery-builders.ts';
+import { anAttempt, answered } from '../../support/delivery-builders.ts';
 import { isEmf, metricsOfLine } from '../../support/emitted-metrics.ts';
 import { aFact, everyFact } from '../../support/every-fact.ts';
 import { captureOutput } from './captured-output.ts';
@@ -25,7 +25,7 @@ const journalWith = (overrides: Partial<LogSettings> = {}) =>
 const delivered = (messageId: string): Fact =>
   aFact('attempt_made', {
     key: { queue: 'orders', messageId, subscriptionId: 's-1', bucket: 0 },
-    attempt: anAttempt({ outcome: 'delivered', statusCode: 200 }),
+    attempt: anAttempt({ outcome: 'delivered', result: answered(200) }),
     status: 'delivered',
   });
 
@@ -69,7 +69,7 @@ describe('every log line', () => {
     const output = captureOutput();
     const id = '6f0d1c9e-5a53-4f3a-9a0f-1d2c3b4a5968';
     const key = { queue: 'orders.eu-west-1', messageId: id, subscriptionId: id, bucket: 0 };
-    const attempt = anAttempt({ outcome: 'delivered', statusCode: 200 });
+    const attempt = anAttempt({ outcome: 'delivered', result: answered(200) });
     const journal = journalWith({ deployment: 'Posthaste' });
     journal.note(aFact('attempt_made', { key, attempt, status: 'delivered' }));
     journal.flush();

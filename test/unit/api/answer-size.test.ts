@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aQueue, aSubscription } from '../../support/builders.ts';
-import { anAttempt } from '../../support/delivery-builders.ts';
+import { anAttempt, answered } from '../../support/delivery-builders.ts';
 import { httpApiAnswer } from '../../../functions/api/http-api-event.ts';
 import { apiUnderTest, CALLER, PUBLIC_URL } from './api-under-test.ts';
 import { wholeApi } from '../../support/whole-api.ts';
@@ -50,6 +50,8 @@ const withSubscriptions = async (all: readonly Pick<Subscription, 'options' | 'e
 
 const LARGE = { post_data: 'x'.repeat(65_000) };
 
+const timedOut = (detail: string) => ({ kind: 'unanswered', error: 'timeout', detail }) as const;
+
 describe('a page ends at the size limit of a response', () => {
   it('of subscriptions with options of 64 KiB', async () => {
     const api = await withSubscriptions(Array.from({ length: 100 }, () => ({ options: LARGE })));
@@ -89,7 +91,7 @@ describe('a page ends at the size limit of a response', () => {
   it('of the deliveries of a message', async () => {
     const api = await apiWithOrders();
     await recordMessage(api, { messageId: 'm-1' });
-    const attempts = [anAttempt({ snippet: 'x'.repeat(200_000) })];
+    const attempts = [anAttempt({ result: answered(503, 'x'.repeat(200_000)) })];
     await recordAll(
       api,
       Array.from({ length: 50 }, (_, index) => ({
@@ -107,7 +109,7 @@ describe('a page ends at the size limit of a response', () => {
 
   it('of the deliveries of a queue', async () => {
     const api = await apiWithOrders();
-    const attempts = [anAttempt({ error: 'x'.repeat(65_000) })];
+    const attempts = [anAttempt({ result: timedOut('x'.repeat(65_000)) })];
     await recordAll(
       api,
       Array.from({ length: 100 }, (_, index) => ({ messageId: `m-${index}`, attempts })),
@@ -119,7 +121,7 @@ describe('a page ends at the size limit of a response', () => {
 
   it('but always holds at least one item', async () => {
     const api = await apiWithOrders();
-    const attempts = [anAttempt({ error: 'x'.repeat(5_000_001) })];
+    const attempts = [anAttempt({ result: timedOut('x'.repeat(5_000_001)) })];
     await recordAll(
       api,
       ['a', 'b', 'c'].map((messageId) => ({ messageId, attempts })),

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { aMessage, aQueue, aSubscription } from '../../support/builders.ts';
-import { aDelivery, anAttempt } from '../../support/delivery-builders.ts';
+import { aDelivery, anAttempt, type DeliveryFields } from '../../support/delivery-builders.ts';
 import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
 
 const KEY = { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscription-1', bucket: 0 };
@@ -26,7 +25,7 @@ beforeEach(async () => {
   });
 });
 
-const recorded = async (delivery: Partial<Delivery>): Promise<void> => {
+const recorded = async (delivery: DeliveryFields): Promise<void> => {
   const create = aDelivery({ key: KEY, acceptedAt: NOON - 1_000, ...delivery });
   await api.deliveries.write({ name: 'open', key: KEY, expect: { kind: 'absent' }, create });
 };
@@ -65,7 +64,7 @@ describe('POST …/retry', () => {
       status: 202,
       body: { status: 'retrying', nextAttempt: { number: 2, phase: 'manual' } },
     });
-    expect(await api.deliveries.find(KEY)).toMatchObject({ round: 2, reason: undefined });
+    expect(await api.deliveries.find(KEY)).toMatchObject({ round: 2, status: 'retrying' });
   });
 
   it("answers 404, not 400, for a producer's id of an unknown message", async () => {
@@ -77,8 +76,8 @@ describe('POST …/retry', () => {
   it.each([
     ['while an attempt is in flight', { status: 'retrying', lease: { owner: 'me', until: NOON + 1 }, next }],
     ['before the first attempt', { status: 'pending', lease: { owner: 'me', until: NOON - 1 } }],
-    ['while it has pending steps', { status: 'exhausted', owed: ['undeliverable'] }],
-  ] satisfies [string, Partial<Delivery>][])('answers 409 %s', async (_, delivery) => {
+    ['while it has pending steps', { status: 'exhausted', pendingSteps: [{ kind: 'undeliverable' }] }],
+  ] satisfies [string, DeliveryFields][])('answers 409 %s', async (_, delivery) => {
     await recorded(delivery);
 
     expect(await api.call('POST', `${PATH}/retry`)).toMatchObject({

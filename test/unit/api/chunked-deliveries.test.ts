@@ -4,10 +4,15 @@ import type { Chunk } from '../../../shared/domain/delivery/chunk.ts';
 import { claimChunk, recordSuccesses, removeMember } from '../../../shared/domain/delivery/chunk-changes.ts';
 import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
 import { cancelOpen, cancelBeforeFirstAttempt } from '../../../shared/domain/delivery/interventions.ts';
-import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
+import {
+  isOpen,
+  type Delivery,
+  type DeliveryKey,
+  type OpenDelivery,
+} from '../../../shared/domain/delivery/delivery.ts';
 import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
 import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
-import { SOME_TIME } from '../../support/delivery-builders.ts';
+import { SOME_TIME, aDelivery } from '../../support/delivery-builders.ts';
 import { inMemoryChunks } from '../../support/in-memory/in-memory-chunks.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
 
@@ -30,6 +35,12 @@ const deliveries = () => chunkedDeliveries({ deliveries: records, chunks });
 const found = async (id: string): Promise<Delivery> => {
   const delivery = await deliveries().find(keyOf(id));
   if (delivery === undefined) throw new Error(`Delivery ${id} is not on record`);
+  return delivery;
+};
+
+const foundOpen = async (id: string): Promise<OpenDelivery> => {
+  const delivery = await found(id);
+  if (!isOpen(delivery)) throw new Error(`Delivery ${id} is ${delivery.status}`);
   return delivery;
 };
 
@@ -91,7 +102,7 @@ describe('a delivery in a chunk or in a separate record', () => {
 
   it('is read from its separate record if it has one', async () => {
     await chunks.write(claim);
-    const delivery = { ...(await found('a')), status: 'retrying' as const };
+    const delivery = aDelivery({ ...(await found('a')), status: 'retrying' });
     await records.write({ name: 'record', key: delivery.key, expect: { kind: 'absent' }, create: delivery });
     expect((await currentChunk()).members?.get('a')).toBe('pending');
     expect((await found('a')).status).toBe('retrying');
@@ -114,7 +125,7 @@ describe('a delivery in a chunk or in a separate record', () => {
 describe('a change of a delivery in a chunk', () => {
   it('moves it to a separate record, and marks that in the chunk', async () => {
     await chunks.write(claim);
-    const result = await deliveries().write(cancelOpen(await found('a'), 'manual', at));
+    const result = await deliveries().write(cancelOpen(await foundOpen('a'), 'manual', at));
     expect(result).toMatchObject({ kind: 'written', delivery: { status: 'cancelled', reason: 'manual' } });
     expect((await currentChunk()).members).toEqual(
       new Map([
@@ -126,7 +137,7 @@ describe('a change of a delivery in a chunk', () => {
 
   it('is refused if the delivery has changed since it was read', async () => {
     await chunks.write(claim);
-    const seen = await found('a');
+    const seen = await foundOpen('a');
     const successes = new Map([['a', aFirstSuccess()]]);
     await chunks.write(recordSuccesses(place, HOLDER.owner, { successes, separate: [], ends: false }, at));
     const result = await deliveries().write(cancelOpen(seen, 'manual', at));
@@ -135,7 +146,7 @@ describe('a change of a delivery in a chunk', () => {
 
   it('is made once if several requests try', async () => {
     await chunks.write(claim);
-    const seen = await found('a');
+    const seen = await foundOpen('a');
     const results = await Promise.all(
       [1, 2, 3].map(() => deliveries().write(cancelOpen(seen, 'manual', at))),
     );
@@ -144,7 +155,7 @@ describe('a change of a delivery in a chunk', () => {
 
   it('is made if a concurrent request moves the delivery first', async () => {
     await chunks.write(claim);
-    const seen = await found('a');
+    const seen = await foundOpen('a');
     const raced = before(chunks, 'takeOut', 1, () => takeOut('a'));
     const result = await chunkedDeliveries({ deliveries: records, chunks: raced }).write(
       cancelOpen(seen, 'manual', at),
@@ -154,7 +165,7 @@ describe('a change of a delivery in a chunk', () => {
 
   it('is refused if the delivery is not on record', async () => {
     await chunks.write(claim);
-    const seen = { ...(await found('a')), key: keyOf('z') };
+    const seen = { ...(await foundOpen('a')), key: keyOf('z') };
     expect(await deliveries().write(cancelOpen(seen, 'manual', at))).toEqual({
       kind: 'refused',
       current: undefined,
@@ -172,7 +183,7 @@ describe('a change of a delivery in a chunk', () => {
       },
     };
     const writing = chunkedDeliveries({ deliveries: records, chunks: refusing }).write(
-      cancelOpen(await found('a'), 'manual', at),
+      cancelOpen(await foundOpen('a'), 'manual', at),
     );
     await expect(writing).rejects.toThrow(ContendedError);
     expect(tries).toBe(4);

@@ -1,3 +1,4 @@
+import { answered } from '../../support/delivery-builders.ts';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
@@ -32,14 +33,14 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
         startedAt: NOON,
         durationMs: 12,
         outcome: 'failed',
-        statusCode: 503,
+        result: answered(503),
       },
     ],
     lateResults: [],
     lost: 0,
     next: { number: 2, phase: 'immediate', dueAt: NOON + 1000, by: 'sqs_delay' },
     lease: { owner: 'internal', until: NOON },
-    owed: [],
+    pendingSteps: [],
     recoveries: [],
     updatedAt: NOON,
     expiresAt: NOON + 1,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { subscriptionDeliverySchema } from '../../../shared/wire/views/subscription-delivery.ts';
 import { aSubscription } from '../../support/builders.ts';
-import { anAttempt } from '../../support/delivery-builders.ts';
+import { anAttempt, answered } from '../../support/delivery-builders.ts';
 import { faultOf, NOON } from './api-under-test.ts';
 import { apiWithOrders, listing, pageOf, recordAll, recordMessage } from './recorded.ts';
 
@@ -40,7 +40,7 @@ describe('GET /v2/queues/{queue}/subscriptions/{subscription}/deliveries', () =>
     const success = anAttempt({
       number: 2,
       outcome: 'delivered',
-      statusCode: 200,
+      result: answered(200),
       startedAt: at + 5_000,
       durationMs: 30,
     });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { deliverySummarySchema } from '../../../shared/wire/views/delivery-summary.ts';
-import { aDelivery, anAttempt } from '../../support/delivery-builders.ts';
+import { aDelivery, anAttempt, answered } from '../../support/delivery-builders.ts';
 import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
 import { faultOf, NOON } from './api-under-test.ts';
 import { apiWithOrders, listing, pageOf, recordAll } from './recorded.ts';
@@ -35,13 +35,12 @@ describe('GET /v2/queues/{queue}/deliveries', () => {
         messageId: 'old',
         subscriptionId: 's-1',
         attempts: [
-          anAttempt({ startedAt: NOON + 1 }),
+          anAttempt({ startedAt: NOON + 1, result: answered(503, 'not shown') }),
           anAttempt({
             number: 2,
             phase: 'immediate',
             startedAt: NOON + 2,
-            error: 'timeout',
-            snippet: 'not shown',
+            result: { kind: 'unanswered', error: 'timeout' },
           }),
         ],
         next: { number: 3, phase: 'immediate', dueAt: NOON + 9, by: 'sqs_delay' },
@@ -78,7 +77,7 @@ describe('GET /v2/queues/{queue}/deliveries', () => {
             number: 2,
             startedAt: '2026-11-21T12:00:00.002Z',
             outcome: 'failed',
-            statusCode: 503,
+
             error: 'timeout',
           },
           nextAttemptAt: '2026-11-21T12:00:00.009Z',
@@ -155,12 +154,12 @@ describe('GET /v2/queues/{queue}/deliveries', () => {
     const stale = [ended, delivered, gone].flatMap((one) =>
       one === undefined ? [] : [{ key: one.key, acceptedAt: NOON, status: one.status }],
     );
-    for (const [delivery, status] of [
-      [ended, 'exhausted'],
-      [delivered, 'delivered'],
+    for (const [delivery, end] of [
+      [ended, { status: 'exhausted', reason: 'retries_exhausted' }],
+      [delivered, { status: 'delivered' }],
     ] as const) {
       if (delivery === undefined) continue;
-      const change = { status, updatedAt: NOON, expiresAt: NOON };
+      const change = { ...end, updatedAt: NOON, expiresAt: NOON };
       await deliveries.write({ name: 'record', key: delivery.key, expect: { kind: 'present' }, change });
     }
     const { call } = await apiWithOrders({

@@ -44,13 +44,12 @@ describe('an answer', () => {
     await world.publish();
     const received = await world.receiveOne({ lease_seconds: 5 });
     await world.lapse();
-    expect(await world.delivery()).toMatchObject({ status, attempts: [{ error: 'lease_expired' }] });
+    expect(await world.delivery()).toMatchObject({ status, attempts: [{ result: { kind: 'lapsed' } }] });
 
     expect((await world.nack(received)).status).toBe(409);
     for (const _again of [1, 2]) expect((await world.ack(received)).status).toBe(204);
     expect(await world.delivery()).toMatchObject({
       status: 'delivered',
-      next: undefined,
       lateResults: [{ number: 1, outcome: 'delivered' }],
     });
     expect(await world.receive()).toEqual([]);

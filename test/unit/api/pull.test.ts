@@ -115,11 +115,12 @@ describe('a delivery of a pull subscription', () => {
     }
     await world.clock.run();
     const delivery = await world.delivery();
-    expect(delivery).toMatchObject({ status: 'exhausted', reason: 'retries_exhausted', owed: [] });
-    expect(delivery.attempts.map(({ phase, outcome, error }) => [phase, outcome, error])).toEqual([
-      ['initial', 'failed', 'nacked: disk full'],
-      ['pre_backoff', 'failed', 'nacked: disk full'],
-      ['pre_backoff', 'failed', 'nacked: disk full'],
+    expect(delivery).toMatchObject({ status: 'exhausted', reason: 'retries_exhausted', pendingSteps: [] });
+    const refused = { kind: 'refused', detail: 'disk full' };
+    expect(delivery.attempts.map(({ phase, outcome, result }) => [phase, outcome, result])).toEqual([
+      ['initial', 'failed', refused],
+      ['pre_backoff', 'failed', refused],
+      ['pre_backoff', 'failed', refused],
     ]);
     expect(world.undeliverables.sent).toHaveLength(1);
     expect(world.operatorEvents.published.map(({ type }) => type)).toEqual(['delivery.exhausted']);
@@ -134,7 +135,7 @@ describe('a delivery of a pull subscription', () => {
     const delivery = await world.delivery();
     expect(delivery).toMatchObject({ status: 'retrying', lost: 0, next: { number: 2, by: 'pull' } });
     expect(delivery.attempts).toMatchObject([
-      { number: 1, outcome: 'failed', error: 'lease_expired', durationMs: 60_000 },
+      { number: 1, outcome: 'failed', result: { kind: 'lapsed' }, durationMs: 60_000 },
     ]);
     expect(world.journal.facts.filter(({ fact }) => fact === 'reconciled')).toEqual([]);
     expect(await world.receiveOne()).toMatchObject({ messageId: 'message-1', attempt: 2 });

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import * as z from 'zod';
 import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
-import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
+import { aDelivery, aDeliveryKey, type DeliveryFields } from '../../support/delivery-builders.ts';
 import { apiUnderTest, NOON } from './api-under-test.ts';
 
 type Stores = Pick<ReturnType<typeof apiUnderTest>, 'messageRecords' | 'deliveries'>;
@@ -32,7 +32,7 @@ export const listing =
 /** Writes records of deliveries in the queue `orders`, by default accepted at noon. */
 export const recordAll = async (
   { deliveries }: Pick<Stores, 'deliveries'>,
-  all: readonly (Partial<Omit<Delivery, 'key'>> &
+  all: readonly (Omit<DeliveryFields, 'key'> &
     Partial<Pick<DeliveryKey, 'messageId' | 'subscriptionId' | 'bucket'>>)[],
 ): Promise<Delivery[]> => {
   const created = all.map(({ messageId, subscriptionId, bucket, ...more }) =>

@@ -4,35 +4,20 @@ import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
 import { deliveryView } from '../../../shared/wire/views/delivery.ts';
 import { aSubscription } from '../../support/builders.ts';
+import { aDelivery, anAttempt, answered, type DeliveryFields } from '../../support/delivery-builders.ts';
 import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
 
 const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
 const TEST = `${SUBSCRIPTIONS}/subscription-1/test`;
 
-const anAttempted = (job: DeliveryJob, more: Partial<Delivery> = {}): Delivery => ({
-  key: job.key,
-  acceptedAt: job.acceptedAt,
-  status: 'delivered',
-  round: 1,
-  attempts: [
-    {
-      number: 1,
-      round: 1,
-      phase: 'initial',
-      startedAt: NOON,
-      durationMs: 5,
-      outcome: 'delivered',
-      statusCode: 200,
-    },
-  ],
-  lateResults: [],
-  lost: 0,
-  owed: [],
-  recoveries: [],
-  updatedAt: NOON,
-  expiresAt: NOON + 1,
-  ...more,
-});
+const anAttempted = (job: DeliveryJob, more: DeliveryFields = {}): Delivery =>
+  aDelivery({
+    key: job.key,
+    acceptedAt: job.acceptedAt,
+    status: 'delivered',
+    attempts: [anAttempt({ outcome: 'delivered', result: answered(200), startedAt: NOON })],
+    ...more,
+  });
 
 /** The API with a clock that advances while it sleeps. `deliveryOf`: the record of a job after that time. */
 const apiWithDelivery = async (

@@ -3,7 +3,7 @@ import { booksOf } from '../../chaos/books.ts';
 import type { Pair } from '../../chaos/duplicates.ts';
 import { faultLog } from '../../chaos/fault-log.ts';
 import type { Reply } from '../../chaos/subscribers.ts';
-import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
+import { aDelivery, anAttempt, SOME_TIME, answered } from '../../support/delivery-builders.ts';
 
 /** A request that arrives `afterMs` after the start of the first attempt. */
 const reply = (afterMs: number, more: Partial<Reply> = {}): Reply => ({
@@ -30,7 +30,7 @@ const delivered = (overrides: Parameters<typeof aDelivery>[0] = {}, replies = [s
   pairOf(
     aDelivery({
       status: 'delivered',
-      attempts: [anAttemptAt(0, { outcome: 'delivered', statusCode: 200 })],
+      attempts: [anAttemptAt(0, { outcome: 'delivered', result: answered(200) })],
       ...overrides,
     }),
     replies,

@@ -4,6 +4,7 @@ import { withAuth } from '../../../shared/domain/subscription/destination.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription, SUBSCRIBER_URL } from '../../support/builders.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import { answered } from '../../support/delivery-builders.ts';
 
 const OWNER = { queue: 'orders', subscriptionId: 'subscription-1' };
 const URL = SUBSCRIBER_URL;
@@ -89,7 +90,7 @@ describe('the record of an attempt', () => {
     await subscribe(await stored(auth));
     world.subscriber.script(URL, [status(400, { snippet: said })]);
     await publish();
-    expect((await world.delivery()).attempts).toMatchObject([{ snippet: kept }]);
+    expect((await world.delivery()).attempts).toMatchObject([{ result: { snippet: kept } }]);
   });
 
   it.each([
@@ -105,7 +106,9 @@ describe('the record of an attempt', () => {
       );
       world.subscriber.script(URL, [status(400, { snippet: 'sales: unknown token abc123' })]);
       await publish();
-      expect((await world.delivery()).attempts).toMatchObject([{ snippet: 'sales: unknown token ***' }]);
+      expect((await world.delivery()).attempts).toMatchObject([
+        { result: { snippet: 'sales: unknown token ***' } },
+      ]);
     },
   );
 });
@@ -116,7 +119,7 @@ describe('the record of an attempt whose answer has escapes, but no credentials'
     await subscribe(await stored(basic));
     world.subscriber.script(URL, [status(400, { snippet: said })]);
     await publish();
-    expect((await world.delivery()).attempts).toMatchObject([{ snippet: said }]);
+    expect((await world.delivery()).attempts).toMatchObject([{ result: { snippet: said } }]);
   });
 });
 
@@ -134,7 +137,7 @@ describe('credentials that are replaced', () => {
       await publish();
       expect(await world.delivery()).toMatchObject({
         status: 'delivered',
-        attempts: [{ statusCode: code, outcome: 'failed' }, { statusCode: 200 }],
+        attempts: [{ result: answered(code), outcome: 'failed' }, { result: answered(200) }],
       });
       expect(world.subscriber.seen[1]?.request.headers).toMatchObject({
         'x-api-key': 'Bearer key"0123456789',

@@ -11,6 +11,7 @@ import {
   pressedWorld,
 } from '../../support/in-memory/pressed-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import { answered } from '../../support/delivery-builders.ts';
 
 const URL = SUBSCRIBER_URL;
 const SECOND = 1_000;
@@ -113,7 +114,7 @@ describe('a subscriber that throttles', () => {
     await world.clock.run();
     expect(await pressed.deliveryOf('retried')).toMatchObject({
       status: 'delivered',
-      attempts: [{ outcome: 'failed', statusCode: 429 }, { outcome: 'delivered' }],
+      attempts: [{ outcome: 'failed', result: answered(429) }, { outcome: 'delivered' }],
       policy: { retry_on_status: [429] },
     });
   });

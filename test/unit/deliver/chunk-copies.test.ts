@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
 import { removeSubscription } from '../../support/remove-subscription.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import { answered } from '../../support/delivery-builders.ts';
 
 const answerSlowly = (world: ChunkedWorld, takesMs: number): void => {
   for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs })]);
@@ -105,7 +106,7 @@ describe('a result that arrives after its lease ended', () => {
     expect(world.requests()).toEqual([2, 2]);
     const one = await world.delivery('s-1');
     expect(one).toMatchObject({ status: 'delivered', attempts: [{ outcome: 'failed', lost: 1 }] });
-    expect(one.lateResults).toMatchObject([{ outcome: 'delivered', statusCode: 200 }]);
+    expect(one.lateResults).toMatchObject([{ outcome: 'delivered', result: answered(200) }]);
     const two = await world.delivery('s-2');
     expect(two).toMatchObject({ status: 'delivered', attempts: [{ outcome: 'delivered', lost: 1 }] });
     expect(two.lateResults).toHaveLength(1);

@@ -176,7 +176,7 @@ describe('an internal fault between two steps of a chunk member', () => {
     await world.clock.run();
 
     expect(world.undeliverables.sent).toHaveLength(1);
-    expect(await world.delivery('s-2')).toMatchObject({ status: 'rejected', owed: [] });
+    expect(await world.delivery('s-2')).toMatchObject({ status: 'rejected', pendingSteps: [] });
     expect(world.requests()).toEqual([1, 1, 1]);
   });
 });

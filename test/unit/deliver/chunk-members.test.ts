@@ -71,7 +71,7 @@ describe('a member of a chunk', () => {
     await world.publish();
     await world.clock.run();
 
-    expect(await world.delivery('s-3')).toMatchObject({ status: given.end, owed: [] });
+    expect(await world.delivery('s-3')).toMatchObject({ status: given.end, pendingSteps: [] });
     expect(world.undeliverables.sent).toHaveLength(1);
     const subscription = await world.subscriptions.findSubscription('orders', 's-3');
     expect(subscription?.disabled !== undefined).toBe(given.disabled);

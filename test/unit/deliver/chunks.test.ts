@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { chunkedWorld } from '../../support/in-memory/chunked-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import { answered } from '../../support/delivery-builders.ts';
 
 describe('the first attempts of a chunk', () => {
   it('take two writes if ten subscribers answer at similar speed: the claim and one for all successes', async () => {
@@ -89,9 +90,11 @@ describe('the first attempts of a chunk', () => {
       outcome: 'delivered',
     };
     expect((await world.delivery('s-1')).attempts).toEqual([
-      { ...initial, durationMs: 30, statusCode: 202, snippet: 'thanks' },
+      { ...initial, durationMs: 30, result: answered(202, 'thanks') },
     ]);
-    expect((await world.delivery('s-2')).attempts).toEqual([{ ...initial, durationMs: 70, statusCode: 204 }]);
+    expect((await world.delivery('s-2')).attempts).toEqual([
+      { ...initial, durationMs: 70, result: answered(204) },
+    ]);
   });
 
   it('of a delayed message are made together when it is due', async () => {

@@ -112,7 +112,7 @@ describe('after a crash', () => {
     await world.clock.run();
 
     expect(world.undeliverables.sent).toHaveLength(1);
-    expect(await world.delivery()).toMatchObject({ status: 'rejected', owed: [] });
+    expect(await world.delivery()).toMatchObject({ status: 'rejected', pendingSteps: [] });
   });
 
   it('a result whose lease was taken over is stored as a late result, and a success wins', async () => {

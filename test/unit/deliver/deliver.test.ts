@@ -3,6 +3,7 @@ import { aBarePolicy, aMessage, aSubscription } from '../../support/builders.ts'
 import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 import { removeSubscription } from '../../support/remove-subscription.ts';
+import { answered } from '../../support/delivery-builders.ts';
 
 let world: OneSubscriberWorld;
 
@@ -18,7 +19,7 @@ describe('a delivery', () => {
     expect(world.subscriber.seen).toHaveLength(1);
     expect(await world.delivery()).toMatchObject({
       status: 'delivered',
-      attempts: [{ number: 1, phase: 'initial', statusCode: 200 }],
+      attempts: [{ number: 1, phase: 'initial', result: answered(200) }],
     });
     expect(await world.messageRecords.find({ queue: 'orders', messageId: 'message-1' })).not.toHaveProperty(
       'body',
@@ -78,7 +79,7 @@ describe('a delivery', () => {
       delivery: { status: 'exhausted', attempts: [{ number: 1 }, { number: 2 }] },
       body: { kind: 'inline', message: { data: aMessage().data } },
     });
-    expect(await world.delivery()).toMatchObject({ owed: [], overdueAt: undefined });
+    expect(await world.delivery()).toMatchObject({ pendingSteps: [], overdueAt: undefined });
   });
 
   it('answered with 404 is rejected without a retry, and is undeliverable', async () => {
@@ -105,7 +106,7 @@ describe('a delivery', () => {
     world.subscriber.script(world.url, [status(410)]);
     await world.publish();
 
-    expect(await world.delivery()).toMatchObject({ status: 'rejected', reason: 'gone', owed: [] });
+    expect(await world.delivery()).toMatchObject({ status: 'rejected', reason: 'gone', pendingSteps: [] });
     expect(await world.subscriptions.findSubscription('orders', 'subscription-1')).toMatchObject({
       disabled: { reason: 'gone' },
     });
@@ -121,7 +122,7 @@ describe('a delivery', () => {
       expect(world.subscriber.seen).toHaveLength(1);
       expect(await world.delivery()).toMatchObject({
         ...(code === 204 ? { status: 'delivered' } : { status: 'rejected', reason: 'disable_requested' }),
-        owed: [],
+        pendingSteps: [],
       });
       expect(await world.subscriptions.findSubscription('orders', 'subscription-1')).toMatchObject({
         disabled: { reason: 'disable_requested' },

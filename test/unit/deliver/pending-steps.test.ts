@@ -56,12 +56,12 @@ describe('an exhausted delivery', () => {
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run(world.clock.now() + 1_000);
     const ended = await world.delivery();
-    expect(ended).toMatchObject({ status: 'exhausted', owed: ['exhausted_event'] });
+    expect(ended).toMatchObject({ status: 'exhausted', pendingSteps: [{ kind: 'exhausted_event' }] });
     expect(ended.overdueAt).toBeDefined();
 
     repair();
     await world.clock.run();
-    expect(await world.delivery()).toMatchObject({ owed: [], overdueAt: undefined });
+    expect(await world.delivery()).toMatchObject({ pendingSteps: [], overdueAt: undefined });
     expect(published('delivery.exhausted')).toHaveLength(1);
     expect(world.undeliverables.sent).toHaveLength(1);
   });
@@ -72,7 +72,7 @@ describe('an exhausted delivery', () => {
     world.subscriber.script('https://subscriber.test/hook', [status(500)]);
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run(world.clock.now() + 1_000);
-    expect(await world.delivery()).toMatchObject({ owed: ['undeliverable'] });
+    expect(await world.delivery()).toMatchObject({ pendingSteps: [{ kind: 'undeliverable' }] });
     expect(published('delivery.exhausted')).toHaveLength(1);
   });
 });
@@ -103,8 +103,8 @@ describe('deliveries whose answer disables the subscription', () => {
         at,
       },
     ]);
-    expect(await world.delivery()).toMatchObject({ owed: [] });
-    expect(await world.delivery('subscription-1', 'message-2')).toMatchObject({ owed: [] });
+    expect(await world.delivery()).toMatchObject({ pendingSteps: [] });
+    expect(await world.delivery('subscription-1', 'message-2')).toMatchObject({ pendingSteps: [] });
     expect(writes.filter((name) => name === 'settle')).toHaveLength(2);
   });
 
@@ -115,7 +115,7 @@ describe('deliveries whose answer disables the subscription', () => {
     world.clock.at(at + 5_000, repair);
     await answerBothGone();
     expect(published('subscription.disabled')).toMatchObject([{ reason: 'gone', at }]);
-    expect(await world.delivery()).toMatchObject({ owed: [] });
+    expect(await world.delivery()).toMatchObject({ pendingSteps: [] });
   });
 
   it('disable a subscription whose success asked for it, also if that fails at first', async () => {
@@ -129,7 +129,7 @@ describe('deliveries whose answer disables the subscription', () => {
     await world.answer(status(204, { asks: 'disable', takesMs: 100 }));
     expect((await world.subscription()).disabled).toEqual({ reason: 'disable_requested', at });
     expect(published('subscription.disabled')).toMatchObject([{ reason: 'disable_requested', at }]);
-    expect(await world.delivery()).toMatchObject({ status: 'delivered', owed: [] });
+    expect(await world.delivery()).toMatchObject({ status: 'delivered', pendingSteps: [] });
   });
 
   it('do not disable a subscription that was enabled before they were handled', async () => {
@@ -146,7 +146,7 @@ describe('deliveries whose answer disables the subscription', () => {
     expect(calls).toBeGreaterThan(1);
     expect(await world.subscription()).not.toHaveProperty('disabled');
     expect(world.operatorEvents.published).toEqual([]);
-    expect(await world.delivery()).toMatchObject({ status: 'rejected', reason: 'gone', owed: [] });
+    expect(await world.delivery()).toMatchObject({ status: 'rejected', reason: 'gone', pendingSteps: [] });
   });
 
   it('do not disable a subscription that was enabled again afterwards', async () => {
@@ -155,7 +155,7 @@ describe('deliveries whose answer disables the subscription', () => {
     world.clock.at(world.clock.now() + 1_000, () => void enable().then(repair));
     await world.answer(status(410));
     expect(await world.subscription()).not.toHaveProperty('disabled');
-    expect(await world.delivery()).toMatchObject({ owed: [] });
+    expect(await world.delivery()).toMatchObject({ pendingSteps: [] });
   });
 
   it('do not disable a subscription whose URL changed since the request', async () => {
@@ -189,7 +189,7 @@ describe('deliveries whose answer disables the subscription', () => {
     await world.subscribe({ changedAt: world.clock.now() + 5_000 });
     await world.answer(status(410));
     expect((await world.subscription()).disabled).toMatchObject({ reason: 'gone' });
-    expect(await world.delivery()).toMatchObject({ owed: [] });
+    expect(await world.delivery()).toMatchObject({ pendingSteps: [] });
   });
 
   it('publish no event for a subscription that was disabled manually before', async () => {
@@ -199,6 +199,6 @@ describe('deliveries whose answer disables the subscription', () => {
     };
     await world.answer(status(410));
     expect(world.operatorEvents.published).toEqual([]);
-    expect(await world.delivery()).toMatchObject({ status: 'rejected', reason: 'gone', owed: [] });
+    expect(await world.delivery()).toMatchObject({ status: 'rejected', reason: 'gone', pendingSteps: [] });
   });
 });

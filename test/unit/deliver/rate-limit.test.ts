@@ -74,7 +74,8 @@ describe('a subscription with max_per_second', () => {
 
     await world.clock.run();
     expect(requestedAt()).toEqual([0, 10.5, 21]);
-    expect(await deliveryOf('m2')).toMatchObject({ status: 'delivered', slot: undefined, next: undefined });
+    const delivered = await deliveryOf('m2');
+    expect([delivered.status, delivered.next, delivered.slot]).toEqual(['delivered', undefined, undefined]);
   });
 
   it('receives requests at its limit after the queue stalled, not in a burst', async () => {

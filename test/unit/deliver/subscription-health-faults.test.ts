@@ -69,7 +69,7 @@ describe('a health update that fails', () => {
     await world.subscribe();
     dynamoIsDown();
     await world.answer();
-    expect(await world.delivery()).toMatchObject({ status: 'exhausted', owed: [] });
+    expect(await world.delivery()).toMatchObject({ status: 'exhausted', pendingSteps: [] });
     expect(world.unrecordedHealth()).toHaveLength(1);
     expect([world.deliveryJobs.waiting, world.retryQueue.waiting]).toEqual([0, 0]);
   });

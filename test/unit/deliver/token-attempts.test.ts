@@ -11,6 +11,7 @@ import {
 } from '../../support/builders.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import { answered } from '../../support/delivery-builders.ts';
 
 const OWNER = { queue: 'orders', subscriptionId: 'subscription-1' };
 const URL = SUBSCRIBER_URL;
@@ -42,6 +43,8 @@ const deliver = async (auth: Auth = anOAuth2Auth(), policy = aBarePolicy()) => {
 const requests = () =>
   world.subscriber.seen.map(({ request: { headers } }) => [headers['webhook-id'], headers['authorization']]);
 
+const withoutToken = (detail: string) => ({ kind: 'unanswered', error: 'auth_failed', detail });
+
 describe('an attempt with an access token', () => {
   it('carries the token', async () => {
     expect(await deliver()).toMatchObject({ status: 'delivered' });
@@ -54,10 +57,9 @@ describe('an attempt with an access token', () => {
     world.clock.at(world.clock.now() + 30_000, () => (world.accessTokens.outage = undefined));
     const { attempts } = await retry;
     expect(attempts).toMatchObject([
-      { outcome: 'failed', error: 'auth_failed: invalid_client' },
+      { outcome: 'failed', result: withoutToken('invalid_client') },
       { outcome: 'delivered' },
     ]);
-    expect(attempts[0]).not.toHaveProperty('statusCode');
     expect(requests()).toHaveLength(1);
   });
 
@@ -75,7 +77,7 @@ describe('an attempt with an access token', () => {
     world.subscriber.script(URL, [status(401, { takesMs: 2_000 }), status(200)]);
     expect(await deliver()).toMatchObject({
       status: 'delivered',
-      attempts: [{ outcome: 'delivered', statusCode: 200 }],
+      attempts: [{ outcome: 'delivered', result: answered(200) }],
     });
     expect(requests()).toEqual([
       ['message-1', 'Bearer token-1'],
@@ -113,7 +115,9 @@ describe('an attempt with an access token', () => {
       return Promise.resolve();
     };
     const { attempts } = await deliver();
-    expect(attempts).toMatchObject([{ outcome: 'failed', error: 'auth_failed: timeout: before an answer' }]);
+    expect(attempts).toMatchObject([
+      { outcome: 'failed', result: withoutToken('timeout: before an answer') },
+    ]);
     expect(requests()).toHaveLength(1);
   });
 
@@ -134,7 +138,7 @@ describe('an attempt with an access token', () => {
     world.subscriber.script(URL, [status(401), status(200)]);
     fail(world);
     const { attempts } = await deliver();
-    expect(attempts).toMatchObject([{ outcome: 'failed', error: 'auth_failed: not sent again: EMFILE' }]);
+    expect(attempts).toMatchObject([{ outcome: 'failed', result: withoutToken('not sent again: EMFILE') }]);
     expect(requests()).toHaveLength(1);
   });
 
@@ -148,7 +152,7 @@ describe('an attempt with an access token', () => {
 
   it('does not record the tokens that the subscriber sends back', async () => {
     world.subscriber.script(URL, [status(401), status(400, { snippet: 'not for token-1, token-2!' })]);
-    expect((await deliver()).attempts).toMatchObject([{ snippet: 'not for ***, ***!' }]);
+    expect((await deliver()).attempts).toMatchObject([{ result: { snippet: 'not for ***, ***!' } }]);
   });
 });
 

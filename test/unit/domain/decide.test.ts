@@ -1,17 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../../shared/domain/delivery/decide.ts';
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
-import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { Reply } from '../../../shared/domain/retry/outcome.ts';
 import { aBarePolicy } from '../../support/builders.ts';
-import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
+import {
+  aDelivery,
+  anAttempt,
+  answered,
+  SOME_TIME,
+  type DeliveryFields,
+} from '../../support/delivery-builders.ts';
 
 const DAY_MS = 86_400_000;
 const OWNER = 'request-1/message-1';
 const lease = { owner: OWNER, until: SOME_TIME + 23_000 };
 const now = SOME_TIME + 500;
 
-const answered = (statusCode: number, retryAfter?: string): Reply => ({
+const replied = (statusCode: number, retryAfter?: string): Reply => ({
   kind: 'answered',
   statusCode,
   ...(retryAfter === undefined ? {} : { retryAfter }),
@@ -21,25 +26,24 @@ const answered = (statusCode: number, retryAfter?: string): Reply => ({
 const decidedChange = (
   attempt: Partial<Attempt>,
   {
-    reply = answered(attempt.statusCode ?? 500),
+    reply = replied(attempt.result?.kind === 'answered' ? attempt.result.statusCode : 500),
     policy = {},
     delivery = {},
     retryLease,
   }: {
     reply?: Reply;
     policy?: Parameters<typeof aBarePolicy>[0];
-    delivery?: Partial<Delivery>;
+    delivery?: DeliveryFields;
     retryLease?: typeof lease;
   } = {},
 ) => {
-  const { statusCode, ...made } = anAttempt({ startedAt: SOME_TIME, durationMs: 100, ...attempt });
-  const isAnswered = reply.kind === 'answered' && statusCode !== undefined;
   return decide(
     {
       kind: 'request',
       delivery: aDelivery({ status: 'pending', attempts: [], lease, ...delivery }),
-      attempt: isAnswered ? { ...made, statusCode } : made,
+      attempt: anAttempt({ startedAt: SOME_TIME, durationMs: 100, ...attempt }),
       reply,
+      changedAt: undefined,
       policy: aBarePolicy(policy),
       owner: OWNER,
       retryLease,
@@ -60,7 +64,8 @@ describe('the result of an attempt', () => {
         kind: 'request',
         delivery: aDelivery({ attempts: [anAttempt()] }),
         attempt: anAttempt({ number: 2, outcome: 'delivered' }),
-        reply: answered(200),
+        reply: replied(200),
+        changedAt: undefined,
         policy: aBarePolicy(),
         owner: OWNER,
         retryLease: undefined,
@@ -73,34 +78,35 @@ describe('the result of an attempt', () => {
   });
 
   it('ends the delivery after a success', () => {
-    expect(decidedChange({ outcome: 'delivered', statusCode: 200 })).toMatchObject({
+    expect(decidedChange({ outcome: 'delivered', result: answered(200) })).toMatchObject({
       status: 'delivered',
       lease: null,
-      next: null,
       overdueAt: null,
       lost: 0,
     });
   });
 
   it.each([
-    [404, 'http_404', ['undeliverable']],
-    [410, 'gone', ['disable_subscription', 'undeliverable']],
-  ])('ends the delivery after a %i, with its reason and pending steps', (statusCode, reason, owed) => {
-    expect(decidedChange({ outcome: 'rejected', statusCode })).toMatchObject({
-      status: 'rejected',
-      reason,
-      owed,
-      overdueAt: now,
-      lease: null,
-    });
-  });
+    [404, 'http_404', [{ kind: 'undeliverable' }]],
+    [410, 'gone', [{ kind: 'disable_subscription', reason: 'gone' }, { kind: 'undeliverable' }]],
+  ])(
+    'ends the delivery after a %i, with its reason and pending steps',
+    (statusCode, reason, pendingSteps) => {
+      expect(decidedChange({ outcome: 'rejected', result: answered(statusCode) })).toMatchObject({
+        status: 'rejected',
+        reason,
+        pendingSteps,
+        overdueAt: now,
+        lease: null,
+      });
+    },
+  );
 
   it('disables the subscription of a delivered message that asks for it', () => {
     const reply: Reply = { kind: 'answered', statusCode: 204, asks: 'disable' };
-    expect(decidedChange({ outcome: 'delivered', statusCode: 204 }, { reply })).toMatchObject({
+    expect(decidedChange({ outcome: 'delivered', result: answered(204) }, { reply })).toMatchObject({
       status: 'delivered',
-      reason: null,
-      owed: ['disable_subscription'],
+      pendingSteps: [{ kind: 'disable_subscription', reason: 'disable_requested' }],
       overdueAt: now,
     });
   });
@@ -114,7 +120,7 @@ describe('the result of an attempt', () => {
     expect(decidedChange({ outcome: 'failed' })).toMatchObject({
       status: 'exhausted',
       reason: 'retries_exhausted',
-      owed: ['undeliverable', 'exhausted_event'],
+      pendingSteps: [{ kind: 'undeliverable' }, { kind: 'exhausted_event' }],
     });
   });
 
@@ -152,18 +158,25 @@ describe('the result of an attempt', () => {
   });
 
   it('respects the Retry-After of the subscriber, up to the cap', () => {
-    const dueAfter = (retryAfter: string) =>
-      decidedChange({ outcome: 'failed' }, { policy: delayed, reply: answered(503, retryAfter) }).next?.dueAt;
-    expect(dueAfter('5')).toBe(SOME_TIME + 10_100);
-    expect(dueAfter('30')).toBe(SOME_TIME + 30_100);
-    expect(dueAfter('3600')).toBe(SOME_TIME + 60_100);
-    expect(dueAfter('soon')).toBe(SOME_TIME + 10_100);
+    const expectDue = (retryAfter: string, dueAt: number): void => {
+      const reply = replied(503, retryAfter);
+      expect(decidedChange({ outcome: 'failed' }, { policy: delayed, reply })).toMatchObject({
+        next: { dueAt },
+      });
+    };
+    expectDue('5', SOME_TIME + 10_100);
+    expectDue('30', SOME_TIME + 30_100);
+    expectDue('3600', SOME_TIME + 60_100);
+    expectDue('soon', SOME_TIME + 10_100);
   });
 
   it('removes the slot that the attempt used', () => {
     const slot = { at: SOME_TIME, epoch: '1/1' };
-    expect(decidedChange({ outcome: 'delivered' }, { delivery: { slot } })).toMatchObject({ slot: null });
-    expect(decidedChange({ outcome: 'delivered' })).not.toHaveProperty('slot');
+    const given = { policy: delayed };
+    expect(decidedChange({ outcome: 'failed' }, { ...given, delivery: { slot } })).toMatchObject({
+      slot: null,
+    });
+    expect(decidedChange({ outcome: 'failed' }, given)).not.toHaveProperty('slot');
   });
 
   it('expires one retention period after the next attempt', () => {

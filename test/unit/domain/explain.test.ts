@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import {
   type Evidence,
   explain,
@@ -9,7 +8,7 @@ import {
 import { filterBudget, matchContentOf } from '../../../shared/domain/message/matching.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
-import { aDelivery, SOME_TIME } from '../../support/delivery-builders.ts';
+import { aDelivery, SOME_TIME, type DeliveryFields } from '../../support/delivery-builders.ts';
 
 const HOUR = 3_600_000;
 
@@ -31,7 +30,7 @@ const evidence = (more: Partial<Evidence> = {}): Evidence => ({
   ...more,
 });
 
-const ofDelivery = (delivery: Partial<Delivery>, subscription = aSubscription()) =>
+const ofDelivery = (delivery: DeliveryFields, subscription = aSubscription()) =>
   explain(message, { subscription, delivery: aDelivery(delivery) }, evidence());
 
 const ofAbsence = (
@@ -47,7 +46,7 @@ const next = { number: 2, phase: 'backoff', dueAt: SOME_TIME, by: 'scheduler' } 
 const slot = { at: SOME_TIME + 9 };
 
 describe('a delivery explains', () => {
-  it.each<[string, Partial<Delivery>, string]>([
+  it.each<[string, DeliveryFields, string]>([
     ['a success', { status: 'delivered' }, 'delivered'],
     ['a refusal', { status: 'rejected', reason: 'http_404' }, 'rejected'],
     ['the end of its retries', { status: 'exhausted', reason: 'retries_exhausted' }, 'exhausted'],
@@ -59,7 +58,7 @@ describe('a delivery explains', () => {
       (reason) =>
         [`a wait: ${reason}`, { status: 'retrying', next, slot: { ...slot, reason } }, reason] satisfies [
           string,
-          Partial<Delivery>,
+          DeliveryFields,
           string,
         ],
     ),

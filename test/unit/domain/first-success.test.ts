@@ -18,7 +18,7 @@ import {
 } from '../../../shared/domain/delivery/transitions.ts';
 import { aPolicy } from '../../support/builders.ts';
 import { aChunk, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
-import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
+import { aDelivery, anAttempt, SOME_TIME, answered } from '../../support/delivery-builders.ts';
 
 const at = { now: SOME_TIME + 500, retentionMs: RETENTION_MS };
 const chunk = aChunk();
@@ -29,7 +29,7 @@ const pending = (): Delivery => {
   return delivery;
 };
 
-const plain = anAttempt({ outcome: 'delivered', statusCode: 200 });
+const plain = anAttempt({ outcome: 'delivered', result: answered(200) });
 
 const made = (attempt: Attempt) => ({ delivery: pending(), owner: HOLDER.owner, attempt });
 const recordOf = (attempt: Attempt): Transition => recordDelivered(made(attempt), at);
@@ -38,26 +38,32 @@ const success: fc.Arbitrary<FirstSuccess> = fc.record(
   {
     startedAt: fc.integer({ min: 0, max: 9_999_999_999_999 }),
     durationMs: fc.nat({ max: 600_000 }).map((eighths) => eighths / 8),
-    statusCode: fc.integer({ min: 200, max: 299 }),
-    snippet: fc
-      .string({ unit: 'grapheme', maxLength: 40 })
-      .filter((text) => Buffer.byteLength(text) <= MAX_SNIPPET_BYTES),
+    result: fc.record(
+      {
+        kind: fc.constant('answered' as const),
+        statusCode: fc.integer({ min: 200, max: 299 }),
+        snippet: fc
+          .string({ unit: 'grapheme', maxLength: 40 })
+          .filter((text) => Buffer.byteLength(text) <= MAX_SNIPPET_BYTES),
+      },
+      { noNullPrototype: true, requiredKeys: ['kind', 'statusCode'] },
+    ),
   },
-  { noNullPrototype: true, requiredKeys: ['startedAt', 'durationMs'] },
+  { noNullPrototype: true },
 );
 
 describe('the first success in a chunk', () => {
   it('contains the fields of the attempt that its chunk stores', () => {
-    expect(firstSuccessOf(recordOf({ ...plain, snippet: 'ok' }))).toEqual({
+    expect(firstSuccessOf(recordOf({ ...plain, result: answered(200, 'ok') }))).toEqual({
       startedAt: plain.startedAt,
       durationMs: plain.durationMs,
-      statusCode: 200,
-      snippet: 'ok',
+      result: answered(200, 'ok'),
     });
   });
 
   it('contains the start of a long response, up to the last whole character', () => {
-    const snippetOf = (snippet: string) => firstSuccessOf(recordOf({ ...plain, snippet }))?.snippet;
+    const snippetOf = (snippet: string) =>
+      firstSuccessOf(recordOf({ ...plain, result: answered(200, snippet) }))?.result.snippet;
     expect(snippetOf('x'.repeat(100))).toBe('x'.repeat(24));
     expect(snippetOf(`${'x'.repeat(23)}é`)).toBe('x'.repeat(23));
     expect(snippetOf('😀'.repeat(7))).toBe('😀'.repeat(6));
@@ -82,14 +88,13 @@ describe('the first success in a chunk', () => {
   });
 
   it.each<[string, Partial<Attempt>]>([
-    ['with an error', { error: 'body_cut_short' }],
+    ['without an answer', { result: { kind: 'acknowledged' } }],
     ['after a lost attempt', { lost: 1 }],
     ['started by a wake-up', { by: 'sqs_delay' }],
     ['with a due time', { dueAt: SOME_TIME }],
     ['of another round', { round: 2 }],
     ['with another number', { number: 2 }],
     ['in another phase', { phase: 'manual' }],
-    ['with the version of its subscription', { subscriptionChangedAt: SOME_TIME }],
   ])('is undefined for an attempt %s', (_, more) => {
     expect(firstSuccessOf(recordOf({ ...plain, ...more }))).toBeUndefined();
   });
@@ -110,7 +115,7 @@ describe('the first success in a chunk', () => {
     [
       'a rejection',
       recordRejected(
-        made(anAttempt({ outcome: 'rejected', statusCode: 404 })),
+        made(anAttempt({ outcome: 'rejected', result: answered(404) })),
         { reply: { kind: 'answered', statusCode: 404 }, policy: aPolicy() },
         at,
       ),

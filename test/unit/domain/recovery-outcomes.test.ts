@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { outcomesOf, sumOfOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
 import type { Status } from '../../../shared/domain/delivery/vocabulary.ts';
-import { aDelivery, aDeliveryKey, SOME_TIME } from '../../support/delivery-builders.ts';
+import { aDelivery, aDeliveryKey, SOME_TIME, type DeliveryFields } from '../../support/delivery-builders.ts';
 
-const reopened = (status: Status, overrides: Partial<Delivery> = {}, subscriptionId = 's-1'): Delivery =>
+const reopened = (status: Status, overrides: DeliveryFields = {}, subscriptionId = 's-1'): Delivery =>
   aDelivery({ key: aDeliveryKey({ subscriptionId }), status, recoveries: ['r-1'], ...overrides });
 
-const retrying = (dueAt: number, overrides: Partial<Delivery> = {}) =>
+const retrying = (dueAt: number, overrides: DeliveryFields = {}) =>
   reopened('retrying', {
     next: { number: 2, phase: 'backoff', dueAt, by: 'sqs_delay' },
     ...overrides,
@@ -21,7 +21,7 @@ describe('the outcomes of a recovery', () => {
     ['exhausted', { failed: 1 }],
     ['rejected', { failed: 1 }],
     ['cancelled', { failed: 1 }],
-    ['retrying', { open: 1 }],
+    ['retrying', { open: 1, nextAttemptAt: SOME_TIME }],
     ['pending', { open: 1 }],
   ] as const)('count a reopened delivery that is %s as %j', (status, counted) => {
     expect(outcomesOf('r-1', [reopened(status)])).toEqual([
@@ -41,8 +41,8 @@ describe('the outcomes of a recovery', () => {
       retrying(SOME_TIME + 9),
       retrying(SOME_TIME + 5),
       retrying(SOME_TIME, { slot: { at: SOME_TIME + 7 } }),
-      // The plan of an ended delivery is none.
-      { ...retrying(SOME_TIME + 1), status: 'cancelled' as const },
+      // An ended delivery has no next attempt.
+      reopened('cancelled'),
     ];
     expect(outcomesOf('r-1', all)).toEqual([
       { subscriptionId: 's-1', ...NONE, total: 4, failed: 1, open: 3, nextAttemptAt: SOME_TIME + 5 },

@@ -7,7 +7,7 @@ import type { RecordHandling } from '../../../shared/adapters/sqs/failed-records
 import { encodeFirstJob, encodeWakeUp } from '../../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../../support/builders.ts';
 import { anInvocation, anSqsRecord } from '../../support/sqs-event.ts';
-import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
+import { anAttempt, SOME_TIME, answered } from '../../support/delivery-builders.ts';
 import { aFact } from '../../support/every-fact.ts';
 import { captureOutput } from '../adapters/captured-output.ts';
 import type { SQSRecord } from 'aws-lambda';
@@ -50,7 +50,7 @@ describe('the first successes of a batch', () => {
     const journal = aJournal();
     const handleRecord = ({ body: subscriptionId }: SQSRecord): Promise<void> => {
       if (subscriptionId === 'none') return Promise.reject(new Error('throttled'));
-      const attempt = anAttempt({ outcome: 'delivered', statusCode: 200 });
+      const attempt = anAttempt({ outcome: 'delivered', result: answered(200) });
       journal.note(aFact('attempt_made', { key: { ...key, subscriptionId }, attempt, status: 'delivered' }));
       return Promise.resolve();
     };

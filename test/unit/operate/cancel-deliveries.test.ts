@@ -2,10 +2,10 @@ import { RECEIVE_LEASE_SECONDS } from '../../../shared/domain/delivery/pull.ts';
 import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { CancellationOperation } from '../../../shared/domain/recovery/operation.ts';
-import { aDelivery, SOME_TIME } from '../../support/delivery-builders.ts';
+import { aDelivery, SOME_TIME, type DeliveryFields } from '../../support/delivery-builders.ts';
 import { anExhausted, operateWorld, REQUESTED_AT } from '../../support/in-memory/operate-world.ts';
 
-const aRetrying = (ids: Partial<Delivery['key']> = {}, overrides: Partial<Delivery> = {}): Delivery =>
+const aRetrying = (ids: Partial<Delivery['key']> = {}, overrides: DeliveryFields = {}): Delivery =>
   aDelivery({
     key: { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 0, ...ids },
     status: 'retrying',

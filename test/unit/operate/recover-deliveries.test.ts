@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import { SOME_TIME, anAttempt } from '../../support/delivery-builders.ts';
+import { SOME_TIME, anAttempt, type DeliveryFields } from '../../support/delivery-builders.ts';
 import { anExhausted, operateWorld, REQUESTED_AT } from '../../support/in-memory/operate-world.ts';
 
 const MINUTE_MS = 60_000;
 
-const withOne = async (overrides: Partial<Delivery> = {}) => {
+const withOne = async (overrides: DeliveryFields = {}) => {
   const world = operateWorld();
   const delivery = await world.keep(anExhausted({}, overrides));
   return { ...world, delivery };
@@ -33,7 +32,7 @@ describe('a recovery', () => {
     });
   });
 
-  it.each<{ name: string; overrides: Partial<Delivery> }>([
+  it.each<{ name: string; overrides: DeliveryFields }>([
     { name: 'rejected', overrides: { status: 'rejected', reason: 'http_404' } },
     { name: 'exhausted', overrides: {} },
     {
@@ -47,7 +46,7 @@ describe('a recovery', () => {
     expect(await recovery.found()).toMatchObject({ found: 1, reopened: 1 });
   });
 
-  it.each<{ name: string; overrides: Partial<Delivery> }>([
+  it.each<{ name: string; overrides: DeliveryFields }>([
     { name: 'delivered', overrides: { status: 'delivered' } },
     { name: 'retrying', overrides: { status: 'retrying' } },
     { name: 'pending', overrides: { status: 'pending', attempts: [] } },
@@ -124,7 +123,7 @@ describe('a recovery', () => {
       const { expiresAt } = delivery;
       const change = {
         status: 'exhausted' as const,
-        next: null,
+        reason: 'retries_exhausted' as const,
         appendAttempt: attempt,
         updatedAt: time.now,
         expiresAt,
@@ -149,7 +148,8 @@ describe('a recovery', () => {
     await startRecovery();
     await work();
     const attempt = anAttempt({ number: 2, round: 2, startedAt: time.now, durationMs: 100 });
-    const change = { status: 'exhausted' as const, next: null, appendAttempt: attempt, updatedAt: time.now };
+    const end = { status: 'exhausted', reason: 'retries_exhausted' } as const;
+    const change = { ...end, appendAttempt: attempt, updatedAt: time.now };
     const { expiresAt } = delivery;
     await ports.deliveries.write({
       name: 'record',

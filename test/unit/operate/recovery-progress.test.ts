@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { longestScheduleMs } from '../../../shared/domain/retry/policy-limits.ts';
-import { SOME_TIME } from '../../support/delivery-builders.ts';
+import { SOME_TIME, type DeliveryFields } from '../../support/delivery-builders.ts';
 import { anExhausted, operateWorld, REQUESTED_AT } from '../../support/in-memory/operate-world.ts';
 
-const withOne = async (overrides: Partial<Delivery> = {}) => {
+const withOne = async (overrides: DeliveryFields = {}) => {
   const world = operateWorld();
   const delivery = await world.keep(anExhausted({}, overrides));
   return { ...world, delivery };
@@ -13,14 +12,14 @@ const withOne = async (overrides: Partial<Delivery> = {}) => {
 describe('a delivery with pending steps', () => {
   it('is checked again a minute later and reopened when they are done', async () => {
     const { startRecovery, work, delivery, ports, record, queued, receive, time } = await withOne({
-      owed: ['undeliverable'],
+      pendingSteps: [{ kind: 'undeliverable' }],
     });
     const recovery = await startRecovery();
     const [first] = queued.splice(0);
     if (first !== undefined) await receive(first.operation);
     expect(await recovery.found()).toMatchObject({ state: 'running', found: 0 });
     expect(queued).toMatchObject([{ delaySeconds: 60 }]);
-    const change = { owed: [], updatedAt: time.now, expiresAt: delivery.expiresAt };
+    const change = { pendingSteps: [], updatedAt: time.now, expiresAt: delivery.expiresAt };
     await ports.deliveries.write({ name: 'settle', key: delivery.key, expect: { kind: 'present' }, change });
     await work();
     expect(await recovery.found()).toMatchObject({ state: 'completed', found: 1, reopened: 1, skipped: {} });
@@ -28,7 +27,9 @@ describe('a delivery with pending steps', () => {
   });
 
   it('is given up after five tries, and counted', async () => {
-    const { startRecovery, work, delivery, record } = await withOne({ owed: ['undeliverable'] });
+    const { startRecovery, work, delivery, record } = await withOne({
+      pendingSteps: [{ kind: 'undeliverable' }],
+    });
     const recovery = await startRecovery();
     expect(await work()).toBe(6);
     expect(await recovery.found()).toMatchObject({
@@ -43,8 +44,8 @@ describe('a delivery with pending steps', () => {
   it('blocks neither later pages nor the size of the record, however many there are', async () => {
     const { startRecovery, work, keep, beforeSave } = operateWorld();
     for (let index = 0; index < 230; index += 1) {
-      const owed: Delivery['owed'] = index < 200 ? ['undeliverable'] : [];
-      await keep(anExhausted({ messageId: `m-${String(index).padStart(3, '0')}` }, { owed }));
+      const pendingSteps = index < 200 ? ([{ kind: 'undeliverable' }] as const) : [];
+      await keep(anExhausted({ messageId: `m-${String(index).padStart(3, '0')}` }, { pendingSteps }));
     }
     let widest = 0;
     beforeSave(({ batch, deferred }) => {
@@ -135,8 +136,8 @@ describe('the pages of a recovery', () => {
   it('contain each delivery once, however often it was deferred or received', async () => {
     const { startRecovery, work, keep, ports, receive } = operateWorld();
     for (let index = 0; index < 120; index += 1) {
-      const owed: Delivery['owed'] = index % 10 === 0 ? ['undeliverable'] : [];
-      await keep(anExhausted({ messageId: `m-${index}` }, { owed }));
+      const pendingSteps = index % 10 === 0 ? ([{ kind: 'undeliverable' }] as const) : [];
+      await keep(anExhausted({ messageId: `m-${index}` }, { pendingSteps }));
     }
     const recovery = await startRecovery();
     await Promise.all([receive(recovery.operation), receive(recovery.operation)]);
@@ -166,7 +167,10 @@ describe('the pages of a recovery', () => {
     const { startRecovery, work, keep, ports } = operateWorld();
     for (let index = 0; index < 50; index += 1)
       await keep(
-        anExhausted({ messageId: `m-${index}` }, { acceptedAt: SOME_TIME + index, owed: ['undeliverable'] }),
+        anExhausted(
+          { messageId: `m-${index}` },
+          { acceptedAt: SOME_TIME + index, pendingSteps: [{ kind: 'undeliverable' }] },
+        ),
       );
     await keep(anExhausted({ messageId: 'm-open' }, { acceptedAt: SOME_TIME + 50, status: 'retrying' }));
     const recovery = await startRecovery();

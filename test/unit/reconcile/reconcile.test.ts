@@ -140,14 +140,17 @@ describe('reconcile', () => {
     world.undeliverables.send = () => Promise.reject(new Error('throttled'));
     await world.dispatch({ ok: true, message: aMessage() });
     await afterSeconds(1);
-    expect(await world.delivery()).toMatchObject({ status: 'rejected', owed: ['undeliverable'] });
+    expect(await world.delivery()).toMatchObject({
+      status: 'rejected',
+      pendingSteps: [{ kind: 'undeliverable' }],
+    });
     world.undeliverables.send = send;
     await afterSeconds(60);
     await world.reconcile();
     await afterSeconds(1);
 
     expect(world.undeliverables.sent).toHaveLength(1);
-    expect(await world.delivery()).toMatchObject({ owed: [], overdueAt: undefined });
+    expect(await world.delivery()).toMatchObject({ pendingSteps: [], overdueAt: undefined });
   });
 
   it('processes page after page until nothing is overdue', async () => {

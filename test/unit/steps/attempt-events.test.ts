@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { OperatorEvent } from '../../../shared/domain/delivery/operator-event.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
 import { attemptEventsJournal } from '../../../shared/steps/attempt-events.ts';
-import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
+import { anAttempt, SOME_TIME, answered } from '../../support/delivery-builders.ts';
 import { aFact, everyFact } from '../../support/every-fact.ts';
 
 const refusal = new Error('throttled');
@@ -41,7 +41,7 @@ describe('operator events of failed attempts', () => {
 
   const failed = (outcome: 'failed' | 'rejected' = 'failed') =>
     aFact('attempt_made', {
-      attempt: anAttempt({ number: 2, outcome, statusCode: 503, startedAt: SOME_TIME, durationMs: 40 }),
+      attempt: anAttempt({ number: 2, outcome, result: answered(503), startedAt: SOME_TIME, durationMs: 40 }),
       nextAt: SOME_TIME + 5_000,
     });
 

@@ -4,6 +4,7 @@ import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import { answered } from '../../support/delivery-builders.ts';
 
 const RETRIED = { minimum_delay_retries: 2, minimum_delay: 10, maximum_delay: 10 };
 
@@ -39,7 +40,7 @@ describe('a manual cancellation of a delivery in a chunk', () => {
     await world.clock.run();
     const delivery = await world.delivery('s-3');
     expect(delivery).toMatchObject({ status: 'delivered', attempts: [] });
-    expect(delivery.lateResults).toMatchObject([{ outcome: 'delivered', statusCode: 200 }]);
+    expect(delivery.lateResults).toMatchObject([{ outcome: 'delivered', result: answered(200) }]);
     expect(world.requests()).toEqual([1, 1, 1]);
     // The other successes had already been recorded.
     expect(world.separateMembers()).toEqual(['s-3']);

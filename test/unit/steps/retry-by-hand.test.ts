@@ -87,7 +87,7 @@ describe('a manual retry of an open delivery', () => {
       name: 'claim',
       key: world.key,
       expect: { kind: 'present' },
-      change: { lease: { owner: 'dead', until: now - 1 }, next: null, updatedAt: now, expiresAt: now },
+      change: { lease: { owner: 'dead', until: now - 1 }, updatedAt: now, expiresAt: now },
     });
     expect((await retry()).kind).toBe('retried');
     await world.clock.run();
@@ -200,7 +200,7 @@ describe('a manual retry of an ended delivery', () => {
       name: 'settle',
       key: world.key,
       expect: { kind: 'present' },
-      change: { owed: ['undeliverable'], updatedAt: now, expiresAt: now },
+      change: { pendingSteps: [{ kind: 'undeliverable' }], updatedAt: now, expiresAt: now },
     });
 
     expect(await retry()).toMatchObject({ kind: 'refused', why: 'being_closed' });

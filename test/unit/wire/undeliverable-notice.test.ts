@@ -7,7 +7,7 @@ import {
   encodeUndeliverableNotice,
   undeliverableNoticeSchema,
 } from '../../../shared/wire/jobs/undeliverable-notice.ts';
-import { aDelivery } from '../../support/delivery-builders.ts';
+import { aDelivery, answered } from '../../support/delivery-builders.ts';
 import { jsonText } from './json-text.ts';
 
 const startedAt = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
@@ -27,10 +27,7 @@ const exhausted = aDelivery({
       startedAt,
       durationMs: 12,
       outcome: 'failed',
-      statusCode: 503,
-      snippet: 'busy',
-      // Internal: not shown in views.
-      subscriptionChangedAt: 1,
+      result: answered(503, 'busy'),
     },
     {
       number: 2,
@@ -39,11 +36,16 @@ const exhausted = aDelivery({
       startedAt: startedAt + 50,
       durationMs: 5,
       outcome: 'failed',
-      error: 'timeout',
+      result: { kind: 'unanswered', error: 'timeout' },
       lost: 1,
     },
   ],
-  lateResults: [{ number: 2, round: 1, phase: 'immediate', startedAt, durationMs: 1, outcome: 'delivered' }],
+  lateResults: [
+    {
+      ...{ number: 2, round: 1, phase: 'immediate', startedAt, durationMs: 1, outcome: 'delivered' },
+      result: { kind: 'acknowledged' },
+    },
+  ],
   lease: { owner: 'me', until: startedAt },
 });
 

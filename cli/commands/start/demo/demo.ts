@@ -4,7 +4,7 @@ import { type ApiClient, clientBy } from '../../../../api-client/api-client.ts';
 import { listDeliveriesOfMessage, putQueue, subscribe } from '../../../../api-client/operations.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
 import { apiClient } from '../../../api/open-api.ts';
-import { isOpen } from '../../../../shared/domain/delivery/delivery.ts';
+import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { clientOf, type Endpoints } from '../../../../local/endpoints.ts';
 import { openOperatorInbox } from '../../../../local/operator-inbox.ts';
@@ -149,7 +149,7 @@ function isSettled(feed: Feed, messageId: string): boolean {
   return (
     views.length >= demoSubscribers.length &&
     views.every(
-      (view) => !isOpen(view.status) && (view.status !== 'exhausted' || feed.hasExhaustedEvent(view)),
+      (view) => !isOpenStatus(view.status) && (view.status !== 'exhausted' || feed.hasExhaustedEvent(view)),
     )
   );
 }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isOpen } from '../../../../shared/domain/delivery/delivery.ts';
+import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { pollInterval } from '../../../../shared/domain/retry/poll-interval.ts';
 import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import type { OperatorEventMessage } from '../../../../shared/wire/events/operator-event.ts';
@@ -116,5 +116,5 @@ function nameOf({ messageId, subscriptionId }: { messageId: string; subscription
 }
 
 function isAwaited({ views, changedAt }: Followed, now: number): boolean {
-  return views.length === 0 || views.some(({ status }) => isOpen(status)) || now - changedAt < QUIET_MS;
+  return views.length === 0 || views.some(({ status }) => isOpenStatus(status)) || now - changedAt < QUIET_MS;
 }

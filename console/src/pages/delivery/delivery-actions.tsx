@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { type DeliveryAddress, deliveryPath } from '../../../../api-client/deliveries.ts';
 import { cancelDelivery, type DeliveryDetail, retryDelivery } from '../../../../api-client/operations.ts';
-import { isOpen } from '../../../../shared/domain/delivery/delivery.ts';
+import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { ActionFailure } from '../../parts/notice.tsx';
@@ -26,7 +26,7 @@ export function DeliveryActions({
     await api.call(cancelDelivery, deliveryPath(address));
     onDone();
   });
-  const canBeCancelled = isOpen(status);
+  const canBeCancelled = isOpenStatus(status);
   return (
     <>
       <WorkButton action={retry.action} kind="primary" onClick={retry.run}>
