@@ -5,6 +5,7 @@ import { deliverySummarySchema } from '../shared/wire/views/delivery-summary.ts'
 import { deliveryViewSchema } from '../shared/wire/views/delivery.ts';
 import { explainedSchema } from '../shared/wire/views/explanation.ts';
 import { messageSummarySchema, messageViewSchema } from '../shared/wire/views/message.ts';
+import { payloadSchema } from '../shared/wire/views/payload.ts';
 import { recoveryOutcomesOf, recoveryOutcomesSchema } from '../shared/wire/views/recovery-outcomes.ts';
 import { recoveryViewSchema } from '../shared/wire/views/recovery.ts';
 import { statisticsViewSchema } from '../shared/wire/views/statistics.ts';
@@ -161,6 +162,10 @@ export const explainMessage = operation(
 );
 /** What became of a message for one subscription. */
 export type Explained = z.output<typeof explainedSchema>;
+export const getPayload = operation(
+  'GET /v2/queues/{queue}/messages/{message}/deliveries/{subscription}/payload',
+  payloadSchema,
+);
 export const eraseBody = operation('DELETE /v2/queues/{queue}/messages/{message}/body', nothing);
 
 /** Open and failed deliveries of a queue, newest first. */

@@ -5,6 +5,7 @@ import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-rec
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { lazyPayloads } from '../../shared/adapters/lambda/on-demand.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
+import { render } from '../../shared/domain/message/payload.ts';
 import type { Aws, AwsWithEvents } from '../compose.ts';
 import { auditLog } from './audit.ts';
 import { chunkedDeliveries } from './deliveries/chunked-deliveries.ts';
@@ -21,6 +22,7 @@ export function commonPorts(
     journal,
     clock,
     randomBytes,
+    render,
     registry: dynamoRegistry(dynamo, subscriptionsTable, { ...clock, ...pacing }),
     messageRecords: dynamoMessageRecords(dynamo, deliveriesTable),
     payloads: lazyPayloads(invocation, payloadBucket),

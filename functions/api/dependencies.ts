@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
+import type { Render } from '../../shared/domain/message/payload.ts';
 import type { RetryDefaults } from '../../shared/domain/subscription/delivery-policy.ts';
 import type { Amount } from '../../shared/domain/subscription/room.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
@@ -23,6 +24,7 @@ export type SecretDependencies = Pick<
   | 'registry'
   | 'messageRecords'
   | 'payloads'
+  | 'render'
   | 'deliveries'
   | 'journal'
   | 'clock'
@@ -41,6 +43,7 @@ export type ApiPorts = {
   messageListings: MessageListings;
   statistics: Pick<QueueStatistics, 'minutes'>;
   payloads: Payloads;
+  render: Render;
   deliveries: NamedDeliveries;
   deliveryListings: DeliveryListings;
   /** For cancelled deliveries, which return their slots. */

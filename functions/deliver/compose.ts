@@ -16,6 +16,7 @@ import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { type Environment, readEnvironment, type Source } from '../../shared/config/environment.ts';
 import { invocationMs } from '../../shared/domain/retry/attempt-duration.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
+import { render } from '../../shared/domain/message/payload.ts';
 import { switchesOfDeployment } from '../../shared/domain/subscription/switches.ts';
 import type { InvocationContext } from '../../shared/domain/receives.ts';
 import { type AwsWithEvents, composeAws, withOperatorEvents } from '../compose.ts';
@@ -97,6 +98,7 @@ function portsOf(
     }),
     rateLimits: dynamoRateLimits(dynamo, environment.deliveriesTable, clock),
     countingWindows: dynamoCountingWindows(dynamo, environment.deliveriesTable),
+    render,
     subscriber,
     accessTokens: lazyAccessTokens({ fetch: subscriber.fetch, clock, userAgent: environment.userAgent }),
     secretOpener: kmsSecretOpener(kmsClient(invocation), { keyArn: environment.secretsKeyArn, clock }),

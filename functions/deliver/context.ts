@@ -1,5 +1,6 @@
 import { leaseMs } from '../../shared/domain/retry/attempt-duration.ts';
 import type { Lease } from '../../shared/domain/delivery/delivery.ts';
+import type { Render } from '../../shared/domain/message/payload.ts';
 import type { HealthRules } from '../../shared/domain/subscription/health.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
@@ -24,6 +25,7 @@ export type DeliverPorts = {
   subscriptions: Subscriptions;
   rateLimits: RateLimits;
   countingWindows: CountingWindows;
+  render: Render;
   subscriber: Subscriber;
   accessTokens: AccessTokens;
   secretOpener: SecretOpener;

@@ -1,5 +1,6 @@
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
+import type { Payload, RenderFault } from '../../shared/domain/message/payload.ts';
 import type { WebhookDestination } from '../../shared/domain/subscription/destination.ts';
 import { paceOf } from '../../shared/domain/subscription/back-pressure.ts';
 import { type RateLimit, rateLimitOf } from '../../shared/domain/subscription/rate-limit.ts';
@@ -30,6 +31,8 @@ export type RequestPlan = {
   subscription: Subscription;
   destination: WebhookDestination;
   stored: StoredMessage;
+  /** A fault is the result of the attempt: no request is made. */
+  payload: Payload | RenderFault;
   credentials: OpenedCredentials;
   /** The line that its requests wait in. */
   pace: RateLimit | undefined;
@@ -98,12 +101,23 @@ async function planFor(
       const stored = await read();
       if (stored === 'missing') return { kind: 'missing_message' };
       if (stored === 'erased') return { kind: 'cancel', reason: 'body_erased', subscription };
-      const { clock, secretOpener } = context.ports;
+      const { clock, render, secretOpener } = context.ports;
       if (isExpired(stored.message, clock.now()))
         return { kind: 'cancel', reason: 'message_expired', subscription };
       const credentials = await openedCredentials(secretOpener, subscription, clock.now());
+      const payload = await render(stored.message, subscription);
       const pace = paceFor(context, { queue, subscription });
-      return { kind: 'request', queue, subscription, destination, stored, credentials, pace, trigger };
+      return {
+        kind: 'request',
+        queue,
+        subscription,
+        destination,
+        stored,
+        payload,
+        credentials,
+        pace,
+        trigger,
+      };
     }
   }
 }

@@ -1,6 +1,7 @@
 import { type Attempt, resultOf, withBoundedText } from '../../shared/domain/delivery/attempt.ts';
-import { outcomeOf, type Reply } from '../../shared/domain/retry/outcome.ts';
+import { outcomeOf, type Reply, type Sent } from '../../shared/domain/retry/outcome.ts';
 import type { WebhookRequest } from '../../shared/domain/delivery/webhook-request.ts';
+import type { Payload } from '../../shared/domain/message/payload.ts';
 import type { CompletedRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Auth, OAuth2Auth } from '../../shared/domain/subscription/auth.ts';
 import { isCredential, REDACTED } from '../../shared/domain/subscription/credential-headers.ts';
@@ -22,25 +23,17 @@ export type ReadyRequest = HeldRequest & {
 /**
  * The result of one request. `dueAt`: milliseconds since the epoch; undefined for a first attempt without a delay.
  */
-export type AttemptResult = { attempt: Attempt; reply: Reply; dueAt: number | undefined };
+export type AttemptResult = { attempt: Attempt; reply: Sent; dueAt: number | undefined };
 
 /**
  * Sends the request. Every subscriber failure is a result, not an error.
  * @throws RequestNotSentError if the request did not leave the function
  */
 export async function send(context: DeliverContext, ready: ReadyRequest): Promise<AttemptResult> {
-  const { ports, settings } = context;
-  const { stored, subscription, credentials } = ready;
+  const { ports } = context;
+  const { payload, subscription } = ready;
   const startedAt = ports.clock.now();
-  const { userAgent } = settings;
-  const request = signedRequest(stored.message, subscription, {
-    secrets: credentials.secrets,
-    startedAt,
-    userAgent,
-  });
-  const posted = { subscription, auth: credentials.auth, request };
-  const answer = await postAuthorised(ports, posted, attemptTimeoutOf(ready, settings.attemptTimeoutMs));
-  const reply = withoutSecrets(answer, credentialsIn(subscription));
+  const reply = payload.kind === 'unrendered' ? payload : await post(context, ready, payload, startedAt);
   const durationMs = ports.clock.now() - startedAt;
   const dueAt = dueAtOf(ready);
   const decided = outcomeOf(reply, ready.policy.policy.retry_on_status);
@@ -48,6 +41,21 @@ export async function send(context: DeliverContext, ready: ReadyRequest): Promis
   const isRetried = decided === 'rejected' && (await isAuthOutdated(ports, subscription, reply));
   const outcome = isRetried ? 'failed' : decided;
   return { attempt: attemptOf(ready, { startedAt, durationMs, dueAt, reply, outcome }), reply, dueAt };
+}
+
+async function post(
+  { ports, settings }: DeliverContext,
+  ready: ReadyRequest,
+  payload: Payload,
+  startedAt: number,
+): Promise<Reply> {
+  const { stored, subscription, credentials } = ready;
+  const { userAgent } = settings;
+  const { secrets, auth } = credentials;
+  const request = signedRequest(stored.message, payload, subscription, { secrets, startedAt, userAgent });
+  const timeoutMs = attemptTimeoutOf(ready, settings.attemptTimeoutMs);
+  const answer = await postAuthorised(ports, { subscription, auth, request }, timeoutMs);
+  return withoutSecrets(answer, credentialsIn(subscription));
 }
 
 /** Values of `post_headers` that carry credentials: the record does not repeat them. */
@@ -70,7 +78,7 @@ function attemptOf(
     dueAt,
     reply,
     outcome,
-  }: { startedAt: number; durationMs: number; dueAt: number | undefined; reply: Reply; outcome: Outcome },
+  }: { startedAt: number; durationMs: number; dueAt: number | undefined; reply: Sent; outcome: Outcome },
 ): Attempt {
   const { attempts, round, next, lost } = delivery;
   return {
@@ -179,7 +187,7 @@ function bearer(token: string, ...refused: readonly string[]): Credentials {
 async function isAuthOutdated(
   { subscriptions }: Pick<DeliverPorts, 'subscriptions'>,
   { queue, id, destination }: Subscription,
-  reply: Reply,
+  reply: Sent,
 ): Promise<boolean> {
   const auth = authOf(destination);
   // Some receivers refuse unknown credentials by 403.
@@ -189,7 +197,7 @@ async function isAuthOutdated(
   return current !== undefined && current.at !== auth.at;
 }
 
-function isRefused(reply: Reply, statuses: readonly number[]): boolean {
+function isRefused(reply: Sent, statuses: readonly number[]): boolean {
   return reply.kind === 'answered' && statuses.includes(reply.statusCode) && reply.asks === undefined;
 }
 

@@ -1,23 +1,48 @@
-import type { Delivery, WriteTime } from '../domain/delivery/delivery.ts';
+import type { Attempt } from '../domain/delivery/attempt.ts';
+import type { Delivery, Revision, WriteTime } from '../domain/delivery/delivery.ts';
 import {
   attemptOf,
   recordReceived,
+  recordUnrendered,
   type PullResult,
   type ReceivedDelivery,
 } from '../domain/delivery/pull.ts';
+import type { RenderFault } from '../domain/message/payload.ts';
 import type { RetryPolicy } from '../domain/retry/policy.ts';
 import type { Deliveries } from '../ports/deliveries.ts';
 import type { Journal } from '../ports/journal.ts';
 
+type Context = { deliveries: Pick<Deliveries, 'write'>; journal: Journal };
+
 /** Records the attempt of a received delivery. Undefined: the delivery changed in the meantime. */
 export async function recordResult(
-  { deliveries, journal }: { deliveries: Pick<Deliveries, 'write'>; journal: Journal },
+  context: Context,
   received: ReceivedDelivery,
   { result, policy }: { result: PullResult; policy: RetryPolicy },
   at: WriteTime,
 ): Promise<Delivery | undefined> {
   const attempt = attemptOf(received, result, at.now);
-  const written = await deliveries.write(recordReceived(received, { result, attempt, policy }, at));
+  return recordAttempt(context, received, attempt, recordReceived(received, { attempt, policy }, at));
+}
+
+/** Records that the payload of a received delivery could not be rendered, which ends it. reconcile wakes its pending steps. */
+export async function recordRenderFault(
+  context: Context,
+  received: ReceivedDelivery,
+  fault: RenderFault,
+  at: WriteTime,
+): Promise<void> {
+  const attempt = attemptOf(received, fault, at.now);
+  await recordAttempt(context, received, attempt, recordUnrendered(received, { attempt, fault }, at));
+}
+
+async function recordAttempt(
+  { deliveries, journal }: Context,
+  received: ReceivedDelivery,
+  attempt: Attempt,
+  revision: Revision,
+): Promise<Delivery | undefined> {
+  const written = await deliveries.write(revision);
   if (written.kind === 'refused') return undefined;
   const { key, status, acceptedAt, next } = written.delivery;
   journal.note({

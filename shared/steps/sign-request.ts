@@ -1,5 +1,6 @@
 import { webhookRequest, type WebhookRequest } from '../domain/delivery/webhook-request.ts';
 import type { Message } from '../domain/message/message.ts';
+import type { Payload } from '../domain/message/payload.ts';
 import { secretsInForce } from '../domain/subscription/secret-rotation.ts';
 import type { SigningSecret } from '../domain/subscription/signing-secret.ts';
 import type { Subscription } from '../domain/subscription/subscription.ts';
@@ -29,6 +30,7 @@ export function openedSecrets(
 /** The request of an attempt, signed by the secrets that are in force when it starts; the same for push and pull. */
 export function signedRequest(
   message: Message,
+  payload: Payload,
   subscription: Subscription,
   {
     secrets,
@@ -37,5 +39,5 @@ export function signedRequest(
   }: { secrets: readonly OpenedSecret[]; startedAt: number; userAgent: string },
 ): WebhookRequest {
   const inForce = secretsInForce(secrets, startedAt).map(({ secret }) => secret);
-  return webhookRequest(message, subscription, { startedAt, userAgent, secrets: inForce });
+  return webhookRequest(message, payload, subscription, { startedAt, userAgent, secrets: inForce });
 }

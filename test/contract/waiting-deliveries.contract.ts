@@ -72,7 +72,7 @@ export const describeWaitingDeliveriesContract = (name: string, make: () => Deli
     write(
       recordReceived(
         received,
-        { result, attempt: attemptOf(received, result, at(seconds).now), policy: POLICY },
+        { attempt: attemptOf(received, result, at(seconds).now), policy: POLICY },
         at(seconds),
       ),
     );

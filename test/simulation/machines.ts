@@ -1,3 +1,4 @@
+import { render } from '../../shared/domain/message/payload.ts';
 import type { DeliverPorts, PendingCounts } from '../../functions/deliver/context.ts';
 import { pendingCounts } from '../../functions/deliver/pressure.ts';
 import { authSchema } from '../../shared/domain/subscription/auth.ts';
@@ -113,6 +114,7 @@ const stepPorts = (
     subscriptions: faulty('subscriptions', subscriptions),
     rateLimits: faulty('rateLimits', inMemoryRateLimits(clock, world.lines)),
     countingWindows: faulty('countingWindows', inMemoryCountingWindows(world.countingWindows)),
+    render,
     subscriber: faulty('subscriber', world.receivers.portFor(actor)),
     accessTokens: faulty('accessTokens', simulatedTokens(world, actor)),
     secretOpener: faulty('secretOpener', SECRETS),

@@ -3,7 +3,9 @@ import { LISTED_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import { deliveryDetailSchema, deliveryDetailView } from '../../../shared/wire/views/delivery-detail.ts';
 import { deliverySummary, deliverySummarySchema } from '../../../shared/wire/views/delivery-summary.ts';
 import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
+import { payloadSchema } from '../../../shared/wire/views/payload.ts';
 import { deliveryDetail, listOfMessage, listUndelivered } from './deliveries.ts';
+import { payloadFor } from './payload.ts';
 import {
   pageWithinAnswerSize,
   linksSchema,
@@ -119,6 +121,34 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       return context.json(deliveryDetailView(detail));
     },
   );
+
+  addRoute(
+    {
+      method: 'GET',
+      path: `${MESSAGE_DELIVERIES}/:subscription/payload`,
+      id: 'getPayload',
+      tag: 'deliveries',
+      summary: 'Shows what a subscription gets of a message',
+      description:
+        'Rendered by the options of the subscription as they are now, whether or not it was sent. `body` is absent while the message is not stored, and where it cannot be rendered: `fault` says why.',
+      answers: { 200: json('The payload.', payloadSchema) },
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const message = messageKey(context.req.param());
+      const id = context.req.param('subscription');
+      const payload = isSubscriptionId(id) ? await payloadFor(dependencies, message, id) : undefined;
+      if (payload === undefined) throw notFound('such message or subscription');
+      return context.json(payloadView(payload));
+    },
+  );
+}
+
+function payloadView(
+  payload: NonNullable<Awaited<ReturnType<typeof payloadFor>>>,
+): z.input<typeof payloadSchema> {
+  if (payload === 'not_kept') return {};
+  return payload.kind === 'rendered' ? { body: payload.body.toString() } : { fault: payload.detail };
 }
 
 const deliveryListSchema = z.object({

@@ -3,11 +3,13 @@ import { cancelWaiting, receive, retainedForPull } from '../../../shared/domain/
 import { cancelLeased, type OverdueDelivery } from '../../../shared/domain/delivery/transitions.ts';
 import type { WebhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
+import type { RenderFault } from '../../../shared/domain/message/payload.ts';
 import { withoutCredentials } from '../../../shared/domain/subscription/credential-headers.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { CancelReason } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { readKept } from '../../../shared/steps/keep-message.ts';
+import { recordRenderFault } from '../../../shared/steps/record-received.ts';
 import { type BodyRetention, writeTime } from '../../../shared/steps/retention.ts';
 import { openedSecrets, signedRequest, type OpenedSecret } from '../../../shared/steps/sign-request.ts';
 import type { ApiSettings, SecretDependencies } from '../dependencies.ts';
@@ -16,7 +18,14 @@ import { receiptText } from './receipt.ts';
 
 export type ReceiveContext = Pick<
   SecretDependencies,
-  'clock' | 'deliveries' | 'messageRecords' | 'payloads' | 'secretOpener' | 'journal' | 'randomBytes'
+  | 'clock'
+  | 'deliveries'
+  | 'messageRecords'
+  | 'payloads'
+  | 'render'
+  | 'secretOpener'
+  | 'journal'
+  | 'randomBytes'
 > & { settings: BodyRetention & Pick<ApiSettings, 'userAgent'> };
 
 /** A received delivery. `headers`, `body`: of the request that a push would have made now. */
@@ -64,7 +73,7 @@ export async function receiveDeliveries(
 /** A waiting delivery with its request, or with the reason why there is none. */
 type ReadDelivery = {
   found: OverdueDelivery;
-  content: CancelReason | { request: WebhookRequest; startedAt: number; acceptedAt: number };
+  content: CancelReason | { request: WebhookRequest | RenderFault; startedAt: number; acceptedAt: number };
 };
 
 /** Reads deliveries until their requests fill an answer. The first always fits. */
@@ -87,7 +96,9 @@ async function readFitting(
   return fitting;
 }
 
-function bytesOf({ headers, body }: WebhookRequest): number {
+function bytesOf(request: WebhookRequest | RenderFault): number {
+  if ('kind' in request) return 0;
+  const { headers, body } = request;
   return answerBytesOf({ headers, body: body.toString() }) + OTHER_BYTES;
 }
 
@@ -97,7 +108,7 @@ async function read(
   subscription: Subscription,
   secrets: readonly OpenedSecret[],
 ): Promise<ReadDelivery> {
-  const { clock, messageRecords, settings } = context;
+  const { clock, messageRecords, render, settings } = context;
   const record = await messageRecords.find(found.key);
   const retained = retainedForPull(record ?? {}, settings);
   const { message } = (await readKept({ ports: context, settings }, record, retained)) ?? {};
@@ -106,12 +117,12 @@ async function read(
   if (record === undefined || message === undefined || reason !== undefined)
     return { found, content: reason ?? 'body_missing' };
   const { userAgent } = settings;
-  const request = signedRequest(message, withoutCredentialHeaders(subscription), {
-    secrets,
-    startedAt,
-    userAgent,
-  });
-  return { found, content: { request, startedAt, acceptedAt: record.acceptedAt } };
+  const { acceptedAt } = record;
+  const payload = await render(message, subscription);
+  if (payload.kind === 'unrendered') return { found, content: { request: payload, startedAt, acceptedAt } };
+  const signed = { secrets, startedAt, userAgent };
+  const request = signedRequest(message, payload, withoutCredentialHeaders(subscription), signed);
+  return { found, content: { request, startedAt, acceptedAt } };
 }
 
 /** Credentials in `post_headers` are for a server that is called, not for the program that receives. */
@@ -155,14 +166,20 @@ async function claim(
     noteCancelled(context, delivery, 'body_missing');
     return undefined;
   }
+  const { request } = content;
+  if ('kind' in request) {
+    const ending = writeTime({ ...context, ports: { clock } }, delivery);
+    await recordRenderFault(context, { ...delivery, lease }, request, ending);
+    return undefined;
+  }
   const attempt = delivery.attempts.length + 1;
   return {
     receipt: receiptText({ key: delivery.key, attempt, owner }),
     messageId: delivery.key.messageId,
     attempt,
     leaseUntil: lease.until,
-    headers: content.request.headers,
-    body: content.request.body.toString(),
+    headers: request.headers,
+    body: request.body.toString(),
   };
 }
 

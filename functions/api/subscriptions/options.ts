@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS } from '../../../shared/domain/retry/attempt-duration.ts';
-import { ZAQAR_MESSAGE } from '../../../shared/domain/message/webhook-body.ts';
+import { ZAQAR_MESSAGE } from '../../../shared/domain/message/payload.ts';
 import { policyOrPresetSchema } from '../../../shared/domain/retry/policy-schema.ts';
 import { comparisons, scalar } from '../../../shared/domain/subscription/content-filter-comparisons.ts';
 import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';

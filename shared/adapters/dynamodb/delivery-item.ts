@@ -8,7 +8,7 @@ import {
 } from '../../domain/delivery/attempt.ts';
 import type { Delivery, Lease, NextAttempt, PendingStep, Recorded } from '../../domain/delivery/delivery.ts';
 import { completePolicySchema, type RetryPolicy } from '../../domain/retry/policy.ts';
-import { ADDRESS_FORBIDDEN } from '../../domain/retry/outcome.ts';
+import { ADDRESS_FORBIDDEN, PAYLOAD_FAILED } from '../../domain/retry/outcome.ts';
 import {
   CONNECTION_FAULTS,
   type Outcome,
@@ -142,6 +142,8 @@ function unansweredFrom(text: string | undefined): AttemptResult {
   switch (word ?? '') {
     case ADDRESS_FORBIDDEN:
       return { kind: 'forbidden' };
+    case PAYLOAD_FAILED:
+      return { kind: 'unrendered', ...detailed };
     case 'lease_expired':
       return { kind: 'lapsed' };
     case 'nacked':

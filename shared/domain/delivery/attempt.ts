@@ -1,4 +1,4 @@
-import { ADDRESS_FORBIDDEN, type Reply } from '../retry/outcome.ts';
+import { ADDRESS_FORBIDDEN, PAYLOAD_FAILED, type Sent } from '../retry/outcome.ts';
 import type { ConnectionFault, Outcome, Phase } from '../retry/vocabulary.ts';
 import type { AttemptTrigger, PullFault } from './vocabulary.ts';
 
@@ -18,12 +18,14 @@ export type Attempt = {
   lost?: number;
 };
 
-/** What came of an attempt. The first three are of a request, the others of a receive by pull. */
+/** What came of an attempt. The last three are of a receive by pull, the others of a request. */
 export type AttemptResult =
   | Answered
   | { kind: 'unanswered'; error: ConnectionFault; detail?: string }
   /** The address guard refused to connect. */
   | { kind: 'forbidden' }
+  /** The payload could not be rendered; also by pull. */
+  | { kind: 'unrendered'; detail?: string }
   | { kind: 'acknowledged' }
   /** `detail`: the subscriber's words. */
   | { kind: 'refused'; detail?: string }
@@ -34,7 +36,7 @@ export type AttemptResult =
 export type Answered = { kind: 'answered'; statusCode: number; snippet?: string };
 
 /** What an attempt records of a reply. */
-export function resultOf(reply: Reply): AttemptResult {
+export function resultOf(reply: Sent): AttemptResult {
   if (reply.kind !== 'answered') return reply;
   const { kind, statusCode, snippet } = reply;
   return { kind, statusCode, ...(snippet === undefined ? {} : { snippet }) };
@@ -53,6 +55,8 @@ export function shownResult(result: AttemptResult): ShownResult {
       return { error: errorText(result.error, result.detail) };
     case 'forbidden':
       return { error: ADDRESS_FORBIDDEN };
+    case 'unrendered':
+      return { error: errorText(PAYLOAD_FAILED, result.detail) };
     case 'acknowledged':
       return {};
     case 'refused':
@@ -88,8 +92,9 @@ export function withBoundedText(result: AttemptResult, before: readonly Attempt[
         : { kind: 'answered', statusCode: result.statusCode };
     case 'unanswered':
       return hasRoom(result, before) ? result : { kind: 'unanswered', error: result.error };
+    case 'unrendered':
     case 'refused':
-      return hasRoom(result, before) ? result : { kind: 'refused' };
+      return hasRoom(result, before) ? result : { kind: result.kind };
     case 'forbidden':
     case 'acknowledged':
     case 'lapsed':

@@ -1,6 +1,6 @@
 import { type Attempt, attemptsInRound, endOfAttempt } from './attempt.ts';
 import type { Delivery, Lease, NextAttempt, Revision, WriteTime } from './delivery.ts';
-import type { Reply } from '../retry/outcome.ts';
+import type { Sent } from '../retry/outcome.ts';
 import {
   recordDelivered,
   recordExhausted,
@@ -9,18 +9,19 @@ import {
   recordRetry,
 } from './transitions.ts';
 import { followingAttempt, nextAfterFailure } from './next-attempt.ts';
+import type { RenderFault } from '../message/payload.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import { retryAfterMs } from '../retry/retry-after.ts';
 
 /** An attempt that was made under the lease of `owner`, by a request or by pull, or one whose lease was lost. */
-export type Attempted = RequestAttempted | PullAttempted | LateAttempted;
+export type Attempted = RequestAttempted | PullAttempted | UnrenderedAttempted | LateAttempted;
 
 type Common = { delivery: Delivery; owner: string; policy: RetryPolicy };
 
 type RequestAttempted = Common & {
   kind: 'request';
   attempt: Attempt;
-  reply: Reply;
+  reply: Sent;
   /** Version of the subscription that was called. */
   changedAt: number | undefined;
   /** The lease for an immediate retry by this invocation; undefined: it cannot make one. */
@@ -29,23 +30,32 @@ type RequestAttempted = Common & {
   retryAfterCapMs: number;
 };
 
-type PullAttempted = Common & { kind: 'pull'; attempt: PullAttempt };
+type PullAttempted = Common & { kind: 'pull'; attempt: Attempt };
+
+/** Received by pull, where there was nothing to receive. */
+type UnrenderedAttempted = Pick<Common, 'delivery' | 'owner'> & {
+  kind: 'unrendered';
+  attempt: Attempt;
+  fault: RenderFault;
+};
 
 /** `delivery`: as it is now. */
 type LateAttempted = { kind: 'late'; delivery: Delivery; attempt: Attempt };
-
-/** Nothing that a receiver does by pull is final, except a success. */
-export type PullAttempt = Attempt & { outcome: 'delivered' | 'failed' };
 
 /** What follows from an attempt: delivered, rejected, retrying or exhausted; a late failure changes nothing but the record. */
 export function decide(attempted: Attempted, at: WriteTime): Revision {
   switch (attempted.kind) {
     case 'request':
       return afterRequest(attempted, at);
+    // Nothing that a receiver does is final, except a success.
     case 'pull':
       return attempted.attempt.outcome === 'delivered'
         ? recordDelivered(attempted, at)
         : afterFailure(attempted, followingByPull(attempted), at);
+    case 'unrendered': {
+      const { delivery, fault } = attempted;
+      return recordRejected(attempted, { policy: delivery.policy, reply: fault }, at);
+    }
     case 'late':
       return recordLateResult(attempted.delivery, attempted.attempt, at);
   }
@@ -97,7 +107,7 @@ function failureOf({ delivery, attempt, policy }: RequestAttempted | PullAttempt
 }
 
 /** The requested delay in milliseconds, counted from the end of the attempt like the policy's delays, and capped. */
-function requestedDelayMs(reply: Reply, endedAt: number, capMs: number): number {
+function requestedDelayMs(reply: Sent, endedAt: number, capMs: number): number {
   return reply.kind === 'answered' && reply.retryAfter !== undefined
     ? Math.min(capMs, retryAfterMs(reply.retryAfter, endedAt) ?? 0)
     : 0;

@@ -1,10 +1,12 @@
 import { DAY_MS } from '../duration.ts';
 import { type Retained, retentionOf } from '../retention.ts';
+import type { RenderFault } from '../message/payload.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
+import type { Outcome } from '../retry/vocabulary.ts';
 import type { CancelReason, DroppedReason } from './vocabulary.ts';
 import { type Attempt, type AttemptResult, withBoundedText } from './attempt.ts';
 import { newDelivery } from './claim.ts';
-import { decide, type PullAttempt } from './decide.ts';
+import { decide } from './decide.ts';
 import {
   apply,
   asLastRead,
@@ -136,14 +138,24 @@ export function isReceivable({
 /** What the subscriber did with a received delivery. */
 export type PullResult = Extract<AttemptResult, { kind: 'acknowledged' | 'refused' | 'lapsed' }>;
 
+/** The result of a receive; `unrendered`: the subscriber got nothing. */
+export type ReceiveResult = PullResult | Extract<AttemptResult, { kind: 'unrendered' }>;
+
 /** A delivery that its subscriber received. */
 export type ReceivedDelivery = Delivery & { lease: Lease };
+
+const OUTCOMES = {
+  acknowledged: 'delivered',
+  refused: 'failed',
+  lapsed: 'failed',
+  unrendered: 'rejected',
+} as const satisfies Record<ReceiveResult['kind'], Outcome>;
 
 /**
  * The attempt that ends with this result. It began when the delivery was received, and has no due time: its subscriber
  * is never late.
  */
-export function attemptOf(delivery: ReceivedDelivery, result: PullResult, now: number): PullAttempt {
+export function attemptOf(delivery: ReceivedDelivery, result: ReceiveResult, now: number): Attempt {
   const { attempts, round, next, lost, lease, updatedAt } = delivery;
   const startedAt = lease.receivedAt ?? updatedAt;
   const endedAt = result.kind === 'lapsed' ? lease.until : now;
@@ -153,7 +165,7 @@ export function attemptOf(delivery: ReceivedDelivery, result: PullResult, now: n
     phase: next?.phase ?? 'initial',
     startedAt,
     durationMs: Math.max(0, endedAt - startedAt),
-    outcome: result.kind === 'acknowledged' ? 'delivered' : 'failed',
+    outcome: OUTCOMES[result.kind],
     result: withBoundedText(result, attempts),
     ...(lost > 0 ? { lost } : {}),
   };
@@ -178,14 +190,23 @@ export function lateAcknowledgement(
 /** Records the attempt of a received delivery; after a failure it waits for its subscriber again, or is exhausted. */
 export function recordReceived(
   delivery: ReceivedDelivery,
-  { result, attempt, policy }: { result: PullResult; attempt: PullAttempt; policy: RetryPolicy },
+  { attempt, policy }: { attempt: Attempt; policy: RetryPolicy },
   at: WriteTime,
 ): Revision {
   const { owner } = delivery.lease;
   const revision = decide({ kind: 'pull', delivery, owner, attempt, policy }, at);
-  return result.kind === 'lapsed'
+  return attempt.result.kind === 'lapsed'
     ? { ...revision, change: { ...revision.change, lapsed: delivery.lease } }
     : revision;
+}
+
+/** Ends a delivery whose payload could not be rendered. */
+export function recordUnrendered(
+  delivery: ReceivedDelivery,
+  { attempt, fault }: { attempt: Attempt; fault: RenderFault },
+  at: WriteTime,
+): Revision {
+  return decide({ kind: 'unrendered', delivery, owner: delivery.lease.owner, attempt, fault }, at);
 }
 
 /** What deliver does with a delivery that its subscriber fetches. */

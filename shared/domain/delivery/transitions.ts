@@ -12,7 +12,7 @@ import {
   type StatusChange,
   type WriteTime,
 } from './delivery.ts';
-import { disablingReason, rejectionReason, type Reply } from '../retry/outcome.ts';
+import { disablingReason, rejectionReason, type Sent } from '../retry/outcome.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 
 /** An attempt to record, and the lease owner that made it. `changedAt`: version of the subscription that was called. */
@@ -24,14 +24,14 @@ type CompletedAttempt = {
 };
 
 /** `reply`: absent by pull. A subscriber may accept a message and ask for no others. */
-export function recordDelivered(completed: CompletedAttempt, at: WriteTime, reply?: Reply): Revision {
+export function recordDelivered(completed: CompletedAttempt, at: WriteTime, reply?: Sent): Revision {
   const steps = reply === undefined ? [] : disablingSteps(reply, completed.changedAt);
   const change = steps.length === 0 ? { overdueAt: null } : { pendingSteps: steps, overdueAt: at.now };
   return recordAttempt(completed, { status: 'delivered', lease: null, ...change }, at);
 }
 
 /** Disables the subscription that was called, if the reply asks for it. */
-function disablingSteps(reply: Reply, changedAt: number | undefined): PendingStep[] {
+function disablingSteps(reply: Sent, changedAt: number | undefined): PendingStep[] {
   const reason = disablingReason(reply);
   if (reason === undefined) return [];
   return [{ kind: 'disable_subscription', reason, ...(changedAt === undefined ? {} : { changedAt }) }];
@@ -61,12 +61,13 @@ export function recordRetry(
 /** A reply that disables the subscription does so first, so that no other request reaches it meanwhile. */
 export function recordRejected(
   completed: CompletedAttempt,
-  { policy, reply }: { policy: RetryPolicy; reply: Reply },
+  { policy, reply }: { policy: RetryPolicy | undefined; reply: Sent },
   at: WriteTime,
 ): Revision {
   const steps: PendingStep[] = [...disablingSteps(reply, completed.changedAt), { kind: 'undeliverable' }];
   const end = { status: 'rejected', reason: rejectionReason(reply), pendingSteps: steps } as const;
-  return recordAttempt(completed, { ...end, lease: null, overdueAt: at.now, policy }, at);
+  const change = { ...end, lease: null, overdueAt: at.now, ...(policy && { policy }) };
+  return recordAttempt(completed, change, at);
 }
 
 export function recordExhausted(completed: CompletedAttempt, policy: RetryPolicy, at: WriteTime): Revision {

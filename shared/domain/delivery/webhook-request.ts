@@ -1,9 +1,8 @@
 import type { Message } from '../message/message.ts';
-import { confirmationIdOf } from '../subscription/confirmation.ts';
+import type { Payload } from '../message/payload.ts';
 import { subscriberOf } from '../subscription/destination.ts';
 import type { SigningSecret } from '../subscription/signing-secret.ts';
 import type { Subscription } from '../subscription/subscription.ts';
-import { bodyOf, partsOfTemplate } from '../message/webhook-body.ts';
 import { createHmac, sign } from 'node:crypto';
 
 /** The request of one attempt; `body` holds the exact bytes that are sent. */
@@ -36,32 +35,6 @@ export const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'accept-encoding',
 ]);
 
-function renderedBody(message: Message, { options, unconfirmed }: Subscription): Buffer {
-  // A subscriber must be able to read the confirmation request, even if its options ask for another body.
-  if (unconfirmed !== undefined && message.id === confirmationIdOf(unconfirmed)) return usualBody(message);
-  if (options.raw_delivery === true) return rawBody(message);
-  if (options.post_data === undefined) return usualBody(message);
-  const { post_data: template } = options;
-  const { before, after } = partsOfTemplate(template);
-  if (after === undefined) return Buffer.from(before);
-  return Buffer.concat([Buffer.from(before), usualBody(message), Buffer.from(after)]);
-}
-
-const usualBody = renderedOnce(bodyOf);
-const rawBody = renderedOnce(({ data }) => data);
-
-/**
- * The first attempts of a chunk share one rendering: 100 copies of up to 1 MiB would exhaust the function's memory.
- */
-function renderedOnce(render: (message: Message) => string): (message: Message) => Buffer {
-  const rendered = new WeakMap<Message, Buffer>();
-  return (message) => {
-    const bytes = rendered.get(message) ?? Buffer.from(render(message));
-    rendered.set(message, bytes);
-    return bytes;
-  };
-}
-
 /** What an attempt adds to the request. `startedAt`: milliseconds since the epoch. */
 type AttemptContext = {
   startedAt: number;
@@ -76,11 +49,11 @@ type AttemptContext = {
  * covers both and the body.
  */
 export function webhookRequest(
-  message: Message,
-  subscription: Subscription,
+  message: Pick<Message, 'id' | 'trace'>,
+  { body }: Pick<Payload, 'body'>,
+  subscription: Pick<Subscription, 'destination' | 'options'>,
   { startedAt, userAgent, secrets }: AttemptContext,
 ): WebhookRequest {
-  const body = renderedBody(message, subscription);
   const timestamp = Math.floor(startedAt / 1000);
   return {
     url: subscriberOf(subscription.destination),

@@ -1,4 +1,4 @@
-import { bodyOf } from './webhook-body.ts';
+import { standardBody } from './payload.ts';
 import { RETAINED_MESSAGES, type RetainedMessages } from './vocabulary.ts';
 import type { Message, MessageKey } from './message.ts';
 import { hash } from 'node:crypto';
@@ -22,7 +22,7 @@ export function retainedMessagesOf(metadata: Record<string, unknown>): RetainedM
 
 /** Size of the standard request body in bytes. */
 export function bodyBytes(message: Message): number {
-  return Buffer.byteLength(bodyOf(message));
+  return Buffer.byteLength(standardBody(message));
 }
 
 /**

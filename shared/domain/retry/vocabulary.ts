@@ -32,9 +32,15 @@ export type DeliveryRequest = (typeof DELIVERY_REQUESTS)[number];
 
 /**
  * Why a rejection is final. `address_forbidden`: our address guard refused to connect. `disable_requested` and
- * `abort_requested`: the header `webhook-delivery`.
+ * `abort_requested`: the header `webhook-delivery`. `payload_failed`: it could not be rendered, so nothing was sent.
  */
-export const REJECT_REASONS = ['gone', 'disable_requested', 'abort_requested', 'address_forbidden'] as const;
+export const REJECT_REASONS = [
+  'gone',
+  'disable_requested',
+  'abort_requested',
+  'address_forbidden',
+  'payload_failed',
+] as const;
 export type RejectReason = (typeof REJECT_REASONS)[number] | `http_${number}`;
 
 export const BACKOFF_FUNCTIONS = [

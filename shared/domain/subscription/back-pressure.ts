@@ -1,5 +1,5 @@
 import { ATTEMPT_TIMEOUT_SECONDS } from '../retry/attempt-duration.ts';
-import { TOO_MANY_REQUESTS, type Reply } from '../retry/outcome.ts';
+import { TOO_MANY_REQUESTS, type Sent } from '../retry/outcome.ts';
 import type { PressureReason } from './vocabulary.ts';
 import {
   isPaced,
@@ -43,9 +43,10 @@ export type PressureSignal = 'answered' | 'refused' | 'down' | 'closed';
 const DOWN_STATUSES: readonly number[] = [502, 503, 504];
 
 /** Undefined: the reply says nothing, such as a DNS or TLS fault. */
-export function pressureSignalOf(reply: Reply): PressureSignal | undefined {
+export function pressureSignalOf(reply: Sent): PressureSignal | undefined {
   switch (reply.kind) {
     case 'forbidden':
+    case 'unrendered':
       return undefined;
     case 'unanswered':
       return reply.error === 'timeout' || reply.error === 'connection_refused' ? 'down' : undefined;

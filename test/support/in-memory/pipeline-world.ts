@@ -1,3 +1,4 @@
+import { render } from '../../../shared/domain/message/payload.ts';
 import type { RetainedMessages } from '../../../shared/domain/message/vocabulary.ts';
 import type { FirstJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
@@ -62,6 +63,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     subscriptions: inMemorySubscriptions(clock, () => settings.pageSize),
     rateLimits: inMemoryRateLimits(clock),
     countingWindows: inMemoryCountingWindows(),
+    render,
     subscriber: scriptedSubscriber(clock),
     accessTokens: inMemoryAccessTokens(clock),
     secretOpener: inMemorySecrets(),

@@ -7,14 +7,14 @@ import { messageItemOf, messageRecordOf } from '../../../shared/adapters/dynamod
 import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
-import { ZAQAR_MESSAGE } from '../../../shared/domain/message/webhook-body.ts';
-import { webhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
+import { ZAQAR_MESSAGE } from '../../../shared/domain/message/payload.ts';
 import { encodeFirstJob, parseWork } from '../../../shared/wire/jobs/delivery-job.ts';
 import { decodeMessage, encodeMessage } from '../../../shared/wire/jobs/message-body.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { parse } from '../wire/ingress-samples.ts';
 import { jsonText } from '../wire/json-text.ts';
+import { requestFor } from '../../support/request-for.ts';
 
 const DEADLINE_MS = 5_000;
 
@@ -111,7 +111,7 @@ describe('the data of a message', () => {
   const received = async (message: Message, options: SubscriptionOptions): Promise<Buffer | undefined> => {
     const subscription = aSubscription({ subscriber: receiver.url(), options });
     const attempt = { startedAt: 0, userAgent: 'Posthaste/1.2.3', secrets: [] };
-    const reply = await subscriber.post(webhookRequest(message, subscription, attempt), DEADLINE_MS);
+    const reply = await subscriber.post(await requestFor(message, subscription, attempt), DEADLINE_MS);
     expect(reply).toEqual({ kind: 'answered', statusCode: 200 });
     return receiver.received().at(-1)?.body;
   };

@@ -22,6 +22,7 @@ import { inMemoryRateLimits } from '../../support/in-memory/in-memory-rate-limit
 import { inMemoryRecoveries } from '../../support/in-memory/in-memory-recoveries.ts';
 import { inMemorySecrets } from '../../support/in-memory/in-memory-secrets.ts';
 import { inMemorySubscriptions } from '../../support/in-memory/in-memory-subscriptions.ts';
+import { render } from '../../../shared/domain/message/payload.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -61,6 +62,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
     messageListings: inMemoryMessageListings(messageRecords),
     statistics,
     payloads,
+    render,
     deliveries: chunkedDeliveries({ deliveries, chunks: inMemoryChunks(deliveries, messageRecords) }),
     deliveryListings: inMemoryDeliveryListings(deliveries),
     rateLimits: inMemoryRateLimits(clock),

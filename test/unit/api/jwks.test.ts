@@ -23,7 +23,8 @@ const subscribed = async () => {
     const subscription = await api.registry.findSubscription('orders', 'id-1');
     if (subscription === undefined) throw new Error('The subscription is not on record');
     const secrets = await openedSecrets(api.secrets, subscription, api.time.now);
-    return signedRequest(aMessage(), subscription, {
+    const payload = { kind: 'rendered', body: Buffer.from('{}') } as const;
+    return signedRequest(aMessage(), payload, subscription, {
       secrets,
       startedAt: Date.now(),
       userAgent: 'Posthaste/test',

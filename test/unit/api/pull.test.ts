@@ -1,10 +1,10 @@
 import { createSecretKey } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
-import { webhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
 import { faultOf } from './api-under-test.ts';
 import { PATH, pullWorld, type PullWorld } from './pull-world.ts';
+import { requestFor } from '../../support/request-for.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -52,7 +52,7 @@ describe('a delivery of a pull subscription', () => {
     await world.later(MINUTE);
     const received = await world.receiveOne({ lease_seconds: 30 });
     const now = world.clock.now();
-    const push = webhookRequest(aMessage(), aSubscription(), {
+    const push = await requestFor(aMessage(), aSubscription(), {
       startedAt: now,
       userAgent: 'Posthaste/test',
       secrets: [{ scheme: 'v1', key: createSecretKey(Buffer.alloc(32, 7)) }],

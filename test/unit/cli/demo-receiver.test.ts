@@ -2,9 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startDemoReceiver, type DemoReceiver } from '../../../cli/commands/start/demo/receiver.ts';
 import { demoSubscribers } from '../../../cli/commands/start/demo/scenario.ts';
-import { makeSecret, secretText } from '../../../shared/domain/subscription/signing-secret.ts';
-import { webhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
+import {
+  makeSecret,
+  secretText,
+  type SigningSecret,
+} from '../../../shared/domain/subscription/signing-secret.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
+import { requestFor } from '../../support/request-for.ts';
 
 const [healthy] = demoSubscribers;
 if (healthy === undefined) throw new Error('The demo has no subscribers.');
@@ -22,9 +26,9 @@ beforeEach(async () => {
 
 afterEach(() => receiver.close());
 
-const call = async (secrets: Parameters<typeof webhookRequest>[2]['secrets']): Promise<number> => {
+const call = async (secrets: readonly SigningSecret[]): Promise<number> => {
   const attempt = { startedAt: Date.now(), userAgent: 'Posthaste/test', secrets };
-  const { headers, body } = webhookRequest(aMessage(), aSubscription(), attempt);
+  const { headers, body } = await requestFor(aMessage(), aSubscription(), attempt);
   return (await fetch(receiver.urlOf(healthy), { method: 'POST', headers, body })).status;
 };
 

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { Headers as HeadersOfUndici } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { verifyWebhook, WebhookVerificationError } from '../../../client/verify.ts';
-import { webhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import {
   makeSecret,
   publicKeyText,
@@ -11,6 +10,8 @@ import {
 } from '../../../shared/domain/subscription/signing-secret.ts';
 import type { SigningScheme } from '../../../shared/domain/subscription/vocabulary.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
+import { webhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
+import { standardBody } from '../../../shared/domain/message/payload.ts';
 
 const secretOf = (scheme: SigningScheme, fill = 1) =>
   makeSecret(scheme, (count) => Buffer.alloc(count, fill));
@@ -19,7 +20,7 @@ const secretOf = (scheme: SigningScheme, fill = 1) =>
 const keyOf = (secret: SigningSecret): string => publicKeyText(secret) ?? secretText(secret);
 
 const sentBy = (secrets: readonly SigningSecret[], { data = '{"text":"é"}', ageSeconds = 0 } = {}) =>
-  webhookRequest(aMessage({ data }), aSubscription(), {
+  webhookRequest(aMessage(), { body: Buffer.from(standardBody(aMessage({ data }))) }, aSubscription(), {
     startedAt: Date.now() - ageSeconds * 1000,
     userAgent: 'Posthaste/test',
     secrets,

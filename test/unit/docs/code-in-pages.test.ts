@@ -12,10 +12,10 @@ import {
   secretText,
   type SigningSecret,
 } from '../../../shared/domain/subscription/signing-secret.ts';
-import { webhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ingressStub } from '../../support/ingress-stub.ts';
+import { requestFor } from '../../support/request-for.ts';
 
 /** The first piece of code of a page, after a text. */
 const codeIn = (page: string, after: string): string => {
@@ -43,8 +43,8 @@ const written = (name: string, source: string): string => {
   return file;
 };
 
-const requestOf = (secret: SigningSecret) => {
-  const request = webhookRequest(aMessage({ data: '"é"' }), aSubscription(), {
+const requestOf = async (secret: SigningSecret) => {
+  const request = await requestFor(aMessage({ data: '"é"' }), aSubscription(), {
     startedAt: Date.now(),
     userAgent: 'Posthaste/test',
     secrets: [secret],
@@ -85,12 +85,12 @@ describe('the receiver for Node.js in docs/api.md', () => {
 
   it('accepts requests signed by either scheme, and refuses changed ones, unsigned ones, and those of other keys', async () => {
     for (const secret of [shared, asymmetric]) {
-      const request = requestOf(secret);
+      const request = await requestOf(secret);
       const { 'webhook-signature': _, ...unsigned } = request.headers;
       expect(await answerTo(request)).toBe(204);
       expect(await answerTo({ ...request, body: `${request.body} ` })).toBe(401);
       expect(await answerTo({ ...request, headers: unsigned })).toBe(401);
-      expect(await answerTo(requestOf(makeSecret(secret.scheme, randomBytes)))).toBe(401);
+      expect(await answerTo(await requestOf(makeSecret(secret.scheme, randomBytes)))).toBe(401);
     }
   });
 });

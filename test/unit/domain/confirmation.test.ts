@@ -7,8 +7,8 @@ import {
 } from '../../../shared/domain/subscription/confirmation.ts';
 import { messageIdOf } from '../../../shared/domain/message/message.ts';
 import { absenceOf } from '../../../shared/domain/subscription/subscription.ts';
-import { webhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
+import { requestFor } from '../../support/request-for.ts';
 
 const unconfirmed = { tokenHash: tokenHashOf('token'), at: 1 };
 const asked = confirmationIdOf(unconfirmed);
@@ -57,16 +57,18 @@ describe('an unconfirmed subscription', () => {
 
   it.each([{ raw_delivery: true }, { post_data: 'no placeholder' }])(
     'gets the confirmation request as a standard body despite %j',
-    (options) => {
+    async (options) => {
       const attempt = { startedAt: 0, userAgent: 'test', secrets: [] };
-      const bodyFor = (id: string) =>
-        webhookRequest(
+      const bodyFor = async (id: string) => {
+        const request = await requestFor(
           aMessage({ id, data: '{"a":1}' }),
           aSubscription({ unconfirmed, options }),
           attempt,
-        ).body.toString();
-      expect(JSON.parse(bodyFor(asked))).toMatchObject({ id: asked, queue: 'orders', data: { a: 1 } });
-      expect(bodyFor('message-1')).not.toContain('orders');
+        );
+        return request.body.toString();
+      };
+      expect(JSON.parse(await bodyFor(asked))).toMatchObject({ id: asked, queue: 'orders', data: { a: 1 } });
+      expect(await bodyFor('message-1')).not.toContain('orders');
     },
   );
 });

@@ -82,7 +82,7 @@ const afterReceive = (delivery: Delivery, result: PullResult): Delivery => {
   const at = { now: now + 10, retentionMs };
   const attempt = attemptOf(received, result, at.now);
   expect([attempt.startedAt, attempt.durationMs]).toEqual([now, result.kind === 'lapsed' ? LEASE_MS : 10]);
-  const after = writtenTo(received, recordReceived(received, { result, attempt, policy: POLICY }, at));
+  const after = writtenTo(received, recordReceived(received, { attempt, policy: POLICY }, at));
   expect(after.next?.dueAt ?? Infinity).toBeGreaterThanOrEqual(now + attempt.durationMs);
   return after;
 };

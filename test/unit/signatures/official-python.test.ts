@@ -16,6 +16,7 @@ import {
 import { webhookRequest, type WebhookRequest } from '../../../shared/domain/delivery/webhook-request.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
 import { pythonWithPackages } from '../../support/python-packages.ts';
+import { standardBody } from '../../../shared/domain/message/payload.ts';
 
 /**
  * Requests verified by a receiver in Python: v1 by the PyPI library `standardwebhooks`, which supports only v1; v1a
@@ -68,7 +69,7 @@ const secretOf = (scheme: SigningScheme, fill: number): SigningSecret =>
 const keyOf = (secret: SigningSecret): string => publicKeyText(secret) ?? secretText(secret);
 
 const sent = (secrets: readonly SigningSecret[], data = '{"total":12345678901234567890}'): WebhookRequest =>
-  webhookRequest(aMessage({ data }), aSubscription(), {
+  webhookRequest(aMessage(), { body: Buffer.from(standardBody(aMessage({ data }))) }, aSubscription(), {
     startedAt: Date.now(),
     userAgent: 'Posthaste/test',
     secrets,

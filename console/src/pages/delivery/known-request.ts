@@ -1,6 +1,4 @@
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
-import { bodyOf, partsOfTemplate } from '../../../../shared/domain/message/webhook-body.ts';
-import type { MessageView } from '../../../../api-client/messages.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { RequestHeader } from './curl-command.ts';
 
@@ -8,7 +6,7 @@ import type { RequestHeader } from './curl-command.ts';
 export type KnownRequest = {
   url: string;
   headers: readonly RequestHeader[];
-  /** Undefined: the data is not stored. */
+  /** Undefined: the message is not stored, or cannot be rendered. */
   body: string | undefined;
   /** Names of headers whose values are redacted. */
   redacted: readonly string[];
@@ -18,12 +16,12 @@ export type KnownRequest = {
 
 /**
  * The request of a delivery with the current URL and options. Without the time and the signature, which differ for
- * each attempt. `data`: the source text of the message's data, undefined if it is not stored.
+ * each attempt.
  */
 export function knownRequest(
   { subscriber, options }: Pick<SubscriptionView, 'subscriber' | 'options'>,
-  message: Pick<MessageView, 'id' | 'queue' | 'type' | 'acceptedAt'>,
-  data: string | undefined,
+  messageId: string,
+  body: string | undefined,
 ): KnownRequest {
   const own = Object.entries(options.post_headers ?? {}).map(([name, value]): RequestHeader => [
     name.toLowerCase(),
@@ -35,8 +33,8 @@ export function knownRequest(
     : [['content-type', 'application/json']];
   return {
     url: URL.parse(subscriber)?.href ?? subscriber,
-    headers: [...type, ...own, ['accept-encoding', 'identity'], ['webhook-id', message.id]],
-    body: bodyIn(options, message, data),
+    headers: [...type, ...own, ['accept-encoding', 'identity'], ['webhook-id', messageId]],
+    body,
     redacted: own.filter(([, value]) => value === REDACTED).map(([name]) => name),
     fileOptions: fileOptionsFor(options.auth),
   };
@@ -60,17 +58,4 @@ function fileOptionsFor(auth: SubscriptionView['options']['auth']): string[] {
     ...(auth?.type === 'mtls' ? ['--cert', '--key'] : []),
     ...(auth?.['ca'] === undefined ? [] : ['--cacert']),
   ];
-}
-
-function bodyIn(
-  { raw_delivery, post_data: template }: SubscriptionView['options'],
-  { acceptedAt, ...message }: Pick<MessageView, 'id' | 'queue' | 'type' | 'acceptedAt'>,
-  data: string | undefined,
-): string | undefined {
-  const { before, after } = template === undefined ? { before: '', after: '' } : partsOfTemplate(template);
-  if (raw_delivery !== true && after === undefined) return before;
-  if (data === undefined) return undefined;
-  return raw_delivery === true
-    ? data
-    : `${before}${bodyOf({ ...message, timestamp: acceptedAt, data })}${after ?? ''}`;
 }

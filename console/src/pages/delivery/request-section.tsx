@@ -1,8 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { DeliveryAddress } from '../../../../api-client/deliveries.ts';
-import { dataIn, showMessage } from '../../../../api-client/messages.ts';
-import { getSubscription } from '../../../../api-client/operations.ts';
+import { getPayload, getSubscription } from '../../../../api-client/operations.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
 import { parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import { useConsole } from '../../live/console-context.tsx';
@@ -22,11 +21,11 @@ export function RequestSection({ address }: { address: DeliveryAddress }): JSX.E
   const { api } = useConsole();
   const { queue, messageId, subscriptionId } = address;
   const { action, run } = useAction(async () => {
-    const [subscription, message] = await Promise.all([
+    const [subscription, { body }] = await Promise.all([
       api.call(getSubscription, { path: { queue, subscription: subscriptionId } }),
-      showMessage(api, queue, messageId),
+      api.call(getPayload, { path: { queue, message: messageId, subscription: subscriptionId } }),
     ]);
-    return knownRequest(subscription, message.view, dataIn(message));
+    return knownRequest(subscription, messageId, body);
   });
   useEffect(run, [run]);
   const live = loadedBy(action);
@@ -67,8 +66,8 @@ function WebhookRequest({ known }: { known: KnownRequest }): JSX.Element {
         {fileOptions.length === 0 ? null : <li>To add, each with a file: {fileOptions.join(', ')}.</li>}
         <li>
           {body === undefined
-            ? 'The body is empty, because the data is not stored.'
-            : 'The timestamp in the body is the time of acceptance, unless the producer gave another.'}
+            ? 'The body is empty, because the message is not stored.'
+            : 'The body is what the subscription gets with its options as they are now.'}
         </li>
       </ul>
       <SourceText text={curlCommand(known)} what="the curl command" />
