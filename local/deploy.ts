@@ -6,7 +6,7 @@ import { cachedAssembly, type Settings } from './assembly.ts';
 import { cdkLibraryOptions, cdkProgram } from './install/cdk.mjs';
 import { localFolder, programFile, projectNode, projectRoot } from './install/paths.mjs';
 import { Problem } from './install/problem.mjs';
-import { runGroup, tailOf } from './install/process-group.mjs';
+import { runToSuccess } from './install/process-group.mjs';
 import { step } from './install/progress.mjs';
 import { outputsOfApp, type Outputs } from './deployment-outputs.ts';
 import {
@@ -106,15 +106,13 @@ async function cdk(
   rmSync(log, { force: true });
   const program = cdkProgram();
   if (program === undefined) throw new Problem('The CDK command is not installed: npm install aws-cdk');
-  const { code } = await runGroup(projectNode, [program, ...args, '--no-notices'], {
+  await runToSuccess(projectNode, [program, ...args, '--no-notices'], {
     env: { ...env, ...awsEnvironment(endpoint, keys), ...QUIET_CDK, ...COMPILE_CACHE },
     cwd,
     log,
     signal,
+    failure: `cdk ${name} failed.`,
   });
-  if (code !== 0) {
-    throw new Problem(`cdk ${name} failed. The end of its output (full log: ${log}):\n${tailOf(log)}`);
-  }
 }
 
 /** Keeps the CDK from calling anything but loopback. */

@@ -1,4 +1,4 @@
-import { renameSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -61,28 +61,15 @@ function manifestOf(name, folder) {
  * @throws {import('./problem.mjs').Problem} with the end of npm's output
  */
 export async function installCdk(signal) {
+  // npm writes its record last, so an interrupted installation has none.
+  if (!existsSync(join(cdkFolder, 'node_modules', '.package-lock.json')))
+    rmSync(cdkFolder, { recursive: true, force: true });
   const isLibraryFound = isCdkLibraryBeside() || manifestOf('aws-cdk-lib', cdkFolder) !== undefined;
   if (cdkProgram() !== undefined && isLibraryFound) return;
   const packages = { ...CDK_COMMAND, ...(isCdkLibraryBeside() ? {} : CDK_LIBRARY) };
-  await step('Installing the CDK', () => installInto(cdkFolder, packages, signal));
-}
-
-/**
- * Installs into another folder and moves it into place when complete, so that an interrupted npm leaves nothing.
- *
- * @param {string} folder
- * @param {Record<string, string>} packages ranges of versions by name
- * @param {AbortSignal} signal
- */
-async function installInto(folder, packages, signal) {
-  const partial = `${folder}.${process.pid}`;
-  try {
-    const names = Object.entries(packages).map(([name, range]) => `${name}@${range}`);
-    const args = ['install', '--prefix', partial, ...names];
-    await runNpm(args, { cwd: localFolder, log: freshLog('cdk-npm.log'), signal });
-    rmSync(folder, { recursive: true, force: true });
-    renameSync(partial, folder);
-  } finally {
-    rmSync(partial, { recursive: true, force: true });
-  }
+  const names = Object.entries(packages).map(([name, range]) => `${name}@${range}`);
+  const args = ['install', '--prefix', cdkFolder, ...names];
+  await step('Installing the CDK', () =>
+    runNpm(args, { cwd: localFolder, log: freshLog('cdk-npm.log'), signal }),
+  );
 }

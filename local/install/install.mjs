@@ -2,11 +2,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { installCdk } from './cdk.mjs';
 import { takeLock } from './lock.mjs';
-import { installNpmPackages, npmPackagesReady } from './npm.mjs';
-import { isPackaged, localFolder, projectRoot } from './paths.mjs';
+import { installNpmPackages } from './npm.mjs';
+import { isPackaged, localFolder } from './paths.mjs';
 import { localAwsPackages, pipInstall } from './pip.mjs';
-import { freshLog } from './process-group.mjs';
-import { step } from './progress.mjs';
 
 const CHECK_LOCK_MS = 500;
 
@@ -22,24 +20,13 @@ export async function install(purpose, signal) {
   const release = await takeInstallLock(signal);
   try {
     const results = await Promise.allSettled([
-      isPackaged ? installCdk(signal) : npmPackages(purpose === 'start' ? 'product' : 'all', signal),
+      isPackaged ? installCdk(signal) : installNpmPackages(purpose === 'start' ? 'product' : 'all', signal),
       purpose === 'check' ? undefined : pipInstall(localAwsPackages, signal),
     ]);
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   } finally {
     release();
   }
-}
-
-/**
- * @param {import('./npm.mjs').NpmPackages} packages
- * @param {AbortSignal} signal
- */
-async function npmPackages(packages, signal) {
-  if (npmPackagesReady(projectRoot, packages)) return;
-  await step('Installing npm packages', () =>
-    installNpmPackages(packages, { log: freshLog('npm.log'), signal }),
-  );
 }
 
 /**

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { localFolder, projectRoot } from './paths.mjs';
 import { Problem } from './problem.mjs';
-import { freshLog, runGroup, tailOf } from './process-group.mjs';
+import { freshLog, runToSuccess } from './process-group.mjs';
 import { step } from './progress.mjs';
 
 const OLDEST_MINOR = 10;
@@ -85,7 +85,6 @@ function fingerprintOf({ requirements, constraints }, { version }) {
 export async function pipInstallWith(python, packages, folder, signal) {
   const { names, requirements, constraints } = packages;
   const partial = `${folder}.${process.pid}`;
-  const log = freshLog(`${packages.folder}-pip.log`);
   const lists = ['-r', requirements, ...(constraints === undefined ? [] : ['-c', constraints])];
   const env = {
     ...process.env,
@@ -93,14 +92,11 @@ export async function pipInstallWith(python, packages, folder, signal) {
     PIP_DISABLE_PIP_VERSION_CHECK: '1',
     PIP_ROOT_USER_ACTION: 'ignore',
   };
+  const how = { env, cwd: projectRoot, log: freshLog(`${packages.folder}-pip.log`), signal };
+  const failure = `pip could not install ${names}. Check that the package index is reachable.`;
   try {
     const args = ['-m', 'pip', 'install', '--no-input', '--target', partial, ...lists];
-    const { code } = await runGroup(python.executable, args, { env, cwd: projectRoot, log, signal });
-    if (code !== 0) {
-      throw new Problem(
-        `pip could not install ${names}. Check that the package index is reachable. The end of its output (full log: ${log}):\n${tailOf(log)}`,
-      );
-    }
+    await runToSuccess(python.executable, args, { ...how, failure });
     writeFileSync(stampIn(partial), fingerprintOf(packages, python));
     rmSync(folder, { recursive: true, force: true });
     renameSync(partial, folder);
@@ -128,15 +124,15 @@ export function choosePython(found) {
   const recent = found.filter(({ version }) => isRecent(version));
   const chosen = recent.find(({ pip }) => pip);
   if (chosen !== undefined) return chosen;
-  const [withoutPip] = recent;
-  if (withoutPip !== undefined) {
-    throw new Problem(
-      `Python ${withoutPip.version} was found, but pip is missing, which installs the local AWS. Run ${withoutPip.executable} -m ensurepip --user, or "apt-get install python3-pip" on Debian and Ubuntu, then start again.`,
-    );
-  }
-  const [old] = found;
+  const [first] = recent.length > 0 ? recent : found;
+  const cause =
+    first === undefined
+      ? 'Python is missing'
+      : isRecent(first.version)
+        ? `pip is missing (${first.executable} -m ensurepip --user installs it)`
+        : `Python ${first.version} is too old`;
   throw new Problem(
-    `${old === undefined ? 'Python is missing' : `Python ${old.version} is too old`}: the local AWS needs Python 3.${OLDEST_MINOR} or newer, with pip. Install it ("apt-get install python3 python3-pip" on Debian and Ubuntu, "brew install python" on a Mac, or from https://www.python.org), then start again.`,
+    `${cause}: the local AWS needs Python 3.${OLDEST_MINOR} or newer, with pip. Install it ("apt-get install python3 python3-pip" on Debian and Ubuntu, "brew install python" on a Mac, or from https://www.python.org), then start again.`,
   );
 }
 

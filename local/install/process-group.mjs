@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { localFolder } from './paths.mjs';
+import { Problem } from './problem.mjs';
 
 const TAIL_LINES = 25;
 
@@ -66,6 +67,22 @@ export const runGroup = async (program, args, { signal, ...options }) => {
 };
 
 /**
+ * Runs a program that must succeed. The reason to show is `failure`, or `missing` if there is no such program.
+ *
+ * @param {string} program
+ * @param {string[]} args
+ * @param {ProcessOptions & { signal: AbortSignal, failure: string, missing?: string }} options
+ * @throws {Problem} with the end of its output
+ */
+export async function runToSuccess(program, args, { failure, missing = failure, ...options }) {
+  const { code } = await runGroup(program, args, options).catch((/** @type {unknown} */ cause) => {
+    throw isCode(cause, 'ENOENT') ? new Problem(missing, { cause }) : cause;
+  });
+  if (code !== 0)
+    throw new Problem(`${failure} The end of its output (full log: ${options.log}):\n${tailOf(options.log)}`);
+}
+
+/**
  * @param {number} pid the group's leader
  * @param {NodeJS.Signals} signal
  */
@@ -73,12 +90,15 @@ const signalGroup = (pid, signal) => {
   try {
     process.kill(-pid, signal);
   } catch (error) {
-    if (!isMissingProcess(error)) throw error;
+    if (!isCode(error, 'ESRCH')) throw error;
   }
 };
 
-/** @param {unknown} error */
-const isMissingProcess = (error) => error instanceof Error && 'code' in error && error.code === 'ESRCH';
+/**
+ * @param {unknown} error
+ * @param {string} code of the system
+ */
+const isCode = (error, code) => error instanceof Error && 'code' in error && error.code === code;
 
 /**
  * The last lines of a log, indented, to be shown below an error message.

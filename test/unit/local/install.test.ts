@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CDK_COMMAND, CDK_LIBRARY, cdkLibraryOptions, cdkProgram } from '../../../local/install/cdk.mjs';
 import { nodeProblem } from '../../../local/install/node-version.mjs';
-import { npmArguments, npmPackagesReady } from '../../../local/install/npm.mjs';
+import { npmArguments } from '../../../local/install/npm.mjs';
 import { projectRoot } from '../../../local/install/paths.mjs';
 import {
   arePipPackagesReady,
@@ -51,42 +51,47 @@ describe('npm packages', () => {
     written('node_modules/.package-lock.json', 1_001, { packages: record });
   };
 
-  it('are ready for tests if npm installed all of them after the last change of the lock file', () => {
-    installed(['zod', 'vitest'], { lockFileAt: 1_000 });
-    expect(npmPackagesReady(folder, 'product')).toBe(true);
-    expect(npmPackagesReady(folder, 'all')).toBe(true);
+  const WITH_DEV = ['ci', '--include=dev'];
+
+  it.each([
+    {
+      when: 'npm installed all of them after the last change of the lock file',
+      packages: ['zod', 'vitest'],
+      lockFileAt: 1_000,
+      start: undefined,
+      tests: undefined,
+    },
+    {
+      when: 'a start installed no devDependencies: those are added, without deleting what it may use',
+      packages: ['zod'],
+      lockFileAt: 1_000,
+      start: undefined,
+      tests: ['install', '--no-save', '--include=dev'],
+    },
+    {
+      when: 'the lock file changed: also a start keeps the devDependencies',
+      packages: ['zod', 'vitest'],
+      lockFileAt: 1_002,
+      start: WITH_DEV,
+      tests: WITH_DEV,
+    },
+    {
+      when: 'the lock file changed, without devDependencies',
+      packages: ['zod'],
+      lockFileAt: 1_002,
+      start: ['ci', '--omit=dev'],
+      tests: WITH_DEV,
+    },
+  ])('when $when', ({ packages, lockFileAt, start, tests }) => {
+    installed(packages, { lockFileAt });
+    expect(npmArguments(folder, 'product')).toEqual(start);
+    expect(npmArguments(folder, 'all')).toEqual(tests);
   });
 
-  it('are ready for a start, but not for tests, without the devDependencies', () => {
-    installed(['zod'], { lockFileAt: 1_000 });
-    expect(npmPackagesReady(folder, 'product')).toBe(true);
-    expect(npmPackagesReady(folder, 'all')).toBe(false);
-  });
-
-  it('are installed again after a change of the lock file', () => {
-    installed(['zod', 'vitest'], { lockFileAt: 1_002 });
-    expect(npmPackagesReady(folder, 'product')).toBe(false);
-    expect(npmPackagesReady(folder, 'all')).toBe(false);
-  });
-
-  it('are installed again after an interrupted npm, which leaves no record', () => {
+  it('are installed anew after an interrupted npm, which leaves no record', () => {
     written('package-lock.json', 1_000);
-    expect(npmPackagesReady(folder, 'product')).toBe(false);
-  });
-
-  it('exclude devDependencies for a start', () => {
     expect(npmArguments(folder, 'product')).toEqual(['ci', '--omit=dev']);
-    expect(npmArguments(folder, 'all')).toEqual(['ci', '--include=dev']);
-  });
-
-  it('are renewed by a start including devDependencies, if these were installed', () => {
-    installed(['zod', 'vitest'], { lockFileAt: 1_002 });
-    expect(npmArguments(folder, 'product')).toEqual(['ci', '--include=dev']);
-  });
-
-  it('are completed for tests without deleting packages that a running start may use', () => {
-    installed(['zod'], { lockFileAt: 1_000 });
-    expect(npmArguments(folder, 'all')).toEqual(['install', '--no-save', '--include=dev']);
+    expect(npmArguments(folder, 'all')).toEqual(WITH_DEV);
   });
 });
 
@@ -111,19 +116,13 @@ describe('Python', () => {
     );
   });
 
-  it('is requested if it is missing', () => {
-    expect(() => choosePython([])).toThrow(/Python is missing.*3\.10 or newer, with pip/);
-  });
-
-  it('is requested again if it is too old', () => {
-    expect(() => choosePython([python('3.9')])).toThrow(/Python 3\.9 is too old/);
-    expect(() => choosePython([python('2.7')])).toThrow(/Python 2\.7 is too old/);
-  });
-
-  it('needs pip, and the message says how to install it', () => {
-    expect(() => choosePython([python('3.12', false)])).toThrow(
-      /pip is missing.*ensurepip.*apt-get install python3-pip/,
-    );
+  it.each([
+    ['is missing', [], /Python is missing.*3\.10 or newer, with pip/],
+    ['is too old', [python('3.9')], /Python 3\.9 is too old/],
+    ['is the one before', [python('2.7')], /Python 2\.7 is too old/],
+    ['has no pip', [python('3.12', false)], /pip is missing.*ensurepip.*apt-get install python3 python3-pip/],
+  ])('is requested with the cause if it %s', (_cause, found, message) => {
+    expect(() => choosePython(found)).toThrow(message);
   });
 });
 
