@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { apiEnvironment } from '../unit/cli/run-command.ts';
-import { closeStubs, json, stubApi, type StubApi } from '../unit/cli/stub-api.ts';
+import { json, startStubApi, type StubApi } from '../unit/cli/stub-api.ts';
 import { inBrowser, launchChromium } from './chromium.ts';
 import { startConsoleCommand, type RunningConsole } from './console-command.ts';
 import {
@@ -19,7 +19,7 @@ let served: RunningConsole;
 
 inBrowser('the console in a browser', () => {
   beforeAll(async () => {
-    api = await stubApi({
+    api = await startStubApi({
       'GET /v2/openapi.json': () => json({ info: { version: '0.1.0' } }),
       'GET /v2/queues': () => json({ queues: [], links: [] }),
       'GET /v2/health': () => json({ status: 'ok', checks: {}, queues: {}, overdue: 0 }),
@@ -30,7 +30,7 @@ inBrowser('the console in a browser', () => {
   afterAll(async () => {
     await browser.close();
     expect(await served.stop()).toBe(0);
-    await closeStubs();
+    await api.close();
   });
 
   it.each(LOOKS)(

@@ -1,8 +1,6 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { jsonLines } from './run-command.ts';
-import { closeStubs, json, stubApi, type StubRoutes } from './stub-api.ts';
-
-afterAll(closeStubs);
+import { json, stubApi, type StubRoutes } from './stub-api.ts';
 
 const ID = '5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11';
 

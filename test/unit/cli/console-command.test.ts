@@ -1,14 +1,21 @@
 import { once } from 'node:events';
 import { createServer, connect } from 'node:net';
-import { networkInterfaces } from 'node:os';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { describe, expect, it, vi, beforeAll } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { loopbackPort } from '../../../local/loopback-port.ts';
 import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
 import { startConsoleCommand } from '../../browser/console-command.ts';
 import { ANY_KEYS, apiEnvironment, posthaste } from './run-command.ts';
-import { closeStubs, json, stubApi } from './stub-api.ts';
-
-afterAll(closeStubs);
+import { json, stubApi } from './stub-api.ts';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import * as z from 'zod';
+import { openBrowser } from '../../../cli/commands/console/open-browser.ts';
+import { gzipSync } from 'node:zlib';
+import { builtPage } from '../../../cli/commands/console/page-build.ts';
+import { readPage, type PageFiles } from '../../../cli/commands/console/page-files.ts';
 
 // The first test builds the page.
 vi.setConfig({ testTimeout: 60_000 });
@@ -72,5 +79,94 @@ describe('posthaste console', () => {
     taker.close();
     expect(taken).toMatchObject({ status: 1, stdout: '' });
     expect(taken.stderr).toContain(`Port ${port} is in use`);
+  });
+});
+
+const URL_WITH_TOKEN = 'http://127.0.0.1:8900/#token=a-token';
+
+/** A program that stands for a browser: it records its arguments and exits with the given status. */
+const browser = (status: number): { program: string; args: string[]; given: () => string[] } => {
+  const script = join(temporaryFolder(), `browser-${status}.mjs`);
+  const note = `${script}.json`;
+  writeFileSync(
+    script,
+    `import { writeFileSync } from 'node:fs';
+     writeFileSync(${JSON.stringify(note)}, JSON.stringify(process.argv.slice(2)));
+     process.exit(${status});`,
+  );
+  const given = (): string[] => z.array(z.string()).parse(JSON.parse(readFileSync(note, 'utf8')));
+  return { program: process.execPath, args: [script], given };
+};
+
+describe('opening the console in the default browser', () => {
+  it('passes the address in a private file, because other users can see the arguments of programs', async () => {
+    const { given, ...opener } = browser(0);
+    const opening = openBrowser(URL_WITH_TOKEN, opener);
+    expect(await opening.failed).toBeUndefined();
+    const [address = '', ...more] = given();
+    expect(more).toEqual([]);
+    expect(address).not.toContain('a-token');
+    const file = fileURLToPath(address);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, 'utf8')).toContain(`content="0;url=${URL_WITH_TOKEN}"`);
+    opening.cleanUp();
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('reports the reason if the browser is missing or fails', async () => {
+    const { program, args } = browser(3);
+    const refusing = openBrowser(URL_WITH_TOKEN, { program, args });
+    expect(await refusing.failed).toBe(`${program} exited with status 3`);
+    refusing.cleanUp();
+    const missing = openBrowser(URL_WITH_TOKEN, { program: join(tmpdir(), 'no-such-program'), args: [] });
+    expect(await missing.failed).toContain('ENOENT');
+    missing.cleanUp();
+  });
+});
+
+// Vite builds the page if its sources have changed.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const MOST_BYTES = 150 * 1024;
+
+let page: PageFiles;
+beforeAll(async () => {
+  const { signal } = new AbortController();
+  page = await readPage(await builtPage({ signal, show: (work) => work() }));
+});
+
+const html = (): string => page.get('/')?.bytes.toString() ?? '';
+
+describe('the built console', () => {
+  it('is at most 150 KB in total, gzipped', () => {
+    const sizes = [...page].map(([path, { bytes }]) => ({ path, size: gzipSync(bytes).length }));
+    const sum = sizes.reduce((total, { size }) => total + size, 0);
+    expect(sum, JSON.stringify(sizes)).toBeLessThanOrEqual(MOST_BYTES);
+    expect(sum).toBeGreaterThan(10_000);
+  });
+
+  it('links only to existing files, and has no inline script or style that its policy would block', () => {
+    const linked = [...html().matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) => address);
+    expect(linked.length).toBeGreaterThan(1);
+    for (const address of linked.filter((one) => !one.startsWith('data:'))) {
+      expect(page.has(address), address).toBe(true);
+    }
+    expect(html()).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)/i);
+  });
+
+  it('contains its icon, so that browsers do not request a missing favicon', () => {
+    expect(html()).toMatch(/<link\s+rel="icon"\s+href="(?:data:image\/svg\+xml,|\/assets\/)/);
+  });
+
+  it('loads nothing from other hosts', () => {
+    for (const [path, { bytes }] of page) {
+      expect(bytes.toString(), path).not.toMatch(/@import\s+(?:url\()?['"]?https?:|url\(['"]?https?:/);
+    }
+  });
+
+  it('is not built again while its sources are unchanged', async () => {
+    const show = vi.fn((work: () => Promise<void>) => work());
+    await builtPage({ signal: new AbortController().signal, show });
+    expect(show).not.toHaveBeenCalled();
   });
 });

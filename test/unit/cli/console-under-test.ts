@@ -1,21 +1,16 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
 import type { ApiAccess } from '../../../cli/api/api-access.ts';
 import type { ConsoleTarget } from '../../../cli/commands/console/console-info.ts';
 import { startConsole } from '../../../cli/commands/console/console-server.ts';
 import { readPage, type PageFiles } from '../../../cli/commands/console/page-files.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
 import { awsStub, type StubAnswer, type StubRequest } from '../../support/aws-stub.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { requestLoopback, type LoopbackResponse, type LoopbackRequest } from './loopback-request.ts';
 
 export const MARKUP = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
-
-const closing: (() => Promise<void>)[] = [];
-/** For `afterAll`. */
-export const closeConsoles = async (): Promise<void> => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-};
 
 export type StubbedApi = {
   url: string;
@@ -28,7 +23,7 @@ export type StubbedApi = {
 export const apiThatAnswers = async (answer: StubAnswer): Promise<StubbedApi> => {
   let current = answer;
   const { config, requests, close } = await awsStub(() => current);
-  closing.push(close);
+  onTestFinished(close);
   return {
     url: config.endpoint,
     requests,
@@ -49,19 +44,17 @@ export const deploymentAt = (
 });
 
 const aPage = async (): Promise<PageFiles> => {
-  const folder = await mkdtemp(join(tmpdir(), 'console-'));
+  const folder = temporaryFolder();
   await mkdir(join(folder, 'assets'));
   await writeFile(join(folder, 'index.html'), '<!doctype html><title>Posthaste</title>');
   await writeFile(join(folder, 'assets', 'index-AbCd1234.js'), 'export {};');
-  const page = await readPage(folder);
-  await rm(folder, { recursive: true });
-  return page;
+  return readPage(folder);
 };
 
 /** A running console with a page of two files. */
 export const consoleOf = async (target: ConsoleTarget): Promise<LoopbackServer> => {
   const started = await startConsole({ page: await aPage(), target });
-  closing.push(started.close);
+  onTestFinished(started.close);
   return started;
 };
 

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { clockTime } from '../../../cli/output/time-text.ts';
 import {
   ID,
@@ -13,11 +13,10 @@ import {
   OF_QUEUE,
   OF_MESSAGE,
   ONE,
+  attempt,
 } from './delivery-views.ts';
-import { jsonLines } from './run-command.ts';
-import { closeStubs, json, stubApi } from './stub-api.ts';
-
-afterAll(closeStubs);
+import { jsonLines, ctrlC } from './run-command.ts';
+import { json, stubApi, refusal } from './stub-api.ts';
 
 describe('posthaste deliveries', () => {
   it('lists the deliveries of a queue with all filters of the API', async () => {
@@ -168,5 +167,140 @@ describe('posthaste deliveries', () => {
       },
     });
     expect(run.stdout.includes('\u001b[32mdelivered\u001b[39m')).toBe(isColoured);
+  });
+});
+
+describe('posthaste deliveries watch', () => {
+  it('prints each change once, including the delivery leaving the list as delivered, and exits with 0 on Ctrl-C', async () => {
+    const { press, options } = ctrlC();
+    let looks = 0;
+    const api = await stubApi({
+      [OF_QUEUE]: () => {
+        looks += 1;
+        if (looks === 4) press();
+        return looks < 3 ? page(listed) : page();
+      },
+      [`GET ${ONE}`]: () => detail(delivered),
+    });
+    const { status, stdout, stderr } = await api.run(['deliveries', 'watch', 'orders', '--json'], options);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(jsonLines(stdout)).toMatchObject([
+      { messageId: 'm1', status: 'retrying', attemptCount: 1, last: '503', nextAttemptAt: AT },
+      { messageId: 'm1', status: 'delivered', attemptCount: 2, last: '200' },
+    ]);
+  });
+
+  it('follows a message that has no record yet, until the deliveries of all matches have ended', async () => {
+    let looks = 0;
+    const answers = [refusal(404, 'not_found', 'no such message'), page(), page(delivered), page(delivered)];
+    const message = {
+      queue: 'orders',
+      id: 'm1',
+      acceptedAt: AT,
+      duplicates: 0,
+      filtered: 0,
+      bodyKept: false,
+    };
+    const deliveries = { pending: 0, retrying: 0, delivered: 1, rejected: 0, exhausted: 0, cancelled: 0 };
+    const api = await stubApi({
+      [OF_MESSAGE]: () => answers[looks++] ?? page(),
+      'GET /v2/queues/orders/messages/m1': () => json({ ...message, deliveries, matched: looks < 4 ? 2 : 1 }),
+    });
+    const { status, stdout } = await api.run(['deliveries', 'watch', 'orders', '--message', 'm1']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^\S+ \S+ {2}m1 {2}5b0c0f1e {2}delivered {2}#2, 200\n$/);
+    expect(looks).toBe(4);
+  });
+
+  it('exits with status 0 after --for', async () => {
+    const api = await stubApi({ [OF_QUEUE]: () => page() });
+    expect(await api.run(['deliveries', 'watch', 'orders', '--for', '0.5'])).toEqual({
+      status: 0,
+      stdout: '',
+      stderr: '',
+    });
+  });
+});
+
+describe('posthaste retry and cancel', () => {
+  it.each(['retry', 'cancel'])('can %s a delivery', async (what) => {
+    const api = await stubApi({ [`POST ${ONE}/${what}`]: () => json(retrying, 202) });
+    const { status, stdout } = await api.run([what, 'orders', 'm1', ID, '--json']);
+    expect({ status, lines: jsonLines(stdout) }).toEqual({ status: 0, lines: [retrying] });
+  });
+
+  describe('retried with --wait', () => {
+    const waiting = (...ends: object[]) =>
+      stubApi({
+        [`POST ${ONE}/retry`]: () => json(retrying, 202),
+        [`GET ${ONE}`]: (_, index) => detail(ends[index] ?? ends.at(-1) ?? {}),
+      });
+    const args = ['retry', 'orders', 'm1', ID, '--wait'];
+
+    it.each([
+      [delivered, 0],
+      [{ ...delivered, status: 'rejected', reason: 'http_400' }, 1],
+    ])(
+      'is shown at its end, with an exit status that says whether it was delivered: %#',
+      async (end, status) => {
+        const { run } = await waiting(retrying, end);
+        const ended = await run([...args, '--json']);
+        expect(ended.status).toBe(status);
+        expect(JSON.parse(ended.stdout)).toMatchObject({ status: end.status });
+      },
+    );
+
+    it('is polled with pauses that grow while nothing changes and fall after a change, as --verbose shows', async () => {
+      const second = { ...retrying, attempts: [attempt, { ...attempt, number: 2 }] };
+      const { run } = await waiting(retrying, retrying, second, delivered);
+      const { stderr } = await run([...args, '--verbose']);
+      expect(stderr.split('\n').slice(1, -1)).toEqual([
+        'empty: slept 0.5 s, next 1 s',
+        'empty: slept 1 s, next 2 s',
+        'changed: interval 0.5 s',
+      ]);
+    });
+
+    it('continues after Ctrl-C, which says where to look', async () => {
+      const { press, options } = ctrlC();
+      const api = await stubApi({
+        [`POST ${ONE}/retry`]: () => json(retrying, 202),
+        [`GET ${ONE}`]: () => {
+          press();
+          return detail(retrying);
+        },
+      });
+      const run = await api.run(args, options);
+      expect(run.status).toBe(130);
+      expect(run.stderr).toContain(
+        `The delivery continues. To see it: npm run -s posthaste -- deliveries show orders m1 ${ID}\n`,
+      );
+    });
+  });
+
+  it('shows why a retry was refused, and sends the request only once', async () => {
+    const api = await stubApi({ [`POST ${ONE}/retry`]: () => refusal(409, 'conflict', 'the body is gone') });
+    expect(await api.run(['retry', 'orders', 'm1', ID])).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `→ ${api.url}\nposthaste: POST ${ONE}/retry was refused (409 conflict): the body is gone\n`,
+    });
+    const failing = await stubApi({ [`POST ${ONE}/retry`]: () => json({ message: 'busy' }, 503) });
+    expect((await failing.run(['retry', 'orders', 'm1', ID])).status).toBe(1);
+    expect(failing.requests).toHaveLength(1);
+  });
+
+  it('repeats a retry that API Gateway throttled, because the API has not processed it', async () => {
+    const api = await stubApi({
+      [`POST ${ONE}/retry`]: (_, index) =>
+        index < 2
+          ? json({ message: 'Too Many Requests' }, 429)
+          : refusal(409, 'conflict', 'the body is gone'),
+    });
+    expect((await api.run(['retry', 'orders', 'm1', ID])).stderr).toContain('the body is gone');
+    expect(api.requests).toHaveLength(3);
+    const busy = await stubApi({ [`POST ${ONE}/retry`]: () => json({ message: 'Too Many Requests' }, 429) });
+    expect((await busy.run(['retry', 'orders', 'm1', ID])).stderr).toContain('429');
+    expect(busy.requests).toHaveLength(4);
   });
 });

@@ -113,7 +113,6 @@ describe('finding the deployment for a command', () => {
       expect(await find({})).toBe('Posthaste');
     } finally {
       restore();
-      await stub.close();
     }
   });
 
@@ -126,16 +125,12 @@ describe('finding the deployment for a command', () => {
       deployment?: string,
     ) => {
       const stub = await stubbedDeployment({ bodies: [], sentAt: 0, stacks: { First: {}, ...stacks } });
-      try {
-        return await withSdkVariables(stub.environment, () =>
-          findDeployment(
-            deployment === undefined ? {} : { deployment },
-            path.join(folder, 'never-used', 'nowhere.json'),
-          ),
-        );
-      } finally {
-        await stub.close();
-      }
+      return withSdkVariables(stub.environment, () =>
+        findDeployment(
+          deployment === undefined ? {} : { deployment },
+          path.join(folder, 'never-used', 'nowhere.json'),
+        ),
+      );
     };
 
     it('finds the deployment of this name by the outputs of its construct', async () => {

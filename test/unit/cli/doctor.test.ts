@@ -1,15 +1,10 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import type { StubAnswer } from '../../support/aws-stub.ts';
 import { jsonLines, posthaste } from './run-command.ts';
 import { json } from './stub-api.ts';
-import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';
-
-const stubs: StubbedDeployment[] = [];
-afterAll(async () => {
-  await Promise.all(stubs.map((stub) => stub.close()));
-});
+import { stubbedDeployment } from './stubbed-deployment.ts';
 
 const EMPTY = {
   ingress: 0,
@@ -56,7 +51,6 @@ const doctor = async (
       return answer;
     },
   });
-  stubs.push(stub);
   const run = await posthaste(['doctor', '--deployment', 'Posthaste', ...args], { env: stub.environment });
   return { ...run, looks: () => looks, deadLetters: stub.deadLetters, held: stub.held };
 };
@@ -161,7 +155,6 @@ describe('posthaste doctor', () => {
 
   it('looks at the queues of a named deployment only, where POSTHASTE_API_URL gives the API', async () => {
     const stub = await stubbedDeployment({ bodies: [], sentAt: 0, onApi: () => health() });
-    stubs.push(stub);
     const apiUrl = `${stub.environment['AWS_ENDPOINT_URL']}/000000000000/ApiUrl`;
     const env = { ...stub.environment, POSTHASTE_API_URL: apiUrl };
     const checked = async (...args: string[]) => {
@@ -176,7 +169,6 @@ describe('posthaste doctor', () => {
 
   it('stops if there is no deployment', async () => {
     const stub = await stubbedDeployment({ bodies: [], sentAt: 0 });
-    stubs.push(stub);
     const { status, stdout } = await posthaste(['doctor', '--deployment', 'Nowhere'], {
       env: stub.environment,
     });

@@ -1,14 +1,15 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { apiEnvironment } from './run-command.ts';
-import { closeStubs, json, stubApi } from './stub-api.ts';
-
-afterAll(closeStubs);
+import { json, stubApi } from './stub-api.ts';
+import { promisify } from 'node:util';
+import { projectRoot } from '../../../local/install/paths.mjs';
 
 // Behaviour that needs a separate process. Everything else about the command is tested in process.
 vi.setConfig({ testTimeout: 30_000 });
@@ -105,5 +106,61 @@ describe('the command as a process', () => {
       ...PREVIEW,
     ]);
     expect(stderr).toBe('ansi-regex commander get-east-asian-width string-width strip-ansi zod');
+  });
+});
+
+/** The package as far as its start needs it, in a new folder; the command prints what it was given. */
+const installedCommand = () => {
+  const folder = temporaryFolder();
+  const installed = path.join(folder, 'node_modules/posthaste');
+  const cache = path.join(folder, 'cache');
+  const app = path.join(folder, 'app');
+  for (const file of ['cli/posthaste.mjs', 'local/install/paths.mjs'])
+    cpSync(path.join(projectRoot, file), path.join(installed, file));
+  writeFileSync(path.join(installed, 'package.json'), '{"type": "module"}');
+  writeFileSync(path.join(installed, 'cli/posthaste.js'), PRINT_PATHS);
+  for (const made of [path.join(installed, 'assets/functions'), app]) mkdirSync(made, { recursive: true });
+  const run = (...nodeArgs: string[]) =>
+    promisify(execFile)(
+      process.execPath,
+      [...nodeArgs, path.join(installed, 'cli/posthaste.mjs'), 'queue', 'list'],
+      { cwd: app, env: { ...process.env, XDG_CACHE_HOME: cache } },
+    );
+  return { installed, cache, app, run };
+};
+
+const PRINT_PATHS = `import * as paths from '../local/install/paths.mjs';
+console.log(JSON.stringify({ args: process.argv.slice(2), ...paths, start: paths.programFile('cli/commands/start/run.ts') }));`;
+
+describe('the command of the installed package', () => {
+  it('runs compiled, on the Node of its user, with its files in the current folder', async () => {
+    const { installed, app, run: runInstalled } = installedCommand();
+    const { stdout } = await runInstalled();
+    expect(JSON.parse(stdout)).toEqual({
+      args: ['queue', 'list'],
+      isPackaged: true,
+      projectRoot: `${installed}/`,
+      projectNode: process.execPath,
+      localFolder: path.join(app, '.posthaste'),
+      ministackFolder: path.join(app, '.posthaste/ministack'),
+      start: path.join(installed, 'cli/commands/start/run.js'),
+    });
+  });
+
+  it('leaves no file in the current folder or in its own, and compiled code in the cache of its user', async () => {
+    const { installed, cache, app, run: runInstalled } = installedCommand();
+    await runInstalled();
+    expect(readdirSync(app)).toEqual([]);
+    expect(readdirSync(installed).toSorted()).toEqual(['assets', 'cli', 'local', 'package.json']);
+    expect(existsSync(path.join(cache, 'posthaste'))).toBe(true);
+  });
+
+  it('says in one sentence which Node it needs', async () => {
+    const old = "Object.defineProperty(process, 'versions', { value: { node: '22.9.0' } })";
+    await expect(installedCommand().run('--import', `data:text/javascript,${old}`)).rejects.toMatchObject({
+      code: 1,
+      stderr:
+        'posthaste: Node 22.12 or newer is required, and this is 22.9.0. Install a current version from https://nodejs.org.\n',
+    });
   });
 });

@@ -1,7 +1,5 @@
-import { afterAll, describe, expect, it } from 'vitest';
-import { closeStubs, json, refusal, stubApi, type StubApi } from './stub-api.ts';
-
-afterAll(closeStubs);
+import { describe, expect, it } from 'vitest';
+import { json, refusal, stubApi, type StubApi } from './stub-api.ts';
 
 const ACME = '5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11';
 const view = (id: string, subscriber: string, name?: string) => ({

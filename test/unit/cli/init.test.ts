@@ -1,26 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { applyPatch } from 'diff';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import * as z from 'zod';
-import { posthaste } from './run-command.ts';
+import { posthaste, answering } from './run-command.ts';
 
 let folder = '';
-beforeEach(() => (folder = mkdtempSync(path.join(tmpdir(), 'init-'))));
-afterEach(() => {
-  rmSync(folder, { recursive: true });
-});
+beforeEach(() => (folder = temporaryFolder()));
 
 const inFolder = (file: string) => path.join(folder, file);
 
@@ -69,7 +58,6 @@ describe('posthaste init in an empty folder', () => {
     expect(stdout).toMatch(
       /\n {2}npm install aws-cdk-lib@2 constructs@10\n {2}npm install --save-dev aws-cdk@2\n/,
     );
-    folder = path.dirname(folder);
   });
 
   it('refuses to change an app that is there, and writes nothing', async () => {
@@ -104,13 +92,7 @@ describe('posthaste init in an empty folder', () => {
     { answer: 'y', status: 0, written: 4 },
     { answer: '', status: 1, written: 0 },
   ])('asks on a terminal, and writes $written files after "$answer"', async ({ answer, status, written }) => {
-    const run = await posthaste(['init', folder], {
-      onStart: ({ stdin, stderr }) => {
-        Object.assign(stdin, { isTTY: true });
-        Object.assign(stderr, { isTTY: true });
-        stdin.end(`${answer}\n`);
-      },
-    });
+    const run = await posthaste(['init', folder], answering(answer));
     expect({ status: run.status, written: readdirSync(folder).length }).toEqual({ status, written });
     expect(run.stderr).toContain('Write 4 files? [y/N] ');
   });

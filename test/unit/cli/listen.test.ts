@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { answerScriptOf, type AnswerScript } from '../../../cli/commands/listen/answer-script.ts';
 import { verifierFor } from '../../../cli/commands/listen/verification.ts';
 import {
@@ -9,9 +9,7 @@ import {
 } from '../../../cli/commands/listen/webhook-receiver.ts';
 import { webhookBlock } from '../../../cli/commands/listen/webhook-text.ts';
 import { jsonLines } from './run-command.ts';
-import { closeStubs, json, stubApi } from './stub-api.ts';
-
-afterAll(closeStubs);
+import { json, stubApi } from './stub-api.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const BODY = '{"id":"m1","data":{"a": 1.0}}';

@@ -1,12 +1,16 @@
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, afterEach, beforeEach, vi } from 'vitest';
 import { rangesOf } from '../../../cli/commands/publish/publish-report.ts';
 import { inputLines } from '../../../cli/options/input-lines.ts';
 import { withMembers } from '../../../cli/options/json-text.ts';
 import { printable, printableJson } from '../../../cli/output/printable.ts';
-import { progressBar } from '../../../cli/output/progress-line.ts';
+import { progressBar, progressLine } from '../../../cli/output/progress-line.ts';
 import { fieldLines, tableLines } from '../../../cli/output/table.ts';
+import { timeOf } from '../../../cli/options/time.ts';
+import { clockTime } from '../../../cli/output/time-text.ts';
+import { EventEmitter } from 'node:events';
+import { untilInterrupted } from '../../../cli/interruption.ts';
 
 const anyText = fc.string({ unit: 'binary' });
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
@@ -115,5 +119,105 @@ describe('JSON text', () => {
 describe('line ranges', () => {
   it('combine consecutive line numbers', () => {
     expect(rangesOf([5, 1, 3, 2, 9])).toBe('1-3, 5, 9');
+  });
+});
+
+const written = (isTTY: boolean) => {
+  let now = 0;
+  const texts: string[] = [];
+  const stream = {
+    isTTY,
+    write: (text: string | Uint8Array) => {
+      texts.push(String(text));
+      return true;
+    },
+  };
+  const line = progressLine(stream, () => now);
+  const wait = (milliseconds: number): void => {
+    now += milliseconds;
+  };
+  return { line, texts, wait };
+};
+
+describe('progress', () => {
+  it('is one line on a terminal, which is overwritten and cleared at the end', () => {
+    const { line, texts } = written(true);
+    line.show('one');
+    line.show('two');
+    line.clear();
+    expect(texts).toEqual(['\r\u001b[2Kone', '\r\u001b[2Ktwo', '\r\u001b[2K']);
+  });
+
+  it('is a line every ten seconds otherwise, and none for a short run', () => {
+    const { line, texts, wait } = written(false);
+    line.show('at once');
+    wait(9_999);
+    line.show('soon');
+    wait(1);
+    line.show('after ten seconds');
+    line.show('right after');
+    line.clear();
+    expect(texts).toEqual(['after ten seconds\n']);
+  });
+});
+
+const local = (hours: number, minutes: number, seconds = 0) =>
+  new Date(2026, 10, 23, hours, minutes, seconds).getTime();
+
+describe('the time of an option', () => {
+  it.each([
+    ['with a blank', '2026-11-23 03:05:52', local(3, 5, 52)],
+    ['without seconds', '2026-11-23 03:05', local(3, 5)],
+    ['without a zone', '2026-11-23T03:05', local(3, 5)],
+    ['that is a date, from its midnight', '2026-11-23', local(0, 0)],
+    ['in UTC', '2026-11-23T03:05:52Z', Date.UTC(2026, 10, 23, 3, 5, 52)],
+    ['with an offset', '2026-11-23 03:05:52.5+02:00', Date.UTC(2026, 10, 23, 1, 5, 52, 500)],
+  ])('is accepted %s', (_, text, at) => {
+    expect(timeOf(text)).toBe(at);
+  });
+
+  it('is accepted as the command prints it', () => {
+    const at = local(17, 4, 9);
+    expect(timeOf(clockTime(new Date(at).toISOString()))).toBe(at);
+  });
+
+  it.each(['2026-02-30', '2026-11-23 25:00', '2026-11-23T03', '23.11.2026', '2026-11-23 03:05 CET', ''])(
+    'is refused if it is %j',
+    (text) => {
+      expect(() => timeOf(text)).toThrow('Expected a time such as');
+    },
+  );
+});
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a second Ctrl-C', () => {
+  it('ends the program, unless npm forwarded the first one, which takes less than a second', async () => {
+    const signals = new EventEmitter();
+    const again = vi.fn();
+    const end = Promise.withResolvers<string>();
+    const result = untilInterrupted(
+      (signal) => {
+        signal.addEventListener('abort', () => undefined);
+        return end.promise;
+      },
+      signals,
+      again,
+    );
+    signals.emit('SIGINT');
+    vi.advanceTimersByTime(900);
+    signals.emit('SIGTERM');
+    expect(again).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(200);
+    signals.emit('SIGINT');
+    expect(again).toHaveBeenCalledOnce();
+    end.resolve('ended');
+    expect(await result).toBe('ended');
+    expect(signals.listenerCount('SIGINT')).toBe(0);
   });
 });

@@ -1,10 +1,8 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { StubRequest } from '../../support/aws-stub.ts';
 import { jsonLines } from './run-command.ts';
-import { closeStubs, json, refusal, stubApi, type StubApi } from './stub-api.ts';
-
-afterAll(closeStubs);
+import { json, refusal, stubApi, type StubApi } from './stub-api.ts';
 
 const MESSAGES = 'POST /v2/queues/orders/messages';
 const posted = z.object({ messages: z.array(z.looseObject({ id: z.string(), body: z.unknown() })) });

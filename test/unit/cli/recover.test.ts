@@ -1,8 +1,11 @@
-import { afterAll, describe, expect, it } from 'vitest';
-import { jsonLines } from './run-command.ts';
-import { closeStubs, json, stubApi, type StubRoutes } from './stub-api.ts';
-
-afterAll(closeStubs);
+import { describe, expect, it } from 'vitest';
+import { jsonLines, ctrlC, captured, withSdkVariables } from './run-command.ts';
+import { json, stubApi, type StubRoutes } from './stub-api.ts';
+import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
+import { isOver, progressText, type Look } from '../../../cli/commands/recover/follow-recovery.ts';
+import { removeSettledNotices } from '../../../cli/dead-letters/remove-settled.ts';
+import { terminalIn } from '../../../cli/terminal.ts';
+import { deployed, notice, RECOVERY, type Standing } from './undeliverable-deployment.ts';
 
 const recovery = (state: string, found: number) => ({
   id: 'r1',
@@ -172,20 +175,16 @@ describe('posthaste recover', () => {
   });
 
   it('stops waiting on Ctrl-C, and prints what is left', async () => {
-    let interrupt = (): void => undefined;
+    const { press, options } = ctrlC();
     const routes = looking({ state: 'completed', outcomes: [outcome(2, 0, 3)] });
     const api = await stubApi({
       ...routes,
       [`GET ${RECOVERIES}/r1`]: (request, index) => {
-        if (index > 1) interrupt();
+        if (index > 1) press();
         return routes[`GET ${RECOVERIES}/r1`]?.(request, index) ?? json({});
       },
     });
-    const run = await api.run([...wait, '--json'], {
-      onStart: (command) => {
-        ({ interrupt } = command);
-      },
-    });
+    const run = await api.run([...wait, '--json'], options);
     expect({ status: run.status, lines: jsonLines(run.stdout) }).toEqual({
       status: 130,
       lines: [{ ...recovery('completed', 9), outcomes: [outcome(2, 0, 3)] }],
@@ -203,5 +202,154 @@ describe('posthaste recover', () => {
       recovery('running', 1),
     ]);
     expect((await api.run(['recover', 'stop', 'orders', 'r1'])).stdout).toBe('Stopped recovery r1.\n');
+  });
+});
+
+const START = Date.UTC(2026, 0, 2);
+const MINUTE = 60_000;
+
+const outcomes = (delivered: number, failed: number, open: number, nextAttemptAt?: number) => ({
+  subscriptionId: 's-1',
+  total: delivered + failed + open,
+  delivered,
+  failed,
+  open,
+  ...(nextAttemptAt !== undefined && { nextAttemptAt }),
+});
+
+const look = (at: number, seen: readonly RecoveryOutcomes[] | undefined, state = 'completed'): Look => ({
+  at: START + at,
+  outcomes: seen,
+  recovery: {
+    id: 'r1',
+    queue: 'orders',
+    since: '',
+    until: '',
+    state: state as Look['recovery']['state'],
+    found: 7,
+    reopened: 5,
+    skipped: { open: 2 },
+    createdAt: '',
+    updatedAt: '',
+  },
+});
+
+describe('the progress of a recovery', () => {
+  it('estimates the time left from the pace since the first look', () => {
+    const first = look(0, [outcomes(0, 0, 1_200)]);
+    expect(progressText(first, look(2 * MINUTE, [outcomes(480, 20, 700)]))).toBe(
+      '480 of 1,200 delivered, 20 failed again, about 2 min left',
+    );
+    expect(progressText(first, look(5 * MINUTE, [outcomes(500, 0, 700)]))).toBe(
+      '500 of 1,200 delivered, about 7 min left',
+    );
+  });
+
+  it('does not count what had ended before the first look', () => {
+    const first = look(0, [outcomes(1_000, 0, 200)]);
+    expect(progressText(first, look(MINUTE, [outcomes(1_100, 0, 100)]))).toContain('about 1 min left');
+  });
+
+  it('waits at least for the planned attempts of every subscription', () => {
+    const first = look(0, [outcomes(0, 0, 10)]);
+    const later = [
+      outcomes(8, 0, 1, START + 3 * MINUTE),
+      { ...outcomes(0, 0, 1, START + 3 * 60 * MINUTE), subscriptionId: 's-2' },
+    ];
+    expect(progressText(first, look(MINUTE, later))).toBe('8 of 10 delivered, about 2 h left');
+  });
+
+  it('shows the next attempt as long as there is no pace', () => {
+    const seen = [outcomes(3, 0, 7, START + 40_000)];
+    expect(progressText(look(0, seen), look(10_000, seen))).toBe('3 of 10 delivered, next attempt in 30 s');
+    expect(progressText(look(0, seen), look(MINUTE, seen))).toBe('3 of 10 delivered');
+    expect(progressText(look(0, [outcomes(0, 0, 2)]), look(MINUTE, [outcomes(0, 0, 2)]))).toBe(
+      '0 of 2 delivered',
+    );
+  });
+
+  it('makes no estimate while the recovery still looks for deliveries', () => {
+    const first = look(0, [outcomes(0, 0, 10)], 'running');
+    const next = look(MINUTE, [outcomes(20, 0, 10)], 'running');
+    expect(progressText(first, next)).toBe('20 of 30 delivered, looking for more');
+  });
+
+  it('shows the counts of the recovery where the outcomes are not known', () => {
+    const unknown = look(0, undefined, 'running');
+    expect(progressText(unknown, unknown)).toBe('7 found, 5 reopened, 2 skipped');
+  });
+
+  it('is over when the recovery has ended and nothing is open', () => {
+    expect(isOver(look(0, [outcomes(1, 1, 0)]))).toBe(true);
+    expect(isOver(look(0, [outcomes(1, 1, 0)], 'stopped'))).toBe(true);
+    expect(isOver(look(0, [outcomes(1, 1, 1)]))).toBe(false);
+    expect(isOver(look(0, [], 'running'))).toBe(false);
+    expect(isOver(look(0, undefined))).toBe(true);
+  });
+});
+
+describe('a recovery that was awaited', () => {
+  const captureErrors = (environment: NodeJS.ProcessEnv) => {
+    const host = captured(environment);
+    return { terminal: terminalIn(host), said: () => String(host.stderr.read() ?? '') };
+  };
+  const choice = { deployment: 'Posthaste' };
+  const ACCEPTED: Record<string, Standing> = {
+    before: { status: 'delivered', attempts: 3, acceptedAt: '2025-12-31T23:59:59.999Z' },
+    first: { status: 'delivered', attempts: 3, acceptedAt: RECOVERY.since },
+    failed: { status: 'exhausted', attempts: 2, acceptedAt: RECOVERY.since },
+    after: { status: 'delivered', attempts: 3, acceptedAt: RECOVERY.until },
+    expired: { status: 'delivered', attempts: 3 },
+  };
+
+  it('removes the settled notices of the deliveries that it covers: of its queue, subscription, status and window', async () => {
+    const { environment, deadLetters } = await deployed(ACCEPTED);
+    const { terminal, said } = captureErrors(environment);
+    const run = (selection: object) =>
+      withSdkVariables(environment, () =>
+        removeSettledNotices(0, { ...RECOVERY, ...selection }, choice, terminal),
+      );
+    for (const other of [{ queue: 'others' }, { subscription: 's2' }, { status: 'rejected' }])
+      await run(other);
+    expect(deadLetters.size).toBe(5);
+    await run({ subscription: 's1', status: 'exhausted' });
+    expect([...deadLetters.values()]).toEqual(
+      ['before', 'failed', 'after', 'expired'].map((id) => notice(id)),
+    );
+    expect(said()).toBe(
+      'Removed 1 settled notice from the undeliverable queue of Posthaste, account 111122223333, us-east-1.\n',
+    );
+  });
+
+  it('removes them if it was started so; a look at it changes nothing', async () => {
+    const { posthaste: there, deadLetters } = await deployed(ACCEPTED);
+    expect((await there('recover', 'status', 'orders', 'r1', '--wait', '--json')).status).toBe(0);
+    expect(deadLetters.size).toBe(5);
+    const { status, stderr } = await there('recover', 'start', 'orders', '--since', '1h', '--wait', '--json');
+    expect(status).toBe(0);
+    expect(stderr).toContain('of Posthaste, account 111122223333');
+    expect(deadLetters.size).toBe(4);
+  });
+
+  it('removes nothing where only the address of the API is given: the queues found may not belong to it', async () => {
+    const { environment, deadLetters } = await deployed(ACCEPTED);
+    const { terminal, said } = captureErrors({
+      ...environment,
+      POSTHASTE_API_URL: 'https://api.example.com',
+    });
+    const run = () => removeSettledNotices(0, RECOVERY, {}, terminal);
+    expect(await withSdkVariables(environment, run)).toBe(0);
+    expect({ left: deadLetters.size, said: said() }).toEqual({ left: 5, said: '' });
+  });
+
+  it('says how to remove them if it cannot', async () => {
+    const { environment } = await deployed(ACCEPTED);
+    const { terminal, said } = captureErrors(environment);
+    await withSdkVariables(environment, () =>
+      removeSettledNotices(1, RECOVERY, { deployment: 'Nowhere' }, terminal),
+    );
+    expect(said()).toMatch(
+      /^Settled notices stay in the undeliverable queue \(There is no deployment Nowhere.*deadletters delete undeliverable --settled\n$/,
+    );
   });
 });

@@ -48,6 +48,33 @@ export const posthaste = async (
   });
 };
 
+/** Options of a run that `press` interrupts, as Ctrl-C does. */
+export const ctrlC = (): { press: () => void; options: RunOptions } => {
+  let interrupt = (): void => undefined;
+  const onStart = (command: RunningCommand): void => {
+    ({ interrupt } = command);
+  };
+  return {
+    press: () => {
+      interrupt();
+    },
+    options: { onStart },
+  };
+};
+
+/** Options of a run on a terminal, where the answer is typed once the question is there; `undefined` closes it. */
+export const answering = (answer: string | undefined, question = '[y/N]'): RunOptions => ({
+  onStart: ({ stdin, stderr }) => {
+    Object.assign(stdin, { isTTY: true });
+    Object.assign(stderr, { isTTY: true });
+    stderr.on('data', (text: Buffer) => {
+      if (!text.toString().includes(question)) return;
+      if (answer === undefined) stdin.end();
+      else stdin.write(`${answer}\n`);
+    });
+  },
+});
+
 /** Does the work with the variables that the AWS SDK reads from `process.env`. */
 export const withSdkVariables = async <Result>(
   env: NodeJS.ProcessEnv,

@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest';
 import { awsStub, type StubAnswer, type StubRequest } from '../../support/aws-stub.ts';
 import { apiEnvironment, posthaste, type Run, type RunOptions } from './run-command.ts';
 
@@ -11,17 +12,18 @@ export type StubApi = {
 /** Answers by method and path without the query, such as `GET /v2/queues`. `index`: of the request among those. */
 export type StubRoutes = Record<string, (request: StubRequest, index: number) => StubAnswer>;
 
-const closing: (() => Promise<void>)[] = [];
-/** For `afterAll`. */
-export const closeStubs = async (): Promise<void> => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-};
-
 /**
- * An administration API on loopback, and a function that runs the command against it. There is a queue `orders`;
- * unknown routes answer 404.
+ * An administration API on loopback, and a function that runs the command against it, until the end of the test. There
+ * is a queue `orders`; unknown routes answer 404.
  */
 export const stubApi = async (given: StubRoutes): Promise<StubApi> => {
+  const api = await startStubApi(given);
+  onTestFinished(api.close);
+  return api;
+};
+
+/** The same, for several tests: they must close it. */
+export const startStubApi = async (given: StubRoutes): Promise<StubApi> => {
   const routes: StubRoutes = { 'GET /v2/queues/orders': () => json({}), ...given };
   const counts = new Map<string, number>();
   const stub = await awsStub((request) => {
@@ -31,7 +33,6 @@ export const stubApi = async (given: StubRoutes): Promise<StubApi> => {
     counts.set(route, index + 1);
     return routes[route]?.(request, index) ?? notFound;
   });
-  closing.push(stub.close);
   const url = stub.config.endpoint;
   return {
     url,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
 import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
@@ -50,7 +51,7 @@ const API = '/000000000000/ApiUrl';
 const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
 
 /**
- * CloudFormation and SQS on loopback with a deployment `Posthaste`. Receiving from any of its queues returns the given
+ * CloudFormation and SQS on loopback with a deployment `Posthaste`, until the end of the test. Receiving from any of its queues returns the given
  * bodies.
  */
 export const stubbedDeployment = async ({
@@ -142,6 +143,7 @@ export const stubbedDeployment = async ({
     if (answer !== undefined) return answer(requestSchema.parse(JSON.parse(body)));
     return describeStacks(new URLSearchParams(body), { stacks, endpoint: stub.config.endpoint });
   });
+  onTestFinished(stub.close);
   return {
     environment: { ...plainEnvironment(), ...awsEnvironment(stub.config.endpoint, stub.config.credentials) },
     deadLetters,

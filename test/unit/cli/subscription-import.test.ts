@@ -1,11 +1,9 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { jsonLines } from './run-command.ts';
-import { closeStubs, json, refusal, stubApi } from './stub-api.ts';
-
-afterAll(closeStubs);
+import { json, refusal, stubApi } from './stub-api.ts';
 
 const PATH = 'POST /v2/queues/orders/import';
 const IMPORT = ['subscription', 'import', 'orders'];
@@ -39,13 +37,7 @@ const LINES = [
 
 describe('posthaste subscription import', () => {
   let output: string;
-  beforeEach(() => {
-    const folder = mkdtempSync(join(tmpdir(), 'import-'));
-    onTestFinished(() => {
-      rmSync(folder, { recursive: true });
-    });
-    output = join(folder, 'results.jsonl');
-  });
+  beforeEach(() => (output = join(temporaryFolder(), 'results.jsonl')));
 
   it('imports any number of lines, 500 per request, and prints the result of each with its line number', async () => {
     const api = await stubApi({ [PATH]: (_, index) => answered(index) });

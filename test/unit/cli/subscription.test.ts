@@ -1,21 +1,13 @@
-import { afterAll, describe, expect, it } from 'vitest';
-import { jsonLines } from './run-command.ts';
-import { closeStubs, json, stubApi, type StubApi } from './stub-api.ts';
+import { describe, expect, it } from 'vitest';
+import { jsonLines, answering } from './run-command.ts';
+import { json, stubApi, type StubApi } from './stub-api.ts';
+import { clockTime } from '../../../cli/output/time-text.ts';
+import { AT, attempt, delivered, detail, ID, listed, page, subscription } from './delivery-views.ts';
 
-afterAll(closeStubs);
-
-const ID = '5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11';
-const view = {
-  id: ID,
-  source: 'orders',
-  subscriber: 'https://example.com/hook',
-  ttl: null,
-  age: 90,
-  options: { post_headers: { authorization: '***' }, raw_delivery: true },
-  confirmed: true,
-};
-const ONE = `/v2/queues/orders/subscriptions/${ID}`;
 const LIST = '/v2/queues/orders/subscriptions';
+const ONE = `${LIST}/${ID}`;
+const { name: _, ...unnamed } = subscription;
+const view = { ...unnamed, options: { post_headers: { authorization: '***' }, raw_delivery: true } };
 
 describe('posthaste subscription', () => {
   it('subscribes with all given options, and prints the signing secret once', async () => {
@@ -227,16 +219,224 @@ describe('posthaste subscription', () => {
       ['', 1, 0],
     ])('is deleted only after a yes: %j', async (answer, status, count) => {
       const api = await deleting();
-      const run = await api.run(DELETE, {
-        onStart: ({ stdin, stderr }) => {
-          Object.assign(stdin, { isTTY: true });
-          Object.assign(stderr, { isTTY: true });
-          stderr.on('data', (text: Buffer) => {
-            if (text.toString().includes('[y/N]')) stdin.write(`${answer}\n`);
-          });
-        },
-      });
+      const run = await api.run(DELETE, answering(answer));
       expect({ status: run.status, deletions: deletions(api) }).toEqual({ status, deletions: count });
     });
+  });
+});
+
+const LOCAL = clockTime(AT);
+const DELIVERIES = '/v2/queues/orders/deliveries';
+const noDeliveries = { [`GET ${DELIVERIES}`]: () => page() };
+
+describe('posthaste subscription show', () => {
+  it.each([
+    [
+      { reason: 'circuit_open' },
+      `enabled, one request at a time, the subscriber is or was down since ${LOCAL}`,
+    ],
+    [
+      { reason: 'receiver_throttled', perSecond: 4.25 },
+      `enabled, at most 4.25 requests a second since a refusal at ${LOCAL}`,
+    ],
+  ])('says in local time what back-pressure means, and how to end it: %j', async (pressure, state) => {
+    const slowed = {
+      ...subscription,
+      failing: { since: AT, failures: 3 },
+      backPressure: { since: AT, ...pressure },
+    };
+    const api = await stubApi({ [`GET ${ONE}`]: () => json(slowed), ...noDeliveries });
+    const { stdout } = await api.run(['subscription', 'show', 'orders', ID]);
+    expect(stdout).toMatch(new RegExp(`State +${state}\n`));
+    expect(stdout).toMatch(new RegExp(`Failing since +${LOCAL}, 3 counted failures\n`));
+    expect(stdout).toMatch(/\nIf it works again: .* subscription enable orders 5b0c0f1e\n$/);
+  });
+
+  const open = (count: number, waiting?: string) =>
+    Array.from({ length: count }, (_, index) => ({ ...listed, messageId: `${waiting}-${index}`, waiting }));
+
+  it.each([
+    [
+      'all that wait',
+      [
+        ...open(1, 'rate_limited'),
+        ...open(2, 'circuit_open'),
+        ...open(3),
+        { ...listed, status: 'exhausted' },
+        ...open(4, 'receiver_throttled'),
+        ...open(5, 'pull'),
+      ],
+      [],
+      '15 deliveries: 1 for the rate limit of the subscription, 2 because the subscriber is or was down, 3 for the next attempt, 4 because the subscriber throttles, 5 until it is received',
+    ],
+    [
+      'the newest of many',
+      open(100, 'circuit_open'),
+      [{ rel: 'next', href: '?marker=2' }],
+      'at least 100 deliveries: 100 because the subscriber is or was down',
+    ],
+  ])('says how many deliveries wait and why, by one request: %s', async (_, deliveries, links, text) => {
+    const api = await stubApi({
+      [`GET ${ONE}`]: () => json(subscription),
+      [`GET ${DELIVERIES}`]: () => json({ deliveries, links }),
+    });
+    const { stdout } = await api.run(['subscription', 'show', 'orders', ID]);
+    expect(stdout).toMatch(new RegExp(`\\nWaiting +${text}\\n`));
+    const asked = api.requests.filter((request) => request.path.startsWith(DELIVERIES));
+    expect(asked.map((request) => request.path)).toEqual([`${DELIVERIES}?subscription=${ID}&limit=100`]);
+  });
+
+  it.each([
+    ['none waits', () => json({ deliveries: [{ ...listed, status: 'exhausted' }], links: [] })],
+    ['the caller may not list deliveries', () => json({ message: 'Forbidden' }, 403)],
+  ])('says nothing of deliveries where %s', async (_, answer) => {
+    const api = await stubApi({
+      [`GET ${ONE}`]: () => json(subscription),
+      [`GET ${DELIVERIES}`]: answer,
+    });
+    const { status, stdout, stderr } = await api.run(['subscription', 'show', 'orders', ID]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).not.toContain('Waiting');
+  });
+
+  it('shows in local time when it was disabled', async () => {
+    const disabled = { ...subscription, disabled: { reason: 'gone', at: AT } };
+    const api = await stubApi({ [`GET ${ONE}`]: () => json(disabled), ...noDeliveries });
+    const { stdout } = await api.run(['subscription', 'show', 'orders', ID]);
+    expect(stdout).toMatch(new RegExp(`State +disabled \\(gone\\)\nDisabled at +${LOCAL}\n`));
+    expect(stdout).not.toContain('If it works again');
+  });
+});
+
+describe('posthaste subscription list', () => {
+  it('lists which subscriptions are slowed, each kind by another word', async () => {
+    const slowed = [
+      { reason: 'circuit_open', since: AT },
+      { reason: 'circuit_open', since: AT, perSecond: 4 },
+      { reason: 'receiver_throttled', since: AT, perSecond: 4 },
+    ].map((backPressure) => ({ ...subscription, backPressure }));
+    const api = await stubApi({
+      'GET /v2/queues/orders/subscriptions': () =>
+        json({ subscriptions: [...slowed, subscription], links: [] }),
+    });
+    const { stdout } = await api.run(['subscription', 'list', 'orders']);
+    expect(stdout.match(/circuit open|slowed|throttled|enabled/g)).toEqual([
+      'circuit open',
+      'slowed',
+      'throttled',
+      'enabled',
+    ]);
+  });
+});
+
+describe('posthaste subscription rotate-secret', () => {
+  it('says in local time how long the old secret is valid', async () => {
+    const api = await stubApi({ [`POST ${ONE}/secret/rotate`]: () => json({ previousExpiresAt: AT }) });
+    const { stdout } = await api.run(['subscription', 'rotate-secret', 'orders', ID]);
+    expect(stdout).toBe(`The old secret stays valid until ${LOCAL}.\n`);
+  });
+});
+
+describe('posthaste subscription test', () => {
+  const pending = {
+    queue: 'orders',
+    messageId: 'm1',
+    subscriptionId: ID,
+    status: 'pending',
+    attempts: [],
+    policy: null,
+  };
+
+  it('fails if the subscriber rejects the test message, and shows its response', async () => {
+    const refused = { ...attempt, outcome: 'rejected', statusCode: 400, snippet: 'go \u001b[2J away' };
+    const delivery = { ...pending, status: 'rejected', reason: 'http_400', attempts: [refused] };
+    const api = await stubApi({ [`POST ${ONE}/test`]: () => json({ delivery }) });
+    const args = ['subscription', 'test', 'orders', ID, '--data', '{"n": 1.0}'];
+    const { status, stdout } = await api.run(args);
+    expect(status).toBe(1);
+    expect(stdout).toContain('Status        rejected (http_400)\n');
+    expect(stdout).toContain('400 "go \\u001b[2J away"');
+    expect(api.requests[0]?.body).toBe('{"data":{"n": 1.0}}');
+  });
+
+  it('polls for the first attempt of a test if the API does not wait for it', async () => {
+    let looks = 0;
+    const api = await stubApi({
+      [`POST ${ONE}/test`]: () => json({ delivery: pending }, 202),
+      [`GET /v2/queues/orders/messages/m1/deliveries/${ID}`]: () => {
+        looks += 1;
+        if (looks === 1)
+          return json({ error: { code: 'not_found', message: 'there is no such delivery' } }, 404);
+        return detail(delivered);
+      },
+    });
+    const { status, stdout } = await api.run(['subscription', 'test', 'orders', ID, '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({
+      status: 'delivered',
+      attempts: [{ number: 1 }, { number: 2 }],
+    });
+    expect(status).toBe(0);
+  });
+
+  it('does not wait for the first attempt of a test that waits to be received', async () => {
+    const nextAttempt = { number: 1, phase: 'initial', dueAt: AT, by: 'pull', waiting: 'pull' };
+    const delivery = { ...pending, nextAttemptAt: AT, nextAttempt };
+    const api = await stubApi({ [`POST ${ONE}/test`]: () => json({ delivery }, 202) });
+    expect((await api.run(['subscription', 'test', 'orders', ID])).stdout).toContain(
+      'waits until it is received',
+    );
+    expect(api.requests).toHaveLength(1);
+  });
+});
+
+describe('posthaste subscription', () => {
+  it('gives a pull subscription a token, and says how long the previous one is valid', async () => {
+    const previousExpiresAt = '2026-11-22T12:00:00.000Z';
+    const api = await stubApi({
+      [`POST ${ONE}/pull-token`]: () => json({ token: 'phpull_new', previousExpiresAt }),
+    });
+    const args = ['subscription', 'pull-token', 'orders', ID, '--grace', '60'];
+    expect((await api.run(args)).stdout).toBe(
+      `Token (save it now, it is not shown again): phpull_new\nThe previous token stays valid until ${clockTime(previousExpiresAt)}.\n`,
+    );
+    expect(api.requests[0]?.body).toBe('{"graceSeconds":60}');
+  });
+});
+
+describe('posthaste subscription --auth-file', () => {
+  it('gives and changes credentials from a file, and shows what is not secret of them', async () => {
+    const auth = { type: 'basic', username: 'ada', password: '***', certificate: '-----BEGIN' };
+    const shown = { ...view, certificateExpiresAt: '2027-01-01T00:00:00.000Z', options: { auth } };
+    const api = await stubApi({
+      [`POST ${LIST}`]: () => json({ subscription_id: 'created' }, 201),
+      [`GET ${ONE}`]: () => json(view),
+      [`PATCH ${ONE}`]: () => json(shown),
+    });
+    const given = '{"type": "basic", "username": "ada", "password": "p"}\n';
+    const create = ['subscription', 'create', 'orders', 'https://example.com/', '--auth-file', '-'];
+    await api.run(create, { input: given });
+    const update = ['subscription', 'update', 'orders', ID, '--auth-file', '-'];
+    const { stdout } = await api.run(update, { input: given });
+    const options = { auth: JSON.parse(given) as unknown };
+    const bodies = api.requests.flatMap(({ body }) => (body === '' ? [] : [JSON.parse(body) as unknown]));
+    expect(bodies).toEqual([
+      { subscriber: 'https://example.com/', options },
+      { options: { ...view.options, ...options } },
+    ]);
+    expect(stdout).toMatch(/^Authentication +basic, username: ada, password: \*\*\*$/m);
+    expect(stdout).toContain(`Certificate expires  ${clockTime('2027-01-01T00:00:00.000Z')}\n`);
+    expect(stdout).not.toContain('BEGIN');
+  });
+
+  it('does not quote a file with credentials that it cannot read', async () => {
+    const api = await stubApi({});
+    const create = ['subscription', 'create', 'orders', 'https://example.com/', '--auth-file', '-'];
+    for (const input of ['{"password": secret}', '["secret"]']) {
+      const { status, stderr } = await api.run(create, { input });
+      expect(status).toBe(1);
+      expect(stderr).not.toContain('secret');
+      expect(stderr).toContain('must contain a JSON object');
+    }
+    expect(api.requests).toEqual([]);
   });
 });

@@ -2,13 +2,7 @@ import type { StubAnswer } from '../../support/aws-stub.ts';
 import { attempt, policy } from './delivery-views.ts';
 import { posthaste } from './run-command.ts';
 import { json, refusal } from './stub-api.ts';
-import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';
-
-const stubs: StubbedDeployment[] = [];
-/** For `afterAll`. */
-export const closeDeployments = async (): Promise<void> => {
-  await Promise.all(stubs.splice(0).map((stub) => stub.close()));
-};
+import { stubbedDeployment } from './stubbed-deployment.ts';
 
 const delivery = (messageId: string, status: string, attempts: number) => ({
   queue: 'orders',
@@ -104,7 +98,6 @@ export const deployed = async (
       return standing.retry ?? json({ ...view, status: 'retrying' }, 202);
     },
   });
-  stubs.push(stub);
   const posthasteThere = (...args: string[]) =>
     posthaste([...args, '--deployment', 'Posthaste'], { env: stub.environment });
   const run = (...args: string[]) => posthasteThere('redrive', 'undeliverable', ...args);

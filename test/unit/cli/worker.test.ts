@@ -16,11 +16,7 @@ const onDeployment = async (args: readonly string[], WorkerEnvironment?: string)
       }),
     }),
   });
-  try {
-    return await posthaste(['worker', '--deployment', 'Posthaste', ...args], { env: stub.environment });
-  } finally {
-    await stub.close();
-  }
+  return posthaste(['worker', '--deployment', 'Posthaste', ...args], { env: stub.environment });
 };
 
 describe('posthaste worker', () => {
@@ -66,7 +62,6 @@ describe('posthaste worker', () => {
     const { status, stderr } = await posthaste(['worker', '--deployment', 'Nowhere'], {
       env: stub.environment,
     });
-    await stub.close();
     expect(status).toBe(2);
     expect(stderr).toContain('Nowhere');
   });

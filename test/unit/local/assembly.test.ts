@@ -1,19 +1,16 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { fingerprint } from '../../../local/assembly.ts';
 
 describe('the fingerprint of a CDK assembly', () => {
   let root = '';
   beforeEach(() => {
-    root = mkdtempSync(join(tmpdir(), 'project-'));
+    root = temporaryFolder();
     mkdirSync(join(root, 'infra', 'stacks'), { recursive: true });
     writeFileSync(join(root, 'infra', 'stacks', 'state-stack.ts'), 'one');
     writeFileSync(join(root, 'package-lock.json'), '{}');
-  });
-  afterEach(() => {
-    rmSync(root, { recursive: true });
   });
   const settings = { local: 'true', retentionDays: '20' };
 

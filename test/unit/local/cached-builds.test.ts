@@ -1,24 +1,11 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { cachedBuild } from '../../../local/cached-builds.ts';
 
 let builds: string;
-beforeEach(() => {
-  builds = mkdtempSync(join(tmpdir(), 'builds-'));
-});
-afterEach(() => {
-  rmSync(builds, { recursive: true });
-});
+beforeEach(() => (builds = temporaryFolder()));
 
 /** A build that writes a file with this text. */
 const building = (text: string) => (folder: string) => {

@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { endpointsOf, removeEndpoints, writeEndpoints } from '../../../local/endpoints.ts';
 import { localEndpoints } from '../../support/local-endpoints.ts';
 
@@ -43,7 +43,7 @@ describe('the endpoints of a deployed system', () => {
   });
 
   it('are written atomically without leftover files, and can be removed', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'endpoints-'));
+    const folder = temporaryFolder();
     const file = join(folder, 'endpoints.json');
     writeEndpoints(file, endpoints);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(endpoints);
@@ -51,15 +51,13 @@ describe('the endpoints of a deployed system', () => {
     removeEndpoints(file);
     removeEndpoints(file);
     expect(existsSync(file)).toBe(false);
-    rmSync(folder, { recursive: true });
   });
 
   it('cannot be read by other users, even after an interrupted write', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'endpoints-'));
+    const folder = temporaryFolder();
     const file = join(folder, 'endpoints.json');
     writeFileSync(`${file}.partial`, '{"endp', { mode: 0o644 });
     writeEndpoints(file, endpoints);
     expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
-    rmSync(folder, { recursive: true });
   });
 });

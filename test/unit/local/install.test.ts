@@ -1,15 +1,7 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { CDK_COMMAND, CDK_LIBRARY, cdkLibraryOptions, cdkProgram } from '../../../local/install/cdk.mjs';
 import { nodeProblem } from '../../../local/install/node-version.mjs';
 import { npmArguments } from '../../../local/install/npm.mjs';
@@ -23,10 +15,7 @@ import {
 import packageJson from '../../../package.json' with { type: 'json' };
 
 let folder = '';
-beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'install-'))));
-afterEach(() => {
-  rmSync(folder, { recursive: true });
-});
+beforeEach(() => (folder = temporaryFolder()));
 
 describe('Node', () => {
   it('is refused below version 20, with a message', () => {

@@ -1,19 +1,12 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { takeLock } from '../../../local/install/lock.mjs';
 
 describe('the lock of a start', () => {
-  let folder = '';
   let file = '';
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'lock-'));
-    file = join(folder, 'deeper', 'start.json');
-  });
-  afterEach(() => {
-    rmSync(folder, { recursive: true });
-  });
+  beforeEach(() => (file = join(temporaryFolder(), 'deeper', 'start.json')));
   const taken = (isAlive?: () => boolean) => {
     const lock = takeLock(file, isAlive);
     if (lock.kind !== 'taken') throw new Error('the lock is held');

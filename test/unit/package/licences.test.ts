@@ -1,16 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { licencesOf } from '../../../package/licences.ts';
 
-let root = '';
-beforeEach(() => (root = mkdtempSync(join(tmpdir(), 'licences-'))));
-afterEach(() => {
-  rmSync(root, { recursive: true });
-});
-
 it.each(['LICENSE', 'license', 'Licence.md'])('the text of a licence is found in a file %s', (file) => {
+  const root = temporaryFolder();
   const folder = join(root, 'node_modules/one');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{"name": "one", "version": "1.0.0", "license": "MIT"}');

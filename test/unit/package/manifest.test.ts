@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { z } from 'zod';
 import { packageManifest } from '../../../package/manifest.ts';
 
@@ -13,7 +13,7 @@ const manifestSchema = z.object({
 let root = '';
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'posthaste-manifest-'));
+  root = temporaryFolder();
   write('package.json', {
     name: 'posthaste',
     version: '1.2.3',
@@ -26,10 +26,6 @@ beforeEach(() => {
   });
   write('package/manifest.json', { peerDependencies: { constructs: '^10.0.0' } });
   write('built/infra/index.js', "import { Construct } from 'constructs';");
-});
-
-afterEach(() => {
-  rmSync(root, { recursive: true });
 });
 
 function write(file: string, content: unknown): void {

@@ -1,0 +1,400 @@
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, it, afterEach, beforeEach } from 'vitest';
+import { feedLine } from '../../../cli/commands/start/demo/feed-line.ts';
+import { nextStep } from '../../../cli/commands/start/demo/next-step.ts';
+import { demoSubscribers } from '../../../cli/commands/start/demo/scenario.ts';
+import { judge, verdictTable } from '../../../cli/commands/start/demo/verdict.ts';
+import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
+import { eventLine } from '../../../cli/commands/start/demo/event-line.ts';
+import type { OperatorEventMessage } from '../../../shared/wire/events/operator-event.ts';
+import { randomBytes } from 'node:crypto';
+import { startDemoReceiver, type DemoReceiver } from '../../../cli/commands/start/demo/receiver.ts';
+import { makeSecret, secretText, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
+import { requestFor } from '../../support/request-for.ts';
+import { aMessage, aSubscription } from '../../support/builders.ts';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { appHints, hints, receiverCommand } from '../../../cli/commands/start/hints.ts';
+import { loopbackPort } from '../../../local/loopback-port.ts';
+import { localEndpoints as endpoints } from '../../support/local-endpoints.ts';
+
+type AttemptView = DeliveryView['attempts'][number];
+
+const policy = {
+  retries_with_no_delay: 1,
+  minimum_delay_retries: 2,
+  minimum_delay: 5,
+  maximum_delay: 30,
+  maximum_delay_retries: 0,
+  retry_backoff_function: 'linear' as const,
+  ignore_subscription_override: false,
+  backoff_retries: 0,
+  backoff_exponent: 2,
+  jitter: 'none' as const,
+  retry_on_status: [],
+};
+
+const failedAttempt = (number: number, phase: AttemptView['phase'], second: number): AttemptView => ({
+  number,
+  round: 1,
+  phase,
+  startedAt: `2026-01-01T10:00:${String(second).padStart(2, '0')}.000Z`,
+  durationMs: 100,
+  outcome: 'failed',
+  statusCode: 503,
+});
+
+const retrying = (attempts: AttemptView[], nextAttempt?: DeliveryView['nextAttempt']): DeliveryView => ({
+  queue: 'demo',
+  messageId: 'm',
+  subscriptionId: 's',
+  status: 'retrying',
+  attempts,
+  policy,
+  ...(nextAttempt === undefined ? {} : { nextAttempt, nextAttemptAt: nextAttempt.dueAt }),
+});
+
+describe('the next step after an attempt', () => {
+  const [first, second] = [failedAttempt(1, 'initial', 0), failedAttempt(2, 'immediate', 1)];
+  const pending = {
+    number: 3,
+    phase: 'pre_backoff',
+    dueAt: '2026-01-01T10:00:20.000Z',
+    by: 'scheduler',
+  } as const;
+
+  it('is a recorded attempt, with its mechanism', () => {
+    const made = { ...second, by: 'same_invocation', dueAt: '2026-01-01T10:00:00.100Z' } as const;
+    expect(nextStep(retrying([first, made]), 1)).toEqual({
+      kind: 'next',
+      next: {
+        number: 2,
+        phase: 'immediate',
+        dueAt: Date.parse('2026-01-01T10:00:00.100Z'),
+        by: 'same_invocation',
+      },
+      endedAt: Date.parse('2026-01-01T10:00:00.100Z'),
+    });
+  });
+
+  it('is a pending attempt, at its recorded time', () => {
+    expect(nextStep(retrying([first, second], pending), 2)).toMatchObject({
+      next: { ...pending, dueAt: Date.parse(pending.dueAt) },
+    });
+  });
+
+  it('is the end if the delivery was delivered, rejected, cancelled or exhausted', () => {
+    expect(nextStep(retrying([{ ...first, outcome: 'delivered' }]), 1)).toEqual({ kind: 'delivered' });
+    expect(nextStep(retrying([{ ...first, outcome: 'rejected' }]), 1)).toEqual({ kind: 'rejected' });
+    expect(nextStep({ ...retrying([first]), status: 'cancelled' }, 1)).toEqual({ kind: 'cancelled' });
+    expect(nextStep({ ...retrying([first]), status: 'exhausted' }, 1)).toEqual({ kind: 'exhausted' });
+  });
+});
+
+describe('a line of the feed', () => {
+  const lineOf = (view: DeliveryView, number: number): string => {
+    const [attempt, step] = [view.attempts[number - 1], nextStep(view, number)];
+    if (attempt === undefined || step === undefined) throw new Error('no such attempt');
+    return stripVTControlCharacters(feedLine({ message: 'm1', subscriber: 'scheduled', attempt, step }));
+  };
+
+  it('shows the subscriber, the result, and the time and mechanism of the next attempt', () => {
+    const line = lineOf(
+      retrying([failedAttempt(1, 'initial', 0), failedAttempt(2, 'immediate', 1)], {
+        number: 3,
+        phase: 'pre_backoff',
+        dueAt: '2026-01-01T10:00:06.100Z',
+        by: 'sqs_delay',
+      }),
+      2,
+    );
+    expect(line).toMatch(
+      /^\d\d:00:01\.000 {2}m1 {2}scheduled {2}#2 immediate {5}503, 100 ms {2}→ #3 pre_backoff in 5\.0 s, SQS delay$/,
+    );
+  });
+
+  it.each([
+    ['immediate', 0, 'same_invocation'],
+    ['post_backoff', 30_000, 'sqs_delay'],
+    ['pre_backoff', 10_000, 'scheduler'],
+  ] as const)('fits into 100 columns with indentation if the next phase is %s', (phase, dueAt, by) => {
+    const attempt = failedAttempt(9, 'post_backoff', 0);
+    const step = { kind: 'next', next: { number: 9, phase, dueAt, by }, endedAt: 0 } as const;
+    const line = feedLine({ message: 'm1', subscriber: 'scheduled', attempt, step });
+    expect(stripVTControlCharacters(line).length).toBeLessThanOrEqual(98);
+  });
+
+  it('shows the error if there is no status', () => {
+    const { statusCode, ...unanswered } = failedAttempt(1, 'initial', 0);
+    expect(statusCode).toBe(503);
+    expect(lineOf(retrying([{ ...unanswered, error: 'timeout' }]), 1)).toContain('timeout, 100 ms');
+  });
+});
+
+describe('the check of a demo delivery', () => {
+  const scheduled = demoSubscribers.find(({ name }) => name === 'scheduled');
+  if (scheduled === undefined) throw new Error('no such subscriber');
+  const delivered: DeliveryView = {
+    ...retrying([
+      failedAttempt(1, 'initial', 0),
+      { ...failedAttempt(2, 'pre_backoff', 10), outcome: 'delivered', by: 'scheduler' },
+    ]),
+    status: 'delivered',
+  };
+  const asExpected = {
+    subscriber: scheduled,
+    message: 'm',
+    view: delivered,
+    requests: 2,
+    unverified: 0,
+    schedulerThreshold: 7,
+  };
+
+  const byAnother = {
+    ...delivered,
+    attempts: delivered.attempts.map((attempt) => ({ ...attempt, by: 'sqs_delay' as const })),
+  };
+
+  it('finds no fault in a delivery that ended as expected', () => {
+    expect(judge(asExpected)).toMatchObject({ status: 'delivered', attempts: 2, seconds: 10.1, faults: [] });
+  });
+
+  it('does not expect Scheduler if the deployment uses SQS for that delay', () => {
+    expect(judge({ ...asExpected, view: byAnother, schedulerThreshold: 90 }).faults).toEqual([]);
+  });
+
+  it.each([
+    ['another end', { view: { ...delivered, status: 'exhausted' as const } }, 'is exhausted, not delivered'],
+    [
+      'other attempts',
+      { view: { ...delivered, attempts: [...delivered.attempts, ...delivered.attempts] }, requests: 4 },
+      'took 4 attempts, not 2',
+    ],
+    [
+      'requests that are not on record',
+      { requests: 3 },
+      'has 2 recorded attempts, but the receiver counted 3 requests',
+    ],
+    ['requests that are not signed', { unverified: 1 }, 'had 1 requests without a valid signature'],
+    ['another mechanism', { view: byAnother }, 'was not started by EventBridge Scheduler'],
+    ['no record', { view: undefined }, 'was never recorded'],
+  ])('reports %s', (_, difference, fault) => {
+    expect(judge({ ...asExpected, ...difference }).faults).toEqual([fault]);
+  });
+
+  it('is printed as one table row per delivery', () => {
+    const rows = verdictTable([judge(asExpected), judge({ ...asExpected, view: byAnother })]).split('\n');
+    expect(rows.map((row) => row.split(/ {2,}/).at(-1))).toEqual([
+      'as expected',
+      'yes',
+      'no: was not started by EventBridge Scheduler',
+    ]);
+  });
+});
+
+const names = { subscriber: () => 'hopeless', message: () => 'm2' };
+const at = new Date(2027, 0, 15, 8, 30, 1, 7);
+const about = { deployment: 'Posthaste', queue: 'demo', subscriptionId: 's-1' };
+const time = '2027-01-10T00:00:00.000Z';
+
+const samples: [OperatorEventMessage, string][] = [
+  [
+    {
+      source: 'posthaste',
+      'detail-type': 'delivery.exhausted',
+      detail: { ...about, messageId: 'm', attempts: 6, at: time },
+    },
+    '08:30:01.007  event delivery.exhausted  m2 to hopeless, after 6 attempts',
+  ],
+  [
+    {
+      source: 'posthaste',
+      'detail-type': 'attempt.failed',
+      detail: { ...about, messageId: 'm', attempt: 2, outcome: 'rejected', statusCode: 404, at: time },
+    },
+    '08:30:01.007  event attempt.failed  m2 to hopeless, attempt 2 rejected',
+  ],
+  [
+    {
+      source: 'posthaste',
+      'detail-type': 'subscription.disabled',
+      detail: { ...about, reason: 'gone', at: time },
+    },
+    '08:30:01.007  event subscription.disabled  hopeless, gone',
+  ],
+  [
+    {
+      source: 'posthaste',
+      'detail-type': 'subscription.failing',
+      detail: { ...about, since: time, failures: 20 },
+    },
+    `08:30:01.007  event subscription.failing  hopeless, 20 failures since ${time}`,
+  ],
+  [
+    {
+      source: 'posthaste',
+      'detail-type': 'subscription.certificate_expiring',
+      detail: { ...about, expiresAt: time, days: 7 },
+    },
+    `08:30:01.007  event subscription.certificate_expiring  hopeless, at ${time}`,
+  ],
+  [
+    {
+      source: 'posthaste',
+      'detail-type': 'subscription.recovered',
+      detail: { ...about, since: time, at: time },
+    },
+    `08:30:01.007  event subscription.recovered  hopeless, had failed since ${time}`,
+  ],
+];
+
+describe('the line of an operator event', () => {
+  it.each(samples)('shows the event in at most 100 columns: %j', (event, line) => {
+    const printed = stripVTControlCharacters(eventLine(event, names, at));
+    expect(printed).toBe(line);
+    expect(printed.length).toBeLessThanOrEqual(100);
+  });
+});
+
+const [healthy] = demoSubscribers;
+if (healthy === undefined) throw new Error('The demo has no subscribers.');
+
+let receiver: DemoReceiver;
+const heard: string[] = [];
+
+beforeEach(async () => {
+  heard.length = 0;
+  receiver = await startDemoReceiver(demoSubscribers, {
+    onRequest: (messageId) => heard.push(messageId),
+    onDelivered: () => heard.push('taken'),
+  });
+});
+
+afterEach(() => receiver.close());
+
+const call = async (secrets: readonly SigningSecret[]): Promise<number> => {
+  const attempt = { startedAt: Date.now(), userAgent: 'Posthaste/test', secrets };
+  const { headers, body } = await requestFor(aMessage(), aSubscription(), attempt);
+  return (await fetch(receiver.urlOf(healthy), { method: 'POST', headers, body })).status;
+};
+
+describe("the demo's receiver", () => {
+  it("counts all requests, and those not signed with the subscriber's secret", async () => {
+    const secret = makeSecret('v1', randomBytes);
+    receiver.trust(healthy, secretText(secret));
+    expect(await call([secret])).toBe(200);
+    expect([receiver.requests(healthy, 'message-1'), receiver.unverified(healthy, 'message-1')]).toEqual([
+      1, 0,
+    ]);
+    await call([makeSecret('v1', randomBytes)]);
+    await call([]);
+    expect([receiver.requests(healthy, 'message-1'), receiver.unverified(healthy, 'message-1')]).toEqual([
+      3, 2,
+    ]);
+    expect(heard.slice(0, 2)).toEqual(['message-1', 'taken']);
+  });
+
+  it('counts a request as unverified if it knows no secret of the subscriber', async () => {
+    await call([makeSecret('v1', randomBytes)]);
+    expect(receiver.unverified(healthy, 'message-1')).toBe(1);
+  });
+});
+
+const options = {
+  queue: 'demo',
+  apiAuthorization: 'none',
+  consoleUrl: 'http://127.0.0.1:8900/#token=secret',
+};
+
+const commandsWith = (word: string): string[] =>
+  hints(endpoints, options)
+    .split('\n')
+    .filter((line) => line.startsWith('  ') && line.includes(word));
+
+/** The words into which a shell splits a command. */
+const wordsOf = (command: string): string[] =>
+  execFileSync('sh', ['-c', `printf '%s\\n' ${command}`], { encoding: 'utf8' })
+    .trimEnd()
+    .split('\n');
+
+describe('the commands that npm start prints', () => {
+  it('set the variables of the README and the keys, and keep the $ in the API address', () => {
+    const [line = ''] = commandsWith('export ');
+    const names = ['API_URL', 'INGRESS_QUEUE_URL', 'ENDPOINT'].concat(
+      ['ENDPOINT_URL', 'REGION', 'DEFAULT_REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY'].map(
+        (name) => `AWS_${name}`,
+      ),
+    );
+    const show = names.map((name) => `printenv ${name}`);
+    const said = execFileSync('sh', ['-c', [line, ...show].join(';')], { encoding: 'utf8' });
+    expect(said.trimEnd().split('\n')).toEqual([
+      endpoints.apiUrl,
+      endpoints.ingressQueueUrl,
+      endpoints.endpoint,
+      endpoints.endpoint,
+      'us-east-1',
+      'us-east-1',
+      'key-of-this-start',
+      'secret-of-this-start',
+    ]);
+  });
+
+  it('subscribe the receiver and publish through the API, quoted for a shell', () => {
+    const [subscribe = [], publish = []] = commandsWith('curl ').map(wordsOf);
+    expect(subscribe).toContain(`${endpoints.apiUrl}/v2/queues/demo/subscriptions`);
+    expect(JSON.parse(subscribe.at(-1) ?? '')).toEqual({ subscriber: 'http://127.0.0.1:9000/hook' });
+    expect(publish).toContain(`${endpoints.apiUrl}/v2/queues/demo/messages`);
+    expect(JSON.parse(publish.at(-1) ?? '')).toMatchObject({ messages: [{ body: { order: 1002 } }] });
+  });
+
+  it('publish with the AWS CLI to the local AWS only, without further configuration', () => {
+    const [words = []] = commandsWith('aws sqs').map(wordsOf);
+    const after = (option: string) => words[words.indexOf(option) + 1];
+    expect(words.slice(0, 2)).toEqual([
+      'AWS_ACCESS_KEY_ID=key-of-this-start',
+      'AWS_SECRET_ACCESS_KEY=secret-of-this-start',
+    ]);
+    expect(after('--endpoint-url')).toBe(endpoints.endpoint);
+    expect(after('--region')).toBe('us-east-1');
+    expect(after('--queue-url')).toBe(endpoints.ingressQueueUrl);
+    expect(JSON.parse(after('--message-body') ?? '')).toMatchObject({ queue: 'demo' });
+  });
+
+  it('use the command with an app of the user, whose API may refuse unsigned calls', () => {
+    const said = appHints(endpoints, options.consoleUrl);
+    expect(said).toContain('Console: http://127.0.0.1:8900/#token=secret\n');
+    expect(said).toMatch(/posthaste -- listen .*--subscribe orders\n[^]*posthaste -- publish orders/);
+    expect(said).toContain(commandsWith('export ')[0]);
+    expect(said).not.toContain('curl');
+  });
+
+  it('come with a note if the API refuses unsigned calls', () => {
+    const said = (apiAuthorization: string) => hints(endpoints, { ...options, apiAuthorization });
+    expect(said('iam')).toContain('refuses unsigned calls (apiAuthorization=iam)');
+    expect(said('none')).not.toContain('unsigned');
+  });
+
+  it('come with the address of the console, if there is one', () => {
+    expect(hints(endpoints, options)).toContain('Console: http://127.0.0.1:8900/#token=secret\n');
+    expect(hints(endpoints, { ...options, consoleUrl: undefined })).not.toContain('Console:');
+  });
+
+  it('start a receiver that prints each request and answers 200', async () => {
+    expect(commandsWith('node -e')).toEqual([`  ${receiverCommand(9000)}`]);
+    const port = await loopbackPort();
+    const receiver = spawn('sh', ['-c', `exec ${receiverCommand(port)}`], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      const lines = createInterface(receiver.stdout)[Symbol.asyncIterator]();
+      expect((await lines.next()).value).toBe(`Waiting for webhooks on port ${port}`);
+      const answer = await fetch(`http://127.0.0.1:${port}/hook`, { method: 'POST', body: '{"id":"ö"}' });
+      expect(answer.status).toBe(200);
+      expect((await lines.next()).value).toBe('POST /hook {"id":"ö"}');
+    } finally {
+      receiver.kill();
+      await once(receiver, 'exit');
+    }
+  });
+});
