@@ -4,7 +4,11 @@ import { operationTable } from '../../cli/commands/plan/tables.ts';
 import { metricDimension, metricNames, metricNamespace } from '../../shared/config/metrics.ts';
 import { anchorsIn } from '../support/anchors.ts';
 import { alarmsIn, graphedIn, type Monitored, type MonitoredAlarm } from '../support/monitored.ts';
-import { resourcesOf, templatesFor } from './templates.ts';
+import { resourcesOf, templatesFor, statementsIn, testApp } from './templates.ts';
+import { z } from 'zod';
+import { metricMath, type Period } from '../support/metric-math.ts';
+import { createStacks } from '../../infra/deployment.ts';
+import { SettingsError } from '../../infra/settings.ts';
 
 const { monitoring } = templatesFor();
 const alarms = alarmsIn(monitoring.toJSON()['Resources']);
@@ -245,5 +249,174 @@ describe('the monthly cost of monitoring', () => {
       compositeAlarms: resourcesOf(monitoring, 'AWS::CloudWatch::CompositeAlarm').size,
       dashboards: resourcesOf(monitoring, 'AWS::CloudWatch::Dashboard').size,
     });
+  });
+});
+
+const alarmSchema = z.object({
+  Metrics: z.array(z.object({ Expression: z.string().optional(), ReturnData: z.boolean().optional() })),
+  Threshold: z.number(),
+  DatapointsToAlarm: z.number(),
+  EvaluationPeriods: z.number(),
+});
+
+/** Whether an alarm is raised at the end of these minutes. */
+const isRaised = (name: string, minutes: readonly Period[]): boolean => {
+  const { Metrics, Threshold, DatapointsToAlarm, EvaluationPeriods } = alarmSchema.parse(
+    alarms.find((alarm) => alarm.name === `Posthaste-${name}`)?.properties,
+  );
+  const expression = Metrics.find(({ Expression }) => Expression !== undefined)?.Expression ?? '';
+  const values = minutes.slice(-EvaluationPeriods).map((minute) => metricMath(expression, minute) ?? 0);
+  return values.filter((value) => value > Threshold).length >= DatapointsToAlarm;
+};
+
+type Traffic = {
+  /** Messages sent in each minute. */
+  sent: readonly number[];
+  /** How many of the messages received in a minute are processed. Failed ones are received again. */
+  dealtWith: (received: number, minute: number) => number;
+  /** Whether failed messages are hidden when SQS takes its metrics. */
+  areFailedHidden: boolean;
+};
+
+/**
+ * The metrics of a queue by minute. Failed messages that cannot be received yet are not visible but in flight
+ * ("Available CloudWatch metrics for Amazon SQS", SQS developer guide).
+ */
+const queueOver = ({ sent, dealtWith, areFailedHidden }: Traffic): Period[] => {
+  let there = 0;
+  return sent.map((count, minute) => {
+    there += count;
+    const deleted = dealtWith(there, minute);
+    there -= deleted;
+    return {
+      waiting: areFailedHidden ? 0 : there,
+      inFlight: areFailedHidden ? there : 0,
+      dealtWith: deleted,
+    };
+  });
+};
+
+describe.each([{ alarm: 'IngressStalled' }, { alarm: 'DeliveryStalled' }, { alarm: 'RetryStalled' }])(
+  '$alarm',
+  ({ alarm }) => {
+    it('is raised while every message fails and is hidden until the next receive', () => {
+      const failing = { sent: [3, 0, 0, 0, 0], dealtWith: () => 0 };
+      expect(isRaised(alarm, queueOver({ ...failing, areFailedHidden: true }))).toBe(true);
+    });
+
+    it('is raised while no worker receives waiting messages', () => {
+      const waiting = { sent: [3, 3, 3, 3, 3], dealtWith: () => 0 };
+      expect(isRaised(alarm, queueOver({ ...waiting, areFailedHidden: false }))).toBe(true);
+    });
+
+    it('is not raised if a crash delays one message for some minutes', () => {
+      const crashed = {
+        sent: [1, 0, 0, 0, 0],
+        dealtWith: (there: number, minute: number) => (minute < 4 ? 0 : there),
+      };
+      expect(isRaised(alarm, queueOver({ ...crashed, areFailedHidden: true }))).toBe(false);
+    });
+
+    it('is not raised while most messages fail but some are processed', () => {
+      const failing = { sent: [10, 10, 10, 10, 10], dealtWith: () => 1 };
+      expect(isRaised(alarm, queueOver({ ...failing, areFailedHidden: true }))).toBe(false);
+    });
+
+    it('is not raised for an empty queue, or one without metrics', () => {
+      expect(
+        isRaised(alarm, queueOver({ sent: [0, 0, 0, 0, 0], dealtWith: () => 0, areFailedHidden: true })),
+      ).toBe(false);
+      expect(isRaised(alarm, [{}, {}, {}, {}, {}])).toBe(false);
+    });
+  },
+);
+
+describe('AttemptsStopped', () => {
+  const minutes = (minute: Period): Period[] => Array.from({ length: 5 }, () => minute);
+
+  it('is raised while calls to AWS fail and no attempt is made', () => {
+    expect(isRaised('AttemptsStopped', minutes({ faults: 4, matched: 2 }))).toBe(true);
+  });
+
+  it('is not raised while attempts are made, with any outcome', () => {
+    expect(isRaised('AttemptsStopped', minutes({ faults: 4, matched: 2, attempts: 1 }))).toBe(false);
+  });
+
+  it('is not raised if there are no deliveries, even if calls to AWS fail', () => {
+    expect(isRaised('AttemptsStopped', minutes({ faults: 1 }))).toBe(false);
+  });
+
+  it('is not raised while no call to AWS fails', () => {
+    expect(isRaised('AttemptsStopped', minutes({ matched: 2 }))).toBe(false);
+  });
+});
+
+const TOPIC = 'arn:aws:sns:eu-west-1:123456789012:on-call';
+const CUSTOM = 'Custom::AlarmTopicLookUp';
+const { monitoring: notified } = templatesFor({ alarmTopicArn: TOPIC });
+
+describe('a topic for alarms', () => {
+  it('is notified by all alarms except components of composite ones, when they are raised and when they are over', () => {
+    const all = alarmsIn(notified.toJSON()['Resources']);
+    const silent = all.filter(({ actions }) => actions.length === 0);
+    expect(silent.map(({ name }) => name).toSorted()).toEqual([
+      'Posthaste-FewDelivered',
+      'Posthaste-MostlyUndeliverable',
+      'Posthaste-SeveralFailing',
+    ]);
+    for (const { actions, properties } of all.filter((alarm) => !silent.includes(alarm))) {
+      expect(actions).toEqual([TOPIC]);
+      expect(properties['OKActions']).toEqual([TOPIC]);
+    }
+  });
+
+  it('is looked up by the deployment before it creates alarms, so that a missing topic fails it', () => {
+    const [[id, { Properties }] = ['', { Properties: {} }]] = resourcesOf(notified, CUSTOM);
+    const call = JSON.stringify({
+      service: 'SNS',
+      action: 'getTopicAttributes',
+      parameters: { TopicArn: TOPIC },
+      physicalResourceId: { id: TOPIC },
+      outputPaths: ['Attributes.TopicArn'],
+    });
+    expect(Properties).toMatchObject({ Create: call, Update: call });
+    expect(call).not.toContain('ignoreErrorCodesMatching');
+    const composed = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm'].flatMap((type) =>
+      Object.values(notified.findResources(type)),
+    );
+    const notifying = composed.filter((alarm) => JSON.stringify(alarm).includes('AlarmActions'));
+    expect(notifying).toHaveLength(34);
+    for (const alarm of notifying) expect(alarm['DependsOn']).toContain(id);
+  });
+
+  it('is looked up by a function that has no other permission', () => {
+    const [policy, ...others] = resourcesOf(notified, 'AWS::IAM::Policy').values();
+    expect(others).toEqual([]);
+    expect(policy && statementsIn(policy)).toEqual([
+      { effect: 'Allow', actions: ['sns:GetTopicAttributes'], resources: [TOPIC], condition: undefined },
+    ]);
+  });
+
+  it('is optional: without it there is no function and no alarm action', () => {
+    const { monitoring: without } = templatesFor();
+    expect(resourcesOf(without, 'AWS::Lambda::Function').size).toBe(0);
+    expect(resourcesOf(without, CUSTOM).size).toBe(0);
+    expect(alarmsIn(without.toJSON()['Resources']).flatMap(({ actions }) => actions)).toEqual([]);
+  });
+
+  it.each([
+    { what: 'region', env: { account: '123456789012', region: 'us-east-1' } },
+    { what: 'account', env: { account: '210987654321', region: 'eu-west-1' } },
+  ])('is refused if it is in another $what', ({ what, env }) => {
+    const settings = { alarmTopicArn: TOPIC };
+    const place = () => createStacks(testApp(), settings, env);
+    expect(place).toThrow(SettingsError);
+    expect(place).toThrow(`alarmTopicArn (the property alarmTopic) must be in the ${what} of the deployment`);
+  });
+
+  it('is accepted if it is in the same region and account', () => {
+    const settings = { alarmTopicArn: TOPIC };
+    const env = { account: '123456789012', region: 'eu-west-1' };
+    expect(() => createStacks(testApp(), settings, env)).not.toThrow();
   });
 });

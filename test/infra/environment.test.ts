@@ -3,13 +3,13 @@ import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { readEnvironment } from '../../shared/config/environment.ts';
 import { variables } from '../../shared/config/resources.ts';
-import type { Variable } from '../../shared/config/rules.ts';
+import { everyFunction, type Variable } from '../../shared/config/rules.ts';
 import { functionSettings } from '../../shared/config/settings.ts';
 import { resourceAt, templatesFor } from './templates.ts';
 
 const { pipeline } = templatesFor();
 
-const functions = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api', 'Secrets'].map((name) => ({ name }));
+const functions = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api', 'Secrets'];
 
 const environmentOf = (name: string, template = pipeline): Record<string, unknown> =>
   z
@@ -27,6 +27,30 @@ const optional = new Set([
 ]);
 
 const everywhere = [variables.version];
+
+/** The functions that know a resource. */
+const readers: Record<string, string> = {
+  [variables.subscriptionsTable]: 'Dispatch Deliver Reconcile Operate Api Secrets',
+  [variables.deliveriesTable]: 'Dispatch Deliver Reconcile Operate Api Secrets',
+  [variables.payloadBucket]: 'Dispatch Deliver Operate Api Secrets',
+  [variables.secretsKeyArn]: 'Deliver Api Secrets',
+  [variables.ingressQueueUrl]: 'Dispatch Api',
+  [variables.ingressDeadLetterUrl]: 'Dispatch',
+  [variables.deliveryQueueUrl]: 'Dispatch Deliver Api',
+  [variables.deliveryDeadLetterUrl]: 'Deliver',
+  [variables.retryQueueUrl]: 'Deliver Reconcile Operate Api',
+  [variables.operationQueueUrl]: 'Deliver Operate Api',
+  [variables.operationDeadLetterUrl]: 'Operate',
+  [variables.undeliverableQueueUrl]: 'Deliver',
+  [variables.queueUrls]: 'Api',
+  [variables.operatorEventBus]: 'Deliver Api',
+  [variables.scheduleGroup]: 'Deliver Operate Api',
+  [variables.schedulerRoleArn]: 'Deliver',
+  [variables.schedulerDeadLetterArn]: 'Deliver',
+  [variables.payloadSources]: 'Dispatch',
+  [variables.userAgent]: 'Deliver Api Secrets',
+  UV_THREADPOOL_SIZE: 'Deliver',
+};
 
 describe('settings that are too large for the environment of a function', () => {
   it('are refused at synthesis, with the largest variables in the error', () => {
@@ -54,86 +78,21 @@ describe('the output WorkerEnvironment', () => {
 });
 
 describe('the environment', () => {
-  it.each(functions)('of $name contains the deployment and the version', ({ name }) => {
+  it.each(functions)('of %s contains the deployment and the version', (name) => {
     expect(environmentOf(name)).toMatchObject({
       DEPLOYMENT: 'Posthaste',
       POSTHASTE_VERSION: packageJson.version,
     });
   });
 
-  it.each([
-    {
-      name: 'Dispatch',
-      names: [
-        variables.subscriptionsTable,
-        variables.deliveriesTable,
-        variables.payloadBucket,
-        variables.ingressQueueUrl,
-        variables.ingressDeadLetterUrl,
-        variables.deliveryQueueUrl,
-        variables.payloadSources,
-      ],
-    },
-    {
-      name: 'Deliver',
-      names: [
-        'UV_THREADPOOL_SIZE',
-        variables.subscriptionsTable,
-        variables.deliveriesTable,
-        variables.payloadBucket,
-        variables.secretsKeyArn,
-        variables.deliveryQueueUrl,
-        variables.retryQueueUrl,
-        variables.deliveryDeadLetterUrl,
-        variables.undeliverableQueueUrl,
-        variables.operationQueueUrl,
-        variables.operatorEventBus,
-        variables.scheduleGroup,
-        variables.schedulerRoleArn,
-        variables.schedulerDeadLetterArn,
-        variables.userAgent,
-      ],
-    },
-    {
-      name: 'Reconcile',
-      names: [variables.subscriptionsTable, variables.deliveriesTable, variables.retryQueueUrl],
-    },
-    {
-      name: 'Operate',
-      names: [
-        variables.subscriptionsTable,
-        variables.deliveriesTable,
-        variables.payloadBucket,
-        variables.retryQueueUrl,
-        variables.scheduleGroup,
-        variables.operationQueueUrl,
-        variables.operationDeadLetterUrl,
-      ],
-    },
-    {
-      name: 'Api',
-      names: [
-        variables.subscriptionsTable,
-        variables.deliveriesTable,
-        variables.secretsKeyArn,
-        variables.ingressQueueUrl,
-        variables.operationQueueUrl,
-        variables.operatorEventBus,
-        variables.payloadBucket,
-        variables.deliveryQueueUrl,
-        variables.retryQueueUrl,
-        variables.scheduleGroup,
-        variables.userAgent,
-        variables.queueUrls,
-      ],
-    },
-  ])('of $name contains its settings and resources, and nothing else', ({ name, names }) => {
-    const rows: readonly Variable[] = Object.values(functionSettings);
-    const given = rows
+  it.each(functions)('of %s contains its settings and resources, and nothing else', (name) => {
+    const settings: readonly Variable[] = Object.values(functionSettings);
+    const given = settings
       .filter((row) => row.functions.some((one) => one === name.toLowerCase()) && !optional.has(row.variable))
       .map(({ variable }) => variable);
+    const resources = Object.entries(readers).filter(([, names]) => names.split(' ').includes(name));
     expect(Object.keys(environmentOf(name)).toSorted()).toEqual(
-      [...everywhere, ...given, ...names].toSorted(),
+      [...everywhere, ...given, ...resources.map(([variable]) => variable)].toSorted(),
     );
   });
 
@@ -148,18 +107,12 @@ describe('the environment', () => {
       adaptToThrottling: false,
       holdWhileDown: true,
     });
-    const set = new Set(functions.flatMap(({ name }) => Object.keys(environmentOf(name, template))));
+    const set = new Set(functions.flatMap((name) => Object.keys(environmentOf(name, template))));
     expect([...set].toSorted()).toEqual(['UV_THREADPOOL_SIZE', ...Object.values(variables)].toSorted());
   });
 
-  it.each([
-    { name: 'Dispatch', function: 'dispatch' as const },
-    { name: 'Deliver', function: 'deliver' as const },
-    { name: 'Reconcile', function: 'reconcile' as const },
-    { name: 'Operate', function: 'operate' as const },
-    { name: 'Api', function: 'api' as const },
-    { name: 'Secrets', function: 'secrets' as const },
-  ])('of $name is accepted by the function at start-up', ({ name, function: reader }) => {
+  it.each(everyFunction)('of %s is accepted by the function at start-up', (reader) => {
+    const name = `${reader.charAt(0).toUpperCase()}${reader.slice(1)}`;
     const longest = Array.from({ length: 31 }, (_, n) => `10.${100 + n}.0.0/16`).join(',');
     const { pipeline: template } = templatesFor({
       local: true,
@@ -182,6 +135,7 @@ describe('the environment', () => {
       defaultRetryPolicy: { backoff_retries: 2 },
       ingressRoutes: { 'my.shop': 'orders' },
       retainMessages: 'all',
+      allowedPorts: '443, 8000-9000',
       logLevel: 'warn',
       logSuccessSampling: 0.1,
     });
@@ -196,11 +150,19 @@ describe('the environment', () => {
       retries_with_no_delay: 3,
       backoff_retries: 2,
     });
-    for (const { name } of functions)
+    for (const name of functions)
       expect(environmentOf(name, template)).toMatchObject({ LOG_LEVEL: 'warn', LOG_SUCCESS_SAMPLING: '0.1' });
     expect(environmentOf('Dispatch', template)).toMatchObject({
       INGRESS_ROUTES: '{"my.shop":"orders"}',
       RETAIN_MESSAGES: 'all',
     });
+    for (const name of ['Deliver', 'Api']) {
+      expect(environmentOf(name)['ALLOWED_PORTS']).toBe('[]');
+      expect(environmentOf(name, template)['ALLOWED_PORTS']).toBe('["443","8000-9000"]');
+    }
+  });
+
+  it('gives DNS lookups of deliver 64 threads: the default of 4 would delay a full batch of new connections', () => {
+    expect(environmentOf('Deliver')['UV_THREADPOOL_SIZE']).toBe('64');
   });
 });

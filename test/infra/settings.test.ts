@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { RETRY_POLICY_PRESETS } from '../../shared/domain/retry/presets.ts';
-import { parseSettings, SettingsError } from '../../infra/settings.ts';
+import { parseSettings, SettingsError, settingsInContext } from '../../infra/settings.ts';
+import { readFileSync } from 'node:fs';
+import { settingsFile, settingsPage } from '../../infra/settings-page.ts';
 
 const problemsWith = (given: Record<string, unknown>): readonly string[] => {
   try {
@@ -208,5 +210,50 @@ describe('the authorisation of the API', () => {
   it('refuses settings for tokens if it is IAM', () => {
     expect(problemsWith({ jwtIssuer: 'https://id.example.com' })[0]).toMatch(/^jwtIssuer /);
     expect(problemsWith({ jwtQueuesClaim: 'queues' })[0]).toMatch(/^jwtQueuesClaim /);
+  });
+});
+
+describe('the allowed ports of subscribers', () => {
+  it('can be single ports and ranges, as numbers and as text', () => {
+    expect(parseSettings({}).allowedPorts).toEqual([]);
+    expect(parseSettings({ allowedPorts: '443' }).allowedPorts).toEqual(['443']);
+    expect(parseSettings({ allowedPorts: 443 }).allowedPorts).toEqual(['443']);
+    for (const allowedPorts of ['443, 8000-9000', '[443, "8000-9000"]', [443, '8000-9000']])
+      expect(parseSettings({ allowedPorts }).allowedPorts).toEqual(['443', '8000-9000']);
+  });
+});
+
+describe('docs/settings.md', () => {
+  it('is up to date (npm run docs:settings)', async () => {
+    expect(readFileSync(settingsFile, 'utf8')).toBe(await settingsPage());
+  });
+});
+
+describe('settings from the context of an app', () => {
+  it('are separated from the keys of CDK', () => {
+    const context = {
+      '@aws-cdk/core:flag': true,
+      'aws:cdk:x': 1,
+      'cli-telemetry': false,
+      retentionDays: '20',
+    };
+    expect(settingsInContext(context)).toEqual({ retentionDays: '20' });
+  });
+
+  it('yield to those in the key posthaste, an object or JSON', () => {
+    const rest = { retentionDays: '20', local: 'true' };
+    const merged = { retentionDays: 40, local: 'true' };
+    expect(settingsInContext({ ...rest, posthaste: { retentionDays: 40 } })).toEqual(merged);
+    expect(settingsInContext({ ...rest, posthaste: '{"retentionDays": 40}' })).toEqual(merged);
+  });
+
+  it.each(['retentionDays=40', 7, ['local']])('cannot be %j in the key posthaste', (posthaste) => {
+    expect(() => settingsInContext({ posthaste })).toThrow(/posthaste must be a JSON object of settings/);
+  });
+
+  it('are refused when misspelt, with the key and all settings in the error', () => {
+    expect(() => parseSettings(settingsInContext({ retentiondays: '20' }))).toThrow(
+      /retentiondays is not a setting.*retentionDays/,
+    );
   });
 });

@@ -3,7 +3,7 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Vpc } from 'aws-cdk-lib/aws-ec2';
 import { Platform } from 'aws-cdk-lib/aws-ecr-assets';
-import { ContainerImage } from 'aws-cdk-lib/aws-ecs';
+import { ContainerImage, Cluster } from 'aws-cdk-lib/aws-ecs';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { Command } from 'commander';
@@ -11,7 +11,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { addWorker } from '../../cli/commands/worker/worker.ts';
 import { terminalIn } from '../../cli/terminal.ts';
-import { Posthaste, WorkerService } from '../../infra/index.ts';
+import { Posthaste, WorkerService, type PosthasteProps, type WorkerServiceProps } from '../../infra/index.ts';
 import { metricMath } from '../support/metric-math.ts';
 import { resourceAt, resourcesOf, statementsIn, testApp } from './templates.ts';
 
@@ -246,5 +246,60 @@ describe('the scaling of workers', () => {
     const { schedulerThreshold } = pipeline.state.settings;
     expect(late({ waitingRetry: 1, ageRetry: schedulerThreshold - 1 })).toBe(0);
     expect(late({ waitingRetry: 1, ageRetry: schedulerThreshold + 40 })).toBe(40);
+  });
+});
+
+const anyImage = ContainerImage.fromRegistry('registry.example.com/posthaste-worker:1');
+const bank = new Stack(testApp(), 'Bank');
+const pipelineOf = (id: string, props: PosthasteProps) => new Posthaste(bank, id, props).pipeline;
+
+const plain = pipelineOf('Plain', { compute: 'worker' });
+const behind = pipelineOf('Behind', { compute: 'both', staticAddresses: 1 });
+const network = new Vpc(bank, 'Network', { natGateways: 1, restrictDefaultSecurityGroup: false });
+const cluster = new Cluster(bank, 'Cluster', { vpc: network });
+
+describe('a WorkerService', () => {
+  it.each<[problem: string, props: Omit<WorkerServiceProps, 'image'>]>([
+    [
+      'compute (lambda) must be both or worker',
+      { pipeline: pipelineOf('Functions', { compute: 'lambda' }), vpc: network },
+    ],
+    ['cluster or vpc is required', { pipeline: plain }],
+    ['vpc cannot be combined with cluster', { pipeline: plain, vpc: network, cluster }],
+    ['cluster or vpc must be in state.staticAddresses.vpc', { pipeline: behind, vpc: network }],
+    ['steps must name at least one step', { pipeline: plain, vpc: network, steps: [] }],
+    ['minCount (0) must be at least 1', { pipeline: plain, vpc: network, minCount: 0 }],
+    [
+      'maxCount (1) must be at least minCount (2)',
+      { pipeline: plain, vpc: network, minCount: 2, maxCount: 1 },
+    ],
+    [
+      'shutdownTime (116 s) must be from 3',
+      { pipeline: plain, vpc: network, shutdownTime: Duration.seconds(116) },
+    ],
+    [
+      'shutdownTime (2 s) must be from 3',
+      { pipeline: plain, vpc: network, shutdownTime: Duration.seconds(2) },
+    ],
+  ])('is refused if it cannot work: %s', (problem, props) => {
+    const scope = new Stack(testApp(), 'Refused');
+    expect(() => new WorkerService(scope, 'Workers', { ...props, image: anyImage })).toThrow(
+      `These settings cannot be deployed:\n  ${problem}`,
+    );
+  });
+
+  it('sends requests from the static addresses, if there are any', () => {
+    const service = new WorkerService(bank, 'Workers', { pipeline: behind, image: anyImage });
+    expect(service.cluster.vpc).toBe(behind.state.staticAddresses?.vpc);
+  });
+
+  it('may be elsewhere if it sends no requests', () => {
+    const service = new WorkerService(bank, 'Dispatching', {
+      pipeline: behind,
+      image: anyImage,
+      vpc: network,
+      steps: ['dispatch'],
+    });
+    expect(service.cluster.vpc).toBe(network);
   });
 });

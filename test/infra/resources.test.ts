@@ -1,0 +1,368 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { buildFunction } from '../../infra/bundling.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { arnOf, resourceAt, resourcesOf, statementsAt, templatesFor } from './templates.ts';
+
+const FUNCTION = 'AWS::Lambda::Function';
+const LOGS = 'AWS::Logs::LogGroup';
+const QUEUE = 'AWS::SQS::Queue';
+const MAPPING = 'AWS::Lambda::EventSourceMapping';
+const TABLE = 'AWS::DynamoDB::GlobalTable';
+const KEY = 'AWS::KMS::Key';
+const BUCKET = 'AWS::S3::Bucket';
+const DAY = 86_400;
+
+const { state, pipeline } = templatesFor({ logRetentionDays: 7 });
+const local = templatesFor({ local: true, apiAuthorization: 'none' });
+
+/** The resource of either stack. */
+const at = (type: string, path: string, { state: first, pipeline: second } = { state, pipeline }) =>
+  resourceAt(path.startsWith('State') ? first : second, type, path);
+
+/** The properties with these settings. */
+const withSettings = (type: string, path: string, settings: Record<string, unknown>) =>
+  at(type, path, templatesFor(settings)).Properties;
+
+const index = (name: string, [partition, sort]: [string, string], projection: object) => ({
+  IndexName: name,
+  KeySchema: [
+    { AttributeName: partition, KeyType: 'HASH' },
+    { AttributeName: sort, KeyType: 'RANGE' },
+  ],
+  Projection: projection,
+});
+
+const KEYS = { ProjectionType: 'KEYS_ONLY' };
+const STATUS = { ProjectionType: 'INCLUDE', NonKeyAttributes: ['status'] };
+
+/** Tables are protected on AWS only. */
+const protectedTable = (isProtected: boolean, policy: string) => ({
+  DeletionPolicy: policy,
+  UpdateReplacePolicy: policy,
+  Properties: {
+    BillingMode: 'PAY_PER_REQUEST',
+    KeySchema: [
+      { AttributeName: 'pk', KeyType: 'HASH' },
+      { AttributeName: 'sk', KeyType: 'RANGE' },
+    ],
+    TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
+    Replicas: [
+      {
+        DeletionProtectionEnabled: isProtected,
+        PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: isProtected },
+      },
+    ],
+  },
+});
+
+const PRIVATE = {
+  BlockPublicAcls: true,
+  BlockPublicPolicy: true,
+  IgnorePublicAcls: true,
+  RestrictPublicBuckets: true,
+};
+
+const expiringAfter = (days: number) => ({ Rules: [{ ExpirationInDays: days, Status: 'Enabled' }] });
+
+describe('what is kept', () => {
+  it.each<[what: string, resource: Parameters<typeof at>, facts: object]>([
+    [
+      'the table of subscriptions is protected, on demand, and expires by ttl',
+      [TABLE, 'StateSubscriptionsTable'],
+      protectedTable(true, 'Retain'),
+    ],
+    [
+      'the table of deliveries is protected, on demand, and expires by ttl',
+      [TABLE, 'StateDeliveriesTable'],
+      protectedTable(true, 'Retain'),
+    ],
+    [
+      'the table of subscriptions can be deleted locally',
+      [TABLE, 'StateSubscriptionsTable', local],
+      protectedTable(false, 'Delete'),
+    ],
+    [
+      'the table of deliveries can be deleted locally',
+      [TABLE, 'StateDeliveriesTable', local],
+      protectedTable(false, 'Delete'),
+    ],
+    [
+      'the table of subscriptions has an index of queues with all attributes',
+      [TABLE, 'StateSubscriptionsTable'],
+      {
+        Properties: {
+          GlobalSecondaryIndexes: [index('queues', ['queuesPk', 'queuesSk'], { ProjectionType: 'ALL' })],
+        },
+      },
+    ],
+    [
+      'the key of secrets is rotated every year and retained, because secrets cannot be opened without it',
+      [KEY, 'StateSecretsKey'],
+      { DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain', Properties: { EnableKeyRotation: true } },
+    ],
+    ['the key of secrets is deleted locally', [KEY, 'StateSecretsKey', local], { DeletionPolicy: 'Delete' }],
+    [
+      'the payload bucket is private, encrypted, retained and has an access log',
+      [BUCKET, 'StatePayloadsBucket'],
+      {
+        DeletionPolicy: 'Retain',
+        Properties: {
+          PublicAccessBlockConfiguration: PRIVATE,
+          BucketEncryption: {
+            ServerSideEncryptionConfiguration: [
+              { ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } },
+            ],
+          },
+          LoggingConfiguration: { DestinationBucketName: { Ref: at(BUCKET, 'StatePayloadsAccessLogs').id } },
+        },
+      },
+    ],
+    [
+      'its access log is private and expires',
+      [BUCKET, 'StatePayloadsAccessLogs'],
+      {
+        Properties: {
+          LifecycleConfiguration: expiringAfter(7),
+          PublicAccessBlockConfiguration: { BlockPublicPolicy: true, RestrictPublicBuckets: true },
+        },
+      },
+    ],
+    [
+      'the payload bucket is deleted locally',
+      [BUCKET, 'StatePayloadsBucket', local],
+      { DeletionPolicy: 'Delete' },
+    ],
+  ])('%s', (_what, resource, facts) => {
+    expect(at(...resource)).toMatchObject(facts);
+  });
+
+  it('has indexes of deliveries with keys, and the status only where deliveries are listed', () => {
+    const { GlobalSecondaryIndexes, AttributeDefinitions } = at(TABLE, 'StateDeliveriesTable').Properties;
+    expect(GlobalSecondaryIndexes).toEqual([
+      index('by-hour', ['byHourPk', 'byHourSk'], KEYS),
+      index('by-subscription', ['bySubscriptionPk', 'notDeliveredSk'], STATUS),
+      index('by-queue', ['byQueuePk', 'notDeliveredSk'], STATUS),
+      index('overdue', ['overduePk', 'overdueAt'], KEYS),
+    ]);
+    expect(AttributeDefinitions).toContainEqual({ AttributeName: 'overdueAt', AttributeType: 'N' });
+  });
+
+  it('has no access control list, no function by CDK, and a symmetric key', () => {
+    expect(at(BUCKET, 'StatePayloadsAccessLogs').Properties).not.toHaveProperty('AccessControl');
+    expect(resourcesOf(local.state, FUNCTION).size).toBe(0);
+    for (const name of ['KeySpec', 'KeyUsage'])
+      expect(at(KEY, 'StateSecretsKey').Properties).not.toHaveProperty(name);
+  });
+
+  it('has a key that only principals can use that IAM policies of the account allow', () => {
+    const root = ['arn:', { Ref: 'AWS::Partition' }, ':iam::', { Ref: 'AWS::AccountId' }, ':root'];
+    const AWS = { 'Fn::Join': ['', root] };
+    expect(at(KEY, 'StateSecretsKey').Properties['KeyPolicy']).toEqual({
+      Version: '2012-10-17',
+      Statement: [{ Effect: 'Allow', Action: 'kms:*', Resource: '*', Principal: { AWS } }],
+    });
+  });
+
+  it('has payloads for the longest schedule, extended by Retry-After, plus the retention', () => {
+    const expiry = (retryAfterCapSeconds: number) =>
+      withSettings(BUCKET, 'StatePayloadsBucket', { retentionDays: 20, retryAfterCapSeconds })[
+        'LifecycleConfiguration'
+      ];
+    expect(expiry(0)).toEqual(expiringAfter(20 + 15 + 1));
+    expect(expiry(3600)).toEqual(expiringAfter(20 + 15 + 5 + 1));
+  });
+
+  it('has a bucket that accepts only TLS', () => {
+    const Condition = { Bool: { 'aws:SecureTransport': 'false' } };
+    state.hasResourceProperties('AWS::S3::BucketPolicy', {
+      PolicyDocument: { Statement: [{ Effect: 'Deny', Action: 's3:*', Principal: { AWS: '*' }, Condition }] },
+    });
+  });
+});
+
+const functions = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api', 'Secrets'];
+
+describe('each function', () => {
+  it.each(functions)('%s runs Node 24 on arm64, with a role and a log group that expires', (name) => {
+    const path = `Pipeline${name}`;
+    const role = at('AWS::IAM::Role', `${path}Role`);
+    const logGroup = at(LOGS, `${path}LogGroup`);
+    expect(at(FUNCTION, `${path}Function`).Properties).toMatchObject({
+      Runtime: 'nodejs24.x',
+      Architectures: ['arm64'],
+      Handler: 'index.handler',
+      LoggingConfig: { LogGroup: { Ref: logGroup.id } },
+      Role: arnOf(role.id),
+    });
+    expect(role.Properties).not.toHaveProperty('ManagedPolicyArns');
+    expect(logGroup).toMatchObject({ DeletionPolicy: 'Retain', Properties: { RetentionInDays: 7 } });
+    expect(at(LOGS, `${path}LogGroup`, local).DeletionPolicy).toBe('Delete');
+  });
+
+  it('is one of six: CDK adds none, also in a local deployment', () => {
+    for (const template of [pipeline, local.pipeline])
+      expect(resourcesOf(template, FUNCTION).size).toBe(functions.length);
+  });
+
+  it('reserves no concurrency, which small accounts refuse', () => {
+    for (const { Properties } of resourcesOf(pipeline, FUNCTION).values())
+      expect(Properties).not.toHaveProperty('ReservedConcurrentExecutions');
+  });
+
+  it('is stopped by loop detection, except deliver and operate, which send to queues that they consume', () => {
+    const allowed = [...resourcesOf(pipeline, FUNCTION)]
+      .filter(([, { Properties }]) => Properties['RecursiveLoop'] === 'Allow')
+      .map(([id]) => id.slice(0, -8));
+    expect(allowed).toEqual(['PipelineDeliverFunction', 'PipelineOperateFunction']);
+  });
+
+  it('has a bundle that does not depend on where it is built: its source map has paths of the project', () => {
+    const folder = temporaryFolder();
+    buildFunction('reconcile', folder);
+    const map: unknown = JSON.parse(readFileSync(join(folder, 'index.mjs.map'), 'utf8'));
+    const { sources } = z.object({ sources: z.array(z.string()) }).parse(map);
+    expect(sources).toContain('functions/reconcile/handler.ts');
+    expect(sources.filter((source) => !/^(?:functions|shared|node_modules)\//.test(source))).toEqual([]);
+  });
+
+  it.each([
+    { tracing: false, config: undefined, may: [] },
+    {
+      tracing: true,
+      config: { Mode: 'Active' },
+      may: [{ actions: ['xray:PutTelemetryRecords', 'xray:PutTraceSegments'], resources: ['*'] }],
+    },
+  ])('sends traces, and may do so, only with the setting: $tracing', ({ tracing, config, may }) => {
+    const traced = templatesFor(tracing ? { tracing } : {});
+    for (const name of functions) {
+      expect(at(FUNCTION, `Pipeline${name}Function`, traced).Properties['TracingConfig']).toEqual(config);
+      const calls = statementsAt(traced.pipeline, `Pipeline${name}RoleDefaultPolicy`)
+        .filter(({ actions }) => actions.some((action) => action.startsWith('xray:')))
+        .map(({ actions, resources }) => ({ actions: actions.toSorted(), resources }));
+      expect(calls).toEqual(may);
+    }
+  });
+});
+
+describe('reconcile', () => {
+  it('runs every minute and ends before its next run; failed or late runs are not repeated', () => {
+    const { id, Properties } = at(FUNCTION, 'PipelineReconcileFunction');
+    expect(Properties['Timeout']).toBe(60);
+    pipeline.hasResourceProperties('AWS::Events::Rule', {
+      ScheduleExpression: 'rate(1 minute)',
+      State: 'ENABLED',
+      Targets: [{ Arn: arnOf(id), RetryPolicy: { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 } }],
+    });
+    pipeline.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
+      FunctionName: { Ref: id },
+      MaximumEventAgeInSeconds: 60,
+      MaximumRetryAttempts: 0,
+    });
+  });
+});
+
+/** Each queue with its dead letters; those without keep what they get for longer. */
+const queues: { queue: string; deadLetters?: string }[] = [
+  { queue: 'Ingress', deadLetters: 'IngressDeadLetters' },
+  { queue: 'Delivery', deadLetters: 'DeliveryDeadLetters' },
+  { queue: 'Retry', deadLetters: 'DeliveryDeadLetters' },
+  { queue: 'Operation', deadLetters: 'OperationDeadLetters' },
+  { queue: 'IngressDeadLetters' },
+  { queue: 'DeliveryDeadLetters' },
+  { queue: 'SchedulesDeadLetters' },
+  { queue: 'OperationDeadLetters' },
+  { queue: 'Undeliverable' },
+];
+
+describe('SQS queues', () => {
+  it('are these nine', () => {
+    const ids = [...resourcesOf(pipeline, QUEUE).keys()].map((id) => id.slice(0, -8));
+    expect(ids.toSorted()).toEqual(queues.map(({ queue }) => `Pipeline${queue}Queue`).toSorted());
+  });
+
+  it.each(queues)(
+    '$queue is encrypted, accepts only TLS, and keeps messages for 4 days, dead letters for 14',
+    ({ queue, deadLetters }) => {
+      const { id, Properties } = at(QUEUE, `Pipeline${queue}Queue`);
+      expect(Properties).toMatchObject({
+        SqsManagedSseEnabled: true,
+        MessageRetentionPeriod: (deadLetters === undefined ? 14 : 4) * DAY,
+      });
+      expect(Properties['RedrivePolicy']).toEqual(
+        deadLetters && {
+          deadLetterTargetArn: arnOf(at(QUEUE, `Pipeline${deadLetters}Queue`).id),
+          maxReceiveCount: 100,
+        },
+      );
+      const deny = { Effect: 'Deny', Action: 'sqs:*', Principal: { AWS: '*' }, Resource: arnOf(id) };
+      const Statement = [{ ...deny, Condition: { Bool: { 'aws:SecureTransport': 'false' } } }];
+      expect(
+        [...resourcesOf(pipeline, 'AWS::SQS::QueuePolicy').values()].map((policy) => policy.Properties),
+      ).toContainEqual({
+        Queues: [{ Ref: id }],
+        PolicyDocument: { Version: '2012-10-17', Statement },
+      });
+    },
+  );
+
+  it.each([
+    { queue: 'Ingress', consumer: 'Dispatch', timeout: 30, settings: {} },
+    { queue: 'Operation', consumer: 'Operate', timeout: 40, settings: {} },
+    ...[1, 15, 30].flatMap((attemptTimeoutSeconds) =>
+      ['Delivery', 'Retry'].map((queue) => ({
+        queue,
+        consumer: 'Deliver',
+        timeout: attemptTimeoutSeconds + 15,
+        settings: { attemptTimeoutSeconds },
+      })),
+    ),
+  ])(
+    '$queue hides messages for the timeout of $consumer, $timeout s, plus 5 s: $settings',
+    ({ queue, consumer, timeout, settings }) => {
+      expect(withSettings(FUNCTION, `Pipeline${consumer}Function`, settings)['Timeout']).toBe(timeout);
+      expect(withSettings(QUEUE, `Pipeline${queue}Queue`, settings)['VisibilityTimeout']).toBe(timeout + 5);
+    },
+  );
+});
+
+describe('event source mappings', () => {
+  const limited = templatesFor({ dispatchConcurrency: 11, deliverConcurrency: 22, retryConcurrency: 33 });
+
+  it.each([
+    { path: 'DispatchIngress', from: 'Ingress', to: 'Dispatch', most: 11, size: 10 },
+    { path: 'DeliverFirstAttempts', from: 'Delivery', to: 'Deliver', most: 22, size: 10 },
+    { path: 'DeliverRetries', from: 'Retry', to: 'Deliver', most: 33, size: 10 },
+    { path: 'OperateOperations', from: 'Operation', to: 'Operate', most: 5, size: 1 },
+  ])(
+    '$path has batches of $size, reports failures for each message, and limits concurrency by its setting',
+    ({ path, from, to, most, size }) => {
+      expect(at(MAPPING, `Pipeline${path}`, limited).Properties).toEqual({
+        BatchSize: size,
+        EventSourceArn: arnOf(at(QUEUE, `Pipeline${from}Queue`, limited).id),
+        FunctionName: { Ref: at(FUNCTION, `Pipeline${to}Function`, limited).id },
+        FunctionResponseTypes: ['ReportBatchItemFailures'],
+        ScalingConfig: { MaximumConcurrency: most },
+      });
+    },
+  );
+
+  it('gather messages and first attempts for as long as the settings say, but never retries', () => {
+    const gathering = { messagesPerBatch: 50, batchWindowSeconds: 3 };
+    const sizesOf = (path: string) => {
+      const { BatchSize, MaximumBatchingWindowInSeconds } = withSettings(MAPPING, path, gathering);
+      return [BatchSize, MaximumBatchingWindowInSeconds];
+    };
+    expect(sizesOf('PipelineDispatchIngress')).toEqual([50, 3]);
+    expect(sizesOf('PipelineDeliverFirstAttempts')).toEqual([50, 3]);
+    expect(sizesOf('PipelineDeliverRetries')).toEqual([10, undefined]);
+    const hiddenFor = (path: string) => Number(withSettings(QUEUE, path, gathering)['VisibilityTimeout']);
+    expect(hiddenFor('PipelineDeliveryQueue')).toBe(hiddenFor('PipelineRetryQueue') + 20);
+  });
+
+  it('are four', () => {
+    expect(resourcesOf(limited.pipeline, MAPPING).size).toBe(4);
+  });
+});
