@@ -10,6 +10,7 @@ import {
   utimesSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { localFolder, projectRoot } from './install/paths.mjs';
 
 /** Enough for a start and a test run, each before and after a change. */
 const MOST_KEPT = 4;
@@ -72,4 +73,38 @@ function filesUnder(root: string, path: string): string[] {
   return readdirSync(full)
     .toSorted()
     .flatMap((name) => filesUnder(root, join(path, name)));
+}
+
+/** The sources of templates and bundles; packages are covered by the lock file. */
+const ASSEMBLY_SOURCES = [
+  'infra',
+  'functions',
+  'assets/functions',
+  'shared',
+  'cdk.json',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+];
+
+export type Settings = Readonly<Record<string, string>>;
+
+/**
+ * The folder with the CDK's output for these settings. An earlier one is reused while its sources are unchanged, because
+ * synthesis takes most of a deployment's time.
+ */
+export function cachedAssembly(
+  settings: Settings,
+  synthesise: (folder: string) => Promise<void>,
+): Promise<string> {
+  return cachedBuild(join(localFolder, 'assemblies'), fingerprint(projectRoot, settings), synthesise);
+}
+
+/** A fingerprint of the sources and the settings; the order of the settings does not matter. */
+export function fingerprint(root: string, settings: Settings): string {
+  return fingerprintOf(
+    root,
+    ASSEMBLY_SOURCES,
+    JSON.stringify(Object.entries(settings).toSorted(([one], [other]) => one.localeCompare(other))),
+  );
 }

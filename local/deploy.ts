@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { shellWord } from './command-name.ts';
-import { cachedAssembly, type Settings } from './assembly.ts';
+import { cachedAssembly, type Settings } from './cached-builds.ts';
 import { cdkLibraryOptions, cdkProgram } from './install/cdk.mjs';
 import { localFolder, programFile, projectNode, projectRoot } from './install/paths.mjs';
 import { Problem } from './install/problem.mjs';

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import type { Settings } from './assembly.ts';
+import type { Settings } from './cached-builds.ts';
 import { deploy } from './deploy.ts';
 import { startEmulator, type Emulator } from './emulator.ts';
 import { endpointsOf, type Endpoints } from './endpoints.ts';

@@ -1,5 +1,5 @@
 import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
-import type { Settings } from '../../local/assembly.ts';
+import type { Settings } from '../../local/cached-builds.ts';
 import { clientOf, type Endpoints } from '../../local/endpoints.ts';
 import { startLocalSystem } from '../../local/local-system.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';

@@ -1,18 +1,7 @@
+import { ID, SUBSCRIPTIONS } from './delivery-views.ts';
 import { describe, expect, it } from 'vitest';
 import { jsonLines } from './run-command.ts';
-import { json, stubApi, type StubRoutes } from './stub-api.ts';
-
-const ID = '5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11';
-
-const SUBSCRIPTIONS: StubRoutes = {
-  'GET /v2/queues/orders/subscriptions': () => {
-    const subscription = { source: 'orders', name: 'ACME', subscriber: 'https://example.com/', options: {} };
-    return json({
-      subscriptions: [{ id: ID, ...subscription, ttl: null, age: 1, confirmed: true }],
-      links: [],
-    });
-  },
-};
+import { json, stubApi } from './stub-api.ts';
 
 describe('posthaste books', () => {
   const window = { since: '2026-01-01T00:00:00.000Z', until: '2026-01-02T00:00:00.000Z' };

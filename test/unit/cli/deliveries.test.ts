@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { clockTime } from '../../../cli/output/time-text.ts';
 import {
+  message,
   ID,
   AT,
   retrying,
@@ -193,14 +194,6 @@ describe('posthaste deliveries watch', () => {
   it('follows a message that has no record yet, until the deliveries of all matches have ended', async () => {
     let looks = 0;
     const answers = [refusal(404, 'not_found', 'no such message'), page(), page(delivered), page(delivered)];
-    const message = {
-      queue: 'orders',
-      id: 'm1',
-      acceptedAt: AT,
-      duplicates: 0,
-      filtered: 0,
-      bodyKept: false,
-    };
     const deliveries = { pending: 0, retrying: 0, delivered: 1, rejected: 0, exhausted: 0, cancelled: 0 };
     const api = await stubApi({
       [OF_MESSAGE]: () => answers[looks++] ?? page(),

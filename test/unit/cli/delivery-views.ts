@@ -34,6 +34,14 @@ export const retrying = {
   nextAttempt: { number: 2, phase: 'pre_backoff', dueAt: AT, by: 'sqs_delay' },
   policy,
 };
+export const pending = {
+  queue: 'orders',
+  messageId: 'm1',
+  subscriptionId: ID,
+  status: 'pending',
+  attempts: [],
+  policy: null,
+};
 export const delivered = {
   queue: 'orders',
   messageId: 'm1',
@@ -54,6 +62,16 @@ export const listed = {
   nextAttemptAt: AT,
 };
 export const page = (...deliveries: unknown[]) => json({ deliveries, links: [] });
+
+export const message = {
+  queue: 'orders',
+  id: 'm1',
+  acceptedAt: AT,
+  duplicates: 0,
+  matched: 3,
+  filtered: 0,
+  bodyKept: false,
+};
 
 export const subscription = {
   id: ID,

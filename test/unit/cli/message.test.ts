@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { stubApi, json, refusal, type StubRoutes } from './stub-api.ts';
 import { COMMAND } from '../../../local/command-name.ts';
-import { AT, ID, subscription } from './delivery-views.ts';
+import { AT, ID, message, pending, subscription } from './delivery-views.ts';
 import { clockTime } from '../../../cli/output/time-text.ts';
 import { jsonLines } from './run-command.ts';
 
@@ -43,16 +43,6 @@ describe('posthaste message', () => {
 });
 
 const LOCAL = clockTime(AT);
-const message = {
-  queue: 'orders',
-  id: 'm1',
-  acceptedAt: AT,
-  duplicates: 0,
-  matched: 3,
-  filtered: 0,
-  bodyKept: false,
-};
-
 describe('posthaste explain', () => {
   const filtered = {
     subscriptionId: ID,
@@ -217,14 +207,6 @@ describe('posthaste explain', () => {
 });
 
 describe('posthaste send', () => {
-  const pending = {
-    queue: 'orders',
-    messageId: 'm1',
-    subscriptionId: ID,
-    status: 'pending',
-    attempts: [],
-    policy: null,
-  };
   const SEND = `POST /v2/queues/orders/messages/m1/deliveries/${ID}/send`;
 
   it('sends a message to one subscription', async () => {

@@ -174,19 +174,6 @@ describe('posthaste policy preview', () => {
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
-  it.each([
-    ['an unknown option', ['policy', 'preview', '--polcy', '{}']],
-    ['an option without its value', ['policy', 'preview', '--policy']],
-    ['an excess argument', ['policy', 'preview', '{}']],
-    ['an unknown command', ['polcy']],
-    ['no command', []],
-  ])('answers %s with the usage and status 2', async (_, args) => {
-    const { status, stdout, stderr } = await posthaste(args);
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toMatch(/^(See|Usage:) posthaste/m);
-    expect(stderr).not.toMatch(/^\s+at /m);
-  });
-
   it('has a working example in its help', async () => {
     const { status, stdout } = await preview('--help');
     expect(status).toBe(0);

@@ -1,3 +1,4 @@
+import { ID, SUBSCRIPTIONS } from './delivery-views.ts';
 import { describe, expect, it } from 'vitest';
 import { jsonLines, ctrlC, captured, withSdkVariables } from './run-command.ts';
 import { json, stubApi, type StubRoutes } from './stub-api.ts';
@@ -29,18 +30,6 @@ const outcome = (delivered: number, failed: number, open: number, more: object =
   open,
   ...more,
 });
-
-const ID = '5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11';
-
-const SUBSCRIPTIONS: StubRoutes = {
-  'GET /v2/queues/orders/subscriptions': () => {
-    const subscription = { source: 'orders', name: 'ACME', subscriber: 'https://example.com/', options: {} };
-    return json({
-      subscriptions: [{ id: ID, ...subscription, ttl: null, age: 1, confirmed: true }],
-      links: [],
-    });
-  },
-};
 
 type Looked = {
   state: string;

@@ -124,18 +124,6 @@ describe('posthaste redrive', () => {
     expect(stderr).toMatch(/^posthaste: The stack \w+ could not be looked up in AWS: .*ECONNREFUSED.*\n$/);
   });
 
-  it.each([
-    ['an unknown queue', ['retry']],
-    ['a time in the future', ['ingress', '--since', '2999-01-01T00:00:00Z']],
-    ['another queue for what is no ingress message', ['delivery', '--to-queue', 'orders']],
-    ['a limit of zero', ['ingress', '--limit', '0']],
-  ])('answers %s with the usage and status 2', async (_, args) => {
-    const { status, stdout, stderr } = await redrive(args);
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toContain('See posthaste redrive --help');
-    expect(stderr).not.toMatch(/^\s+at /m);
-  });
-
   describe('of a mistyped queue', () => {
     const body = '{"queue":"ordrs","id":"m1","data":1}';
     /** `subscribed`: the queues that exist, and whether they have a subscription. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { jsonLines, answering } from './run-command.ts';
 import { json, stubApi, type StubApi } from './stub-api.ts';
 import { clockTime } from '../../../cli/output/time-text.ts';
-import { AT, attempt, delivered, detail, ID, listed, page, subscription } from './delivery-views.ts';
+import { AT, attempt, delivered, detail, ID, listed, page, pending, subscription } from './delivery-views.ts';
 
 const LIST = '/v2/queues/orders/subscriptions';
 const ONE = `${LIST}/${ID}`;
@@ -338,15 +338,6 @@ describe('posthaste subscription rotate-secret', () => {
 });
 
 describe('posthaste subscription test', () => {
-  const pending = {
-    queue: 'orders',
-    messageId: 'm1',
-    subscriptionId: ID,
-    status: 'pending',
-    attempts: [],
-    policy: null,
-  };
-
   it('fails if the subscriber rejects the test message, and shows its response', async () => {
     const refused = { ...attempt, outcome: 'rejected', statusCode: 400, snippet: 'go \u001b[2J away' };
     const delivery = { ...pending, status: 'rejected', reason: 'http_400', attempts: [refused] };

@@ -96,6 +96,15 @@ describe('a usage error', () => {
     ['an unknown command', ['que']],
     ['an unknown subcommand', ['queue', 'lst']],
     ['an unknown option', ['queue', 'list', '--jsn']],
+    ['an option without its value', ['policy', 'preview', '--policy']],
+    ['an excess argument', ['policy', 'preview', '{}']],
+    ['an unknown dead-letter queue', ['redrive', 'retry']],
+    ['a time in the future', ['redrive', 'ingress', '--since', '2999-01-01T00:00:00Z']],
+    ['another queue for what is no ingress message', ['redrive', 'delivery', '--to-queue', 'orders']],
+    ['a limit of zero', ['redrive', 'ingress', '--limit', '0']],
+    ['no choice of dead letters', ['deadletters', 'delete', 'ingress', '--yes']],
+    ['all dead letters and a filter', ['deadletters', 'delete', 'ingress', '--all', '--queue', 'orders']],
+    ['settled dead letters of another queue', ['deadletters', 'delete', 'ingress', '--settled']],
     ['an invalid queue name', ['queue', 'show', 'a b']],
     ['a queue name that is a dot segment', ['queue', 'delete', '..']],
     ['a policy that is not JSON', ['queue', 'create', 'q', '--policy', '{']],
@@ -127,6 +136,33 @@ describe('a usage error', () => {
     const { status, stdout, stderr } = await posthaste(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toMatch(/^error: .+\n(\(Did you mean .+\?\)\n)?See posthaste( \w[\w-]+){0,2} --help\n$/);
+  });
+
+  const FORWARD = ['forward', 'orders', 's-1', '--to', 'http://localhost/'];
+  const PLAN = ['plan', '--messages-per-day', '10'];
+
+  it.each<[args: string[], option: string, value: string, sentence?: string]>([
+    [['plan'], '--messages-per-day', 'many'],
+    [PLAN, '--fan-out', '0'],
+    [PLAN, '--failure-rate', '1.5'],
+    [PLAN, '--failing-for', 'long'],
+    [PLAN, '--payload-bytes', '1048577'],
+    [PLAN, '--batch-window-seconds', '61'],
+    [PLAN, '--peak-factor', '0.5'],
+    [PLAN, '--first-attempts-per-job', '26'],
+    [['worker'], '--steps', 'deliver,api'],
+    [['worker'], '--steps', ''],
+    [['worker', '--ceiling', '2'], '--floor', '5'],
+    [['worker'], '--exponent', '0.5'],
+    [['worker'], '--shutdown-seconds', '1'],
+    [['worker'], '--concurrency', '0'],
+    [[...FORWARD, '--floor', '5'], '--ceiling', '2', "option '--ceiling' must be at least '--floor'"],
+    [FORWARD, '--to', 'ftp://localhost/', 'an http or https URL without user and password.'],
+    [FORWARD, '--to', 'http://ada:secret@localhost/', 'an http or https URL without user and password.'],
+  ])('names the option that has a wrong value: %j %s %j', async (args, option, value, sentence = option) => {
+    const { status, stdout, stderr } = await posthaste([...args, option, value]);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(sentence);
   });
 
   it('exits with status 2 in every command', async () => {

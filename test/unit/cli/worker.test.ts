@@ -65,17 +65,4 @@ describe('posthaste worker', () => {
     expect(status).toBe(2);
     expect(stderr).toContain('Nowhere');
   });
-
-  it.each([
-    ['an unknown step', ['--steps', 'deliver,api']],
-    ['no step', ['--steps', '']],
-    ['a ceiling below the floor', ['--floor', '5', '--ceiling', '2']],
-    ['an exponent below 1', ['--exponent', '0.5']],
-    ['no time for the shutdown', ['--shutdown-seconds', '1']],
-    ['no place for a message', ['--concurrency', '0']],
-  ])('refuses %s', async (_, args) => {
-    const { status, stderr } = await posthaste(['worker', ...args]);
-    expect(status).toBe(2);
-    expect(stderr).toContain(String(args[0]));
-  });
 });
