@@ -1317,14 +1317,14 @@ export interface operations {
                             href: string;
                             metadata?: {
                                 _retry_policy?: components["schemas"]["RetryPolicy"];
-                                /** @description Whether new subscribers must confirm before they receive messages. */
-                                _confirm_subscriptions?: boolean;
                                 /** @description The ttl of posted messages that have none, in seconds. */
                                 _default_message_ttl?: number;
                                 /** @description The delay of posted messages that have none, in seconds. */
                                 _default_message_delay?: number;
                                 /** @description The largest size of a post, in bytes. */
                                 _max_messages_post_size?: number;
+                                /** @description Whether new subscribers must confirm before they receive messages. */
+                                _confirm_subscriptions?: boolean;
                                 /** @description The timeout of an attempt in seconds, if less than the setting `attemptTimeoutSeconds`. */
                                 _attempt_timeout?: number;
                                 /** @description The most subscriptions, if less than the setting `maxSubscriptionsPerQueue`. */
@@ -1378,14 +1378,14 @@ export interface operations {
                 content: {
                     "application/json": {
                         _retry_policy?: components["schemas"]["RetryPolicy"];
-                        /** @description Whether new subscribers must confirm before they receive messages. */
-                        _confirm_subscriptions?: boolean;
                         /** @description The ttl of posted messages that have none, in seconds. */
                         _default_message_ttl?: number;
                         /** @description The delay of posted messages that have none, in seconds. */
                         _default_message_delay?: number;
                         /** @description The largest size of a post, in bytes. */
                         _max_messages_post_size?: number;
+                        /** @description Whether new subscribers must confirm before they receive messages. */
+                        _confirm_subscriptions?: boolean;
                         /** @description The timeout of an attempt in seconds, if less than the setting `attemptTimeoutSeconds`. */
                         _attempt_timeout?: number;
                         /** @description The most subscriptions, if less than the setting `maxSubscriptionsPerQueue`. */
@@ -1430,14 +1430,14 @@ export interface operations {
             content: {
                 "application/json": {
                     _retry_policy?: ("quick" | "default" | "standard-webhooks" | "patient") | components["schemas"]["RetryPolicy"];
-                    /** @description Whether new subscribers must confirm before they receive messages. */
-                    _confirm_subscriptions?: boolean;
                     /** @description The ttl of posted messages that have none, in seconds. */
                     _default_message_ttl?: number;
                     /** @description The delay of posted messages that have none, in seconds. */
                     _default_message_delay?: number;
                     /** @description The largest size of a post, in bytes. */
                     _max_messages_post_size?: number;
+                    /** @description Whether new subscribers must confirm before they receive messages. */
+                    _confirm_subscriptions?: boolean;
                     /** @description The timeout of an attempt in seconds, if less than the setting `attemptTimeoutSeconds`. */
                     _attempt_timeout?: number;
                     /** @description The most subscriptions, if less than the setting `maxSubscriptionsPerQueue`. */
@@ -1630,14 +1630,14 @@ export interface operations {
                 content: {
                     "application/json": {
                         _retry_policy?: components["schemas"]["RetryPolicy"];
-                        /** @description Whether new subscribers must confirm before they receive messages. */
-                        _confirm_subscriptions?: boolean;
                         /** @description The ttl of posted messages that have none, in seconds. */
                         _default_message_ttl?: number;
                         /** @description The delay of posted messages that have none, in seconds. */
                         _default_message_delay?: number;
                         /** @description The largest size of a post, in bytes. */
                         _max_messages_post_size?: number;
+                        /** @description Whether new subscribers must confirm before they receive messages. */
+                        _confirm_subscriptions?: boolean;
                         /** @description The timeout of an attempt in seconds, if less than the setting `attemptTimeoutSeconds`. */
                         _attempt_timeout?: number;
                         /** @description The most subscriptions, if less than the setting `maxSubscriptionsPerQueue`. */

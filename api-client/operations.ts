@@ -6,8 +6,7 @@ import { deliveryViewSchema } from '../shared/wire/views/delivery.ts';
 import { explainedSchema } from '../shared/wire/views/explanation.ts';
 import { messageSummarySchema, messageViewSchema } from '../shared/wire/views/message.ts';
 import { payloadSchema } from '../shared/wire/views/payload.ts';
-import { recoveryOutcomesOf, recoveryOutcomesSchema } from '../shared/wire/views/recovery-outcomes.ts';
-import { recoveryViewSchema } from '../shared/wire/views/recovery.ts';
+import { recoveryOutcomesOf, recoveryOutcomesViewSchema, recoveryViewSchema } from '../shared/wire/views/recovery.ts';
 import { statisticsViewSchema } from '../shared/wire/views/statistics.ts';
 import { subscriptionDeliverySchema } from '../shared/wire/views/subscription-delivery.ts';
 import {
@@ -210,7 +209,7 @@ export const readRecoveryOutcomes = operation(
   'GET /v2/queues/{queue}/recoveries/{recovery}/outcomes',
   z.object({
     known: z.boolean(),
-    subscriptions: z.array(recoveryOutcomesSchema.transform(recoveryOutcomesOf)),
+    subscriptions: z.array(recoveryOutcomesViewSchema.transform(recoveryOutcomesOf)),
     links,
   }),
 );

@@ -1,5 +1,6 @@
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
-import type { AuthType, SigningScheme, DisableReason } from '../../shared/domain/subscription/vocabulary.ts';
+import type { AuthType } from '../../shared/domain/subscription/auth.ts';
+import type { SigningScheme, DisableReason } from '../../shared/domain/subscription/vocabulary.ts';
 import {
   authOf,
   type Destination,

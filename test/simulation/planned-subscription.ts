@@ -45,7 +45,7 @@ const EXPENSIVE = { x: Array.from({ length: 90 }, (_, index) => ({ suffix: `no $
 export function interestsOf({ types, keys, isExpensive }: PlannedInterests): Selection {
   const filter = { ...(keys === undefined ? {} : { k: keys }), ...(isExpensive ? { l: EXPENSIVE } : {}) };
   return {
-    ...(types === undefined ? {} : { event_types: types }),
+    ...(types === undefined ? {} : { event_types: [...types] }),
     ...(Object.keys(filter).length === 0 ? {} : { filter }),
   };
 }

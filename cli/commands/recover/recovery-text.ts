@@ -1,7 +1,6 @@
 import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
-import { recoveryOutcomesView } from '../../../shared/wire/views/recovery-outcomes.ts';
-import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
+import { recoveryOutcomesView, type RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { lostText, OUTCOMES_UNKNOWN } from '../../../api-client/recovery-progress.ts';
 import {

@@ -3,9 +3,7 @@ import type { FieldError } from '../../../shared/domain/errors.ts';
 import { RETAIN_MESSAGES } from '../../../shared/domain/message/body.ts';
 import { policyOrPresetSchema, retryPolicySchema } from '../../../shared/domain/retry/policy-schema.ts';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
-import { CONFIRM_SUBSCRIPTIONS } from '../../../shared/domain/subscription/confirmation.ts';
-import { queueLimitFields } from '../../../shared/domain/subscription/queue-limits.ts';
-import { queueSwitchFields } from '../../../shared/domain/subscription/switches.ts';
+import { queueMetadataSchema } from '../../../shared/domain/subscription/queue-metadata.ts';
 import { RETAINED_MESSAGES } from '../../../shared/domain/message/vocabulary.ts';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
 import type { ApiSettings } from '../dependencies.ts';
@@ -46,8 +44,7 @@ export function postRulesOf(metadata: Record<string, unknown>): PostRules {
 }
 
 const ruledMembersSchema = postRulesSchema.extend({
-  ...queueLimitFields,
-  ...queueSwitchFields,
+  ...queueMetadataSchema.shape,
   [RETAIN_MESSAGES]: z
     .enum(RETAINED_MESSAGES, `must be ${RETAINED_MESSAGES.join(' or ')}`)
     .describe('Which message bodies are kept, in place of the setting `retainMessages`.')
@@ -55,17 +52,13 @@ const ruledMembersSchema = postRulesSchema.extend({
 });
 
 /** For the OpenAPI document: any object, in which these members have a meaning. `parseQueueFields` validates it. */
-export const queueMetadataSchema = z.looseObject({
+export const shownMetadata = z.looseObject({
   _retry_policy: retryPolicySchema.exactOptional(),
-  [CONFIRM_SUBSCRIPTIONS]: z
-    .boolean()
-    .describe('Whether new subscribers must confirm before they receive messages.')
-    .exactOptional(),
   ...ruledMembersSchema.shape,
 });
 
 /** For the OpenAPI document: metadata as given, in which a preset may name the policy. */
-export const describedMetadata = queueMetadataSchema.extend({
+export const describedMetadata = shownMetadata.extend({
   _retry_policy: policyOrPresetSchema.exactOptional(),
 });
 
@@ -78,15 +71,12 @@ export function parseQueueFields(
   { defaultRetryPolicy: defaults, retentionMs }: Pick<ApiSettings, 'defaultRetryPolicy' | 'retentionMs'>,
 ): Pick<Queue, 'metadata' | 'retryPolicy'> {
   const metadata = checkMetadata(value);
-  const { _retry_policy: given, [CONFIRM_SUBSCRIPTIONS]: confirms = false } = metadata;
-  if (typeof confirms !== 'boolean') {
-    throw invalidFields([{ field: CONFIRM_SUBSCRIPTIONS, message: 'must be true or false' }]);
-  }
   const { _retention_days: days = 0 } = parseWith(ruledMembersSchema, metadata);
   if (days * DAY_MS > retentionMs) {
     const message = `must not exceed the ${retentionMs / DAY_MS} days of the setting retentionDays`;
     throw invalidFields([{ field: '_retention_days', message }]);
   }
+  const { _retry_policy: given } = metadata;
   if (given === undefined) return { metadata };
   const retryPolicy = retryPolicyAt('_retry_policy', given, defaults);
   const isPreset = typeof given === 'string';

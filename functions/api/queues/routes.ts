@@ -9,7 +9,7 @@ import { type AddRoute, json, withLocation, noBody, optionalJsonBody } from '../
 import { notFound } from '../errors.ts';
 import { flag } from '../fields.ts';
 import { queueName, queuePath, QUEUES } from '../paths.ts';
-import { parseQueueFields, checkMetadata, describedMetadata, queueMetadataSchema } from './metadata.ts';
+import { parseQueueFields, checkMetadata, describedMetadata, shownMetadata } from './metadata.ts';
 import { applyPatch, parseQueuePatch, queuePatchSchema } from './patch.ts';
 import { parseWith, readJson, readOptionalJson } from '../request-json.ts';
 
@@ -91,7 +91,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       tag: 'queues',
       summary: 'Changes the metadata of a queue with a JSON patch (RFC 6902)',
       body: { schema: queuePatchSchema, mediaTypes: PATCH_TYPES, required: true },
-      answers: { 200: json('The metadata after the patch.', queueMetadataSchema) },
+      answers: { 200: json('The metadata after the patch.', shownMetadata) },
       refuses: [400, 404, 409, 413],
     },
     async (context) => {
@@ -117,7 +117,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       id: 'getQueue',
       tag: 'queues',
       summary: 'Shows the metadata of a queue',
-      answers: { 200: json('The metadata.', queueMetadataSchema) },
+      answers: { 200: json('The metadata.', shownMetadata) },
       refuses: [400, 404],
     },
     async (context) => {
@@ -164,9 +164,7 @@ const queueListQuery = pageQuery.extend({
 });
 
 const queueListSchema = z.object({
-  queues: z.array(
-    z.object({ name: z.string(), href: z.string(), metadata: queueMetadataSchema.exactOptional() }),
-  ),
+  queues: z.array(z.object({ name: z.string(), href: z.string(), metadata: shownMetadata.exactOptional() })),
   links: linksSchema,
   count: z.int().exactOptional(),
 });

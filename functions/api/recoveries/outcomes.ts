@@ -7,10 +7,7 @@ import {
 } from '../../../shared/domain/recovery/outcomes.ts';
 import type { Recovery } from '../../../shared/domain/recovery/recovery.ts';
 import type { DeliveryRecords } from '../../../shared/ports/deliveries.ts';
-import {
-  recoveryOutcomesSchema,
-  recoveryOutcomesView,
-} from '../../../shared/wire/views/recovery-outcomes.ts';
+import { recoveryOutcomesViewSchema, recoveryOutcomesView } from '../../../shared/wire/views/recovery.ts';
 import type { ApiDependencies, ApiPorts } from '../dependencies.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { parseWith } from '../request-json.ts';
@@ -59,7 +56,7 @@ const outcomesQuery = z.strictObject({ marker: pageFields.marker });
 
 const outcomesAnswerSchema = z.object({
   known: z.boolean(),
-  subscriptions: z.array(recoveryOutcomesSchema),
+  subscriptions: z.array(recoveryOutcomesViewSchema),
   links: linksSchema,
 });
 

@@ -1,5 +1,5 @@
 import { contended, withRetriedWrites } from '../../../shared/domain/contention.ts';
-import { queueLimitOf } from '../../../shared/domain/subscription/queue-limits.ts';
+import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
 import {
   newRecovery,
   recoveryIdOf,
@@ -44,7 +44,7 @@ export async function startRecovery(
   const { queue } = selection;
   const found = await registry.findQueue(queue);
   if (found === undefined) return { kind: 'no_such_queue' };
-  const retained = { retentionDays: queueLimitOf('_retention_days', found.metadata) };
+  const retained = { retentionDays: queueMember('_retention_days', found.metadata) };
   const olderThan = now - bodyRetentionMs(settings, retained);
   if (selection.since < olderThan) return { kind: 'window_too_old', olderThan };
   const at = { now, retentionMs: settings.retentionMs };

@@ -1,6 +1,7 @@
-import { CONFIRM_SUBSCRIPTIONS, tokenHashOf } from '../../../shared/domain/subscription/confirmation.ts';
+import { tokenHashOf } from '../../../shared/domain/subscription/confirmation.ts';
 import { confirmationMessage } from '../../../shared/domain/message/confirmation-request.ts';
 import type { Destination } from '../../../shared/domain/subscription/destination.ts';
+import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
 import {
   type Subscription,
   type PendingConfirmation,
@@ -37,7 +38,7 @@ export function newConfirmation({ randomBytes, clock }: NewConfirmationContext):
 export async function requiresConfirmation(context: ConfirmationContext, queue: string): Promise<boolean> {
   return (
     context.settings.subscriptionConfirmation ||
-    (await context.registry.findQueue(queue))?.metadata[CONFIRM_SUBSCRIPTIONS] === true
+    queueMember('_confirm_subscriptions', (await context.registry.findQueue(queue))?.metadata) === true
   );
 }
 

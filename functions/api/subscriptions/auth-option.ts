@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import type { Auth } from '../../../shared/domain/subscription/auth.ts';
+import { type Auth, type AuthType, SECRET_FIELDS } from '../../../shared/domain/subscription/auth.ts';
 import { REDACTED } from '../../../shared/domain/subscription/credential-headers.ts';
 import { MAX_SUBSCRIBER_URL_LENGTH } from '../../../shared/domain/subscription/subscriber-url.ts';
-import { AUTH_TYPES } from '../../../shared/domain/subscription/vocabulary.ts';
 import { parseCertificates, parsePrivateKey, type Pem } from './pem.ts';
 import { headerNameFault, HEADER_VALUE } from './post-headers.ts';
 
@@ -53,6 +52,12 @@ const ca = certificates(MAX_CA)
   )
   .exactOptional();
 
+/**
+ * The fields of a type in the domain. Stated again here, because the rules parse certificates, which the console, the other
+ * user of the domain's schema, cannot.
+ */
+type FieldsOf<Type extends AuthType> = Record<keyof Extract<Auth, { type: Type }>, z.ZodType>;
+
 const header = z.strictObject({
   type: z.literal('header'),
   name: z
@@ -64,7 +69,7 @@ const header = z.strictObject({
     }),
   value: text(MAX_VALUE, HEADER_VALUE, 'printable ASCII'),
   ca,
-});
+} satisfies FieldsOf<'header'>);
 
 const basic = z.strictObject({
   type: z.literal('basic'),
@@ -77,7 +82,7 @@ const basic = z.strictObject({
     .max(MAX_PASSWORD, `must be at most ${MAX_PASSWORD} characters`)
     .regex(WELL_FORMED, 'must not contain control characters'),
   ca,
-});
+} satisfies FieldsOf<'basic'>);
 
 const mtls = z.strictObject({
   type: z.literal('mtls'),
@@ -86,7 +91,7 @@ const mtls = z.strictObject({
   ),
   private_key: privateKey,
   ca,
-});
+} satisfies FieldsOf<'mtls'>);
 
 const oauth2 = z
   .strictObject({
@@ -108,7 +113,7 @@ const oauth2 = z
     scope: printableAscii(MAX_OAUTH).describe('Separated by blanks.').exactOptional(),
     audience: printableAscii(MAX_OAUTH).exactOptional(),
     ca,
-  })
+  } satisfies FieldsOf<'oauth2_client_credentials'>)
   .refine(
     ({ client_secret, private_key }) => (client_secret === undefined) !== (private_key === undefined),
     'must have either client_secret or private_key',
@@ -121,7 +126,11 @@ const oauth2 = z
 
 /** `options.auth`. The rest of the checks needs the subscription: seal-auth.ts. */
 export const authOption = z
-  .discriminatedUnion('type', [header, basic, mtls, oauth2], `must be one of ${AUTH_TYPES.join(', ')}`)
+  .discriminatedUnion(
+    'type',
+    [header, basic, mtls, oauth2],
+    `must be one of ${Object.keys(SECRET_FIELDS).join(', ')}`,
+  )
   .describe(
     'How requests authenticate at the subscriber. Secret values are shown as `***`.',
   ) satisfies z.ZodType<Auth>;

@@ -5,6 +5,7 @@ import { policyOrPresetSchema } from '../../../shared/domain/retry/policy-schema
 import { comparisons, scalar } from '../../../shared/domain/subscription/content-filter-comparisons.ts';
 import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
 import { MIN_PER_SECOND, MAX_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
+import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { messageType, seconds } from '../fields.ts';
 import { authOption } from './auth-option.ts';
 import { postHeaderRecord, postHeaders } from './post-headers.ts';
@@ -33,8 +34,8 @@ const contentFilter = z.unknown().superRefine((given, refinement) => {
   }
 });
 
-/** Validates each field. `retryPolicyAt` then validates the retry policy. */
-export const optionsSchema = z.strictObject({
+/** The rules for what callers send, for each option of the domain. `retryPolicyAt` then validates the retry policy. */
+export const givenOptions = z.strictObject({
   _retry_policy: z.unknown().exactOptional(),
   post_headers: postHeaders.exactOptional(),
   post_data: z
@@ -64,7 +65,7 @@ export const optionsSchema = z.strictObject({
   event_types: eventTypes.describe('Receives only messages of these types.').exactOptional(),
   filter: contentFilter.exactOptional(),
   auth: authOption.exactOptional(),
-});
+} satisfies Record<keyof SubscriptionOptions | 'auth', z.ZodType>);
 
 const comparison = z.union(
   Object.entries(comparisons).map(([name, operand]) => z.strictObject({ [name]: operand })),
@@ -85,7 +86,7 @@ export const contentFilterSchema: z.ZodType = z
   });
 
 /** For the OpenAPI document: the options including the parts that the routes validate separately. */
-export const describedOptions = optionsSchema.extend({
+export const describedOptions = givenOptions.extend({
   _retry_policy: policyOrPresetSchema.exactOptional(),
   post_headers: postHeaderRecord.exactOptional(),
   filter: contentFilterSchema.exactOptional(),

@@ -3,7 +3,7 @@ import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import { retainedFor, retentionOf } from '../../../shared/domain/retention.ts';
 import { acceptedVersion, VERSION_FOR_ONE } from '../../../shared/domain/message/version.ts';
-import { queueLimitOf } from '../../../shared/domain/subscription/queue-limits.ts';
+import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { storeBody } from '../../../shared/steps/keep-message.ts';
 import { type BodyRetention, bodyRetentionMs } from '../../../shared/steps/retention.ts';
@@ -34,7 +34,7 @@ export async function publishToOne(
     registry.findQueue(queue),
     storeBody(payloads, message, MAX_BODY_IN_JOB),
   ]);
-  const retention = retainedFor(queueLimitOf('_retention_days', found?.metadata), settings);
+  const retention = retainedFor(queueMember('_retention_days', found?.metadata), settings);
   const { record } = await messageRecords.accept({
     key: { queue, messageId },
     acceptedAt: now,

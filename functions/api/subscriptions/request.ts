@@ -8,7 +8,7 @@ import type { Disabled, SubscriptionOptions } from '../../../shared/domain/subsc
 import { invalidFields, RefusedRequest } from '../errors.ts';
 import { MAX_TTL_SECONDS, printable, retryPolicyAt, seconds } from '../fields.ts';
 import { parseWith } from '../request-json.ts';
-import { describedOptions, optionsSchema } from './options.ts';
+import { describedOptions, givenOptions } from './options.ts';
 
 /** Keeps a subscription well under the 400 KB of a DynamoDB item. */
 const MAX_OPTIONS_BYTES = 65_536;
@@ -101,7 +101,7 @@ function checkSize(options: unknown): void {
 }
 
 function parseOptions(
-  { _retry_policy: given, auth, ...others }: z.output<typeof optionsSchema>,
+  { _retry_policy: given, auth, ...others }: z.output<typeof givenOptions>,
   context: Rules,
 ): Options {
   const policy =
@@ -127,7 +127,7 @@ const subscriptionRequestSchema = z.strictObject({
   ttl: seconds(1, MAX_TTL_SECONDS)
     .describe('Seconds after which the subscription expires. By default never.')
     .exactOptional(),
-  options: optionsSchema.default({}),
+  options: givenOptions.default({}),
 });
 
 /** The body of a PATCH. */
@@ -138,7 +138,7 @@ const subscriptionPatchSchema = z.strictObject({
     .nullable()
     .describe('Seconds from now after which the subscription expires; null for never.')
     .exactOptional(),
-  options: optionsSchema.exactOptional(),
+  options: givenOptions.exactOptional(),
   secret: z
     .literal('keep', 'must be keep')
     .meta({

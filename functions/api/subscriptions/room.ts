@@ -1,4 +1,4 @@
-import { queueLimitOf } from '../../../shared/domain/subscription/queue-limits.ts';
+import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
 import type { Amount } from '../../../shared/domain/subscription/room.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import type { ApiSettings } from '../dependencies.ts';
@@ -22,6 +22,6 @@ export async function takeRoom(context: RoomContext, queue: string, more: Amount
 
 async function limitOf({ registry, settings: { queueLimit } }: RoomContext, name: string): Promise<Amount> {
   const queue = await registry.findQueue(name);
-  const most = queueLimitOf('_max_subscriptions', queue?.metadata) ?? Infinity;
+  const most = queueMember('_max_subscriptions', queue?.metadata) ?? Infinity;
   return { ...queueLimit, subscriptions: Math.min(queueLimit.subscriptions, most) };
 }

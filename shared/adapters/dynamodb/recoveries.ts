@@ -1,14 +1,13 @@
 import * as z from 'zod';
 import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import type { DeliveryKey } from '../../domain/delivery/delivery.ts';
-import { RECOVERABLE_STATUSES } from '../../domain/delivery/vocabulary.ts';
-import { RECOVERY_STATES, type Recovery } from '../../domain/recovery/recovery.ts';
+import { type Recovery, recoverySchema, recoverySelectionSchema } from '../../domain/recovery/recovery.ts';
 import type { Recoveries, RecoveryPage } from '../../ports/deliveries.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { conditional } from './writes.ts';
 import { lastOf, pageOf } from './pages.ts';
 import { queryItems, readItem } from './queries.ts';
-import { decodeRecord, type ItemKey, RECORD_VERSION, ttlOf } from './record.ts';
+import { decode, decodeRecord, type ItemKey, RECORD_VERSION, ttlOf } from './record.ts';
 import { randomBytes } from 'node:crypto';
 
 /**
@@ -125,53 +124,20 @@ function pageKeyOf(queue: string, id: string, number: number): ItemKey {
   return { pk: jobsPartitionOf(queue), sk: pagePrefixOf(id) + String(number).padStart(8, '0') };
 }
 
-/** Without the queue, which is that of the recovery. */
-const deliveryKeys = z
-  .array(z.object({ messageId: z.string(), subscriptionId: z.string(), bucket: z.number() }))
-  .default([]);
+/** Without the queue, which is that of the recovery. Absent if there is none. */
+const deliveryKeys = z.array(recoverySchema.shape.batch.unwrap().element.omit({ queue: true })).default([]);
 
-const recoverySchema = z.object({
-  id: z.string(),
-  queue: z.string(),
-  since: z.number(),
-  until: z.number(),
-  subscriptionId: z.string().exactOptional(),
-  status: z.enum(RECOVERABLE_STATUSES).exactOptional(),
-  state: z.enum(RECOVERY_STATES),
-  found: z.number(),
-  reopened: z.number(),
-  skipped: z.record(z.string(), z.number()),
-  batch: deliveryKeys,
-  deferred: deliveryKeys,
-  looks: z.number(),
-  cursor: z.string().exactOptional(),
-  listed: z.boolean(),
-  pages: z.number().exactOptional(),
-  version: z.number(),
-  createdAt: z.number(),
-  updatedAt: z.number(),
-  expiresAt: z.number(),
-} satisfies Record<keyof Recovery['selection'] | Exclude<keyof Recovery, 'selection'>, z.ZodType>);
+/** Beside the selection, whose fields are attributes of the item too. */
+const recoveryItemSchema = recoverySchema
+  .omit({ selection: true })
+  .extend({ batch: deliveryKeys, deferred: deliveryKeys });
 
 /** @throws UnreadableRecordError */
 function recoveryOf(item: unknown): Recovery {
-  const { queue, since, until, subscriptionId, status, batch, deferred, ...rest } = decodeRecord(
-    recoverySchema,
-    item,
-  );
-  const ofQueue = (key: Omit<DeliveryKey, 'queue'>): DeliveryKey => ({ queue, ...key });
-  return {
-    selection: {
-      queue,
-      since,
-      until,
-      ...(subscriptionId !== undefined && { subscriptionId }),
-      ...(status !== undefined && { status }),
-    },
-    batch: batch.map(ofQueue),
-    deferred: deferred.map(ofQueue),
-    ...rest,
-  };
+  const { batch, deferred, ...rest } = decodeRecord(recoveryItemSchema, item);
+  const selection = decode(recoverySelectionSchema, item);
+  const ofQueue = (key: Omit<DeliveryKey, 'queue'>): DeliveryKey => ({ queue: selection.queue, ...key });
+  return { selection, batch: batch.map(ofQueue), deferred: deferred.map(ofQueue), ...rest };
 }
 
 function recoveryItemOf({ selection, batch, deferred, ...rest }: Recovery): Record<string, unknown> {

@@ -9,8 +9,9 @@ import {
   UNSENT_ATTRIBUTES,
   unsentAttributeOf,
   unsentItemOf,
-} from './subscription-health-item.ts';
-import { subscriptionItemKey, subscriptionOf } from './subscription-item.ts';
+  subscriptionItemKey,
+  subscriptionOf,
+} from './subscription-item.ts';
 
 export type SubscriptionPlace = SubscriptionKey & { tableName: string };
 

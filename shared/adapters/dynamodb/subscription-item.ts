@@ -1,22 +1,32 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { subscriptionIndexes, ttlAttribute } from '../../config/tables.ts';
-import type {
-  Queue,
-  Subscription,
-  SubscriptionKey,
-  SubscriptionOptions,
-  PreviousSelection,
+import {
+  type Disabled,
+  disabledSchema,
+  optionsSchema,
+  type PendingEvent,
+  pendingEventSchema,
+  type Pressure,
+  pressureSchema,
+  pressureVersionSchema,
+  previousSelectionSchema,
+  type Queue,
+  queueSchema,
+  type Subscription,
+  type SubscriptionKey,
+  subscriptionSchema,
 } from '../../domain/subscription/subscription.ts';
 import {
   type Destination,
   destinationIdentity,
   parseDestination,
+  pullSchema,
   subscriberOf,
+  webhookSchema,
 } from '../../domain/subscription/destination.ts';
-import { storedAuthSchema } from '../../domain/subscription/auth.ts';
 import { decodeRecord, type ItemKey, RECORD_VERSION, ttlOf } from './record.ts';
-import { disabledItemOf, healthSchemas, pressureFieldsOf, unsentItemOf } from './subscription-health-item.ts';
+import { PRESSURE_REASONS } from '../../domain/subscription/vocabulary.ts';
 import { partialPolicySchema } from '../../domain/retry/policy.ts';
 import { DAY_MS } from '../../domain/duration.ts';
 
@@ -47,7 +57,7 @@ export function subscriberItemKey({
   return { pk: queuePartition(queue), sk: `${subscriberPrefix}${identity}` };
 }
 
-const queueItemSchema = z.object({ sk: z.literal(META) });
+const queueKeySchema = z.object({ sk: z.literal(META) });
 
 const deletedQueueSchema = z.object({ deletedAt: z.number() });
 
@@ -58,7 +68,7 @@ export function isDeletedQueue(item: unknown): boolean {
 
 /** Whether an item is the queue item, which sorts before the subscriptions of the queue. */
 export function isQueueItem(item: unknown): boolean {
-  return queueItemSchema.safeParse(item).success;
+  return queueKeySchema.safeParse(item).success;
 }
 
 /** User input is stored as JSON, because it may have empty keys, numbers beyond DynamoDB's range and deep nesting. */
@@ -71,25 +81,24 @@ export const json = z.string().transform((text, context): unknown => {
   }
 });
 
-export const queueSchema = z.object({
-  name: z.string(),
-  metadata: json.pipe(z.record(z.string(), z.unknown())),
+export const queueItemSchema = queueSchema.extend({
+  metadata: json.pipe(queueSchema.shape.metadata),
   retryPolicy: json.pipe(partialPolicySchema).exactOptional(),
-  createdAt: z.number(),
-} satisfies Record<keyof Queue, z.ZodType>);
+});
 
 /** @throws UnreadableRecordError */
 export function queueOf(item: unknown): Queue {
-  return decodeRecord(queueSchema, item);
+  return decodeRecord(queueItemSchema, item);
 }
 
 /** The attributes besides the keys that a replacement overwrites: all except `createdAt`. */
 export function queueAttributesOf(queue: Queue): Record<string, unknown> {
+  const { createdAt: _, metadata, retryPolicy, ...others } = queue;
   return {
     v: RECORD_VERSION,
-    name: queue.name,
-    metadata: JSON.stringify(queue.metadata),
-    ...(queue.retryPolicy === undefined ? {} : { retryPolicy: JSON.stringify(queue.retryPolicy) }),
+    ...others,
+    metadata: JSON.stringify(metadata),
+    ...(retryPolicy && { retryPolicy: JSON.stringify(retryPolicy) }),
     [subscriptionIndexes.queues.partition]: QUEUES,
     [subscriptionIndexes.queues.sort]: queue.name,
   };
@@ -97,78 +106,64 @@ export function queueAttributesOf(queue: Queue): Record<string, unknown> {
 
 /** The complete item of a new queue. */
 export function queueItemOf(queue: Queue): Record<string, unknown> {
-  return {
-    ...queueItemKey(queue.name),
-    ...queueAttributesOf(queue),
-    createdAt: queue.createdAt,
-  };
+  return { ...queueItemKey(queue.name), ...queueAttributesOf(queue), createdAt: queue.createdAt };
 }
 
-/** Options of a later version are kept unchanged. */
-export const optionsSchema = z.looseObject({
-  _retry_policy: partialPolicySchema.exactOptional(),
-  post_headers: z.record(z.string(), z.string()).exactOptional(),
-  post_data: z.string().exactOptional(),
-  raw_delivery: z.boolean().exactOptional(),
-  attempt_timeout: z.number().exactOptional(),
-  max_per_second: z.number().exactOptional(),
-  retry_throttled: z.boolean().exactOptional(),
-  adapt_to_throttling: z.boolean().exactOptional(),
-  hold_while_down: z.boolean().exactOptional(),
-  event_types: z.array(z.string()).exactOptional(),
-  filter: z.unknown().exactOptional(),
-} satisfies Record<keyof SubscriptionOptions, z.ZodType>);
+type StoredDisabled = Disabled & { asked?: true };
 
-const formerlySchema = z.object({
-  event_types: optionsSchema.shape.event_types,
-  filter: optionsSchema.shape.filter,
-  until: z.number(),
-} satisfies Record<keyof PreviousSelection, z.ZodType>);
+/** `asked`: the reason is `disable_requested`. */
+const storedDisabledSchema = disabledSchema
+  .extend({ asked: z.literal(true).exactOptional() })
+  .transform(({ asked, ...disabled }): Disabled =>
+    asked ? { ...disabled, reason: 'disable_requested' } : disabled,
+  );
 
-const sealedSecretSchema = z.object({
-  sealed: z.string(),
-  publicKey: z.string().exactOptional(),
-  expiresAt: z.number().exactOptional(),
-});
+/** Version 0.1.0 refuses records with the reason `disable_requested`, so it reads `gone`. */
+export function disabledItemOf({ reason, at }: Disabled): StoredDisabled {
+  return reason === 'disable_requested' ? { reason: 'gone', at, asked: true } : { reason, at };
+}
 
-export const subscriptionSchema = z.object({
-  id: z.string(),
-  queue: z.string(),
-  name: z.string().exactOptional(),
+/** Versions before this law stored a reason and no state. They ignore the states, and their writes are refused. */
+const earlierSchema = pressureVersionSchema
+  .extend({ reason: z.enum(PRESSURE_REASONS), ended: z.literal(true).exactOptional() })
+  .transform(({ reason, ended, at, since }): Pressure =>
+    ended ? { state: 'ended', at, since } : { state: 'ending', reason, at, since },
+  );
+
+/** A state of a later version keeps its version, so that a change of it is not refused for ever. */
+const laterSchema = pressureVersionSchema.transform((version): Pressure => ({ state: 'ended', ...version }));
+
+/** An event with a reason of a later version is not sent. */
+export const subscriptionItemSchema = subscriptionSchema.omit({ destination: true, ttl: true }).extend({
   subscriber: z.string(),
-  options: json.pipe(optionsSchema),
-  createdAt: z.number(),
-  changedAt: z.number().exactOptional(),
-  limitedAt: z.number().exactOptional(),
-  lifetime: z.number().exactOptional(),
-  expiresAt: z.number().exactOptional(),
-  ...healthSchemas,
-  unconfirmed: z
-    .object({ tokenHash: z.string(), at: z.number(), owed: z.literal(true).exactOptional() })
-    .exactOptional(),
-  secrets: z.array(sealedSecretSchema).exactOptional(),
-  auth: storedAuthSchema.exactOptional(),
-  pullTokens: z
-    .array(z.object({ tokenHash: z.string(), expiresAt: z.number().exactOptional() }))
-    .exactOptional(),
-  confirmedAt: z.number().exactOptional(),
-  formerly: json.pipe(formerlySchema).exactOptional(),
-  deletedAt: z.number().exactOptional(),
+  auth: webhookSchema.shape.auth,
+  pullTokens: pullSchema.shape.tokens,
+  // The attribute `ttl` is DynamoDB's and a point in time.
+  lifetime: subscriptionSchema.shape.ttl,
+  // Options of a later version are kept unchanged.
+  options: json.pipe(z.looseObject(optionsSchema.shape)),
+  formerly: json.pipe(previousSelectionSchema).exactOptional(),
+  disabled: storedDisabledSchema.exactOptional(),
+  unsentEvent: pendingEventSchema.optional().catch(undefined),
+  pressure: z.union([pressureSchema, earlierSchema, laterSchema]).optional().catch(undefined),
 });
 
 /** @throws UnreadableRecordError */
 export function subscriptionOf(item: unknown): Subscription {
   const { subscriber, auth, pullTokens, lifetime, unsent, unsentEvent, pressure, ...subscription } =
-    decodeRecord(subscriptionSchema, item);
+    decodeRecord(subscriptionItemSchema, item);
+  // Of two events, the older version's comes first.
+  const event = unsent ?? unsentEvent;
   return {
     ...subscription,
     destination: destinationFrom({ subscriber, ...(auth && { auth }), ...(pullTokens && { pullTokens }) }),
-    ...pressureFieldsOf({ unsent, unsentEvent, pressure }),
+    ...(event && { unsent: event }),
+    ...(pressure && { pressure }),
     ...(lifetime === undefined ? {} : { ttl: lifetime }),
   };
 }
 
-type DestinationFields = Pick<z.infer<typeof subscriptionSchema>, 'subscriber' | 'auth' | 'pullTokens'>;
+type DestinationFields = Pick<z.infer<typeof subscriptionItemSchema>, 'subscriber' | 'auth' | 'pullTokens'>;
 
 function destinationFrom({ subscriber, auth, pullTokens: tokens }: DestinationFields): Destination {
   const destination = parseDestination(subscriber);
@@ -199,7 +194,6 @@ function destinationFields(
   }
 }
 
-/** The user's `ttl` is stored as `lifetime`, because the attribute `ttl` is DynamoDB's and a point in time. */
 export function subscriptionItemOf({
   destination,
   ttl,
@@ -221,6 +215,30 @@ export function subscriptionItemOf({
     ...destinationFields(destination, subscription),
     ...timeToLiveOf({ ...subscription, destination }),
   };
+}
+
+/**
+ * The attributes of an event to send. Version 0.1.0 refuses records with unknown events in `unsent`, and ignores
+ * `unsentEvent`. Each has at most one.
+ */
+export const UNSENT_ATTRIBUTES = ['unsent', 'unsentEvent'] as const;
+
+export function unsentAttributeOf({ event }: PendingEvent): (typeof UNSENT_ATTRIBUTES)[number] {
+  switch (event.type) {
+    case 'subscription.slowed':
+    case 'subscription.resumed':
+    case 'subscription.certificate_expiring':
+      return 'unsentEvent';
+    case 'subscription.disabled':
+    case 'subscription.failing':
+    case 'subscription.recovered':
+      return 'unsent';
+  }
+}
+
+/** `unsent` under the name of its attribute. */
+export function unsentItemOf(unsent: PendingEvent | undefined): Record<string, PendingEvent> {
+  return unsent === undefined ? {} : { [unsentAttributeOf(unsent)]: unsent };
 }
 
 /** Neither queue names nor ids of subscriptions contain `#`. */

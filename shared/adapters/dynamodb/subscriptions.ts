@@ -1,8 +1,14 @@
 import * as z from 'zod';
 import { primaryKey } from '../../config/tables.ts';
 import { retainedMessagesOf } from '../../domain/message/body.ts';
-import { queueLimitOf } from '../../domain/subscription/queue-limits.ts';
-import type { ListedSubscription, Queue, Subscription } from '../../domain/subscription/subscription.ts';
+import { queueMember } from '../../domain/subscription/queue-metadata.ts';
+import {
+  type ListedSubscription,
+  listedSubscriptionSchema,
+  type Queue,
+  selectionSchema,
+  type Subscription,
+} from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SubscriptionPage, Subscriptions } from '../../ports/subscriptions.ts';
 import { heapBytesOf, readCache } from '../read-cache.ts';
@@ -13,16 +19,15 @@ import {
   isDeletedQueue,
   isQueueItem,
   json,
-  optionsSchema,
   queueItemKey,
+  queueItemSchema,
   queueOf,
   queuePartition,
-  queueSchema,
   subscriberPrefix,
   subscriptionItemKey,
+  subscriptionItemSchema,
   subscriptionOf,
   subscriptionPrefix,
-  subscriptionSchema,
 } from './subscription-item.ts';
 import { expression } from './writes.ts';
 import type { DynamoDBDocument, QueryCommandInput } from '@aws-sdk/lib-dynamodb';
@@ -111,22 +116,10 @@ async function readSubscription(
  * The fields that decide whether a message goes to a subscription. The rest of an item, such as its secrets, is
  * more than half of it.
  */
-const listedSchema = subscriptionSchema
-  .pick({
-    id: true,
-    createdAt: true,
-    confirmedAt: true,
-    unconfirmed: true,
-    deletedAt: true,
-    expiresAt: true,
-    failing: true,
-    formerly: true,
-  })
-  .extend({
-    options: json.pipe(
-      z.object({ event_types: optionsSchema.shape.event_types, filter: optionsSchema.shape.filter }),
-    ),
-  } satisfies Record<'options', z.ZodType<ListedSubscription['options']>>);
+const listedSchema = listedSubscriptionSchema.extend({
+  options: json.pipe(selectionSchema),
+  formerly: subscriptionItemSchema.shape.formerly,
+});
 
 const listedAttributes: readonly string[] = [
   ...Object.values(primaryKey),
@@ -139,12 +132,12 @@ function listedSubscriptionOf(item: unknown): ListedSubscription {
   return decodeRecord(listedSchema, item);
 }
 
-const listedQueueSchema = queueSchema.pick({ createdAt: true, metadata: true });
+const listedQueueSchema = queueItemSchema.pick({ createdAt: true, metadata: true });
 
 function listedQueueOf(item: unknown): Pick<SubscriptionPage, 'life' | 'retainMessages' | 'retentionDays'> {
   const { createdAt, metadata } = decodeRecord(listedQueueSchema, item);
   const retainMessages = retainedMessagesOf(metadata);
-  const retentionDays = queueLimitOf('_retention_days', metadata);
+  const retentionDays = queueMember('_retention_days', metadata);
   return {
     life: createdAt,
     ...(retainMessages === undefined ? {} : { retainMessages }),

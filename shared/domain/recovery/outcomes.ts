@@ -1,18 +1,23 @@
+import * as z from 'zod';
 import { startOf, type Delivery } from '../delivery/delivery.ts';
 import { isOpenStatus } from '../delivery/vocabulary.ts';
 
+const count = z.int().nonnegative();
+
 /** What became of the deliveries of one subscription that a recovery reopened. Times in milliseconds. */
-export type RecoveryOutcomes = {
-  subscriptionId: string;
+export const recoveryOutcomesSchema = z.object({
+  subscriptionId: z.string(),
   /** Reopened deliveries that are on record. */
-  total: number;
-  delivered: number;
+  total: count,
+  delivered: count,
   /** Ended again without a success. */
-  failed: number;
-  open: number;
+  failed: count,
+  open: count,
   /** The earliest next attempt of the open ones; absent if none is planned. */
-  nextAttemptAt?: number;
-};
+  nextAttemptAt: z.number().exactOptional(),
+});
+
+export type RecoveryOutcomes = z.infer<typeof recoveryOutcomesSchema>;
 
 /**
  * The present state of the deliveries that a recovery reopened, per subscription. Other deliveries do not count: the

@@ -1,61 +1,74 @@
+import * as z from 'zod';
 import { MAX_RECHECKS } from './operation.ts';
 import { endOfLastAttempt } from '../delivery/transitions.ts';
 import { type Delivery, type DeliveryKey, renewed, type WriteTime } from '../delivery/delivery.ts';
 import { RECOVERABLE_STATUSES, type RecoverableStatus, type Status } from '../delivery/vocabulary.ts';
 
-export const RECOVERY_STATES = ['running', 'completed', 'stopped'] as const;
-export type RecoveryState = (typeof RECOVERY_STATES)[number];
+const RECOVERY_STATES = ['running', 'completed', 'stopped'] as const;
 
 /**
  * Which deliveries a recovery reopens. Times are milliseconds since the epoch and refer to the message's
  * acceptance.
  */
-export type RecoverySelection = {
-  queue: string;
+export const recoverySelectionSchema = z.object({
+  queue: z.string(),
   /** Inclusive. */
-  since: number;
+  since: z.number(),
   /** Exclusive. */
-  until: number;
-  subscriptionId?: string;
+  until: z.number(),
+  subscriptionId: z.string().exactOptional(),
   /** Default: all three statuses, except deliveries cancelled manually. */
-  status?: RecoverableStatus;
-};
+  status: z.enum(RECOVERABLE_STATUSES).exactOptional(),
+});
+
+export type RecoverySelection = z.infer<typeof recoverySelectionSchema>;
+
+const deliveryKey = z.object({
+  queue: z.string(),
+  messageId: z.string(),
+  subscriptionId: z.string(),
+  bucket: z.number(),
+}) satisfies z.ZodType<DeliveryKey>;
+
+const count = z.int().nonnegative();
 
 /** Record of a recovery. */
-export type Recovery = {
-  id: string;
-  selection: RecoverySelection;
-  state: RecoveryState;
+export const recoverySchema = z.object({
+  id: z.string(),
+  selection: recoverySelectionSchema,
+  state: z.enum(RECOVERY_STATES),
   /** Deliveries processed so far: reopened and skipped. */
-  found: number;
+  found: count,
   /** Deliveries reopened for another round. */
-  reopened: number;
+  reopened: count,
   /** Number of skipped deliveries per reason. */
-  skipped: Readonly<Record<string, number>>;
+  skipped: z.record(z.string(), count),
   /**
    * The batch in progress. Stored before its first delivery changes, so that a crash does not cause double
    * counting.
    */
-  batch: readonly DeliveryKey[];
+  batch: z.array(deliveryKey).readonly(),
   /** Deliveries that cannot be reopened yet, but soon; they are retried. */
-  deferred: readonly DeliveryKey[];
+  deferred: z.array(deliveryKey).readonly(),
   /** Retries of the deferred deliveries since the last page. */
-  looks: number;
+  looks: z.number(),
   /** Start of the next page; absent before the first. */
-  cursor?: string;
+  cursor: z.string().exactOptional(),
   /** All pages of the listing were read. */
-  listed: boolean;
+  listed: z.boolean(),
   /**
    * Number of pages read so far, each of which is stored (`Recoveries.keepPage`). Absent once an earlier version,
    * which stores no pages, has written the record.
    */
-  pages?: number;
+  pages: z.number().exactOptional(),
   /** Incremented by every write, so that of two concurrent invocations one stops. */
-  version: number;
-  createdAt: number;
-  updatedAt: number;
-  expiresAt: number;
-};
+  version: z.number(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  expiresAt: z.number(),
+});
+
+export type Recovery = z.infer<typeof recoverySchema>;
 
 /**
  * The id of a recovery; ids sort by creation time (13 digits suffice until the year 2286). `unique`: a value of

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import type { AuthType } from './vocabulary.ts';
 import { REDACTED } from './credential-headers.ts';
 
 /** Authorities that are trusted in place of the public ones, for all connections of the subscription. */
@@ -28,6 +27,7 @@ export const authSchema = z.discriminatedUnion('type', [
 ]);
 
 export type Auth = z.infer<typeof authSchema>;
+export type AuthType = Auth['type'];
 export type OAuth2Auth = Extract<Auth, { type: 'oauth2_client_credentials' }>;
 
 /**

@@ -5,9 +5,6 @@ export const CONFIRMATION_TYPE = 'posthaste.subscription_confirmation';
 
 const CONFIRMATION_PREFIX = 'confirm_';
 
-/** Metadata field of a queue that requires confirmation of its subscriptions. */
-export const CONFIRM_SUBSCRIPTIONS = '_confirm_subscriptions';
-
 /** The stored hash of the token in a confirmation link. */
 export function tokenHashOf(token: string): string {
   return createHash('sha256').update(token).digest('base64url');

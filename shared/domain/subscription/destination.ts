@@ -1,20 +1,38 @@
-import type { StoredAuth } from './auth.ts';
-import type { PullToken } from './pull-token.ts';
-
-/**
- * Where the deliveries of a subscription go. A kind has only the fields that it needs. Code that depends on the kind is
- * a `switch` without default, so a new kind fails to compile there.
- */
-export type Destination = WebhookDestination | PullDestination;
+import * as z from 'zod';
+import { storedAuthSchema, type StoredAuth } from './auth.ts';
 
 /** Called by HTTP. `auth`: how requests authenticate. */
-export type WebhookDestination = { kind: 'webhook'; url: string; auth?: StoredAuth };
+export const webhookSchema = z.object({
+  kind: z.literal('webhook'),
+  url: z.string(),
+  auth: storedAuthSchema.exactOptional(),
+});
+
+/**
+ * A token by which a subscriber without AWS credentials receives: base64url SHA-256 of the token, which is not stored.
+ * `expiresAt`: of a replaced token; milliseconds since the epoch.
+ */
+const pullTokenSchema = z.object({ tokenHash: z.string(), expiresAt: z.number().exactOptional() });
 
 /**
  * Never called: its receiver fetches the deliveries (docs/pull.md). `name`: distinguishes the destinations of a queue;
  * may be empty. `tokens`: the current one first.
  */
-export type PullDestination = { kind: 'pull'; name: string; tokens?: readonly PullToken[] };
+export const pullSchema = z.object({
+  kind: z.literal('pull'),
+  name: z.string(),
+  tokens: z.array(pullTokenSchema).readonly().exactOptional(),
+});
+
+/**
+ * Where the deliveries of a subscription go. A kind has only the fields that it needs. Code that depends on the kind is
+ * a `switch` without default, so a new kind fails to compile there.
+ */
+export const destinationSchema = z.discriminatedUnion('kind', [webhookSchema, pullSchema]);
+
+export type Destination = z.infer<typeof destinationSchema>;
+export type WebhookDestination = z.infer<typeof webhookSchema>;
+export type PullDestination = z.infer<typeof pullSchema>;
 
 const PULL = 'pull:';
 

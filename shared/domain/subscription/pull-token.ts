@@ -1,11 +1,8 @@
 import { isTokenOf, tokenHashOf } from './confirmation.ts';
+import type { PullDestination } from './destination.ts';
 import { secretsInForce } from './secret-rotation.ts';
 
-/**
- * A stored token, by which a subscriber without AWS credentials receives: base64url SHA-256 of the token, which is not
- * stored. `expiresAt`: of a replaced token; milliseconds since the epoch.
- */
-export type PullToken = { tokenHash: string; expiresAt?: number };
+export type PullToken = NonNullable<PullDestination['tokens']>[number];
 
 const PREFIX = 'phpull_';
 

@@ -1,11 +1,15 @@
+import * as z from 'zod';
+
 /** A stored secret of a subscription, sealed: only functions with the KMS permission can open it. */
-export type SealedSecret = {
-  sealed: string;
+export const sealedSecretSchema = z.object({
+  sealed: z.string(),
   /** `whpk_…` of a v1a secret, in clear; absent on those of earlier versions. */
-  publicKey?: string;
+  publicKey: z.string().exactOptional(),
   /** Of a replaced secret: no longer used for signing from then on. Milliseconds since the epoch. */
-  expiresAt?: number;
-};
+  expiresAt: z.number().exactOptional(),
+});
+
+export type SealedSecret = z.infer<typeof sealedSecretSchema>;
 
 /** Most secrets in force at a time; each request carries a signature for each. */
 export const MAX_SECRETS = 5;

@@ -1,159 +1,216 @@
+import * as z from 'zod';
 import { confirmationIdOf } from './confirmation.ts';
-import type { Destination } from './destination.ts';
-import { queueLimitOf } from './queue-limits.ts';
-import type { PartialRetryPolicy } from '../retry/policy.ts';
-import type { SealedSecret } from './secret-rotation.ts';
-import type { AbsenceReason, DisableReason, PressureReason } from './vocabulary.ts';
+import { destinationSchema } from './destination.ts';
+import { queueMember } from './queue-metadata.ts';
+import { partialPolicySchema } from '../retry/policy.ts';
+import { sealedSecretSchema } from './secret-rotation.ts';
+import { type AbsenceReason, DISABLE_REASONS, PRESSURE_REASONS } from './vocabulary.ts';
 
 /**
  * A named channel. `metadata` is chosen by the user and may contain `_retry_policy`; `retryPolicy` is its parsed
  * form.
  */
-export type Queue = {
-  name: string;
-  metadata: Record<string, unknown>;
-  retryPolicy?: PartialRetryPolicy;
-  createdAt: number;
-};
+export const queueSchema = z.object({
+  name: z.string(),
+  metadata: z.record(z.string(), z.unknown()),
+  retryPolicy: partialPolicySchema.exactOptional(),
+  createdAt: z.number(),
+});
+
+export type Queue = z.infer<typeof queueSchema>;
 
 /** Identifies a subscription. */
 export type SubscriptionKey = { queue: string; subscriptionId: string };
 
-/** Delivery options of a subscription (Zaqar's `options`). */
-export type SubscriptionOptions = {
-  _retry_policy?: PartialRetryPolicy;
-  post_headers?: Record<string, string>;
+/**
+ * Delivery options of a subscription (Zaqar's `options`). Types only: the API adds the rules for what callers send
+ * (functions/api/subscriptions/options.ts).
+ */
+export const optionsSchema = z.object({
+  _retry_policy: partialPolicySchema.exactOptional(),
+  post_headers: z.record(z.string(), z.string()).exactOptional(),
   /** A template in which `"$zaqar_message$"` stands for the whole body. */
-  post_data?: string;
+  post_data: z.string().exactOptional(),
   /** Send only the data. */
-  raw_delivery?: boolean;
+  raw_delivery: z.boolean().exactOptional(),
   /** Maximum seconds per attempt, if less than the deployment's limit. */
-  attempt_timeout?: number;
+  attempt_timeout: z.number().exactOptional(),
   /** Maximum requests a second, including retries (shared/domain/subscription/rate-limit.ts). */
-  max_per_second?: number;
+  max_per_second: z.number().exactOptional(),
   /** Adds 429 to `retry_on_status` (delivery-policy.ts). */
-  retry_throttled?: boolean;
+  retry_throttled: z.boolean().exactOptional(),
   /** Whether all requests are slowed down to what the subscriber takes (switches.ts). */
-  adapt_to_throttling?: boolean;
+  adapt_to_throttling: z.boolean().exactOptional(),
   /** Whether there is one probe at a time while the subscriber is down. */
-  hold_while_down?: boolean;
+  hold_while_down: z.boolean().exactOptional(),
   /** Only messages of these types match. */
-  event_types?: readonly string[];
+  event_types: z.array(z.string()).exactOptional(),
   /**
    * Only messages with matching data match (shared/domain/subscription/content-filter.ts). As given by the user.
    */
-  filter?: unknown;
-};
+  filter: z.unknown().exactOptional(),
+});
 
-/** Sends the messages of a queue that it selects to a destination. Times are milliseconds since the epoch. */
-export type Subscription = {
-  id: string;
-  queue: string;
-  /** Chosen by the user; not unique. */
-  name?: string;
-  destination: Destination;
-  options: SubscriptionOptions;
-  createdAt: number;
-  /**
-   * When its destination changed or it was re-enabled; unique per change, so that results of attempts from before
-   * the change are ignored. Undefined before the first change.
-   */
-  changedAt?: number;
-  /** When its `max_per_second` last changed; always increases, even if clocks differ. */
-  limitedAt?: number;
-  /** Seconds, as given by the user. */
-  ttl?: number;
-  expiresAt?: number;
-  disabled?: Disabled;
-  /** Set while its subscriber has not confirmed. */
-  unconfirmed?: PendingConfirmation;
-  /** When the subscriber confirmed, if it was asked. */
-  confirmedAt?: number;
-  /** The current failure streak. */
-  failing?: FailureStreak;
-  /** Set once the subscriber refuses or fails a request where a switch asks for back-pressure. */
-  pressure?: Pressure;
-  /** Event that may not have been sent to operators yet. */
-  unsent?: PendingEvent;
-  /** Signing secrets, the current one first. Undefined on subscriptions created before signatures existed. */
-  secrets?: readonly SealedSecret[];
-  /** Its previous selection of messages. */
-  formerly?: PreviousSelection;
-  /** Marked for deletion: invisible to callers, while an operation cancels its pending deliveries. */
-  deletedAt?: number;
-};
-
-/**
- * The fields that decide whether and how a message goes to a subscription. Other options are omitted: they may have
- * 64 KB.
- */
-export type ListedSubscription = Pick<
-  Subscription,
-  'id' | 'createdAt' | 'confirmedAt' | 'unconfirmed' | 'deletedAt' | 'expiresAt' | 'failing' | 'formerly'
-> & { options: Selection };
+export type SubscriptionOptions = z.infer<typeof optionsSchema>;
 
 /** Which messages a subscription selects. */
-export type Selection = Pick<SubscriptionOptions, 'event_types' | 'filter'>;
+export const selectionSchema = optionsSchema.pick({ event_types: true, filter: true });
+
+export type Selection = z.infer<typeof selectionSchema>;
 
 /** A former selection. `until`: milliseconds since the epoch. */
-export type PreviousSelection = Selection & { until: number };
+export const previousSelectionSchema = selectionSchema.extend({ until: z.number() });
 
-export type Disabled = { reason: DisableReason; at: number };
+export const disabledSchema = z.object({ reason: z.enum(DISABLE_REASONS), at: z.number() });
+
+export type Disabled = z.infer<typeof disabledSchema>;
 
 /**
  * `at`: when confirmation was requested. `tokenHash`: base64url SHA-256 of the link's token; the token itself is
  * not stored. `owed`: the request may not have been sent; set with the change that requires it, cleared after
  * sending.
  */
-export type PendingConfirmation = { tokenHash: string; at: number; owed?: true };
+const pendingConfirmationSchema = z.object({
+  tokenHash: z.string(),
+  at: z.number(),
+  owed: z.literal(true).exactOptional(),
+});
+
+export type PendingConfirmation = z.infer<typeof pendingConfirmationSchema>;
 
 /**
  * `failures`: counted up to the number that disables. `countedAt`: time of the last counted failure, from the one
  * that triggers the notification on.
  */
-export type FailureStreak = { since: number; failures: number; countedAt?: number };
+const failureStreakSchema = z.object({
+  since: z.number(),
+  failures: z.number(),
+  countedAt: z.number().exactOptional(),
+});
+
+export type FailureStreak = z.infer<typeof failureStreakSchema>;
+
+const pressureReason = z.enum(PRESSURE_REASONS);
+
+const pressureStateSchema = z.discriminatedUnion('state', [
+  /** All function instances count what its requests find. */
+  z.object({ state: z.literal('watched') }),
+  /** It refuses a share of its requests. */
+  z.object({
+    state: z.literal('slowed'),
+    perSecond: z.number(),
+    line: z.number(),
+    askAgainMs: z.number(),
+  }),
+  /** It is down: one probe at a time. */
+  z.object({ state: z.literal('held') }),
+  /** A probe was answered: the rate doubles every few seconds. */
+  z.object({ state: z.literal('ramping'), line: z.number() }),
+  /** Ended by a change of the subscription, or begun by an earlier version. The next request records the end. */
+  z.object({ state: z.literal('ending'), reason: pressureReason }),
+  /** Stays on the record, because the epochs of later lines follow its version. */
+  z.object({ state: z.literal('ended') }),
+]);
+
+export type PressureState = z.infer<typeof pressureStateSchema>;
+
+export const pressureVersionSchema = z.object({ at: z.number(), since: z.number() });
 
 /**
  * How a subscription's requests are counted or slowed (docs/retry-policy.md#back-pressure). `at`: its version, unique and
  * increasing. `since`: start of the episode. `line`: version that its line of slots began with. Times are milliseconds
  * since the epoch.
  */
-export type Pressure = PressureState & { at: number; since: number };
+export const pressureSchema = z.intersection(pressureStateSchema, pressureVersionSchema);
 
-export type PressureState =
-  /** All function instances count what its requests find. */
-  | { state: 'watched' }
-  /** It refuses a share of its requests. */
-  | { state: 'slowed'; perSecond: number; line: number; askAgainMs: number }
-  /** It is down: one probe at a time. */
-  | { state: 'held' }
-  /** A probe was answered: the rate doubles every few seconds. */
-  | { state: 'ramping'; line: number }
-  /** Ended by a change of the subscription, or begun by an earlier version. The next request records the end. */
-  | { state: 'ending'; reason: PressureReason }
-  /** Stays on the record, because the epochs of later lines follow its version. */
-  | { state: 'ended' };
+export type Pressure = z.infer<typeof pressureSchema>;
+
+const episode = { reason: pressureReason, since: z.number() };
 
 /** A change of a subscription's health that operators are notified of. */
-export type SubscriptionEvent =
-  | { type: 'subscription.disabled'; reason: DisableReason; at: number }
-  | { type: 'subscription.failing'; since: number; failures: number }
-  | { type: 'subscription.recovered'; since: number; at: number }
+const subscriptionEventSchema = z.discriminatedUnion('type', [
+  disabledSchema.extend({ type: z.literal('subscription.disabled') }),
+  z.object({ type: z.literal('subscription.failing'), since: z.number(), failures: z.number() }),
+  z.object({ type: z.literal('subscription.recovered'), since: z.number(), at: z.number() }),
   /** `until`: when the first request may start. */
-  | { type: 'subscription.slowed'; reason: PressureReason; since: number; until: number }
-  | { type: 'subscription.resumed'; reason: PressureReason; since: number; at: number }
+  z.object({ type: z.literal('subscription.slowed'), ...episode, until: z.number() }),
+  z.object({ type: z.literal('subscription.resumed'), ...episode, at: z.number() }),
   /** Its client certificate expires in `days` (30, 7 or 1) or fewer. */
-  | { type: 'subscription.certificate_expiring'; expiresAt: number; days: number };
+  z.object({ type: z.literal('subscription.certificate_expiring'), expiresAt: z.number(), days: z.number() }),
+]);
+
+export type SubscriptionEvent = z.infer<typeof subscriptionEventSchema>;
 
 /** An event stored with the change it reports and cleared after sending, so that a crash loses nothing. */
-export type PendingEvent = { event: SubscriptionEvent; at: number };
+export const pendingEventSchema = z.object({ event: subscriptionEventSchema, at: z.number() });
+
+export type PendingEvent = z.infer<typeof pendingEventSchema>;
+
+/** Sends the messages of a queue that it selects to a destination. Times are milliseconds since the epoch. */
+export const subscriptionSchema = z.object({
+  id: z.string(),
+  queue: z.string(),
+  /** Chosen by the user; not unique. */
+  name: z.string().exactOptional(),
+  destination: destinationSchema,
+  options: optionsSchema,
+  createdAt: z.number(),
+  /**
+   * When its destination changed or it was re-enabled; unique per change, so that results of attempts from before
+   * the change are ignored. Undefined before the first change.
+   */
+  changedAt: z.number().exactOptional(),
+  /** When its `max_per_second` last changed; always increases, even if clocks differ. */
+  limitedAt: z.number().exactOptional(),
+  /** Seconds, as given by the user. */
+  ttl: z.number().exactOptional(),
+  expiresAt: z.number().exactOptional(),
+  disabled: disabledSchema.exactOptional(),
+  /** Set while its subscriber has not confirmed. */
+  unconfirmed: pendingConfirmationSchema.exactOptional(),
+  /** When the subscriber confirmed, if it was asked. */
+  confirmedAt: z.number().exactOptional(),
+  /** The current failure streak. */
+  failing: failureStreakSchema.exactOptional(),
+  /** Set once the subscriber refuses or fails a request where a switch asks for back-pressure. */
+  pressure: pressureSchema.exactOptional(),
+  /** Event that may not have been sent to operators yet. */
+  unsent: pendingEventSchema.exactOptional(),
+  /** Signing secrets, the current one first. Undefined on subscriptions created before signatures existed. */
+  secrets: z.array(sealedSecretSchema).readonly().exactOptional(),
+  /** Its previous selection of messages. */
+  formerly: previousSelectionSchema.exactOptional(),
+  /** Marked for deletion: invisible to callers, while an operation cancels its pending deliveries. */
+  deletedAt: z.number().exactOptional(),
+});
+
+export type Subscription = z.infer<typeof subscriptionSchema>;
+
+/**
+ * The fields that decide whether and how a message goes to a subscription. Other options are omitted: they may have
+ * 64 KB.
+ */
+export const listedSubscriptionSchema = subscriptionSchema
+  .pick({
+    id: true,
+    createdAt: true,
+    confirmedAt: true,
+    unconfirmed: true,
+    deletedAt: true,
+    expiresAt: true,
+    failing: true,
+    formerly: true,
+  })
+  .extend({ options: selectionSchema });
+
+export type ListedSubscription = z.infer<typeof listedSubscriptionSchema>;
 
 /** Timeout of an attempt in milliseconds: the least of the deployment's, the queue's and the subscription's. */
 export function attemptTimeoutOf(
   { queue, subscription }: { queue: Pick<Queue, 'metadata'> | undefined; subscription: Subscription },
   deploymentMs: number,
 ): number {
-  const ofQueue = queueLimitOf('_attempt_timeout', queue?.metadata) ?? Infinity;
+  const ofQueue = queueMember('_attempt_timeout', queue?.metadata) ?? Infinity;
   const { attempt_timeout: ofSubscription = Infinity } = subscription.options;
   return Math.min(deploymentMs, ofQueue * 1000, ofSubscription * 1000);
 }

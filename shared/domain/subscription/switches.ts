@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import { queueMember } from './queue-metadata.ts';
 import type { PressureState, Queue, Subscription } from './subscription.ts';
 
 /** Which back-pressure is turned on. None by default: each delivery follows its own policy. */
@@ -22,18 +22,6 @@ export function switchesOfDeployment({
   return { adaptToThrottling, holdWhileDown };
 }
 
-/** Metadata of a queue that sets a switch for its subscriptions. */
-export const queueSwitchFields = {
-  _adapt_to_throttling: z
-    .boolean()
-    .describe('`adapt_to_throttling` of the subscriptions that do not set it.')
-    .exactOptional(),
-  _hold_while_down: z
-    .boolean()
-    .describe('`hold_while_down` of the subscriptions that do not set it.')
-    .exactOptional(),
-};
-
 /** The nearest switch that is set: the subscription's, then the queue's, then the deployment's. */
 export function paceSwitchesOf(
   {
@@ -43,20 +31,12 @@ export function paceSwitchesOf(
   deployment: PaceSwitches,
 ): PaceSwitches {
   const { adapt_to_throttling, hold_while_down } = subscription.options;
+  const metadata = queue?.metadata;
   return {
     adaptToThrottling:
-      adapt_to_throttling ?? ofQueue('_adapt_to_throttling', queue) ?? deployment.adaptToThrottling,
-    holdWhileDown: hold_while_down ?? ofQueue('_hold_while_down', queue) ?? deployment.holdWhileDown,
+      adapt_to_throttling ?? queueMember('_adapt_to_throttling', metadata) ?? deployment.adaptToThrottling,
+    holdWhileDown: hold_while_down ?? queueMember('_hold_while_down', metadata) ?? deployment.holdWhileDown,
   };
-}
-
-/** Ignores an invalid value, which earlier versions stored unchecked. */
-function ofQueue(
-  name: keyof typeof queueSwitchFields,
-  queue: Pick<Queue, 'metadata'> | undefined,
-): boolean | undefined {
-  const parsed = queueSwitchFields[name].safeParse(queue?.metadata[name]);
-  return parsed.success ? parsed.data : undefined;
 }
 
 /** Whether a switch asks for a subscription's back-pressure, if it has any. Both can lead to probes. */

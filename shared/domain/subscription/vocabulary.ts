@@ -33,7 +33,3 @@ export const CONFIRMATION_STATES = ['asked', 'owed'] as const;
 /** Standard Webhooks: `v1` is HMAC-SHA256 with a shared secret, `v1a` is ed25519. */
 export const SIGNING_SCHEMES = ['v1', 'v1a'] as const;
 export type SigningScheme = (typeof SIGNING_SCHEMES)[number];
-
-/** How requests authenticate at a subscriber (`options.auth`). */
-export const AUTH_TYPES = ['header', 'basic', 'mtls', 'oauth2_client_credentials'] as const;
-export type AuthType = (typeof AUTH_TYPES)[number];

@@ -1,42 +1,58 @@
 import * as z from 'zod';
-import { RECOVERABLE_STATUSES } from '../../domain/delivery/vocabulary.ts';
-import { RECOVERY_STATES, type Recovery } from '../../domain/recovery/recovery.ts';
+import { type RecoveryOutcomes, recoveryOutcomesSchema } from '../../domain/recovery/outcomes.ts';
+import { type Recovery, recoverySchema } from '../../domain/recovery/recovery.ts';
 import { timeText, timeView } from '../fields.ts';
 
-const count = z.int().nonnegative();
+const { shape } = recoverySchema;
+const { queue, subscriptionId, status } = shape.selection.shape;
 
-/** A recovery as the API shows it. Times are RFC 3339 in UTC with milliseconds. */
+/** A recovery as the API shows it: without how far operate is. Times are RFC 3339 in UTC with milliseconds. */
 export const recoveryViewSchema = z.object({
-  id: z.string(),
-  queue: z.string(),
+  id: shape.id,
+  queue,
   since: timeView,
   until: timeView,
-  subscription: z.string().exactOptional(),
-  status: z.enum(RECOVERABLE_STATUSES).exactOptional(),
-  state: z.enum(RECOVERY_STATES),
-  /** Deliveries processed so far: reopened, or skipped for a reason. */
-  found: count,
-  reopened: count,
-  skipped: z.record(z.string(), count),
+  subscription: subscriptionId,
+  status,
+  state: shape.state,
+  found: shape.found,
+  reopened: shape.reopened,
+  skipped: shape.skipped,
   createdAt: timeView,
   updatedAt: timeView,
 });
 
 export type RecoveryView = z.infer<typeof recoveryViewSchema>;
 
-export function recoveryView({ selection, ...recovery }: Recovery): RecoveryView {
+export function recoveryView(recovery: Recovery): RecoveryView {
+  const { id, selection, state, found, reopened, skipped, createdAt, updatedAt } = recovery;
+  const { since, until, subscriptionId: subscription, ...selected } = selection;
   return {
-    id: recovery.id,
-    queue: selection.queue,
-    since: timeText(selection.since),
-    until: timeText(selection.until),
-    ...(selection.subscriptionId !== undefined && { subscription: selection.subscriptionId }),
-    ...(selection.status !== undefined && { status: selection.status }),
-    state: recovery.state,
-    found: recovery.found,
-    reopened: recovery.reopened,
-    skipped: recovery.skipped,
-    createdAt: timeText(recovery.createdAt),
-    updatedAt: timeText(recovery.updatedAt),
+    id,
+    ...selected,
+    since: timeText(since),
+    until: timeText(until),
+    ...(subscription !== undefined && { subscription }),
+    state,
+    found,
+    reopened,
+    skipped,
+    createdAt: timeText(createdAt),
+    updatedAt: timeText(updatedAt),
   };
+}
+
+/** What became of the deliveries of one subscription that a recovery reopened, as the API shows it. */
+export const recoveryOutcomesViewSchema = recoveryOutcomesSchema.extend({
+  nextAttemptAt: timeView.exactOptional(),
+});
+
+export type RecoveryOutcomesView = z.infer<typeof recoveryOutcomesViewSchema>;
+
+export function recoveryOutcomesOf({ nextAttemptAt, ...counts }: RecoveryOutcomesView): RecoveryOutcomes {
+  return { ...counts, ...(nextAttemptAt !== undefined && { nextAttemptAt: Date.parse(nextAttemptAt) }) };
+}
+
+export function recoveryOutcomesView({ nextAttemptAt, ...counts }: RecoveryOutcomes): RecoveryOutcomesView {
+  return { ...counts, ...(nextAttemptAt !== undefined && { nextAttemptAt: timeText(nextAttemptAt) }) };
 }

@@ -10,27 +10,21 @@ import { pressureAt, paceOf, reasonOf } from '../../domain/subscription/back-pre
 import { redacted } from '../../domain/subscription/credential-headers.ts';
 import { retryPolicySchema } from '../../domain/retry/policy-schema.ts';
 import {
-  type Subscription,
-  type SubscriptionOptions,
+  optionsSchema,
   owesConfirmationRequest,
+  type Subscription,
 } from '../../domain/subscription/subscription.ts';
 import { timeText, timeView } from '../fields.ts';
 
 /** Options as given by the user. Loose, so that an older reader shows newer options. */
 const optionsView = z.looseObject({
+  ...optionsSchema.shape,
+  // The rules of the API, of which OpenAPI tells readers.
   _retry_policy: retryPolicySchema.exactOptional(),
-  post_headers: z.record(z.string(), z.string()).exactOptional(),
-  post_data: z.string().exactOptional(),
-  raw_delivery: z.boolean().exactOptional(),
   attempt_timeout: z.int().exactOptional(),
-  max_per_second: z.number().exactOptional(),
-  retry_throttled: z.boolean().exactOptional(),
-  adapt_to_throttling: z.boolean().exactOptional(),
-  hold_while_down: z.boolean().exactOptional(),
-  event_types: z.array(z.string()).exactOptional(),
-  filter: z.unknown().exactOptional(),
+  // Beside the options on the record, where what is secret is sealed.
   auth: z.looseObject({ type: z.string() }).exactOptional(),
-} satisfies Record<keyof SubscriptionOptions | 'auth', z.ZodType>);
+});
 
 /** State of a pending confirmation: `asked`, or `owed` if the request may not have been sent. */
 export const confirmationSchema = z.enum(CONFIRMATION_STATES);
@@ -82,7 +76,7 @@ export function subscriptionView(subscription: Subscription, now: number): Subsc
     subscriber: subscriberOf(destination),
     ttl: ttl ?? null,
     age: Math.max(0, Math.floor((now - createdAt) / 1000)),
-    options: viewOfOptions(redacted(options), auth?.shown),
+    options: { ...redacted(options), ...(auth && { auth: auth.shown }) },
     ...(disabled && { disabled: { reason: disabled.reason, at: timeText(disabled.at) } }),
     ...(failing && { failing: { since: timeText(failing.since), failures: failing.failures } }),
     ...(auth?.notAfter !== undefined && { certificateExpiresAt: timeText(auth.notAfter) }),
@@ -111,17 +105,6 @@ export function confirmationView(subscription: Subscription): {
   return subscription.unconfirmed === undefined
     ? {}
     : { confirmation: owesConfirmationRequest(subscription) ? 'owed' : 'asked' };
-}
-
-function viewOfOptions(
-  { event_types, ...options }: SubscriptionOptions,
-  auth: Auth | undefined,
-): SubscriptionView['options'] {
-  return {
-    ...options,
-    ...(event_types && { event_types: [...event_types] }),
-    ...(auth && { auth }),
-  };
 }
 
 /** One line of an export, in the form that an import takes: without id, secrets, health and credentials. */

@@ -1,5 +1,5 @@
 import { retainedMessagesOf } from '../../../shared/domain/message/body.ts';
-import { queueLimitOf } from '../../../shared/domain/subscription/queue-limits.ts';
+import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
 import type {
   ListedSubscription,
   Queue,
@@ -17,7 +17,7 @@ export const pageOfSubscriptions = (
   const subscriptions = rest.slice(0, size).map(listed);
   const until = rest.length > size ? subscriptions.at(-1)?.id : undefined;
   const retainMessages = retainedMessagesOf(queue.metadata);
-  const retentionDays = queueLimitOf('_retention_days', queue.metadata);
+  const retentionDays = queueMember('_retention_days', queue.metadata);
   return {
     life: queue.createdAt,
     ...(retainMessages === undefined ? {} : { retainMessages }),

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { newRecovery, recoveryIdOf } from '../../../shared/domain/recovery/recovery.ts';
 import { sumOfOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
-import { recoveryOutcomesOf, recoveryOutcomesSchema } from '../../../shared/wire/views/recovery-outcomes.ts';
+import { recoveryOutcomesOf, recoveryOutcomesViewSchema } from '../../../shared/wire/views/recovery.ts';
 import { faultOf, NOON } from './api-under-test.ts';
 import { apiWithOrders, recordAll } from './recorded.ts';
 
@@ -12,7 +12,7 @@ const PATH = `/v2/queues/orders/recoveries/${ID}/outcomes`;
 
 const page = z.object({
   known: z.boolean(),
-  subscriptions: z.array(recoveryOutcomesSchema),
+  subscriptions: z.array(recoveryOutcomesViewSchema),
   links: z.array(z.object({ href: z.string() })),
 });
 

@@ -1,6 +1,5 @@
-import { SECRET_FIELDS } from '../../../../shared/domain/subscription/auth.ts';
+import { type AuthType, SECRET_FIELDS } from '../../../../shared/domain/subscription/auth.ts';
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
-import type { AuthType } from '../../../../shared/domain/subscription/vocabulary.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 
 /** A field of `options.auth`. */

@@ -6,8 +6,15 @@ const SECONDS_RULE = `must be an integer number of seconds from ${ATTEMPT_TIMEOU
 const DAYS_RULE = `must be an integer number of days from ${RETENTION_DAYS.least} to ${RETENTION_DAYS.most}`;
 const COUNT_RULE = 'must be an integer number of subscriptions from 1 to 1000000';
 
-/** Metadata of a queue by which it narrows what the deployment allows. A value above that of the deployment is inert. */
-export const queueLimitFields = {
+/**
+ * Metadata of a queue that has a meaning for its subscriptions: limits by which it narrows what the deployment allows (one
+ * above that of the deployment is inert), and switches.
+ */
+export const queueMetadataSchema = z.object({
+  _confirm_subscriptions: z
+    .boolean('must be true or false')
+    .describe('Whether new subscribers must confirm before they receive messages.')
+    .exactOptional(),
   _attempt_timeout: z
     .int(SECONDS_RULE)
     .min(ATTEMPT_TIMEOUT_SECONDS.least, SECONDS_RULE)
@@ -26,13 +33,24 @@ export const queueLimitFields = {
     .max(RETENTION_DAYS.most, DAYS_RULE)
     .describe('How long messages and deliveries stay on record, at most the setting `retentionDays`.')
     .exactOptional(),
-};
+  _adapt_to_throttling: z
+    .boolean()
+    .describe('`adapt_to_throttling` of the subscriptions that do not set it.')
+    .exactOptional(),
+  _hold_while_down: z
+    .boolean()
+    .describe('`hold_while_down` of the subscriptions that do not set it.')
+    .exactOptional(),
+});
 
-/** A limit in the metadata of a queue. Ignores an invalid one, which earlier versions stored unchecked. */
-export function queueLimitOf(
-  name: keyof typeof queueLimitFields,
+type QueueMetadata = Required<z.infer<typeof queueMetadataSchema>>;
+
+const members: { [Name in keyof QueueMetadata]: z.ZodType<QueueMetadata[Name]> } = queueMetadataSchema.shape;
+
+/** A member of a queue's metadata. Ignores an invalid one, which earlier versions stored unchecked. */
+export function queueMember<Name extends keyof QueueMetadata>(
+  name: Name,
   metadata: Record<string, unknown> = {},
-): number | undefined {
-  const parsed = queueLimitFields[name].safeParse(metadata[name]);
-  return parsed.success ? parsed.data : undefined;
+): QueueMetadata[Name] | undefined {
+  return members[name].safeParse(metadata[name]).data;
 }
