@@ -2,6 +2,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import * as z from 'zod';
 import { Problem } from '../../../local/install/problem.mjs';
 import { MIN_PER_SECOND, MAX_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
+import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { jsonOrUndefined } from '../../../api-client/refusal.ts';
 import { collect, jsonObjectOf, wholeNumberOf } from '../../options/arguments.ts';
 import { readInput } from '../../options/input.ts';
@@ -85,21 +86,21 @@ export function optionsText(given: CallOptions, before = '{}'): string {
   return withMembers(given.options ?? before, membersOf(given));
 }
 
-function membersOf(given: CallOptions): (readonly [string, string | undefined])[] {
-  return [
-    ['_retry_policy', given.policy],
-    ['post_headers', given.header && textOf(Object.fromEntries(given.header))],
-    ['post_data', textOf(given.postData)],
-    ['raw_delivery', textOf(given.raw)],
-    ['attempt_timeout', textOf(given.attemptTimeout)],
-    ['max_per_second', textOf(given.maxPerSecond)],
-    ['retry_throttled', textOf(given.retryThrottled)],
-    ['adapt_to_throttling', textOf(given.adaptToThrottling)],
-    ['hold_while_down', textOf(given.holdWhileDown)],
-    ['event_types', textOf(given.eventType)],
-    ['filter', given.filter],
-    ['auth', given.auth],
-  ];
+function membersOf(given: CallOptions): [string, string | undefined][] {
+  return Object.entries({
+    _retry_policy: given.policy,
+    post_headers: given.header && textOf(Object.fromEntries(given.header)),
+    post_data: textOf(given.postData),
+    raw_delivery: textOf(given.raw),
+    attempt_timeout: textOf(given.attemptTimeout),
+    max_per_second: textOf(given.maxPerSecond),
+    retry_throttled: textOf(given.retryThrottled),
+    adapt_to_throttling: textOf(given.adaptToThrottling),
+    hold_while_down: textOf(given.holdWhileDown),
+    event_types: textOf(given.eventType),
+    filter: given.filter,
+    auth: given.auth,
+  } satisfies Record<keyof SubscriptionOptions | 'auth', string | undefined>);
 }
 
 function rateOf(text: string): number {

@@ -1,5 +1,4 @@
 import { withOptions } from '../../../shared/domain/message/matching.ts';
-import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { unredacted, withoutCredentials } from '../../../shared/domain/subscription/credential-headers.ts';
 import { isRaised, withLimitDated } from '../../../shared/domain/subscription/rate-limit.ts';
 import { type Destination, hasNewOrigin, withAuth } from '../../../shared/domain/subscription/destination.ts';
@@ -26,6 +25,7 @@ import {
   type ConfirmationContext,
 } from './ask-confirmation.ts';
 import { type AuthChange, authChange, type SealAuthContext, withAuthChange } from './seal-auth.ts';
+import type { SubscriptionRequest } from './subscribe.ts';
 
 export type ChangeContext = { registry: Pick<Registry, 'changeSubscription'> } & Pick<ApiPorts, 'clock'>;
 
@@ -35,15 +35,9 @@ export type ChangeContext = { registry: Pick<Registry, 'changeSubscription'> } &
  * disable it for an earlier 410. `auth` belongs to `options`, which remove it if they come without. `secret`: a subscriber
  * at another origin keeps the signing secret.
  */
-export type SubscriptionChange = {
-  name?: string | null;
-  destination?: Destination;
-  secret?: 'keep';
-  ttl?: number | null;
-  options?: SubscriptionOptions;
-  auth?: Auth;
-  disabled?: Disabled | null;
-};
+export type SubscriptionChange = Partial<Pick<SubscriptionRequest, 'destination' | 'options' | 'auth'>> & {
+  [Field in 'name' | 'ttl' | 'disabled']?: Subscription[Field] | null;
+} & { secret?: 'keep' };
 
 export type UpdateContext = ChangeContext &
   ConfirmationContext &

@@ -1,14 +1,14 @@
 import * as z from 'zod';
-import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { DISABLE_REASONS } from '../../../shared/domain/subscription/vocabulary.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
-import { type Destination, parseDestination } from '../../../shared/domain/subscription/destination.ts';
+import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import { isDeeperThan } from '../../../shared/domain/subscription/content-elements.ts';
-import type { Disabled, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
 import { MAX_TTL_SECONDS, printable, retryPolicyAt, seconds } from '../fields.ts';
 import { parseWith } from '../request-json.ts';
+import type { SubscriptionChange } from './change.ts';
 import { describedOptions, givenOptions } from './options.ts';
+import type { SubscriptionRequest } from './subscribe.ts';
 
 /** Keeps a subscription well under the 400 KB of a DynamoDB item. */
 const MAX_OPTIONS_BYTES = 65_536;
@@ -16,19 +16,7 @@ const MAX_OPTIONS_BYTES = 65_536;
 /** More than the deepest filter needs: ten nested objects with a list between each two. */
 const MAX_OPTIONS_DEPTH = 32;
 
-/** `auth` is given as one of the options, and stored beside them. */
-type SubscriptionFields = { name?: string; destination: Destination; ttl?: number } & Options;
-type Options = { options: SubscriptionOptions; auth?: Auth };
-
-/** Absent members stay unchanged. A `name` of null removes the name, a `ttl` of null the expiry. */
-type SubscriptionPatch = Partial<Omit<SubscriptionFields, 'name' | 'ttl'>> & {
-  name?: string | null;
-  ttl?: number | null;
-  secret?: 'keep';
-};
-
-/** A line of an import; `disabled` if it was disabled where it was exported. */
-type SubscriptionLine = SubscriptionFields & { disabled?: Disabled };
+type SubscriptionFields = Omit<SubscriptionRequest, 'queue'>;
 
 type Rules = {
   settings: { defaultRetryPolicy: RetryPolicy };
@@ -50,7 +38,7 @@ export function subscriptionFields(value: unknown, rules: Rules): SubscriptionFi
  * Parses `{"name"?, "subscriber"?, "ttl"?, "options"?, "secret"?}`, with more than `secret`.
  * @throws RefusedRequest
  */
-export function subscriptionPatch(value: unknown, rules: Rules): SubscriptionPatch {
+export function subscriptionPatch(value: unknown, rules: Rules): SubscriptionChange {
   const schema = subscriptionPatchSchema.extend({ subscriber: subscriberSchema(rules).exactOptional() });
   const given = parseWithOptions(schema, value);
   const { secret: _, ...changes } = given;
@@ -62,7 +50,7 @@ export function subscriptionPatch(value: unknown, rules: Rules): SubscriptionPat
 }
 
 /** Parses a line of an export. @throws RefusedRequest */
-export function subscriptionLine(value: unknown, rules: Rules): SubscriptionLine {
+export function subscriptionLine(value: unknown, rules: Rules): SubscriptionFields {
   const schema = subscriptionLineSchema.extend({ subscriber: subscriberSchema(rules) });
   const { options, subscriber: destination, disabled, ...fields } = parseWithOptions(schema, value);
   return {
@@ -103,7 +91,7 @@ function checkSize(options: unknown): void {
 function parseOptions(
   { _retry_policy: given, auth, ...others }: z.output<typeof givenOptions>,
   context: Rules,
-): Options {
+): Pick<SubscriptionFields, 'options' | 'auth'> {
   const policy =
     given === undefined
       ? undefined

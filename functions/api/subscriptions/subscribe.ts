@@ -1,12 +1,8 @@
 import { makeSecret, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
-import { type Destination, withAuth } from '../../../shared/domain/subscription/destination.ts';
+import { withAuth } from '../../../shared/domain/subscription/destination.ts';
 import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { unredacted } from '../../../shared/domain/subscription/credential-headers.ts';
-import type {
-  Disabled,
-  Subscription,
-  SubscriptionOptions,
-} from '../../../shared/domain/subscription/subscription.ts';
+import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { type AddResult, QueueMissingError } from '../../../shared/ports/subscriptions.ts';
 import { amountOf } from '../../../shared/domain/subscription/room.ts';
 import type { ApiPorts } from '../dependencies.ts';
@@ -24,17 +20,14 @@ export type SubscribeContext = ConfirmationContext &
   SealAuthContext &
   Pick<ApiPorts, 'newId' | 'registry'>;
 
-/** A checked request. `ttl` is in seconds. */
-export type SubscriptionRequest = {
-  queue: string;
-  name?: string;
-  destination: Destination;
-  options: SubscriptionOptions;
-  auth?: Auth;
-  ttl?: number;
-  /** Set for an imported subscription that was disabled when it was exported. */
-  disabled?: Disabled;
-};
+/**
+ * A checked request. `auth` is given as one of the options, and stored beside them. `disabled`: set for an imported
+ * subscription that was disabled when it was exported.
+ */
+export type SubscriptionRequest = Pick<
+  Subscription,
+  'queue' | 'name' | 'destination' | 'options' | 'ttl' | 'disabled'
+> & { auth?: Auth };
 
 export type SubscribeResult =
   /** `secret` signs its requests; it is not shown again. */
