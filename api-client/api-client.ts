@@ -204,7 +204,7 @@ async function* pages<Name extends Route, Page extends { links: Links }>(
 export type ListedPage<Item> = { items: Item[]; links: Links };
 
 /** The API's maximum page size. */
-const MOST_ON_A_PAGE = 100;
+const MAX_ON_A_PAGE = 100;
 
 async function* list<Name extends Route, Item>(
   send: Send,
@@ -212,7 +212,7 @@ async function* list<Name extends Route, Item>(
   given: GivenList<Name>,
 ): AsyncGenerator<Item, boolean> {
   let { most: room = Infinity } = given;
-  for await (const { items, links } of pages(send, asked, given, () => Math.min(MOST_ON_A_PAGE, room))) {
+  for await (const { items, links } of pages(send, asked, given, () => Math.min(MAX_ON_A_PAGE, room))) {
     yield* items.slice(0, room);
     room -= items.length;
     if (room <= 0) return markerIn(links) !== undefined;

@@ -19,13 +19,13 @@ export function metadataPointer(key: string): string {
 }
 
 /** Names to compare, to bound the requests. */
-const MOST_NAMES = 1_000;
+const MAX_NAMES = 1_000;
 
 /** The queue whose name a user probably meant; undefined if all names are others. */
 export async function nearestName(api: ApiClient, queue: string): Promise<string | undefined> {
   const names: string[] = [];
   try {
-    for await (const { name } of api.list(listQueues, { most: MOST_NAMES })) names.push(name);
+    for await (const { name } of api.list(listQueues, { most: MAX_NAMES })) names.push(name);
   } catch (error) {
     // A caller of one queue may not list all of them.
     if (!(error instanceof ApiRefusal)) throw error;

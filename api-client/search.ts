@@ -8,11 +8,11 @@ import { isNotFound } from './refusal.ts';
 export type SearchedQueue = { message?: ShownMessage; subscriptions: SubscriptionView[]; more: boolean };
 
 /** Subscriptions per queue that a search reports. */
-export const MOST_PER_QUEUE = 10;
+export const MAX_PER_QUEUE = 10;
 
 /** What a search says where it reports fewer than it found. */
 export function cutText(what: 'messages' | 'subscriptions', queue: string): string {
-  return `${MOST_PER_QUEUE} of more ${what} shown in ${queue}.`;
+  return `${MAX_PER_QUEUE} of more ${what} shown in ${queue}.`;
 }
 
 /**
@@ -41,7 +41,7 @@ async function subscriptionsLike(
     return await api.items(listSubscriptions, {
       path: { queue },
       query: { match: text },
-      most: MOST_PER_QUEUE,
+      most: MAX_PER_QUEUE,
     });
   } catch (error) {
     // A deleted queue has messages, and no subscriptions.

@@ -28,7 +28,7 @@ export type SubscriptionLabels = {
 };
 
 /** One page. Queues with more subscriptions need a request for each further one. */
-const MOST_LISTED = 100;
+const MAX_LISTED = 100;
 const SIDE_BY_SIDE = 8;
 
 /** Enough of a URL to tell subscribers apart, so that rows stay on one line. */
@@ -39,7 +39,7 @@ export function subscriptionLabels(api: ApiClient, queue: string): SubscriptionL
   const labels = new Map<string, string>();
   const listAll = async (): Promise<void> => {
     try {
-      for await (const one of api.list(listSubscriptions, { path: { queue }, most: MOST_LISTED }))
+      for await (const one of api.list(listSubscriptions, { path: { queue }, most: MAX_LISTED }))
         labels.set(one.id, labelOf(one));
     } catch (error) {
       // A caller that may see deliveries need not see subscriptions.

@@ -5,7 +5,7 @@ import { listDeliveries } from './operations.ts';
 import { counted } from './words.ts';
 
 /** One page. Ended deliveries are among those that it counts from. */
-const MOST_READ = 100;
+const MAX_READ = 100;
 
 /**
  * How many deliveries to a subscription wait and why, such as `3 deliveries: 2 because the subscriber throttles, 1 for
@@ -20,7 +20,7 @@ export async function waitingText(
   const { items, more } = await api.items(listDeliveries, {
     path: { queue },
     query: { subscription },
-    most: MOST_READ,
+    most: MAX_READ,
     signal,
   });
   const open = items.filter(({ status }) => isOpenStatus(status));

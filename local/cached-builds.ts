@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { localFolder, projectRoot } from './install/paths.mjs';
 
 /** Enough for a start and a test run, each before and after a change. */
-const MOST_KEPT = 4;
+const MAX_KEPT = 4;
 
 /**
  * The folder of the build for this fingerprint; an earlier build is used if there is one. A new build is moved into
@@ -54,7 +54,7 @@ function forgetOldest(builds: string): void {
     .filter((name) => !name.endsWith('.partial'))
     .map((name) => ({ folder: join(builds, name), usedAt: statSync(join(builds, name)).mtimeMs }))
     .toSorted((one, other) => other.usedAt - one.usedAt);
-  for (const { folder } of newestFirst.slice(MOST_KEPT)) rmSync(folder, { recursive: true, force: true });
+  for (const { folder } of newestFirst.slice(MAX_KEPT)) rmSync(folder, { recursive: true, force: true });
 }
 
 /** A fingerprint of the current content of files and folders under `root`, and of `how` they are built. */

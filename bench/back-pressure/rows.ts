@@ -175,7 +175,7 @@ function judged(goal: Goal, runs: Runs): Judged {
   }
 }
 
-const MOST_REFUSED = 0.1;
+const MAX_REFUSED = 0.1;
 const LEAST_GOODPUT = 0.85;
 
 function judgedThrottled({ on, messages }: Runs): Judged {
@@ -183,11 +183,11 @@ function judgedThrottled({ on, messages }: Runs): Judged {
   const goodput = messages / ((ALLOWED * lastAt(on.requests)) / SECOND);
   return {
     figure: `${percent(refused)} refused, goodput ${percent(goodput)}`,
-    isReached: refused <= MOST_REFUSED && goodput >= LEAST_GOODPUT,
+    isReached: refused <= MAX_REFUSED && goodput >= LEAST_GOODPUT,
   };
 }
 
-const MOST_DURING_OUTAGE = 0.05;
+const MAX_DURING_OUTAGE = 0.05;
 const DRAINED_WITHIN_SECONDS = 120;
 
 function judgedOutage({ on, off }: Runs, until: number): Judged {
@@ -195,17 +195,17 @@ function judgedOutage({ on, off }: Runs, until: number): Judged {
   const seconds = (lastAt(on.requests) - until) / SECOND;
   return {
     figure: `${percent(share)} of the requests, all after ${seconds.toFixed(0)} s`,
-    isReached: share <= MOST_DURING_OUTAGE && seconds <= DRAINED_WITHIN_SECONDS,
+    isReached: share <= MAX_DURING_OUTAGE && seconds <= DRAINED_WITHIN_SECONDS,
   };
 }
 
-const MOST_WRITES = 50;
+const MAX_WRITES = 50;
 
 /** Lost deliveries, and too many writes. A goal that is missed is said in the table. */
 export function faultsIn(cells: readonly Cell[]): string[] {
   return cells.flatMap(({ row, instances, lost, mostWrites }) => [
     ...(lost === 0 ? [] : [`${row}, ${instances} instances: ${lost} deliveries were lost.`]),
-    ...(mostWrites <= MOST_WRITES
+    ...(mostWrites <= MAX_WRITES
       ? []
       : [`${row}, ${instances} instances: ${mostWrites} writes in a second.`]),
   ]);

@@ -29,7 +29,7 @@ type Figures = { megabytes: number; courses: readonly Course[] };
 const QUEUE = 'long';
 
 /** A message is a dead letter after as many receives. */
-const MOST_INVOCATIONS = 50;
+const MAX_INVOCATIONS = 50;
 
 const sizes = { full: [1_000, 10_000, 100_000], short: [1_000] } as const;
 const REPEATED = { full: 20_000, short: 3_000 } as const;
@@ -85,7 +85,7 @@ async function courseOf(bundle: string, { what, subscriptions, messages }: Plan)
 async function invokeAll(ids: readonly string[], first: FunctionProcess, start: () => FunctionProcess) {
   let [left, invocations, peakBytes] = [[...ids], 0, 0];
   let running = first;
-  while (left.length > 0 && invocations < MOST_INVOCATIONS) {
+  while (left.length > 0 && invocations < MAX_INVOCATIONS) {
     invocations += 1;
     const run = await running.invoke(left.map((id) => ingressBody(QUEUE, id)));
     if (run === undefined) running = start();

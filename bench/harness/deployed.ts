@@ -5,7 +5,7 @@ import { startLocalSystem } from '../../local/local-system.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 
 /** Amazon SQS: messages in a batch. */
-const MOST_IN_BATCH = 10;
+const MAX_IN_BATCH = 10;
 
 /** The deployed system on a separate local AWS. */
 export type Deployed = {
@@ -54,9 +54,9 @@ export async function startDeployed(
     subscribe: (queue, subscriber, options = {}) =>
       call('POST', `/v2/queues/${queue}/subscriptions`, { subscriber, options }),
     publish: async (bodies) => {
-      for (let start = 0; start < bodies.length; start += MOST_IN_BATCH) {
+      for (let start = 0; start < bodies.length; start += MAX_IN_BATCH) {
         const Entries = bodies
-          .slice(start, start + MOST_IN_BATCH)
+          .slice(start, start + MAX_IN_BATCH)
           .map((MessageBody, index) => ({ Id: String(index), MessageBody }));
         const command = new SendMessageBatchCommand({ QueueUrl: endpoints.ingressQueueUrl, Entries });
         const { Failed = [] } = await sqs.send(command);

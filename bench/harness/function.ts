@@ -35,7 +35,7 @@ type Options = {
 };
 
 /** Characters. */
-const MOST_COMPLAINT = 4_000;
+const MAX_COMPLAINT = 4_000;
 
 /** A function in a separate process, which ends with the stack. */
 export function startFunction(
@@ -51,7 +51,7 @@ export function startFunction(
   });
   let complaint = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    complaint = `${complaint}${text}`.slice(-MOST_COMPLAINT);
+    complaint = `${complaint}${text}`.slice(-MAX_COMPLAINT);
   });
   const ended = new Promise((resolve) => child.once('exit', resolve)).then(() => undefined);
   // Messages to a process that has just ended.

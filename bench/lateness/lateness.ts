@@ -103,12 +103,12 @@ async function runLoad(worlds: readonly World[], load: Load, { signal, say }: Be
 }
 
 /** Milliseconds: the p95 of the bare function by SQS is about 100 on an idle machine. */
-const MOST_BARE = 400;
+const MAX_BARE = 400;
 
 /** @throws Problem where the figures show how busy the machine is, unless retries were early or lost */
 function demandIdleMachine({ cells }: Figures): void {
   const worst = Math.max(...cells.filter(({ by }) => by === 'sqs_delay').map(({ bare }) => bare.p95));
-  if (worst <= MOST_BARE || faultsOf({ cells }).length > 0) return;
+  if (worst <= MAX_BARE || faultsOf({ cells }).length > 0) return;
   throw new Problem(
     `Retries of the bare function came ${worst.toFixed(0)} ms late (p95). Try again when less else is running.`,
   );

@@ -53,7 +53,7 @@ function noisesOf(seconds: number): Readonly<Record<string, Noise>> {
 }
 
 /** The goal for quiet queues, beside a noisy one whose subscriber does not hang, with the default concurrencies. */
-const MOST_BY_ALONE = 2;
+const MAX_BY_ALONE = 2;
 
 /** Virtual time is the same on every machine. */
 const TOLERANCE = { virtual: 0.05, deployed: 0.5 };
@@ -125,7 +125,7 @@ async function besideLists(
 function faults({ beside }: Figures): string[] {
   return beside
     .filter(({ concurrency, noise }) => concurrency === DEFAULTS && noise !== HANGING)
-    .filter((line) => line['p95 by alone'] > MOST_BY_ALONE)
+    .filter((line) => line['p95 by alone'] > MAX_BY_ALONE)
     .map(({ noise, ...line }) => `Beside ${noise} quiet queues wait ${line['p95 by alone']} times as long.`);
 }
 

@@ -36,9 +36,9 @@ const RECEIVED_TOGETHER = 10;
 /** Shorter than the flood, so that many acknowledgements come late. */
 const LEASE_SECONDS = 5;
 /** Longer than the slowest acknowledgements need. */
-const MOST_FLOOD_MS = 8 * 60_000;
+const MAX_FLOOD_MS = 8 * 60_000;
 /** This machine is slower than AWS: what is above gets 429, too. */
-const MOST_IN_FLIGHT = 10;
+const MAX_IN_FLIGHT = 10;
 const GUESS_SECONDS = 10;
 
 const receivedSchema = z.object({
@@ -99,7 +99,7 @@ export async function acknowledgeAmongStrangers(
 
 async function receiveAll({ call }: ApiWorld, { path, token }: Holder, count: number): Promise<Received[]> {
   const received: Received[] = [];
-  const until = Date.now() + MOST_FLOOD_MS;
+  const until = Date.now() + MAX_FLOOD_MS;
   while (received.length < count) {
     if (Date.now() > until) throw new Error(`${received.length} of ${count} messages were received`);
     const { text } = await call(
@@ -134,7 +134,7 @@ async function flood(
   const guess = async (): Promise<void> => {
     if (await isRefused(world, path)) guessed += 1;
   };
-  const until = Date.now() + MOST_FLOOD_MS;
+  const until = Date.now() + MAX_FLOOD_MS;
   const guesses = Array.from({ length: (STRANGERS_PER_SECOND * TICK_MS) / 1_000 }, () => undefined);
   for (let waiting = acks; waiting.length > 0; waiting = acks.filter(({ answer }) => answer === undefined)) {
     const now = Date.now();
@@ -197,7 +197,7 @@ function gateOfRoute() {
   const isAdmitted = tokenBucket({ perSecond: PULL_RATE_LIMIT, burst: BURST_SECONDS * PULL_RATE_LIMIT });
   const underWay = new Set<Promise<void>>();
   return {
-    isOpen: () => underWay.size < MOST_IN_FLIGHT && isAdmitted(Date.now()),
+    isOpen: () => underWay.size < MAX_IN_FLIGHT && isAdmitted(Date.now()),
     send: (request: () => Promise<void>): void => {
       const sent: Promise<void> = request().finally(() => underWay.delete(sent));
       underWay.add(sent);

@@ -160,7 +160,7 @@ async function subscribe(
   await subscriptions.addSubscription({ ...subscription, secrets: [{ sealed }] });
 }
 
-const MOST_RECEIVES = 35;
+const MAX_RECEIVES = 35;
 const GOALS = { seconds95: 10 * 60, secondsAll: 15 * 60 };
 
 /** What an outage must not do. */
@@ -170,7 +170,7 @@ export function faultsIn(all: readonly OutageFigures[]): string[] {
     return [
       ...(one.deadLetters === 0 ? [] : [`${name}: ${one.deadLetters} dead letters.`]),
       ...(one.lost === 0 ? [] : [`${name}: ${one.lost} messages were not delivered.`]),
-      ...((one.mostReceives ?? 0) <= MOST_RECEIVES
+      ...((one.mostReceives ?? 0) <= MAX_RECEIVES
         ? []
         : [`${name}: a message was received ${one.mostReceives} times.`]),
       ...(one.seconds95 <= GOALS.seconds95 ? [] : [`${name}: 95 % after ${one.seconds95} s.`]),

@@ -48,7 +48,7 @@ const CALL_MS = 10;
 const RECONCILE_MS = 60_000;
 
 /** Three hours of an outage with 11,000 messages have a few million. */
-const MOST_CALLBACKS = 50_000_000;
+const MAX_CALLBACKS = 50_000_000;
 
 export const START = Date.UTC(2026, 0, 1);
 
@@ -87,7 +87,7 @@ export function stormWorld({
   sabotage = () => ({}),
   failing = () => undefined,
 }: StormOptions) {
-  const time = virtualClock(START, MOST_CALLBACKS);
+  const time = virtualClock(START, MAX_CALLBACKS);
   const { deliverContext, dispatchContext, byHandContext, settings, ...twins } = pipelineWorld(time);
   const subscriber = recordingSubscriber(time, manner);
   /** Of the retry queue's mapping. */

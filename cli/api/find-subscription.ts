@@ -10,7 +10,7 @@ import { isWholeId, labelOf, shortId } from '../../api-client/subscription-label
 const LEAST_PREFIX = 4;
 
 /** Subscriptions that an error names. */
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 type Named = Pick<SubscriptionView, 'id' | 'name' | 'subscriber'>;
 
@@ -78,7 +78,7 @@ export class NoSuchSubscription extends Problem {
 
 function namesOf(subscriptions: readonly Named[], separator: string): string {
   return subscriptions
-    .slice(0, MOST_NAMED)
+    .slice(0, MAX_NAMED)
     .map((one) => `${shortId(one.id)} (${labelOf(one)})`)
     .join(separator);
 }

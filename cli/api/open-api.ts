@@ -12,7 +12,7 @@ import { namingMissingQueues } from './missing-queue.ts';
 /** API Gateway itself times out after 30 s. */
 const TIMEOUT_MS = 35_000;
 
-const MOST_TRIES = 4;
+const MAX_TRIES = 4;
 /** Seconds between tries. */
 const INTERVAL = { floor: 0.2, ceiling: 2, exponent: 3 };
 
@@ -46,7 +46,7 @@ export function apiClient(access: ApiAccess, sleep = systemSleep): ApiClient {
     for (let tries = 1; ; tries += 1) {
       const outcome = await sendOnce(access, request);
       if (outcome.kind === 'answer') return outcome.answer;
-      if (tries === MOST_TRIES || !mayRetry(request, outcome)) throw outcome.failure;
+      if (tries === MAX_TRIES || !mayRetry(request, outcome)) throw outcome.failure;
       await sleep(waitOf(interval), request.signal);
       interval = interval.afterEmpty();
     }

@@ -13,7 +13,7 @@ import { statesSince } from './undeliverable.ts';
 const HIDDEN_SECONDS = 60;
 
 /** A look ends before its first messages would be visible again. */
-const MOST_MS = 40_000;
+const MAX_MS = 40_000;
 
 export type LookRequest = {
   which: RedrivenQueue;
@@ -72,7 +72,7 @@ export async function lookThrough<Item>(
     startedAt: Infinity,
     keep: true,
     hiddenSeconds: HIDDEN_SECONDS,
-    signal: AbortSignal.any([signal, AbortSignal.timeout(MOST_MS)]),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(MAX_MS)]),
     wants: matcherOf(which, filter),
     since,
     limit,

@@ -36,7 +36,7 @@ export type DeadLetterRequest<Message> = {
 export const HIDDEN_SECONDS = 300;
 
 /** Batch size, and so the most messages that a crash can send twice. Five times an SQS receive. */
-const AT_ONCE = 50;
+const MAX_TOGETHER = 50;
 const ONE_REQUEST = 10;
 
 /** Empty receives after which the queue counts as empty: SQS sometimes misses messages. `POLLING` is in seconds. */
@@ -44,7 +44,7 @@ const EMPTY_POLLS = 3;
 const POLLING = { floor: 0.5, ceiling: 2 };
 
 /** SQS returns no further messages once 120,000 of a queue are in flight ("Amazon SQS message quotas"). */
-const MOST_HELD = 100_000;
+const MAX_HELD = 100_000;
 
 type Run<Message> = {
   ports: DeadLetterPorts;
@@ -133,7 +133,7 @@ async function drainQueue<Message>(run: Run<Message>): Promise<RunEnd> {
 function earlyEnd<Message>({ request, handled, held }: Run<Message>): RunEnd | undefined {
   if (request.signal.aborted) return 'interrupted';
   if (handled >= (request.limit ?? Infinity)) return 'limit_reached';
-  return held.size >= MOST_HELD ? 'crowded' : undefined;
+  return held.size >= MAX_HELD ? 'crowded' : undefined;
 }
 
 /**
@@ -144,7 +144,7 @@ function receiveSome<Message>(run: Run<Message>): Promise<readonly DeadLetter[]>
   const { ports, request, handled, before, seen } = run;
   const { limit = Infinity, hiddenSeconds = HIDDEN_SECONDS, wants } = request;
   const counted = before.visible + before.hidden - seen.size;
-  const most = counted > 0 ? Math.min(AT_ONCE, Math.max(counted, ONE_REQUEST)) : AT_ONCE;
+  const most = counted > 0 ? Math.min(MAX_TOGETHER, Math.max(counted, ONE_REQUEST)) : MAX_TOGETHER;
   return ports.deadLetters.receive(
     wants === undefined ? Math.min(most, limit - handled) : most,
     hiddenSeconds,

@@ -8,7 +8,7 @@ import { INTERRUPTED } from '../interruption.ts';
 import { printable } from '../output/printable.ts';
 import type { Terminal } from '../terminal.ts';
 
-const MOST_MS = 40_000;
+const MAX_MS = 40_000;
 
 type Selection = Pick<RecoveryView, 'queue' | 'subscription' | 'status' | 'since' | 'until'>;
 
@@ -49,7 +49,7 @@ async function removeNow(
     settled: true,
     recovered,
     startedAt: Infinity,
-    signal: AbortSignal.any([signal, AbortSignal.timeout(MOST_MS)]),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(MAX_MS)]),
   });
   if (handled === 0) return;
   const notices = counted(handled, 'settled notice', 'settled notices');

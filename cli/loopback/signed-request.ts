@@ -5,7 +5,7 @@ import { failureText } from '../failure-text.ts';
 import { refuse, type Refusal } from './refusal.ts';
 
 /** Payload limit of API Gateway (Amazon API Gateway quotas). The body is buffered because the signature covers it. */
-const MOST_BYTES = 10 * 1024 * 1024;
+const MAX_BYTES = 10 * 1024 * 1024;
 /** API Gateway itself times out after 30 s. */
 const TIMEOUT_MS = 35_000;
 
@@ -25,9 +25,9 @@ export async function sendSigned(
   request: IncomingMessage,
   path: string,
 ): Promise<Response | Refusal> {
-  const body = await boundedBody(request, MOST_BYTES);
+  const body = await boundedBody(request, MAX_BYTES);
   if (body === undefined) {
-    return { status: 413, code: 'too_large', message: `the body exceeds ${MOST_BYTES} bytes` };
+    return { status: 413, code: 'too_large', message: `the body exceeds ${MAX_BYTES} bytes` };
   }
   const { method = 'GET' } = request;
   const call = {

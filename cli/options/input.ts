@@ -29,11 +29,11 @@ export async function readInput(file: string, mostBytes: number, terminal: Termi
 }
 
 /** Far more than the length of a secret or a token. */
-const MOST_SECRET_BYTES = 4096;
+const MAX_SECRET_BYTES = 4096;
 
 /** A secret in a file or stdin, without the white space around it. @throws as `readInput` */
 export async function readSecret(file: string, terminal: Terminal): Promise<string> {
-  return (await readInput(file, MOST_SECRET_BYTES, terminal)).trim();
+  return (await readInput(file, MAX_SECRET_BYTES, terminal)).trim();
 }
 
 function decodedUtf8(bytes: Buffer, file: string): string {

@@ -18,7 +18,7 @@ import {
 import { jobOfMember, type ChunkJob, type DeliveryJob } from '../../shared/domain/delivery/job.ts';
 import type { Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
-import { leaseFor, type DeliverContext, type Receipt } from './context.ts';
+import { leaseFor, type DeliverContext, type SqsReceipt } from './context.ts';
 import { sendAgain } from './wake-up.ts';
 
 /** An AWS service failed for some deliveries of a chunk. Transient: SQS redelivers the job. */
@@ -56,7 +56,7 @@ export async function claimMembers(
   context: DeliverContext,
   job: ChunkJob,
   members: readonly string[],
-  receipt: Receipt,
+  receipt: SqsReceipt,
 ): Promise<Chunk | undefined> {
   const { ports } = context;
   const { key, acceptedAt, retentionDays } = job;
@@ -107,7 +107,7 @@ function contendedChunk({ queue, messageId, bucket, chunk }: Chunk['key']): Cont
  * members without a result (their request may have been sent), ids that only this copy of the job names, and members
  * with separate records, which may depend on this job after a crash.
  */
-function remainingJobs(job: ChunkJob, { receiveCount }: Receipt, chunk: Chunk): DeliveryJob[] {
+function remainingJobs(job: ChunkJob, { receiveCount }: SqsReceipt, chunk: Chunk): DeliveryJob[] {
   const lost = (id: string): DeliveryJob => ({ ...jobOfMember(job, id), lost: 1 });
   const single = (id: string): DeliveryJob => jobOfMember(job, id);
   const others = job.subscriptionIds.filter((id) => chunk.members?.has(id) !== true);

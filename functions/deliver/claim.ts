@@ -22,15 +22,15 @@ import type { CancelReason, DroppedReason } from '../../shared/domain/delivery/v
 import type { Deliveries } from '../../shared/ports/deliveries.ts';
 import { keepMessage, keptBody } from '../../shared/steps/keep-message.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
-import { isOwnedByMessage, leaseFor, type DeliverContext, type Receipt } from './context.ts';
+import { isOwnedByMessage, leaseFor, type DeliverContext, type SqsReceipt } from './context.ts';
 import { completePendingSteps } from './pending-steps.ts';
 import { returnAtLeaseEnd, scheduleNext, sendAgain, sendAgainIfEarly } from './wake-up.ts';
 
 /** A received job or wake-up. */
-export type ReceivedWork = { work: DeliveryJob | WakeUp; receipt: Receipt };
+export type ReceivedWork = { work: DeliveryJob | WakeUp; receipt: SqsReceipt };
 
 /** A delivery whose lease this invocation holds. */
-export type HeldDelivery = ReceivedWork & {
+export type LeasedDelivery = ReceivedWork & {
   delivery: OpenDelivery;
   /** Writes under the lease: the records of deliveries, or a chunk while its claim covers the delivery. */
   records: Pick<Deliveries, 'write'>;
@@ -51,7 +51,7 @@ type Refusal = Exclude<ClaimRefusal, { kind: 'lease_expired' | 'claimable_now' }
 export async function claimAttempt(
   context: DeliverContext,
   { work, receipt }: ReceivedWork,
-): Promise<HeldDelivery | 'done' | 'due_now'> {
+): Promise<LeasedDelivery | 'done' | 'due_now'> {
   const result = await claim(context, work, { kind: 'attempt', lease: leaseFor(context, receipt) });
   if (result.kind !== 'claimed') return handleRefusal(context, work, receipt, result);
   const { delivery } = result;
@@ -120,7 +120,7 @@ async function claim(
 async function handleRefusal(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
-  receipt: Receipt,
+  receipt: SqsReceipt,
   refusal: Refusal,
 ): Promise<'done' | 'due_now'> {
   switch (refusal.kind) {
@@ -160,7 +160,7 @@ async function handleRefusal(
 async function leaveToHolder(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
-  receipt: Receipt,
+  receipt: SqsReceipt,
   { overdueAt, lease }: Delivery,
 ): Promise<void> {
   const isHoldersMessage = lease !== undefined && isOwnedByMessage(lease.owner, receipt);
@@ -173,7 +173,7 @@ async function leaveToHolder(
  * Whether an earlier receive was not acknowledged, or an attempt was lost: an invocation may have crashed before it
  * scheduled the recorded next attempt.
  */
-function isRepeated(work: DeliveryJob | WakeUp, { receiveCount }: Receipt): boolean {
+function isRepeated(work: DeliveryJob | WakeUp, { receiveCount }: SqsReceipt): boolean {
   return receiveCount > 1 || isForLostAttempt(work);
 }
 
@@ -192,7 +192,7 @@ function noteDropped(
 /** Time left in both the lease and the invocation, in milliseconds. */
 export function timeLeftMs(
   { ports }: DeliverContext,
-  { delivery, receipt }: Pick<HeldDelivery, 'delivery' | 'receipt'>,
+  { delivery, receipt }: Pick<LeasedDelivery, 'delivery' | 'receipt'>,
 ): number {
   return Math.min((delivery.lease?.until ?? 0) - ports.clock.now(), receipt.remainingMs());
 }
@@ -208,7 +208,7 @@ export function hasTimeForRequest({ settings }: DeliverContext, leftMs: number):
  */
 export async function endLease(
   context: DeliverContext,
-  { work, records }: HeldDelivery,
+  { work, records }: LeasedDelivery,
   transition: Revision,
 ): Promise<Delivery | undefined> {
   const result = await records.write(transition);
@@ -218,13 +218,13 @@ export async function endLease(
 }
 
 /** Releases the lease after a fault before the request. The attempt does not count as lost, and can start at once. */
-export async function releaseLease(context: DeliverContext, held: HeldDelivery): Promise<void> {
+export async function releaseLease(context: DeliverContext, held: LeasedDelivery): Promise<void> {
   const { delivery, receipt, records } = held;
   await records.write(release(delivery, receipt.owner, writeTime(context, delivery)));
 }
 
 /** Releases the lease and sends the work again, because too little time is left for a request. */
-export async function postponeAttempt(context: DeliverContext, held: HeldDelivery): Promise<void> {
+export async function postponeAttempt(context: DeliverContext, held: LeasedDelivery): Promise<void> {
   const { work, receipt, delivery } = held;
   const attempt = delivery.attempts.length + 1;
   context.ports.journal.note({ fact: 'sent_again', key: delivery.key, attempt });
@@ -238,7 +238,7 @@ export async function postponeAttempt(context: DeliverContext, held: HeldDeliver
 /** Cancels a held delivery without an attempt. */
 export async function cancelHeld(
   context: DeliverContext,
-  held: HeldDelivery,
+  held: LeasedDelivery,
   reason: CancelReason,
 ): Promise<void> {
   const { delivery, receipt } = held;
@@ -248,7 +248,7 @@ export async function cancelHeld(
 }
 
 /** Dead-letters a message that no longer exists although no caller erased it, and cancels its delivery. */
-export async function cancelWithoutMessage(context: DeliverContext, held: HeldDelivery): Promise<void> {
+export async function cancelWithoutMessage(context: DeliverContext, held: LeasedDelivery): Promise<void> {
   const { deadLetters, journal } = context.ports;
   const { id, text } = held.receipt;
   const reason = 'body_missing';

@@ -8,7 +8,7 @@ import { hasTimeForAttempt, leaseFor, type DeliverContext } from './context.ts';
 import { recordHealth } from './health.ts';
 import { completePendingSteps } from './pending-steps.ts';
 import type { AttemptResult, ReadyRequest } from './send.ts';
-import { reserveForRetry, type HeldRequest } from './slots.ts';
+import { reserveForRetry, type LeasedRequest } from './slots.ts';
 import { returnAtLeaseEnd, scheduleNext } from './wake-up.ts';
 
 /**
@@ -27,7 +27,7 @@ export async function commit(
   context: DeliverContext,
   ready: ReadyRequest,
   result: AttemptResult,
-): Promise<HeldRequest | undefined> {
+): Promise<LeasedRequest | undefined> {
   const retrying = await record(context, ready, result);
   const { queue, subscription } = ready;
   // The health of a disabled subscription no longer matters.
@@ -40,7 +40,7 @@ async function record(
   context: DeliverContext,
   ready: ReadyRequest,
   result: AttemptResult,
-): Promise<HeldRequest | undefined> {
+): Promise<LeasedRequest | undefined> {
   const { ports, settings } = context;
   const { work, receipt, delivery } = ready;
   const { policy, warning } = ready.policy;
@@ -69,9 +69,9 @@ async function record(
 /** Does what the record requires next: an immediate retry, a scheduled retry, or the pending steps. */
 async function followUp(
   context: DeliverContext,
-  attempted: HeldRequest,
+  attempted: LeasedRequest,
   delivery: Delivery,
-): Promise<HeldRequest | undefined> {
+): Promise<LeasedRequest | undefined> {
   if (!isOpen(delivery)) {
     await completePendingSteps(context, delivery, attempted.stored.body);
     return undefined;
@@ -89,7 +89,7 @@ async function followUp(
 /** Records the result although the lease was lost: another invocation took over, or the delivery ended. */
 async function recordLate(
   context: DeliverContext,
-  { work }: HeldRequest,
+  { work }: LeasedRequest,
   attempt: Attempt,
   current: Delivery | undefined,
 ): Promise<void> {
@@ -113,7 +113,7 @@ async function recordLate(
 
 function noteAttempt(
   { ports }: DeliverContext,
-  { work, delivery }: HeldRequest,
+  { work, delivery }: LeasedRequest,
   { attempt, ...result }: AttemptResult,
   { key, status, next, acceptedAt }: Delivery,
 ): void {

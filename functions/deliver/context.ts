@@ -80,7 +80,7 @@ export type MemoryBudget = {
 };
 
 /** One receive of an SQS message (not its receipt handle). */
-export type Receipt = {
+export type SqsReceipt = {
   /** The id of the SQS message. */
   id: string;
   /** The body of the SQS message. */
@@ -99,16 +99,16 @@ export function ownerFor(invocation: string, id: string): string {
 }
 
 /** Whether the lease was taken for this SQS message, at this or an earlier receive. */
-export function isOwnedByMessage(owner: string, { id }: Receipt): boolean {
+export function isOwnedByMessage(owner: string, { id }: SqsReceipt): boolean {
   return owner.endsWith(`/${id}`);
 }
 
 /** A lease for an attempt that begins now. It covers the request timeout and the time to record the result. */
-export function leaseFor({ ports, settings }: DeliverContext, { owner }: Receipt): Lease {
+export function leaseFor({ ports, settings }: DeliverContext, { owner }: SqsReceipt): Lease {
   return { owner, until: ports.clock.now() + leaseMs(settings.attemptTimeoutMs) };
 }
 
 /** Whether this invocation has time to make and record an attempt that begins now. */
-export function hasTimeForAttempt({ settings }: DeliverContext, { remainingMs }: Receipt): boolean {
+export function hasTimeForAttempt({ settings }: DeliverContext, { remainingMs }: SqsReceipt): boolean {
   return remainingMs() >= leaseMs(settings.attemptTimeoutMs);
 }

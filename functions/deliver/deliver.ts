@@ -17,20 +17,20 @@ import {
   cancelWithoutMessage,
   claimAttempt,
   hasTimeForRequest,
-  type HeldDelivery,
+  type LeasedDelivery,
   postponeAttempt,
   type ReceivedWork,
   releaseLease,
   timeLeftMs,
 } from './claim.ts';
 import { commit } from './commit.ts';
-import { hasTimeForAttempt, ownerFor, type DeliverContext, type Receipt } from './context.ts';
+import { hasTimeForAttempt, ownerFor, type DeliverContext, type SqsReceipt } from './context.ts';
 import { sendLeftoverEvent } from './health.ts';
 import { takeMemoryFor } from './memory-budget.ts';
 import { expiryOf, type Plan, planAttempt, planImmediateRetry, type RequestPlan } from './plan.ts';
 import { leaveToPull } from './pull.ts';
 import { send, type ReadyRequest } from './send.ts';
-import { reserveBeforeClaim, waitForSlot, type HeldRequest } from './slots.ts';
+import { reserveBeforeClaim, waitForSlot, type LeasedRequest } from './slots.ts';
 import { sendAgain, sendAgainIfEarly } from './wake-up.ts';
 import type { SQSRecord } from 'aws-lambda';
 
@@ -80,7 +80,7 @@ export function deliveryIdsIn({ body }: SQSRecord): Record<string, string> {
 export async function deliver(
   context: DeliverContext,
   work: FirstJob | WakeUp,
-  receipt: Receipt,
+  receipt: SqsReceipt,
 ): Promise<void> {
   if (await sendAgainIfEarly(context, work, work.dueAt)) return;
   const releaseMemory = hasTimeForAttempt(context, receipt)
@@ -120,7 +120,7 @@ async function deliverOne(context: DeliverContext, received: ReceivedWork): Prom
  * claimed; it gets a separate job when SQS redelivers this one.
  * @throws ChunkFaultError, SlowReadsError
  */
-async function deliverChunk(context: DeliverContext, job: ChunkJob, receipt: Receipt): Promise<void> {
+async function deliverChunk(context: DeliverContext, job: ChunkJob, receipt: SqsReceipt): Promise<void> {
   // A redelivered job is usually claimed already and then needs no reads.
   if (receipt.receiveCount > 1 && (await isClaimed(context, job))) {
     await claimMembers(context, job, job.subscriptionIds, receipt);
@@ -175,7 +175,7 @@ async function execute(
   context: DeliverContext,
   received: ReceivedWork,
   plan: Plan,
-  claimed?: HeldDelivery,
+  claimed?: LeasedDelivery,
 ): Promise<'done' | 'due_now'> {
   switch (plan.kind) {
     case 'request':
@@ -203,7 +203,7 @@ async function request(
   context: DeliverContext,
   received: ReceivedWork,
   plan: RequestPlan,
-  claimed: HeldDelivery | undefined,
+  claimed: LeasedDelivery | undefined,
 ): Promise<'done' | 'due_now'> {
   const slot = claimed === undefined ? await reserveBeforeClaim(context, received, plan) : undefined;
   if (slot === 'waits') return 'done';
@@ -213,18 +213,18 @@ async function request(
     await releaseOnFault(context, held, () => cancelWithoutMessage(context, held));
     return 'done';
   }
-  let next: HeldRequest | undefined = { ...held, ...plan, slot };
+  let next: LeasedRequest | undefined = { ...held, ...plan, slot };
   while (next !== undefined) next = await makeAttempt(context, next);
   return 'done';
 }
 
 /** A wake-up finds its message by key: the id can belong to a later message by now. */
-function isOfAnotherMessage({ delivery }: HeldDelivery, { stored }: RequestPlan): boolean {
+function isOfAnotherMessage({ delivery }: LeasedDelivery, { stored }: RequestPlan): boolean {
   return stored.acceptedAt !== undefined && stored.acceptedAt !== delivery.acceptedAt;
 }
 
 /** Sends, decides and commits one attempt. Returns the delivery, still leased and planned anew, for an immediate retry. */
-async function makeAttempt(context: DeliverContext, held: HeldRequest): Promise<HeldRequest | undefined> {
+async function makeAttempt(context: DeliverContext, held: LeasedRequest): Promise<LeasedRequest | undefined> {
   const ready = await releaseOnFault(context, held, () => readyToSend(context, held));
   if (ready === undefined) return undefined;
   const result = await releaseOnFault(context, held, () => send(context, ready), wasNotSent);
@@ -233,7 +233,7 @@ async function makeAttempt(context: DeliverContext, held: HeldRequest): Promise<
 }
 
 /** Undefined: no request now; the delivery waits for a slot, was released and sent again, or is cancelled. */
-async function readyToSend(context: DeliverContext, held: HeldRequest): Promise<ReadyRequest | undefined> {
+async function readyToSend(context: DeliverContext, held: LeasedRequest): Promise<ReadyRequest | undefined> {
   const slot = await waitForSlot(context, held);
   if (slot === undefined) return undefined;
   // The calls since the claim may have been slow. If the lease ended during the request, a second request could
@@ -251,7 +251,7 @@ async function readyToSend(context: DeliverContext, held: HeldRequest): Promise<
   return { ...held, policy, slotAt: slot.slotAt };
 }
 
-async function planRetry(context: DeliverContext, held: HeldRequest): Promise<HeldRequest | undefined> {
+async function planRetry(context: DeliverContext, held: LeasedRequest): Promise<LeasedRequest | undefined> {
   const plan = await planImmediateRetry(context, held.delivery, held);
   switch (plan.kind) {
     case 'request':
@@ -277,7 +277,7 @@ function wasNotSent(fault: unknown): boolean {
  */
 async function releaseOnFault<Result>(
   context: DeliverContext,
-  held: HeldDelivery,
+  held: LeasedDelivery,
   step: () => Promise<Result>,
   isUnsent: (fault: unknown) => boolean = () => true,
 ): Promise<Result> {

@@ -1,7 +1,7 @@
 import { leaseMs } from '../../shared/domain/retry/attempt-duration.ts';
 import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
-import type { DeliverContext, MemoryBudget, Receipt } from './context.ts';
+import type { DeliverContext, MemoryBudget, SqsReceipt } from './context.ts';
 
 /**
  * Megabytes for large messages in one function instance. Of its 512 MB the function needs about 120 itself. Ten
@@ -66,7 +66,7 @@ export function memoryBudget(clock: Pick<Clock, 'sleep'>, limit = MAX_MEGABYTES)
 export async function takeMemoryFor(
   { memory, settings }: DeliverContext,
   job: FirstJob | WakeUp,
-  { remainingMs }: Receipt,
+  { remainingMs }: SqsReceipt,
 ): Promise<(() => void) | undefined> {
   if (job.kind === 'wake_up' || job.body.kind === 'inline') return () => undefined;
   const subscribers = job.kind === 'chunk' ? job.subscriptionIds.length : 1;

@@ -102,7 +102,7 @@ async function windowToJudge(
 }
 
 /** Subscriptions whose counts an instance remembers. The oldest are forgotten first. */
-const MOST_SUBSCRIPTIONS = 10_000;
+const MAX_SUBSCRIPTIONS = 10_000;
 
 /** The counts that one function instance has not added yet. */
 export function pendingCounts(): PendingCounts {
@@ -115,7 +115,7 @@ export function pendingCounts(): PendingCounts {
       const begun = { version, counts: NO_COUNTS, triedAt: known?.triedAt ?? -Infinity };
       bySubscription.set(name, begun);
       // A Map keeps the order of insertion.
-      const [first] = bySubscription.size > MOST_SUBSCRIPTIONS ? bySubscription.keys() : [];
+      const [first] = bySubscription.size > MAX_SUBSCRIPTIONS ? bySubscription.keys() : [];
       if (first !== undefined) bySubscription.delete(first);
       return begun;
     },

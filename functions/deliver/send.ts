@@ -11,10 +11,10 @@ import type { Outcome } from '../../shared/domain/retry/vocabulary.ts';
 import { type ClientTls, RequestNotSentError } from '../../shared/ports/subscriber.ts';
 import { signedRequest } from '../../shared/steps/sign-request.ts';
 import type { DeliverContext, DeliverPorts } from './context.ts';
-import type { HeldRequest } from './slots.ts';
+import type { LeasedRequest } from './slots.ts';
 
 /** A delivery whose request can be sent now. */
-export type ReadyRequest = HeldRequest & {
+export type ReadyRequest = LeasedRequest & {
   policy: CompletedRetryPolicy;
   /** The rate-limit slot that the request waited for or missed; undefined: the limit did not delay it. */
   slotAt: number | undefined;

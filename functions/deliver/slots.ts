@@ -16,8 +16,8 @@ import type { SlotConstraints } from '../../shared/ports/pace.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { returnSlot } from '../../shared/steps/move-up.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
-import { endLease, hasTimeForRequest, timeLeftMs, type HeldDelivery, type ReceivedWork } from './claim.ts';
-import type { DeliverContext, Receipt } from './context.ts';
+import { endLease, hasTimeForRequest, timeLeftMs, type LeasedDelivery, type ReceivedWork } from './claim.ts';
+import type { DeliverContext, SqsReceipt } from './context.ts';
 import type { RequestPlan } from './plan.ts';
 import { scheduleNext, MAX_WAIT_MS, sleepUntil } from './wake-up.ts';
 
@@ -37,7 +37,7 @@ const WAIT_AFTER_FAULT_MS = 5_000;
  */
 export async function waitForSlot(
   context: DeliverContext,
-  held: HeldRequest,
+  held: LeasedRequest,
 ): Promise<{ slotAt: number | undefined } | undefined> {
   const { pace: limit } = held;
   if (limit === undefined || isExempt(held, limit)) return { slotAt: undefined };
@@ -58,22 +58,22 @@ export async function waitForSlot(
 }
 
 /** A delivery whose lease this invocation holds, and what its request needs. */
-export type HeldRequest = HeldDelivery & RequestPlan;
+export type LeasedRequest = LeasedDelivery & RequestPlan;
 
 /** An operator's request does not wait for back-pressure; the retries after it wait like all others. */
-function isExempt({ work, trigger }: HeldRequest, { reason }: RateLimit): boolean {
+function isExempt({ work, trigger }: LeasedRequest, { reason }: RateLimit): boolean {
   const isByHand = work.kind === 'wake_up' && work.atOnce === true && trigger !== 'same_invocation';
   return isByHand && reason !== undefined;
 }
 
 /** The recorded slot, if the wake-up came too late for it: the attempt's lateness counts from there. */
-function missedSlot({ at }: Slot, { delivery }: HeldRequest): number | undefined {
+function missedSlot({ at }: Slot, { delivery }: LeasedRequest): number | undefined {
   return delivery.slot && Math.min(at, delivery.slot.at);
 }
 
 async function validOrNew(
   context: DeliverContext,
-  { delivery, stored }: HeldRequest,
+  { delivery, stored }: LeasedRequest,
   limit: RateLimit,
   slot: Slot | undefined,
 ): Promise<Slot> {
@@ -101,7 +101,7 @@ async function reserve(
   }
 }
 
-function isWorthWaiting(context: DeliverContext, held: HeldDelivery, { at }: Slot): boolean {
+function isWorthWaiting(context: DeliverContext, held: LeasedDelivery, { at }: Slot): boolean {
   const now = context.ports.clock.now();
   const waitMs = Math.max(0, at - now);
   return (
@@ -120,7 +120,7 @@ function lagOf({ slot, next }: Pick<Delivery, 'slot' | 'next'>, now: number): nu
 }
 
 /** Records the delivery as waiting, releases its lease and schedules the wake-up for its slot. */
-async function waitOnRecord(context: DeliverContext, held: HeldDelivery, slot: Slot): Promise<void> {
+async function waitOnRecord(context: DeliverContext, held: LeasedDelivery, slot: Slot): Promise<void> {
   const { delivery, receipt, work } = held;
   if (delivery.next === undefined) await keepMessage(context, work);
   const place = placeAt(context, slot, delivery);
@@ -133,7 +133,7 @@ async function waitOnRecord(context: DeliverContext, held: HeldDelivery, slot: S
  * Whether a slot may be reserved before the claim. A redelivered or lost job usually has a record already. A body
  * that must be put into the bucket is stored only under a claim: a copy could restore an erased one.
  */
-function canReserveBeforeClaim(work: DeliveryJob, { receiveCount }: Receipt): boolean {
+function canReserveBeforeClaim(work: DeliveryJob, { receiveCount }: SqsReceipt): boolean {
   if (work.lost !== undefined || receiveCount > 1) return false;
   return work.body.kind === 'stored' || bodyBytes(work.body.message) <= MAX_BODY_ON_RECORD;
 }
@@ -170,7 +170,7 @@ export async function reserveBeforeClaim(
  */
 export async function reserveForRetry(
   context: DeliverContext,
-  { delivery, pace, stored }: HeldRequest,
+  { delivery, pace, stored }: LeasedRequest,
 ): Promise<boolean> {
   if (pace === undefined || delivery.next === undefined) return false;
   const { key, next } = delivery;

@@ -52,11 +52,11 @@ export type DispatchContext = {
 
 /**
  * A parsed ingress message, or why it cannot be parsed (shared/wire/ingress/message.ts). `version` distinguishes
- * messages published under one id. `isFetched`: the data was read from its reference, so the record stores it from
+ * messages published under one id. `isFromReference`: the data was read from its reference, so the record stores it from
  * the start.
  */
 export type IngressResult =
-  | { ok: true; message: Message; version: string; delaySeconds?: number; isFetched?: true }
+  | { ok: true; message: Message; version: string; delaySeconds?: number; isFromReference?: true }
   | { ok: false; reason: DeadLetterReason };
 
 /**
@@ -73,14 +73,14 @@ export async function dispatch(
     await refuse(context, received, parsed.reason);
     return;
   }
-  const { message, version, delaySeconds = 0, isFetched = false } = parsed;
+  const { message, version, delaySeconds = 0, isFromReference = false } = parsed;
   const page = await context.ports.subscriptions.page(message.queue, 'cached');
   if (page === undefined) {
     await refuse(context, received, 'unknown_queue', { queue: message.queue, messageId: message.id });
     return;
   }
   const body = await storeBody(context.ports.payloads, message, MAX_BODY_IN_JOB);
-  await accept(context, { message, body, version, isFetched }, page, {
+  await accept(context, { message, body, version, isFromReference }, page, {
     sentAt: received.sentAt,
     delayMs: delaySeconds * 1000,
   });
@@ -170,7 +170,7 @@ function noteAccepted(
 
 async function draftRecord(
   { ports, settings }: DispatchContext,
-  { message, body, version, isFetched }: ReceivedCopy,
+  { message, body, version, isFromReference }: ReceivedCopy,
   {
     acceptedAt,
     listedAt,
@@ -180,7 +180,7 @@ async function draftRecord(
     page,
   }: AcceptanceTimes & MatchResult & { retained: RetainedMessages; page: SubscriptionPage },
 ): Promise<MessageRecord> {
-  const kept = await bodyForRecord(isFetched ? 'all' : retained, ports.payloads, message, body);
+  const kept = await bodyForRecord(isFromReference ? 'all' : retained, ports.payloads, message, body);
   const buckets = bucketsFor(matching.length);
   const retention = retainedFor(page.retentionDays, settings);
   return {

@@ -64,7 +64,7 @@ export async function withReferencedData(
   if (!parsed.ok || !('dataRef' in parsed)) return parsed;
   const { message, dataRef, ...rest } = parsed;
   const read = await fetchData(context, { ...message, version: rest.version }, dataRef);
-  return read.ok ? { ...rest, message: { ...message, data: read.data }, isFetched: true } : read;
+  return read.ok ? { ...rest, message: { ...message, data: read.data }, isFromReference: true } : read;
 }
 
 async function fetchData(

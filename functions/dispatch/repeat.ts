@@ -9,9 +9,14 @@ import type { MessageRecord } from '../../shared/ports/messages.ts';
 import { readMessage } from '../../shared/steps/keep-message.ts';
 
 /**
- * One received copy of a message. `body`: where its jobs read it. `isFetched`: the data was read from its reference.
+ * One received copy of a message. `body`: where its jobs read it. `isFromReference`: the data was read from its reference.
  */
-export type ReceivedCopy = { message: Message; body: BodyLocation; version: string; isFetched: boolean };
+export type ReceivedCopy = {
+  message: Message;
+  body: BodyLocation;
+  version: string;
+  isFromReference: boolean;
+};
 
 /** The accepted message to send again, or why nothing is sent: a different version, or after the retention window. */
 export type RepeatResult = { differs: true } | { late: true } | { message: Message; body: BodyLocation };
@@ -50,7 +55,7 @@ async function acceptedCopy(
   copy: ReceivedCopy,
 ): Promise<Pick<ReceivedCopy, 'message' | 'body'>> {
   if (body !== undefined) {
-    const kept = copy.isFetched ? await readMessage(payloads, body) : undefined;
+    const kept = copy.isFromReference ? await readMessage(payloads, body) : undefined;
     return { body, message: kept ?? copy.message };
   }
   // A body in the bucket was on the record from the start, so this one was erased since: deliver cancels its jobs.

@@ -6,7 +6,7 @@ import { reconcile, type Reconciliation, type ReconcileContext } from './reconci
  * overdue deliveries ends no wait for its whole length; without the second, waits keep the next run from starting.
  */
 const LEAST_FOR_WAITS_MS = 12_000;
-const MOST_FOR_WAITS_MS = 20_000;
+const MAX_FOR_WAITS_MS = 20_000;
 
 /**
  * A run: wakes overdue deliveries, then ends long waits for pull.
@@ -20,7 +20,7 @@ export async function runReconcile(
     return await reconcile(context, () => remainingMs() - LEAST_FOR_WAITS_MS);
   } finally {
     const { clock } = context.ports;
-    const end = clock.now() + MOST_FOR_WAITS_MS;
+    const end = clock.now() + MAX_FOR_WAITS_MS;
     await endLongWaits(context, () => Math.min(remainingMs(), end - clock.now()));
   }
 }

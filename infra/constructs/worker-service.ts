@@ -57,7 +57,7 @@ export interface WorkerServiceProps {
 const HEALTH_PORT = 8080;
 
 /** Fargate's longest `stopTimeout`, and what it leaves a task after the worker's own limit. */
-const MOST_STOP_SECONDS = 120;
+const MAX_STOP_SECONDS = 120;
 const MARGIN_SECONDS = 5;
 
 /** Beyond the attempts: the last records, deletions and log lines. */
@@ -146,7 +146,7 @@ function vpcOf({ pipeline, cluster, vpc }: Chosen): IVpc {
 
 function refuseInvalid({ pipeline, vpc, steps, minCount, maxCount, shutdownSeconds }: CompletedProps): void {
   const { settings, staticAddresses } = pipeline.state;
-  const longest = MOST_STOP_SECONDS - MARGIN_SECONDS;
+  const longest = MAX_STOP_SECONDS - MARGIN_SECONDS;
   const rules: [isKept: boolean, problem: string][] = [
     [settings.compute !== 'lambda', 'compute (lambda) must be both or worker for a WorkerService'],
     [

@@ -4,12 +4,12 @@ import { errorOf } from '../domain/errors.ts';
 import type { Fact, Journal, OperatorEvents } from '../ports/journal.ts';
 
 /** The most events that one flush sends. */
-const MOST_HELD = 1_000;
+const MAX_HELD = 1_000;
 
 class TooManyEventsError extends Error {
   override readonly name = 'TooManyEventsError';
   constructor() {
-    super(`There were more than ${MOST_HELD} events to send at once.`);
+    super(`There were more than ${MAX_HELD} events to send at once.`);
   }
 }
 
@@ -43,7 +43,7 @@ export function attemptEventsJournal<Inner extends Journal & { flush: () => void
       inner.note(fact);
       const event = enabled ? eventOf(fact) : undefined;
       if (event === undefined) return;
-      if (held.length < MOST_HELD) held.push(event);
+      if (held.length < MAX_HELD) held.push(event);
       else dropped += 1;
     },
     flush: async () => {

@@ -17,7 +17,7 @@ type Counting = {
  * How long an instance holds counters before it writes them: up to a second, and up to a tenth of the time for which it
  * has been busy. So a busy instance writes once a second, and one that ends loses little of what it counted.
  */
-const MOST_HELD_MS = 1_000;
+const MAX_HELD_MS = 1_000;
 const HELD_SHARE = 0.1;
 
 /** Without a count for this long an instance is no longer busy. */
@@ -27,10 +27,10 @@ const PAUSE_MS = 1_000;
 const PAUSE_AFTER_FAILURE_MS = MINUTE_MS;
 
 /** How long an invocation waits for a write, which then goes on beside the next ones: a chart must not delay deliveries. */
-const MOST_WAITED_MS = 500;
+const MAX_WAITED_MS = 500;
 
 /** The most counters of a queue and minute that are held while writes fail. */
-const MOST_HELD = 1_000;
+const MAX_HELD = 1_000;
 
 type AttemptFact = Extract<Fact, { fact: 'attempt_made' | 'late_result' }>;
 
@@ -63,9 +63,9 @@ export function countingJournal<Inner extends Journal & { flush: () => void }>(
 
   const write = async (): Promise<void> => {
     const startedAt = clock.now();
-    if (startedAt - writtenAt < Math.min(MOST_HELD_MS, (startedAt - busySince) * HELD_SHARE)) return;
+    if (startedAt - writtenAt < Math.min(MAX_HELD_MS, (startedAt - busySince) * HELD_SHARE)) return;
     writtenAt = startedAt;
-    await Promise.race([addHeld(startedAt), clock.sleep(MOST_WAITED_MS)]);
+    await Promise.race([addHeld(startedAt), clock.sleep(MAX_WAITED_MS)]);
   };
 
   const addHeld = async (startedAt: number): Promise<void> => {
@@ -99,7 +99,7 @@ export function countingJournal<Inner extends Journal & { flush: () => void }>(
     },
     flush: async () => {
       if (held.size > 0 && !isWriting && !isPaused()) await write();
-      for (const key of [...held.keys()].slice(0, -MOST_HELD)) held.delete(key);
+      for (const key of [...held.keys()].slice(0, -MAX_HELD)) held.delete(key);
       inner.flush();
     },
   };

@@ -12,7 +12,7 @@ import type { Published } from './traffic.ts';
 const CONCURRENT_READS = 4;
 
 /** Messages to read at a time, to leave the emulator capacity for the functions. */
-const MOST_AT_ONCE = 150;
+const MAX_AT_ONCE = 150;
 
 /** A pair with a name for error messages. */
 export type NamedPair = Pair & { name: string };
@@ -55,13 +55,13 @@ export const ledgerOf = (
   let unfinished = [...messages];
   return {
     open: async () => {
-      const looked = unfinished.slice(0, MOST_AT_ONCE);
+      const looked = unfinished.slice(0, MAX_AT_ONCE);
       const found = await inParallel(looked, CONCURRENT_READS, async (message) => ({
         message,
         isOver: (await pairsOf(message)).every((pair) => endOf(pair) !== undefined),
       }));
       const still = found.filter(({ isOver }) => !isOver).map(({ message }) => message);
-      unfinished = [...unfinished.slice(MOST_AT_ONCE), ...still];
+      unfinished = [...unfinished.slice(MAX_AT_ONCE), ...still];
       return unfinished.length;
     },
     pairs: async () => (await inParallel(messages, CONCURRENT_READS, pairsOf)).flat(),

@@ -23,7 +23,7 @@ const SUBSCRIBERS = 12;
 const TO_RECOVER = 30;
 
 /** Requests of a round without retries, minus one, so that work is in progress at the kill. */
-const MOST_UNTIL_KILL = MESSAGES * SUBSCRIBERS + TO_RECOVER - 1;
+const MAX_UNTIL_KILL = MESSAGES * SUBSCRIBERS + TO_RECOVER - 1;
 
 /** The documented bound (docs/concepts.md, "Crashes"). */
 const WITHIN_MS = 60_000;
@@ -141,7 +141,7 @@ const killAfter = async (requests: number, requestCount: () => number) => {
 
 const rounds = Array.from({ length: ROUNDS }, (_, index) => {
   const chance = seededChance(seed + index);
-  return { round: index + 1, chance, after: chance.int(0, MOST_UNTIL_KILL) };
+  return { round: index + 1, chance, after: chance.int(0, MAX_UNTIL_KILL) };
 });
 
 describe(`after kill -9 of every function process at a random moment (seed ${seed})`, () => {

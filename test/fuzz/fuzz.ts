@@ -14,7 +14,7 @@ const USAGE = 'usage: npm run fuzz -- [--seed N] [--minutes M] [--target NAME]';
 const INPUTS = 200;
 
 /** The most that the memory of the process may grow after the first round, in megabytes. */
-const MOST_GROWTH = 30;
+const MAX_GROWTH = 30;
 
 /** `target`: a part of the names of the targets to run. */
 type FuzzRequest = { seed: number; minutes: number; target: string };
@@ -80,8 +80,8 @@ const fuzz = async ({ seed, minutes }: FuzzRequest, chosen: readonly Target[]): 
   }
   sayCounts(counts);
   const grown = megabytes() - before;
-  say(`seed ${seed}, ${minutes} min, memory grew by ${grown} of at most ${MOST_GROWTH} MB`);
-  return grown > MOST_GROWTH || faultless().length < chosen.length ? 1 : 0;
+  say(`seed ${seed}, ${minutes} min, memory grew by ${grown} of at most ${MAX_GROWTH} MB`);
+  return grown > MAX_GROWTH || faultless().length < chosen.length ? 1 : 0;
 };
 
 const sayCounts = (counts: ReadonlyMap<Target, Counts>): void => {

@@ -20,7 +20,7 @@ const STEP_MS = 20;
 const RECONCILE_MS = 60_000;
 /** Of those received first, some have failed at the end of their lease by then, and are not acknowledged yet. */
 const FIRST_RECONCILE_MS = 40_000;
-const MOST_MS = 300_000;
+const MAX_MS = 300_000;
 
 type Ack = ReceivedDelivery & { dueAt: number };
 
@@ -100,7 +100,7 @@ it('no delivery counts as failed that was acknowledged before its next receive, 
 
   const startedAt = clock.now();
   for (let at = 0; acks.length > 0; at += STEP_MS) {
-    expect(at).toBeLessThan(MOST_MS);
+    expect(at).toBeLessThan(MAX_MS);
     const due = acks.filter(({ dueAt }) => dueAt <= clock.now());
     // Due again after what got 429; what is answered leaves the list.
     for (const ack of due) ack.dueAt = clock.now() + REPEAT_MS;

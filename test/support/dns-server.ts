@@ -57,7 +57,7 @@ export const startDnsServer = async (
   const socket = createSocket({ type: 'udp4', recvBufferSize: RECEIVE_BUFFER_BYTES });
   socket.on('message', (query, from) => {
     void respondTo(query, (answered) => {
-      const sent = answered.length > MOST_UDP_BYTES ? truncated(answered) : answered;
+      const sent = answered.length > MAX_UDP_BYTES ? truncated(answered) : answered;
       socket.send(sent, from.port, from.address);
     });
   });
@@ -82,7 +82,7 @@ const HEADER_BYTES = 12;
 /** Length of the prefix that each message over TCP has. */
 const LENGTH_BYTES = 2;
 /** Largest message over UDP without EDNS. */
-const MOST_UDP_BYTES = 512;
+const MAX_UDP_BYTES = 512;
 /** Enough for hundreds of concurrent questions. */
 const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
 const TRUNCATED = 0x0200;

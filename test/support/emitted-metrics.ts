@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 /** Bytes of one log event ("Specification: Embedded metric format", Amazon CloudWatch user guide). */
-const MOST_BYTES = 256 * 1024;
+const MAX_BYTES = 256 * 1024;
 
 const name = z.string().min(1).max(1024);
 
@@ -41,7 +41,7 @@ export const isEmf = (line: string): boolean => line.includes('"CloudWatchMetric
  * @throws ZodError, Error for a line that CloudWatch would reject or drop
  */
 export const metricsOfLine = (line: string): EmittedMetric[] => {
-  if (Buffer.byteLength(line) > MOST_BYTES) throw new Error('The line is too long for a log event.');
+  if (Buffer.byteLength(line) > MAX_BYTES) throw new Error('The line is too long for a log event.');
   const parsed = document.parse(JSON.parse(line.slice(line.indexOf('{'))));
   return parsed._aws.CloudWatchMetrics.flatMap(({ Namespace, Dimensions, Metrics }) =>
     Dimensions.flatMap((set) =>

@@ -5,7 +5,7 @@ import type { clientOf } from '../../local/endpoints.ts';
 /**
  * The most events of one response (CloudWatch Logs API, FilterLogEvents). The emulator silently drops the rest.
  */
-const MOST_EVENTS = 10_000;
+const MAX_EVENTS = 10_000;
 
 /** Reads every line that functions have logged, including Lambda's lines. */
 export const functionLogs = (options: ReturnType<typeof clientOf>) => {
@@ -21,7 +21,7 @@ export const functionLogs = (options: ReturnType<typeof clientOf>) => {
     const logGroupName = await logGroupOf(functionName);
     const lines: string[] = [];
     for await (const { events = [] } of paginateFilterLogEvents({ client }, { logGroupName, startTime })) {
-      if (events.length >= MOST_EVENTS) throw new Error(`${logGroupName} has too many lines for one answer`);
+      if (events.length >= MAX_EVENTS) throw new Error(`${logGroupName} has too many lines for one answer`);
       lines.push(...events.map(({ message = '' }) => message));
     }
     return lines;

@@ -8,7 +8,7 @@ type Tenant<Message> = {
 };
 
 const LEAST_IN_FLIGHT = 30;
-const MOST_SHARE = 0.1;
+const MAX_SHARE = 0.1;
 const QUIET_AFTER_MS = 5 * 60_000;
 
 /** The guide does not define "recent" processing time. */
@@ -56,8 +56,8 @@ export function visibleMessages<Message>(
   const isNoisyNow = (tenant: Tenant<Message>): boolean => {
     if (tenant === tenants.get(UNGROUPED) || tenant.waiting.length === 0) return false;
     if (tenant.isNoisy) return tenant.inFlight > 0 || now() - tenant.lastInFlightAt < QUIET_AFTER_MS;
-    const hasMany = tenant.inFlight >= LEAST_IN_FLIGHT && tenant.inFlight > MOST_SHARE * inFlight;
-    return hasMany || tenant.processedMs > MOST_SHARE * processedMs;
+    const hasMany = tenant.inFlight >= LEAST_IN_FLIGHT && tenant.inFlight > MAX_SHARE * inFlight;
+    return hasMany || tenant.processedMs > MAX_SHARE * processedMs;
   };
 
   const next = (): Tenant<Message> | undefined => {

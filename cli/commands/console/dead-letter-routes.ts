@@ -24,7 +24,7 @@ import { Problem } from '../../../local/install/problem.mjs';
 export const DEAD_LETTERS = '/api-local/dead-letters';
 
 /** More than a choice of a thousand ids. */
-const MOST_BYTES = 100_000;
+const MAX_BYTES = 100_000;
 
 const whichSchema = z.enum(REDRIVEN_QUEUES);
 const text = z.string().min(1);
@@ -74,8 +74,8 @@ export function deadLetterRoutes(open: () => Promise<DeadLetterAccess>, signal: 
 /** Passes a request of the page to the routes. */
 export async function answerBy(routes: Hono, request: IncomingMessage): Promise<Response> {
   const { method = 'GET', url = '' } = request;
-  const body = await boundedBody(request, MOST_BYTES);
-  if (body === undefined) return refusalOf(413, 'too_large', `the body exceeds ${MOST_BYTES} bytes`);
+  const body = await boundedBody(request, MAX_BYTES);
+  if (body === undefined) return refusalOf(413, 'too_large', `the body exceeds ${MAX_BYTES} bytes`);
   return routes.request(url, { method, ...(body.length > 0 && { body }) });
 }
 

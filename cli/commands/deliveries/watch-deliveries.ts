@@ -45,7 +45,7 @@ export type WatchOptions = Pick<Polling, 'terminal' | 'verbose'> & {
 /** Deliveries per poll of a queue. */
 const NEWEST = 100;
 /** Open deliveries that left the listing and are fetched one by one; further ones are no longer watched. */
-const MOST_FOLLOWED = 50;
+const MAX_FOLLOWED = 50;
 /** Seconds. */
 const POLLING = { floor: 1, ceiling: 10 };
 
@@ -147,7 +147,7 @@ async function pollQueue(
   const keys = new Set(newest.map(keyOf));
   // The queue's listing omits delivered ones, so a missing open delivery is fetched separately.
   const gone = [...known.values()].filter((seen) => isOpenStatus(seen.status) && !keys.has(keyOf(seen)));
-  const followed = await Promise.all(gone.slice(-MOST_FOLLOWED).map((seen) => refetch(api, seen, signal)));
+  const followed = await Promise.all(gone.slice(-MAX_FOLLOWED).map((seen) => refetch(api, seen, signal)));
   // Oldest first, so that lines are printed in chronological order.
   return [...newest.toReversed(), ...followed];
 }

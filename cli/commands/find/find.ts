@@ -4,7 +4,7 @@ import { timeText } from '../../../shared/wire/fields.ts';
 import type { ApiClient, Listed } from '../../../api-client/api-client.ts';
 import { calendarTimeOf, windowAround } from '../../../api-client/calendar-time.ts';
 import { listQueues } from '../../../api-client/operations.ts';
-import { MOST_PER_QUEUE } from '../../../api-client/search.ts';
+import { MAX_PER_QUEUE } from '../../../api-client/search.ts';
 import { counted } from '../../../api-client/words.ts';
 import { findApi } from '../../api/api-access.ts';
 import { requireQueue } from '../../api/missing-queue.ts';
@@ -25,7 +25,7 @@ Looks in all queues for a message with this id, and for subscriptions whose id
 starts with the text or whose name or URL contains it. For a time, such as
 2026-11-22T14:00 (or with a blank for the T), it lists messages accepted within
 five minutes of it; for a date, those of that day; for an age, such as 2h, those
-accepted since; also a message with that id. At most ${MOST_PER_QUEUE} of a kind per queue.
+accepted since; also a message with that id. At most ${MAX_PER_QUEUE} of a kind per queue.
 
 Exit status: 0 if anything was found, otherwise 1.
 `;
@@ -100,11 +100,11 @@ async function printAbsence(
 }
 
 /** More than this many queues would take minutes: --queue is needed then. */
-const MOST_QUEUES = 1_000;
+const MAX_QUEUES = 1_000;
 
 async function queuesToSearch(api: ApiClient, { queue }: Options): Promise<Listed<string>> {
   if (queue !== undefined) return { items: [queue], more: false };
-  const { items, more } = await api.items(listQueues, { most: MOST_QUEUES });
+  const { items, more } = await api.items(listQueues, { most: MAX_QUEUES });
   return { items: items.map(({ name }) => name), more };
 }
 

@@ -3,7 +3,7 @@ import type { ApiClient } from '../../../api-client/api-client.ts';
 import { findMessage } from '../../../api-client/messages.ts';
 import { type ListedMessage, listMessages } from '../../../api-client/operations.ts';
 import { ApiRefusal } from '../../../api-client/refusal.ts';
-import { cutText, MOST_PER_QUEUE, searchQueue } from '../../../api-client/search.ts';
+import { cutText, MAX_PER_QUEUE, searchQueue } from '../../../api-client/search.ts';
 import { labelOf, shortId } from '../../../api-client/subscription-labels.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
@@ -72,7 +72,7 @@ async function foundFor(api: ApiClient, queue: string, text: string): Promise<Fo
 async function acceptedIn(api: ApiClient, queue: string, id: string, window: Window): Promise<Found> {
   const [named, { items, more }] = await Promise.all([
     findMessage(api, queue, id),
-    api.items(listMessages, { path: { queue }, query: window, most: MOST_PER_QUEUE }),
+    api.items(listMessages, { path: { queue }, query: window, most: MAX_PER_QUEUE }),
   ]);
   const others = items.filter((message) => message.id !== named?.view.id);
   return {

@@ -6,7 +6,7 @@ import { failureText } from '../../failure-text.ts';
 export type TargetResult = { durationMs: number } & ({ status: number } | { error: string });
 
 /** Bytes of an answer that are read, so that the connection can be used again. */
-const MOST_READ = 64 * 1024;
+const MAX_READ = 64 * 1024;
 
 /** Makes a webhook request, byte for byte. Redirects are not followed. `timeoutSeconds`: for the whole exchange. */
 export async function postToTarget(
@@ -35,7 +35,7 @@ export async function postToTarget(
 
 async function readBody({ body }: Response): Promise<void> {
   if (body === null) return;
-  await boundedBody(Readable.fromWeb(body), MOST_READ);
+  await boundedBody(Readable.fromWeb(body), MAX_READ);
 }
 
 /** fetch throws a generic TypeError; the reason is in its cause. */

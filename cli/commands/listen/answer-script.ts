@@ -13,7 +13,7 @@ export type AnswerScript = readonly [ScriptedAnswer, ...ScriptedAnswer[]];
 export const SCRIPT_FORM =
   'STATUS[xCOUNT][:delay=SECONDS][:retry-after=SECONDS]; STATUS may be hang or reset';
 
-const MOST_ANSWERS = 10_000;
+const MAX_ANSWERS = 10_000;
 const ITEM =
   /^(?<what>[2-5]\d\d|hang|reset)(?:x(?<count>[1-9]\d{0,3}))?(?<settings>(?::[a-z-]+=\d{1,5}(?:\.\d{1,3})?)*)$/;
 
@@ -21,7 +21,7 @@ const ITEM =
 export function answerScriptOf(text: string): AnswerScript {
   const answers = text.split(',').flatMap((item) => answersOf(item.trim()));
   const [first, ...others] = answers;
-  if (first === undefined || answers.length > MOST_ANSWERS)
+  if (first === undefined || answers.length > MAX_ANSWERS)
     throw new InvalidArgumentError(`Expected answers separated by commas, each ${SCRIPT_FORM}.`);
   return [first, ...others];
 }

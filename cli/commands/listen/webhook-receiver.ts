@@ -39,9 +39,9 @@ export type ReceiverOptions = {
 export type WebhookReceiver = { url: string; close: () => Promise<void> };
 
 /** Larger than any request of Posthaste. */
-const MOST_BYTES = 2 * 1024 * 1024;
+const MAX_BYTES = 2 * 1024 * 1024;
 /** Maximum number of messages to count; the oldest are dropped. */
-const MOST_MESSAGES = 10_000;
+const MAX_MESSAGES = 10_000;
 
 /**
  * Starts a receiver on 127.0.0.1. Each message starts at the beginning of the script, so that its requests show the
@@ -53,7 +53,7 @@ export async function startWebhookReceiver(options: ReceiverOptions): Promise<We
   const stopping = new AbortController();
 
   const receive = async ({ request, response }: Exchange): Promise<void> => {
-    const body = await boundedBody(request, MOST_BYTES);
+    const body = await boundedBody(request, MAX_BYTES);
     const path = request.url ?? '/';
     if (body === undefined || path.split('?')[0] !== options.path) {
       response.writeHead(body === undefined ? 413 : 404, { connection: 'close' }).end();
@@ -117,7 +117,7 @@ function countRequest(
 
 function forgetOldest(seen: Map<string, unknown>): void {
   const [oldest] = seen.keys();
-  if (seen.size > MOST_MESSAGES && oldest !== undefined) seen.delete(oldest);
+  if (seen.size > MAX_MESSAGES && oldest !== undefined) seen.delete(oldest);
 }
 
 async function respond(

@@ -5,7 +5,7 @@ import type { Verdict } from './verification.ts';
 import type { Webhook } from './webhook-receiver.ts';
 
 /** Characters of a body in the text output; JSON output has all of it. */
-const MOST_SHOWN = 4000;
+const MAX_SHOWN = 4000;
 
 /** A request as a text block: time, message, answer, headers and body. */
 export function webhookBlock(webhook: Webhook): string {
@@ -18,7 +18,7 @@ export function webhookBlock(webhook: Webhook): string {
     `  ${printable(method)} ${printable(path)}`,
     ...Object.entries(headers).map(([name, value]) => `  ${printable(name)}: ${printable(value)}`),
     ...signature.map((line) => `  ${line}`),
-    `  ${printable(text.slice(0, MOST_SHOWN))}${text.length > MOST_SHOWN ? ` … (${body.length} bytes in total)` : ''}`,
+    `  ${printable(text.slice(0, MAX_SHOWN))}${text.length > MAX_SHOWN ? ` … (${body.length} bytes in total)` : ''}`,
     '',
   ].join('\n');
 }

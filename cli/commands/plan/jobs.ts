@@ -1,4 +1,4 @@
-import { MOST_ON_A_LINE } from '../../../shared/adapters/log/first-successes.ts';
+import { MAX_ON_A_LINE } from '../../../shared/adapters/log/first-successes.ts';
 import { bucketsFor, chunksFor } from '../../../shared/domain/delivery/fan-out.ts';
 import { REQUEST_UNIT, unitsOf, type OperationTable } from './tables.ts';
 import type { Work } from './work.ts';
@@ -32,7 +32,7 @@ export function sharedLineBytes(
   const several = together >= 2;
   const invocations = several ? jobs / together : chunks;
   const successes = several ? members + singles : members;
-  const lines = invocations === 0 ? 0 : invocations * Math.ceil(successes / invocations / MOST_ON_A_LINE);
+  const lines = invocations === 0 ? 0 : invocations * Math.ceil(successes / invocations / MAX_ON_A_LINE);
   const single = groups
     .filter(({ failures }) => failures === 0)
     .reduce(

@@ -24,7 +24,7 @@ export type PlanOptions = Omit<Plan, 'failingSeconds' | 'policy' | 'thresholdSec
 const MEBIBYTE = 1024 * 1024;
 
 /** The maximum of the setting (shared/config/settings.ts). */
-const MOST_IN_CHUNK = 25;
+const MAX_IN_CHUNK = 25;
 
 /** Adds the options of a plan: the load, and every assumption. */
 export function addPlanOptions(command: Command): Command {
@@ -44,13 +44,13 @@ export function addPlanOptions(command: Command): Command {
     .option(
       '--first-attempts-per-job <N>',
       'the setting firstAttemptsPerJob',
-      wholeNumberOf(1, MOST_IN_CHUNK),
+      wholeNumberOf(1, MAX_IN_CHUNK),
       10,
     )
     .option(
       '--records-per-chunk <N>',
       'writes for the successes of a chunk; more if some subscribers answer late',
-      wholeNumberOf(1, MOST_IN_CHUNK),
+      wholeNumberOf(1, MAX_IN_CHUNK),
       1,
     )
     .option(

@@ -44,7 +44,7 @@ async function plan(options: PlanOptions, terminal: Terminal): Promise<void> {
   );
 }
 
-const MOST_PRICES_BYTES = 1024 * 1024;
+const MAX_PRICES_BYTES = 1024 * 1024;
 
 type PlanRequest = {
   policy: PartialRetryPolicy;
@@ -56,7 +56,7 @@ type PlanRequest = {
 async function requestOf(options: PlanOptions, terminal: Terminal): Promise<Validated<PlanRequest>> {
   const { policy = {}, refusal } = givenPolicy(options.policy, 'policy.');
   const { prices: file } = options;
-  const given = file === undefined ? undefined : await readInput(file, MOST_PRICES_BYTES, terminal);
+  const given = file === undefined ? undefined : await readInput(file, MAX_PRICES_BYTES, terminal);
   const prices = regionPrices(options.region, given);
   const fields = [...(refusal?.fields ?? []), ...(prices.ok ? [] : prices.fields), ...outageFaults(options)];
   if (fields.length > 0 || !prices.ok) return { ok: false, fields };

@@ -130,11 +130,11 @@ export function knownFailingShare(
 }
 
 /** Bytes of a response that a delivery's record keeps (shared/adapters/http/reply-reading.ts). */
-const MOST_KEPT_OF_ANSWER = 256;
+const MAX_KEPT_OF_ANSWER = 256;
 
 /** The table adjusted for responses of this size; it was measured with empty responses. */
 export function withAnswers(table: OperationTable, answerBytes: number): OperationTable {
-  const kept = Math.min(answerBytes, MOST_KEPT_OF_ANSWER);
+  const kept = Math.min(answerBytes, MAX_KEPT_OF_ANSWER);
   const { claimed, recorded } = table.chunkItemBytes;
   const member = recorded.member + Math.min(answerBytes, MAX_SNIPPET_BYTES);
   return {

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { LIST_BYTES, MOST_REQUEST_BYTES, type OutgoingMessage, type ReadLine } from './message-line.ts';
+import { LIST_BYTES, MAX_REQUEST_BYTES, type OutgoingMessage, type ReadLine } from './message-line.ts';
 
 /** The API's limit for one request (docs/api.md). */
-const MOST_MESSAGES = 100;
+const MAX_MESSAGES = 100;
 
 export type RefusedLine = Extract<ReadLine, { kind: 'refused' }>;
 
@@ -28,10 +28,10 @@ export const batchesOf = async function* (
     else {
       // Plus one byte for the comma.
       const size = line.message.bytes + 1;
-      if (batch.length > 0 && bytes + size > MOST_REQUEST_BYTES) yield takeBatch();
+      if (batch.length > 0 && bytes + size > MAX_REQUEST_BYTES) yield takeBatch();
       batch.push(line.message);
       bytes += size;
-      if (batch.length === MOST_MESSAGES) yield takeBatch();
+      if (batch.length === MAX_MESSAGES) yield takeBatch();
     }
   }
   if (batch.length > 0) yield takeBatch();

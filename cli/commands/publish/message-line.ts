@@ -5,7 +5,7 @@ import type { InputLine } from '../../options/input-lines.ts';
 import { objectText, textOf } from '../../options/json-text.ts';
 
 /** The API's limit for one request (docs/api.md), including the JSON around the messages. */
-export const MOST_REQUEST_BYTES = 1_048_576;
+export const MAX_REQUEST_BYTES = 1_048_576;
 export const LIST_BYTES = Buffer.byteLength('{"messages":[]}');
 
 /** Values for messages without these fields. JSON source text. */
@@ -75,7 +75,7 @@ function messageIn(json: Json, line: number, defaults: MessageDefaults): ReadLin
 }
 
 function withinLimit(message: OutgoingMessage): ReadLine {
-  return message.bytes + LIST_BYTES > MOST_REQUEST_BYTES
+  return message.bytes + LIST_BYTES > MAX_REQUEST_BYTES
     ? { kind: 'refused', line: message.line, why: 'larger than 1 MiB' }
     : { kind: 'message', message };
 }

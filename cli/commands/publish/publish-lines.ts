@@ -6,7 +6,7 @@ import { notReadable } from '../../options/input.ts';
 import type { Terminal } from '../../terminal.ts';
 import { batchesOf, type RefusedLine } from './batches.ts';
 import {
-  MOST_REQUEST_BYTES,
+  MAX_REQUEST_BYTES,
   readLine,
   type MessageDefaults,
   type OutgoingMessage,
@@ -85,7 +85,7 @@ const linesIn = async function* (
   end: PublishLinesResult,
 ): AsyncGenerator<ReadLine> {
   try {
-    for await (const line of inputLines(input, MOST_REQUEST_BYTES)) {
+    for await (const line of inputLines(input, MAX_REQUEST_BYTES)) {
       if (signal.aborted) return;
       end.read = line.number;
       const read = readLine(line, { bare, defaults });

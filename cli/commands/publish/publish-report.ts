@@ -10,7 +10,7 @@ export type PublishReport = Pick<PublishLinesOptions, 'onPublished' | 'onRefused
 };
 
 /** Refused lines to show, so that a wrong file does not fill the screen. */
-const MOST_SHOWN = 20;
+const MAX_SHOWN = 20;
 
 /** Reports publishing: a progress line and refused lines, or with `json` one line per message. */
 export function publishReport(queue: string, json: boolean, terminal: Terminal): PublishReport {
@@ -25,7 +25,7 @@ export function publishReport(queue: string, json: boolean, terminal: Terminal):
     onRefused: ({ line, why }) => {
       refused += 1;
       if (json) terminal.printJson({ line, error: { message: why } });
-      else if (refused <= MOST_SHOWN) {
+      else if (refused <= MAX_SHOWN) {
         progress.clear();
         terminal.printError(`Line ${line}: ${printable(why)}.`);
       }
@@ -39,7 +39,7 @@ export function publishReport(queue: string, json: boolean, terminal: Terminal):
       const { failure, unpublished } = end;
       if (failure !== undefined) reportFailure(failure, json, terminal);
       if (!json) {
-        if (refused > MOST_SHOWN) terminal.printError(`${refused - MOST_SHOWN} more lines were refused.`);
+        if (refused > MAX_SHOWN) terminal.printError(`${refused - MAX_SHOWN} more lines were refused.`);
         terminal.print(`Queue ${queue}: ${published} published, ${refused} refused.`);
         if (isInterrupted || unpublished.length > 0) terminal.printError(leftText(end));
       }

@@ -42,10 +42,10 @@ export function addQueueDelete(queue: Command, terminal: Terminal): void {
 }
 
 /** Counting stops here, at one page. */
-const MOST_COUNTED = 100;
+const MAX_COUNTED = 100;
 
 async function countedSubscriptions(api: ApiClient, queue: string): Promise<string> {
-  const { items, more } = await api.items(listSubscriptions, { path: { queue }, most: MOST_COUNTED });
+  const { items, more } = await api.items(listSubscriptions, { path: { queue }, most: MAX_COUNTED });
   if (items.length === 0) return 'none';
   return more
     ? `more than ${items.length} subscriptions`

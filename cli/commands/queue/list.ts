@@ -78,13 +78,13 @@ function rowOf({ name, metadata }: ListedQueue, counts?: QueueCounts): string[] 
 type QueueCounts = { subscriptions: string; undelivered: string; messages: string };
 
 /** One page: further ones are not counted. */
-const MOST_COUNTED = 100;
+const MAX_COUNTED = 100;
 
 /** `undelivered`: open and failed deliveries. `messages`: of the last 24 hours. */
 async function countsOfQueue(api: ApiClient, queue: string): Promise<QueueCounts> {
   const [subscriptions, undelivered, messages] = await Promise.all([
-    countOf(() => api.items(listSubscriptions, { path: { queue }, most: MOST_COUNTED })),
-    countOf(() => api.items(listDeliveries, { path: { queue }, most: MOST_COUNTED })),
+    countOf(() => api.items(listSubscriptions, { path: { queue }, most: MAX_COUNTED })),
+    countOf(() => api.items(listDeliveries, { path: { queue }, most: MAX_COUNTED })),
     messagesOfToday(api, queue),
   ]);
   return { subscriptions, undelivered, messages };

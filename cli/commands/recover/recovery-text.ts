@@ -32,12 +32,12 @@ export async function printReport(
     return;
   }
   const labels = subscriptionLabels(api, recovery.queue);
-  await labels.load((outcomes ?? []).slice(0, MOST_LABELS).map(({ subscriptionId }) => subscriptionId));
+  await labels.load((outcomes ?? []).slice(0, MAX_LABELS).map(({ subscriptionId }) => subscriptionId));
   terminal.print([...recoveryLines(recovery), ...outcomeLines(recovery, outcomes, labels)].join('\n'));
 }
 
 /** Subscriptions whose name or URL is looked up: each may take a request. */
-const MOST_LABELS = 100;
+const MAX_LABELS = 100;
 
 export function recoveryLines(recovery: RecoveryView): string[] {
   const { id, queue, since, until, subscription, status, state, skipped, updatedAt } = recovery;

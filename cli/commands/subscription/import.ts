@@ -18,7 +18,7 @@ import { Problem } from '../../../local/install/problem.mjs';
 const REQUEST_BYTES = 1_048_576;
 const REQUEST_LINES = 500;
 /** Limit of the input, enough for several hundred thousand subscriptions. */
-const MOST_BYTES = 128 * REQUEST_BYTES;
+const MAX_BYTES = 128 * REQUEST_BYTES;
 
 const MORE = `
 Imports the output of posthaste subscription export. An existing subscriber is
@@ -48,7 +48,7 @@ export function addSubscriptionImport(subscription: Command, terminal: Terminal)
     .option('--replace', 'change existing subscriptions to match their lines')
     .option('--output <FILE>', 'new file for the result of each line as JSON, including secrets')
     .action(async (queue: string, file: string, options: Options) => {
-      const text = await readInput(file, MOST_BYTES, terminal);
+      const text = await readInput(file, MAX_BYTES, terminal);
       const api = await openApiToWrite(options, terminal);
       const results = options.output === undefined ? undefined : newResultsFile(options.output);
       try {

@@ -2,10 +2,10 @@ import { listDeliveriesOfMessage, type ListedMessage, listMessages } from '../..
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import type { PageClient } from './page-client.ts';
 
-/** A message and its deliveries, at most `MOST_DELIVERIES` of them. */
+/** A message and its deliveries, at most `MAX_DELIVERIES` of them. */
 export type RecentMessage = { message: ListedMessage; deliveries: DeliveryView[] };
 
-const MOST_DELIVERIES = 100;
+const MAX_DELIVERIES = 100;
 
 /** Finished deliveries change only on a manual retry or a recovery, so they are read again after a minute. */
 const FRESH_MS = 60_000;
@@ -22,7 +22,7 @@ export function recentReader(api: PageClient, queue: string) {
     if (before?.counts === counts && Date.now() - before.at < FRESH_MS) return before.deliveries;
     const deliveries: DeliveryView[] = [];
     const path = { queue, message: message.id };
-    const listed = api.list(listDeliveriesOfMessage, { path, most: MOST_DELIVERIES, signal });
+    const listed = api.list(listDeliveriesOfMessage, { path, most: MAX_DELIVERIES, signal });
     for await (const delivery of listed) deliveries.push(delivery);
     if (isFinished(message)) cache.set(message.id, { at: Date.now(), counts, deliveries });
     return deliveries;

@@ -76,8 +76,8 @@ type ListContext = Pick<ApiPorts, 'messageListings' | 'messageRecords' | 'delive
 type Found = { delivery: Delivery; type: string | undefined };
 
 /** The most messages that a request looks through, and the most reads of the listing: it would hold the function. */
-const MOST_MESSAGES = 100;
-const MOST_READS = 10;
+const MAX_MESSAGES = 100;
+const MAX_READS = 10;
 
 /**
  * The deliveries of a subscription in a window of messages, newest message first. A page is short if few of the messages
@@ -93,7 +93,7 @@ async function listOfSubscription(
   const items: Found[] = [];
   let marker = from;
   let looked = 0;
-  for (let reads = 0; reads < MOST_READS && looked < MOST_MESSAGES; reads += 1) {
+  for (let reads = 0; reads < MAX_READS && looked < MAX_MESSAGES; reads += 1) {
     // No more messages than there is room for: only the listing can create the marker after the last of them.
     const room = limit - items.length;
     const page = await context.messageListings.newest(window, { limit: room, marker });

@@ -8,7 +8,7 @@ import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
 
 /** Buckets of a message that a request counts: some 10,000 deliveries. More would hold the function. */
-export const MOST_COUNTED_BUCKETS = 40;
+export const MAX_COUNTED_BUCKETS = 40;
 
 /** `next`: the first bucket that is not counted; undefined: all are. */
 export type DeliveryCount = { counts: StatusCounts; next?: number };
@@ -21,7 +21,7 @@ export async function countDeliveries(
 ): Promise<DeliveryCount> {
   const all = bucketsOf(message);
   const first = Math.max(all.first, from?.next ?? 0);
-  const end = Math.min(all.end, first + MOST_COUNTED_BUCKETS);
+  const end = Math.min(all.end, first + MAX_COUNTED_BUCKETS);
   const counts = sumOfStatusCounts(
     from?.counts ?? NO_DELIVERIES,
     await listings.tally(message, { first, end }),

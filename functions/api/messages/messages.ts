@@ -114,7 +114,7 @@ type ListContext = {
 };
 
 /** Messages of a page: each takes three calls to DynamoDB. */
-const MOST_LISTED = 50;
+const MAX_LISTED = 50;
 
 /**
  * The messages of a window, newest first, at most 50. Counts deliveries only for messages with few of them: a page of messages with
@@ -126,7 +126,7 @@ export async function listMessages(
   window: MessageWindow,
   request: PageRequest,
 ): Promise<Page<MessageListItem>> {
-  const limit = Math.min(request.limit, MOST_LISTED);
+  const limit = Math.min(request.limit, MAX_LISTED);
   const page = await context.messageListings.newest(window, { ...request, limit });
   const items = await Promise.all(page.items.map(({ key }) => listItem(context, key)));
   // The listing is eventually consistent: a record may have expired.

@@ -31,7 +31,7 @@ import type {
 import { InvalidMarkerError, type Page, type PageRequest } from '../../../shared/ports/page.ts';
 import { booksView, booksViewSchema } from '../../../shared/wire/views/books.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { countDeliveries, type DeliveryCount, MOST_COUNTED_BUCKETS } from '../messages/count-deliveries.ts';
+import { countDeliveries, type DeliveryCount, MAX_COUNTED_BUCKETS } from '../messages/count-deliveries.ts';
 import { type AddRoute, json } from '../route.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { queuePath, subscriptionIdField } from '../paths.ts';
@@ -117,7 +117,7 @@ const PAGE_SIZE = 40;
  * Stops after so many deliveries, and two pages of messages: a request must not hold the function, and callers show the
  * counts so far. One page is always counted. A message takes as long as twenty deliveries.
  */
-const MOST_COUNTED = 1_000;
+const MAX_COUNTED = 1_000;
 const COST_OF_MESSAGE = 20;
 
 /** Counts the deliveries of a message, or a part of those of a large one. */
@@ -158,7 +158,7 @@ export async function countBooks(
     ({ marker } = page);
     countedUntil = page.items.reduce<number | undefined>((_, { acceptedAt }) => acceptedAt, countedUntil);
     if (marker === undefined) return { books };
-    if (done >= MOST_COUNTED) return { books, next: { marker, countedUntil } };
+    if (done >= MAX_COUNTED) return { books, next: { marker, countedUntil } };
   }
 }
 
@@ -207,9 +207,9 @@ async function nextMessages(
     const page = await messageListings.accepted(window, { limit, marker });
     const found = await Promise.all(page.items.map(({ key }) => messageRecords.find(key)));
     const [first] = found;
-    if (limit > 1 && first !== undefined && bucketsLeft(first, begun) > MOST_COUNTED_BUCKETS)
+    if (limit > 1 && first !== undefined && bucketsLeft(first, begun) > MAX_COUNTED_BUCKETS)
       return { records: [first] };
-    let room = MOST_COUNTED_BUCKETS;
+    let room = MAX_COUNTED_BUCKETS;
     const beyond = found.findIndex((record) => record !== undefined && (room -= bucketCountOf(record)) < 0);
     // The listing is eventually consistent, so a record may be missing.
     if (beyond === -1 || limit === 1) {

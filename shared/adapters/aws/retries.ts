@@ -37,8 +37,8 @@ export class RetriesUntilDeadline extends StandardRetryStrategy {
   }
 
   async #tokenFor(token: RetryToken, failed: RetryErrorInfo): Promise<RetryToken> {
-    const hintMs = (failed.retryAfterHint?.getTime() ?? 0) - Date.now();
-    if (!hasTimeAfter(Math.max(0, hintMs), this.#deadline)) throw new OutOfTimeError();
+    const waitMs = (failed.retryAfterHint?.getTime() ?? 0) - Date.now();
+    if (!hasTimeAfter(Math.max(0, waitMs), this.#deadline)) throw new OutOfTimeError();
     return super.refreshRetryTokenForRetry(token, failed);
   }
 }

@@ -72,7 +72,7 @@ export function dynamoSeparateRecords(
 const PENDING = 0;
 
 /** Stored code of a member whose delivery has a separate record. */
-const OWN = 1;
+const SEPARATE = 1;
 
 const number = z.number();
 
@@ -90,7 +90,7 @@ const successSchema = z
 
 const memberStateSchema = z.union([
   z.literal(PENDING).transform((): MemberState => 'pending'),
-  z.literal(OWN).transform((): MemberState => 'separate'),
+  z.literal(SEPARATE).transform((): MemberState => 'separate'),
   successSchema,
 ]);
 
@@ -123,7 +123,7 @@ export function chunkOfItem(item: unknown): Chunk {
 /** The state of a member in stored form. */
 export function stateItemOf(state: MemberState): unknown {
   if (state === 'pending') return PENDING;
-  if (state === 'separate') return OWN;
+  if (state === 'separate') return SEPARATE;
   const { startedAt, durationMs, result } = state;
   const { statusCode, snippet } = result;
   return [startedAt, durationMs, statusCode, ...(snippet === undefined ? [] : [snippet])];

@@ -19,7 +19,7 @@ import { decode, keySchema } from './record.ts';
 const HOUR_MS = 60 * 60 * 1000;
 
 /** The most hours that one page looks through: 1 + 2 + 4 + 8 + 16, with eight queries each. */
-const MOST_HOURS = 31;
+const MAX_HOURS = 31;
 
 /** Listings of messages by the index by hour. AWS errors pass through. */
 export function dynamoMessageListings(client: DynamoDBDocument, tableName: string): MessageListings {
@@ -33,13 +33,16 @@ export function dynamoMessageListings(client: DynamoDBDocument, tableName: strin
     const items: ListedMessage[] = [];
     let left = hoursOf(window, direction, after);
     // One hour at a time while messages are found; after an empty step the number of hours doubles.
-    for (let atOnce = 1, looked = 0; !isOver(left) && looked < MOST_HOURS && items.length < request.limit;) {
-      const { hours, rest } = splitHours(left, direction, Math.min(atOnce, MOST_HOURS - looked));
+    for (
+      let hoursTogether = 1, looked = 0;
+      !isOver(left) && looked < MAX_HOURS && items.length < request.limit;
+    ) {
+      const { hours, rest } = splitHours(left, direction, Math.min(hoursTogether, MAX_HOURS - looked));
       const parts = partsOf(client, tableName, { window, after, direction, hours });
       const { found, readTo } = await mergedPage(parts, direction, request.limit - items.length);
       items.push(...found.map(({ item }) => item));
       if (readTo !== undefined) return pageUpTo(listing, items, readTo);
-      atOnce = found.length === 0 ? atOnce * 2 : 1;
+      hoursTogether = found.length === 0 ? hoursTogether * 2 : 1;
       looked += hours.end - hours.first;
       left = rest;
     }

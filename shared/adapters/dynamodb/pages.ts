@@ -125,11 +125,11 @@ const CONCURRENT_READS = 32;
  * The most reads of one part for one page. Usually one; more if the filter drops nearly everything, and then each
  * read covers eight times as many entries.
  */
-const MOST_TURNS = 3;
+const MAX_TURNS = 3;
 const GROWTH = 8;
 
 /** The most entries of one read. Entries of these indexes have about 300 bytes. */
-const MOST_ENTRIES = 500;
+const MAX_ENTRIES = 500;
 
 /**
  * The next `limit` items of a listing whose parts, such as the shards of an index, are each sorted. Each part is
@@ -145,7 +145,7 @@ export async function mergedPage<Item>(
   let found: readonly PlacedItem<Item>[] = [];
   let reads = parts;
   let behind: readonly Rest<Item>[] = [];
-  for (let turn = 0; turn < MOST_TURNS && reads.length > 0; turn += 1) {
+  for (let turn = 0; turn < MAX_TURNS && reads.length > 0; turn += 1) {
     const most = entriesToRead(limit, parts.length, turn);
     const pages = await inParallel(reads, CONCURRENT_READS, (read) => read(most));
     found = [...found, ...pages.flatMap((page) => page.found)]
@@ -174,5 +174,5 @@ export function orderIn(direction: Direction) {
 
 /** Twice an even share plus a few, because entries are distributed over shards unevenly. */
 function entriesToRead(limit: number, parts: number, turn: number): number {
-  return Math.min(MOST_ENTRIES, (2 * Math.ceil((limit + 1) / parts) + 4) * GROWTH ** turn);
+  return Math.min(MAX_ENTRIES, (2 * Math.ceil((limit + 1) / parts) + 4) * GROWTH ** turn);
 }

@@ -34,7 +34,7 @@ const GATHER_MS = 10;
 const RESERVATION_TRIES = 6;
 
 /** Number of lines whose end is remembered, to extend a line without a refused write first. A hint only. */
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 /** Milliseconds; deliveries of a batch that expire this close to each other reserve slots together. */
 const EXPIRING_TOGETHER_MS = 10_000;
@@ -81,7 +81,7 @@ export function dynamoRateLimits(
       const most = Math.min(count, mostTogether(limit));
       const wanted = { ...asked, count: most, now, first };
       const { reservedUpTo, slots } = await reserveSlots(client, tableName, wanted);
-      if (ends.size >= MOST_REMEMBERED) ends.clear();
+      if (ends.size >= MAX_REMEMBERED) ends.clear();
       ends.set(key, reservedUpTo);
       return [...slots, ...Array.from({ length: count - most }, () => slotBeyond(limit, now, until))];
     },

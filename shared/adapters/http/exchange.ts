@@ -13,13 +13,13 @@ import { REUSABLE_FOR_MS } from './idle-connections.ts';
 import { type ReplyReading, sizeOf } from './reply-reading.ts';
 
 /** An amount of incoming data. Lines matter because each costs the parser time and memory. */
-export type Amount = { readonly bytes: number; readonly lines: number };
+export type ReceivedAmount = { readonly bytes: number; readonly lines: number };
 
 export type ExchangeOptions = {
   /** Collects the response. */
   reading: ReplyReading;
   /** The most that may arrive before the status; evaluated for every piece. */
-  beforeStatus: () => Amount;
+  beforeStatus: () => ReceivedAmount;
   /** Aborts at the deadline of the attempt. */
   signal: AbortSignal;
 };
@@ -102,7 +102,7 @@ export function exchange(
     const meter = (piece: Buffer): void => {
       received.bytes += piece.length;
       received.lines += linesIn(piece);
-      if (isOver(received, reading.reply() === undefined ? beforeStatus() : MOST_WITH_STATUS))
+      if (isOver(received, reading.reply() === undefined ? beforeStatus() : MAX_WITH_STATUS))
         endEarly(FLOODED_REPLY);
     };
 
@@ -162,7 +162,7 @@ function requestOn(socket: Socket, options: RequestOptions): ClientRequest {
   }
 }
 
-const MOST_WITH_STATUS: Amount = { bytes: MAX_RECEIVED, lines: Infinity };
+const MAX_WITH_STATUS: ReceivedAmount = { bytes: MAX_RECEIVED, lines: Infinity };
 
 const BROKEN_OFF_REPLY: Reply = {
   kind: 'unanswered',
@@ -178,7 +178,7 @@ function linesIn(piece: Buffer): number {
   return lines;
 }
 
-function isOver(amount: Amount, most: Amount): boolean {
+function isOver(amount: ReceivedAmount, most: ReceivedAmount): boolean {
   return amount.bytes > most.bytes || amount.lines > most.lines;
 }
 

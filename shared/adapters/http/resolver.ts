@@ -20,10 +20,10 @@ export type NameResolverOptions = {
 };
 
 /** Most concurrent look-ups. Each uses a descriptor; its attempts have no connection yet. */
-const MOST_LOOKUPS = 256;
+const MAX_LOOKUPS = 256;
 
 /** Most concurrent look-ups of mute names, whose name servers do not answer. */
-const MOST_MUTE_LOOKUPS = 32;
+const MAX_MUTE_LOOKUPS = 32;
 
 /** Milliseconds without an answer after which a name is mute. Attempts that end earlier do not count. */
 const MUTE_AFTER_MS = 3_000;
@@ -32,7 +32,7 @@ const MUTE_AFTER_MS = 3_000;
 const MUTE_FOR_MS = 60_000;
 
 /** Names remembered as mute; the oldest is forgotten first. */
-const MOST_MUTE_NAMES = 1_000;
+const MAX_MUTE_NAMES = 1_000;
 
 /** A question is repeated after 1.5 s (0.25 s if c-ares knows the server to be fast), doubling, for over 5 s. */
 const QUESTIONS = { timeout: 1_500, tries: 6 };
@@ -65,8 +65,8 @@ export function nameResolver({ servers, hostsFile = '/etc/hosts' }: NameResolver
   const lookups = new Map<string, SharedLookup>();
   const idle: Resolver[] = [];
   const muteNames = new MuteNames();
-  const limiter = new Limiter(MOST_LOOKUPS);
-  const muteLimiter = new Limiter(MOST_MUTE_LOOKUPS);
+  const limiter = new Limiter(MAX_LOOKUPS);
+  const muteLimiter = new Limiter(MAX_MUTE_LOOKUPS);
 
   const begin = (name: string): SharedLookup => {
     // One resolver per look-up, because `cancel` ends all of its questions. It is reused only after an answer; a
@@ -237,7 +237,7 @@ class MuteNames {
     this.#until.delete(name);
     this.#until.set(name, Date.now() + MUTE_FOR_MS);
     const [oldest] = this.#until.keys();
-    if (this.#until.size > MOST_MUTE_NAMES && oldest !== undefined) this.#until.delete(oldest);
+    if (this.#until.size > MAX_MUTE_NAMES && oldest !== undefined) this.#until.delete(oldest);
   }
 
   delete(name: string): void {

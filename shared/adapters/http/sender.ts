@@ -11,7 +11,7 @@ import {
   type ConnectionStage,
   timeoutFault,
 } from './connection-fault.ts';
-import { type Amount, exchange, type Exchanged, MAX_RECEIVED } from './exchange.ts';
+import { type ReceivedAmount, exchange, type Exchanged, MAX_RECEIVED } from './exchange.ts';
 import { type IdleConnections, idleConnections } from './idle-connections.ts';
 import type { ReplyReading } from './reply-reading.ts';
 import { nameResolver, type Resolve } from './resolver.ts';
@@ -33,7 +33,7 @@ const CONNECT_MS = 5_000;
  * 400 bytes, however short it is. With ten concurrent attempts each may receive 400 KB and 12,000 lines, with a
  * hundred 40 KB and 1,200.
  */
-const MOST_BEFORE_STATUS: Amount = { bytes: 4 * 1024 * 1024, lines: 120_000 };
+const MAX_BEFORE_STATUS: ReceivedAmount = { bytes: 4 * 1024 * 1024, lines: 120_000 };
 
 type Sending = { timeoutMs: number; tls?: ClientTls | undefined; reading: ReplyReading };
 
@@ -55,8 +55,8 @@ export function httpSender(options: HttpSenderOptions): Send {
     identityFor: clientCertificates(options.trustedCertificates ?? []),
     idle: idleConnections(options.now ?? Date.now),
     beforeStatus: () => ({
-      bytes: Math.min(MAX_RECEIVED, MOST_BEFORE_STATUS.bytes / inFlight),
-      lines: MOST_BEFORE_STATUS.lines / inFlight,
+      bytes: Math.min(MAX_RECEIVED, MAX_BEFORE_STATUS.bytes / inFlight),
+      lines: MAX_BEFORE_STATUS.lines / inFlight,
     }),
   };
   let inFlight = 0;
@@ -77,7 +77,7 @@ type Sender = {
   resolve: Resolve;
   identityFor: (tls: ClientTls | undefined) => TlsIdentity;
   idle: IdleConnections;
-  beforeStatus: () => Amount;
+  beforeStatus: () => ReceivedAmount;
 };
 
 async function sendOnce(

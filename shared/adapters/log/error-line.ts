@@ -19,10 +19,10 @@ export type ErrorLine = {
 };
 
 /** In characters. Longer messages usually quote data. */
-const MOST_MESSAGE = 1_000;
-const MOST_FRAMES = 12;
-const MOST_ERRORS = 3;
-const MOST_CAUSES = 4;
+const MAX_MESSAGE = 1_000;
+const MAX_FRAMES = 12;
+const MAX_ERRORS = 3;
+const MAX_CAUSES = 4;
 
 /**
  * The part of an error that may be logged. Other properties are left out: DynamoDB's conditional failures carry
@@ -36,11 +36,11 @@ export function errorLineOf(thrown: unknown, causes = 0): ErrorLine {
     message: messageOf(error),
     ...factsOf(error),
     ...framesOf(error),
-    ...(error.cause === undefined || causes === MOST_CAUSES
+    ...(error.cause === undefined || causes === MAX_CAUSES
       ? {}
       : { cause: errorLineOf(error.cause, causes + 1) }),
-    ...(error instanceof AggregateError && causes < MOST_CAUSES
-      ? { errors: error.errors.slice(0, MOST_ERRORS).map((one) => errorLineOf(one, causes + 1)) }
+    ...(error instanceof AggregateError && causes < MAX_CAUSES
+      ? { errors: error.errors.slice(0, MAX_ERRORS).map((one) => errorLineOf(one, causes + 1)) }
       : {}),
   };
 }
@@ -48,7 +48,7 @@ export function errorLineOf(thrown: unknown, causes = 0): ErrorLine {
 function messageOf(error: Error): string {
   return error instanceof SyntaxError
     ? 'invalid syntax; the message is omitted because it may quote data'
-    : error.message.slice(0, MOST_MESSAGE);
+    : error.message.slice(0, MAX_MESSAGE);
 }
 
 const known = z.object({
@@ -74,5 +74,5 @@ const toSourcePositions = sourcePositions(new URL('.', import.meta.url).href);
 /** The `at` lines only: the lines before them repeat the message. */
 function framesOf({ stack = '' }: Error): Pick<ErrorLine, 'stack'> {
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
-  return frames.length === 0 ? {} : { stack: toSourcePositions(frames.slice(0, MOST_FRAMES).join('\n')) };
+  return frames.length === 0 ? {} : { stack: toSourcePositions(frames.slice(0, MAX_FRAMES).join('\n')) };
 }

@@ -24,7 +24,7 @@ export type FirstSuccesses = {
  * Maximum attempts on one line, each with five values. Logs Insights parses at most 200 fields of a line and
  * flattens lists into fields ("parse" in the CloudWatch Logs user guide).
  */
-export const MOST_ON_A_LINE = 30;
+export const MAX_ON_A_LINE = 30;
 
 /**
  * Writes first successes of a message on one line: the shared fields once, then for each attempt
@@ -49,7 +49,7 @@ export function firstSuccesses(
       const name = JSON.stringify(shared);
       const group: Group = groups.get(name) ?? { shared, alone, attempts: [] };
       group.attempts.push([subscriptionId, statusCode, durationMs, startedAt, latenessMs]);
-      if (group.attempts.length < MOST_ON_A_LINE) {
+      if (group.attempts.length < MAX_ON_A_LINE) {
         groups.set(name, group);
         return;
       }

@@ -8,11 +8,11 @@ import { requestToken } from './token-request.ts';
 export type AccessTokenOptions = { fetch: GuardedFetch; clock: Pick<Clock, 'now'>; userAgent: string };
 
 /** Milliseconds that an exchange may take, and its share of the attempt: the rest is for the request. */
-const MOST_EXCHANGE_MS = 5_000;
-const MOST_OF_ATTEMPT = 0.5;
+const MAX_EXCHANGE_MS = 5_000;
+const MAX_OF_ATTEMPT = 0.5;
 
 /** Milliseconds for which a token is used at most, and before its end at which it is renewed. */
-const MOST_AGE_MS = 60 * 60 * 1000;
+const MAX_AGE_MS = 60 * 60 * 1000;
 const RENEWED_BEFORE_MS = 60_000;
 
 /** Assumed lifetime of a token without `expires_in`. A 401 renews it sooner. */
@@ -66,7 +66,7 @@ export function oauthAccessTokens({ clock, ...sender }: AccessTokenOptions): Acc
       const kept = results.get(name);
       if (kept !== undefined && isUsable(kept, clock.now(), refused)) return kept.result;
       results.delete(name);
-      const limitMs = Math.min(MOST_EXCHANGE_MS, timeoutMs * MOST_OF_ATTEMPT);
+      const limitMs = Math.min(MAX_EXCHANGE_MS, timeoutMs * MAX_OF_ATTEMPT);
       const running = exchanges.get(name);
       if (running !== undefined) return within(limitMs, running);
       return refused !== undefined && limitMs < LEAST_RENEWAL_MS
@@ -91,7 +91,7 @@ function isUsable({ result, answeredAt, until }: Kept, now: number, refused: str
 
 /** Milliseconds for which a token is used. One that lives for less than two minutes is used for half of its life. */
 function usableMs(lifetimeMs = UNKNOWN_LIFETIME_MS): number {
-  return Math.min(MOST_AGE_MS, Math.max(lifetimeMs - RENEWED_BEFORE_MS, lifetimeMs / 2));
+  return Math.min(MAX_AGE_MS, Math.max(lifetimeMs - RENEWED_BEFORE_MS, lifetimeMs / 2));
 }
 
 /** The result, or a failure after `timeoutMs`: another attempt may have started the exchange, with more time. */

@@ -6,7 +6,7 @@ import type { OutgoingMessage } from './message.ts';
 const FULL_REQUEST = 10;
 
 /** Milliseconds. Longer than SQS usually takes: calls stop waiting only for a request that is stuck or retried. */
-const MOST_WAIT_MS = 50;
+const MAX_WAIT_MS = 50;
 
 /**
  * Sends messages.
@@ -52,7 +52,7 @@ export function joinedSends(target: BatchTarget): Send {
       waiting.push({ messages, resolve, reject });
       inLastInvocation = AsyncLocalStorage.snapshot();
       if (inFlight === 0) sendWaiting();
-      else timer ??= setTimeout(sendWaiting, MOST_WAIT_MS);
+      else timer ??= setTimeout(sendWaiting, MAX_WAIT_MS);
     });
   };
 }

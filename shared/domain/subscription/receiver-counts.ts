@@ -34,7 +34,7 @@ const LONGEST_WINDOW_MS = 60_000;
 const ENOUGH_REQUESTS = 50;
 
 /** All instances together write no more often, apart from those that write in the same instant. */
-const MOST_WRITES_PER_SECOND = 20;
+const MAX_WRITES_PER_SECOND = 20;
 
 /**
  * What an instance does with its counts: adds them, judges the window with them, keeps them for later, or drops them,
@@ -52,7 +52,7 @@ export function countingStep(
   if (found !== undefined && found.version > version) return 'drop';
   const before = found?.version === version ? found : { requests: 0, writes: 0 };
   if (isComplete(before.requests + requests, ageMs)) return 'judge';
-  return before.writes < MOST_WRITES_PER_SECOND * (1 + ageMs / 1_000) ? 'add' : 'keep';
+  return before.writes < MAX_WRITES_PER_SECOND * (1 + ageMs / 1_000) ? 'add' : 'keep';
 }
 
 function isComplete(requests: number, ageMs: number): boolean {

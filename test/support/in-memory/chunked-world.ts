@@ -5,7 +5,7 @@ import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { deliveryKeyFor } from '../../../functions/api/deliveries/deliveries.ts';
 import { deliver } from '../../../functions/deliver/deliver.ts';
-import type { Receipt } from '../../../functions/deliver/context.ts';
+import type { SqsReceipt } from '../../../functions/deliver/context.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
 import { pipelineWorld } from './pipeline-world.ts';
 
@@ -104,17 +104,17 @@ export const chunkedWorld = async (
       acceptedAt: startedAt,
       body: { kind: 'inline', message: aMessage() },
     }),
-    received: (owner: string, receiveCount = 1, remainingMs = 30_000): Receipt => ({
+    received: (owner: string, receiveCount = 1, remainingMs = 30_000): SqsReceipt => ({
       id: `sqs-${owner}`,
       text: '{}',
       owner,
       receiveCount,
       remainingMs: () => remainingMs,
     }),
-    deliverCopy: (job: ChunkJob, received: Receipt): Promise<void> =>
+    deliverCopy: (job: ChunkJob, received: SqsReceipt): Promise<void> =>
       deliver(world.deliverContext, job, received),
     /** The same in a function that crashes this many milliseconds after the start. */
-    deliverDying: (job: ChunkJob, received: Receipt, crashesAt: number): void => {
+    deliverDying: (job: ChunkJob, received: SqsReceipt, crashesAt: number): void => {
       const isDead = (): boolean => world.clock.now() >= startedAt + crashesAt;
       const { chunks, deliveries, subscriber, messageRecords, subscriptions, clock } = ports;
       const crashing = {

@@ -13,9 +13,9 @@ export type VirtualClock = Clock & {
 type Entry = { time: number; order: number; callback: () => void };
 
 /** More callbacks than any scenario has unless its wake-ups multiply. */
-const MOST_CALLBACKS = 2_000_000;
+const MAX_CALLBACKS = 2_000_000;
 
-export const virtualClock = (start = Date.UTC(2026, 0, 1), mostCallbacks = MOST_CALLBACKS): VirtualClock => {
+export const virtualClock = (start = Date.UTC(2026, 0, 1), mostCallbacks = MAX_CALLBACKS): VirtualClock => {
   const pending: Entry[] = [];
   let now = start;
   let order = 0;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MOST_ON_A_LINE } from '../../../shared/adapters/log/first-successes.ts';
+import { MAX_ON_A_LINE } from '../../../shared/adapters/log/first-successes.ts';
 import { lineOf } from '../../../shared/adapters/log/journal-lines.ts';
 import { powertoolsJournal, type LogSettings } from '../../../shared/adapters/log/journal.ts';
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
@@ -128,10 +128,10 @@ describe('a first success', () => {
 
   it('is written as soon as its line is full', () => {
     const journal = journalWith();
-    for (let n = 0; n <= MOST_ON_A_LINE; n += 1) journal.note(success(`s-${n}`));
-    expect(written()).toMatchObject([{ attempts: { length: MOST_ON_A_LINE } }]);
+    for (let n = 0; n <= MAX_ON_A_LINE; n += 1) journal.note(success(`s-${n}`));
+    expect(written()).toMatchObject([{ attempts: { length: MAX_ON_A_LINE } }]);
     journal.flush();
-    expect(written().slice(1)).toMatchObject([{ subscriptionId: `s-${MOST_ON_A_LINE}` }]);
+    expect(written().slice(1)).toMatchObject([{ subscriptionId: `s-${MAX_ON_A_LINE}` }]);
   });
 
   it.each([
@@ -184,7 +184,7 @@ describe('the line of a message', () => {
   it.each([
     [1, 530],
     [10, 110],
-    [MOST_ON_A_LINE, 80],
+    [MAX_ON_A_LINE, 80],
   ])('with %i first successes has at most that number times %i bytes', (count, bytes) => {
     const line = lineOfSuccesses(count);
     expect(line).toContain(count === 1 ? '"attempt_made"' : '"attempts_delivered"');
@@ -196,6 +196,6 @@ describe('the line of a message', () => {
       typeof value === 'object' && value !== null
         ? Object.values(value).reduce((sum: number, inner) => sum + leaves(inner), 0)
         : 1;
-    expect(leaves(JSON.parse(lineOfSuccesses(MOST_ON_A_LINE)))).toBeLessThanOrEqual(200);
+    expect(leaves(JSON.parse(lineOfSuccesses(MAX_ON_A_LINE)))).toBeLessThanOrEqual(200);
   });
 });

@@ -20,7 +20,7 @@ const LISTENER = `
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   });`;
 
-const MOST_IN_BACKLOG = 64;
+const MAX_IN_BACKLOG = 64;
 /** Milliseconds within which a connection on loopback is made, if at all. */
 const SOON_MS = 200;
 
@@ -30,7 +30,7 @@ const startBlackHole = async (host: string): Promise<BlackHole> => {
   const [port] = z.tuple([z.number()]).parse(await once(worker, 'message'));
   const filling: Socket[] = [];
   let isFull = false;
-  while (!isFull && filling.length < MOST_IN_BACKLOG) {
+  while (!isFull && filling.length < MAX_IN_BACKLOG) {
     const socket = connect({ host, port }).on('error', () => undefined);
     filling.push(socket);
     await Promise.race([once(socket, 'connect'), pause(SOON_MS)]);

@@ -13,7 +13,7 @@ const ORIGINS = 4_000;
 const AT_ONCE = 10;
 const DEADLINE_MS = 5_000;
 /** Connections kept by the pool, plus those in use. */
-const MOST_OPEN = 100 + AT_ONCE;
+const MAX_OPEN = 100 + AT_ONCE;
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = z.function({ input: [], output: z.void() }).implement(runInNewContext('gc'));
@@ -91,9 +91,9 @@ describe(`${ORIGINS} origins`, () => {
 
     expect(kinds).toEqual(new Set(['answered', 'unanswered']));
     expect(connections).toMatchObject({ made: ORIGINS });
-    expect(connections.mostOpen).toBeLessThanOrEqual(MOST_OPEN);
+    expect(connections.mostOpen).toBeLessThanOrEqual(MAX_OPEN);
     await expect.poll(() => connections.open).toBeLessThanOrEqual(100);
-    expect(resources('TCPSocketWrap')).toBeLessThanOrEqual(2 * MOST_OPEN);
+    expect(resources('TCPSocketWrap')).toBeLessThanOrEqual(2 * MAX_OPEN);
     // Another request drops all connections that were idle for too long.
     now += 10_000;
     await callAll(ORIGINS + 1, ORIGINS + 2);

@@ -10,11 +10,11 @@ import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
 import { turnsUntil } from '../../support/eventually.ts';
 import { startReceiver } from '../../support/receiver.ts';
 
-const MOST_LOOKUPS = 256;
-const MOST_MUTE_LOOKUPS = 32;
+const MAX_LOOKUPS = 256;
+const MAX_MUTE_LOOKUPS = 32;
 const MUTE_AFTER_MS = 3_000;
 const MUTE_FOR_MS = 60_000;
-const MOST_MUTE_NAMES = 1_000;
+const MAX_MUTE_NAMES = 1_000;
 
 afterEach(() => {
   vi.useRealTimers();
@@ -94,18 +94,18 @@ describe('names whose name servers are mute', () => {
     await mute.giveUp();
   });
 
-  it(`are looked up ${MOST_LOOKUPS} at a time, the next as soon as one is aborted`, async () => {
+  it(`are looked up ${MAX_LOOKUPS} at a time, the next as soon as one is aborted`, async () => {
     const { dns, resolve } = await startDns();
-    const names = numbered('mute', MOST_LOOKUPS + 44);
+    const names = numbered('mute', MAX_LOOKUPS + 44);
     const all = asking(resolve, names);
-    await turnsUntil(() => asked(dns).size === MOST_LOOKUPS);
+    await turnsUntil(() => asked(dns).size === MAX_LOOKUPS);
     await all.giveUp(names.slice(0, 10));
-    await turnsUntil(() => asked(dns).size === MOST_LOOKUPS + 10);
+    await turnsUntil(() => asked(dns).size === MAX_LOOKUPS + 10);
     await all.giveUp();
-    expect(asked(dns).size).toBe(MOST_LOOKUPS + 10);
+    expect(asked(dns).size).toBe(MAX_LOOKUPS + 10);
   });
 
-  it(`are looked up ${MOST_MUTE_LOOKUPS} at a time once mute, without delaying other names`, async () => {
+  it(`are looked up ${MAX_MUTE_LOOKUPS} at a time once mute, without delaying other names`, async () => {
     const { dns, resolve } = await startDns();
     const names = numbered('mute', 40);
     await silence(dns, resolve, names);
@@ -113,7 +113,7 @@ describe('names whose name servers are mute', () => {
     const again = asking(resolve, names);
     await waitForLookups(resolve);
     const muteAsked = [...asked(dns, before)].filter((name) => name.startsWith('mute'));
-    expect(muteAsked).toEqual(names.slice(0, MOST_MUTE_LOOKUPS));
+    expect(muteAsked).toEqual(names.slice(0, MAX_MUTE_LOOKUPS));
     await again.giveUp();
   });
 
@@ -134,15 +134,15 @@ describe('names whose name servers are mute', () => {
     const again = asking(resolve, names);
     await waitForLookups(resolve);
     const muteAsked = [...asked(dns, before)].filter((name) => name.startsWith('mute'));
-    expect(muteAsked).toHaveLength(MOST_MUTE_LOOKUPS);
+    expect(muteAsked).toHaveLength(MAX_MUTE_LOOKUPS);
     await again.giveUp();
   });
 
   it('fail with a timeout if they were asked, and with RequestNotSentError if the look-up could not start', async () => {
     const { dns, resolve } = await startDns();
     const subscriber = httpSubscriber({ allowedAddresses: [], resolve });
-    const all = asking(resolve, numbered('mute', MOST_LOOKUPS));
-    await turnsUntil(() => asked(dns).size === MOST_LOOKUPS);
+    const all = asking(resolve, numbered('mute', MAX_LOOKUPS));
+    await turnsUntil(() => asked(dns).size === MAX_LOOKUPS);
     const post = (name: string): Promise<Reply> =>
       subscriber.post({ url: `http://${name}/`, headers: {}, body: Buffer.from('{}') }, 200);
     const [askedFor, waiting] = await Promise.allSettled([post('mute-0.example'), post('waiting.example')]);
@@ -174,18 +174,18 @@ describe('names whose name servers are mute', () => {
     const again = asking(resolve, names);
     await waitForLookups(resolve);
     // Names that were not asked keep the time of their first silence.
-    expect([...asked(dns, before)].filter((name) => name.startsWith('mute'))).toHaveLength(MOST_MUTE_LOOKUPS);
+    expect([...asked(dns, before)].filter((name) => name.startsWith('mute'))).toHaveLength(MAX_MUTE_LOOKUPS);
     await again.giveUp();
     vi.setSystemTime(start + 2 * MUTE_FOR_MS);
     await silence(dns, resolve, names);
   });
 
-  it(`are remembered up to ${MOST_MUTE_NAMES}, the oldest dropped first`, async () => {
+  it(`are remembered up to ${MAX_MUTE_NAMES}, the oldest dropped first`, async () => {
     const { dns, resolve } = await startDns();
-    const names = numbered('mute', MOST_MUTE_NAMES + 1);
+    const names = numbered('mute', MAX_MUTE_NAMES + 1);
     for (let from = 0; from < names.length; from += 200)
       await silence(dns, resolve, names.slice(from, from + 200));
-    const full = asking(resolve, names.slice(-MOST_MUTE_LOOKUPS));
+    const full = asking(resolve, names.slice(-MAX_MUTE_LOOKUPS));
     const before = dns.questions().length;
     const oldest = asking(resolve, names.slice(0, 2));
     await waitForLookups(resolve);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Books, EMPTY_BOOKS, isBalanced, sumOfBooks } from '../../../shared/domain/delivery/books.ts';
 import { type BucketRange, bucketsOf, type FanOut } from '../../../shared/domain/delivery/fan-out.ts';
 import type { Status } from '../../../shared/domain/delivery/vocabulary.ts';
-import { MOST_COUNTED_BUCKETS } from '../../../functions/api/messages/count-deliveries.ts';
+import { MAX_COUNTED_BUCKETS } from '../../../functions/api/messages/count-deliveries.ts';
 import { countBooks } from '../../../functions/api/queues/books.ts';
 import { InvalidMarkerError } from '../../../shared/ports/page.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
@@ -202,7 +202,7 @@ const allParts = async (world: ReturnType<typeof booksWorld>, from?: string): Pr
   let marker = from;
   do {
     const { books, next } = await countBooks(world.context, window, marker);
-    expect(world.countedBuckets()).toBeLessThanOrEqual(2 * MOST_COUNTED_BUCKETS);
+    expect(world.countedBuckets()).toBeLessThanOrEqual(2 * MAX_COUNTED_BUCKETS);
     parts.push(books);
     marker = next?.marker;
   } while (marker !== undefined);

@@ -20,7 +20,7 @@ import { QueueStatistics } from '../../statistics/queue-statistics.tsx';
 import { QueueMetadata } from './queue-metadata.tsx';
 import { SubscriptionTable } from './subscription-table.tsx';
 
-const MOST_SUBSCRIPTIONS = 100;
+const MAX_SUBSCRIPTIONS = 100;
 const RECENT = 20;
 const SHOWN_MESSAGES = 8;
 
@@ -29,7 +29,7 @@ export function QueuePage({ queue }: { queue: string }): JSX.Element {
   const readRecent = useMemo(() => recentReader(api, queue), [api, queue]);
   const metadata = useLive(`queue/${queue}`, (signal) => api.call(getQueue, { path: { queue }, signal }));
   const subscriptions = useLive(`subscriptions/${queue}`, () =>
-    api.items(listSubscriptions, { path: { queue }, most: MOST_SUBSCRIPTIONS }),
+    api.items(listSubscriptions, { path: { queue }, most: MAX_SUBSCRIPTIONS }),
   );
   const recent = useLive(`recent/${queue}`, (signal) => readRecent(RECENT, signal));
   const heading = {

@@ -16,7 +16,7 @@ export type Selection = {
 };
 
 /** A limit for each status, because counting reads every record. */
-export const MOST_COUNTED = 1000;
+export const MAX_COUNTED = 1000;
 
 export type FailedCount = { by: Readonly<Record<RecoverableStatus, number>>; more: boolean };
 
@@ -30,7 +30,7 @@ export async function countFailed(
   for (const one of status === undefined ? RECOVERABLE_STATUSES : [status]) {
     const query = deliveryQuery({ ...selection, status: one });
     for await (const delivery of api.list(listDeliveries, { path: { queue }, query })) {
-      if (by[one] === MOST_COUNTED) {
+      if (by[one] === MAX_COUNTED) {
         more = true;
         break;
       }

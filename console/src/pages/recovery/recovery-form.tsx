@@ -19,7 +19,7 @@ import { subscriberText } from '../../parts/subscriber-url.tsx';
 import { WindowFields, windowIn } from '../../parts/window-fields.tsx';
 import { WorkButton } from '../../parts/work-button.tsx';
 import type { Query } from '../../route.ts';
-import { countFailed, MOST_COUNTED, sumOf, type FailedCount, type Selection } from './count-failed.ts';
+import { countFailed, MAX_COUNTED, sumOf, type FailedCount, type Selection } from './count-failed.ts';
 
 export function RecoveryForm({
   queue,
@@ -197,14 +197,12 @@ function CountResult({ failed }: { failed: FailedCount }): JSX.Element {
   ) : (
     <Notice
       title={
-        failed.more
-          ? `More than ${MOST_COUNTED} deliveries`
-          : counted(sumOf(failed), 'delivery', 'deliveries')
+        failed.more ? `More than ${MAX_COUNTED} deliveries` : counted(sumOf(failed), 'delivery', 'deliveries')
       }
     >
       <p>
         {RECOVERABLE_STATUSES.filter((status) => failed.by[status] > 0)
-          .map((status) => `${failed.by[status]}${failed.by[status] === MOST_COUNTED ? '+' : ''} ${status}`)
+          .map((status) => `${failed.by[status]}${failed.by[status] === MAX_COUNTED ? '+' : ''} ${status}`)
           .join(', ')}
         .
       </p>

@@ -18,7 +18,7 @@ import { RecoveryForm } from './recovery-form.tsx';
 import { RecoveryList } from './recovery-list.tsx';
 
 const MOST = 20;
-const MOST_SUBSCRIPTIONS = 100;
+const MAX_SUBSCRIPTIONS = 100;
 
 /** Starts recoveries of a queue and shows their progress. */
 export function RecoveryPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
@@ -27,7 +27,7 @@ export function RecoveryPage({ queue, query }: { queue: string; query: Query }):
     api.items(listRecoveries, { path: { queue }, most: MOST }),
   );
   const subscriptions = useLive(`recovery/${queue}`, () =>
-    api.items(listSubscriptions, { path: { queue }, most: MOST_SUBSCRIPTIONS }),
+    api.items(listSubscriptions, { path: { queue }, most: MAX_SUBSCRIPTIONS }),
   );
   const [chosen, setChosen] = useState<string>();
   const shown = chosenIn(recoveries.value, chosen);

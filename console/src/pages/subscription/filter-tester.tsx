@@ -14,7 +14,7 @@ import { testFilter, type FilterVerdict } from './filter-test.ts';
 
 const MOST = 20;
 /** Messages without data are passed over. */
-const MOST_READ = 200;
+const MAX_READ = 200;
 
 /** Applies a filter to a recent message of the queue, or to pasted data. */
 export function FilterTester({
@@ -30,7 +30,7 @@ export function FilterTester({
   const [type, setType] = useState('');
   const [data, setData] = useState('');
   const recent = useAction(() =>
-    firstOf(withData(api.list(listMessages, { path: { queue }, most: MOST_READ })), MOST),
+    firstOf(withData(api.list(listMessages, { path: { queue }, most: MAX_READ })), MOST),
   );
   const chosen = useAction(async (id: string) => {
     const message = await showMessage(api, queue, id);

@@ -19,7 +19,7 @@ const timeStandsStill = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTi
 
 /** The most attempts that an invocation may make concurrently. */
 const MOST = 500;
-const MOST_IDLE = 50;
+const MAX_IDLE = 50;
 
 const queueThat = async (
   answer: (index: number) => StubAnswer | Promise<StubAnswer>,
@@ -91,14 +91,14 @@ describe('a connection to a service', () => {
     expect(stub.requests).toHaveLength(MOST);
   });
 
-  it(`is one of at most ${MOST}, of which ${MOST_IDLE} are kept when idle`, async () => {
+  it(`is one of at most ${MOST}, of which ${MAX_IDLE} are kept when idle`, async () => {
     timeStandsStill();
     const { stub, send } = await queueThat(() => ({}));
     await Promise.all(Array.from({ length: MOST + 100 }, (_, index) => send(`${index}`)));
     expect(stub.requests).toHaveLength(MOST + 100);
     expect(stub.connections()).toBe(MOST);
     vi.useRealTimers();
-    await expect.poll(() => stub.openConnections()).toBe(MOST_IDLE);
+    await expect.poll(() => stub.openConnections()).toBe(MAX_IDLE);
   });
 
   it('that is refused fails after three tries with an error that names the cause', async () => {
