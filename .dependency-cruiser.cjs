@@ -99,7 +99,7 @@ module.exports = {
       name: 'handlers-compose',
       comment: 'Only compose.ts and handler.ts bring adapters and settings together with steps.',
       severity: 'error',
-      from: { path: '^functions/', pathNot: '/(compose|handler)[.]ts$' },
+      from: { path: '^functions/', pathNot: '/(compose|handler|common-ports)[.]ts$' },
       to: { path: '^(shared/(adapters/|config/environment)|functions/compose[.]ts$)' },
     },
     {

@@ -1,41 +1,74 @@
-import { randomBytes } from 'node:crypto';
-import { dynamoChunks, dynamoSeparateRecords } from '../../shared/adapters/dynamodb/chunks.ts';
-import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
-import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
-import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
-import { lazyPayloads } from '../../shared/adapters/lambda/on-demand.ts';
+import { randomUUID } from 'node:crypto';
+import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
+import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-listings.ts';
+import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
+import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
+import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
+import { subscriberFault } from '../../shared/adapters/http/address-guard.ts';
+import { tokenUrlFault } from '../../shared/adapters/http/guarded-fetch.ts';
+import { kmsClient, kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
+import { lazyScheduleRemoval } from '../../shared/adapters/lambda/on-demand.ts';
+import * as queues from '../../shared/adapters/sqs/queues.ts';
+import { DAY_MS } from '../../shared/domain/duration.ts';
+import { switchesOfDeployment } from '../../shared/domain/subscription/switches.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
-import { render } from '../../shared/domain/message/payload.ts';
-import type { Aws, AwsWithEvents } from '../compose.ts';
-import { auditLog } from './audit.ts';
-import { chunkedDeliveries } from './deliveries/chunked-deliveries.ts';
-import type { ApiPorts, SecretDependencies } from './dependencies.ts';
+import { type Environment, readEnvironment } from '../../shared/config/environment.ts';
+import { type AwsWithEvents, composeAws, withOperatorEvents } from '../compose.ts';
+import type { ApiDependencies, ApiPorts, ApiSettings } from './dependencies.ts';
+import { commonPorts } from './common-ports.ts';
 
-type Tables = { subscriptionsTable: string; deliveriesTable: string; payloadBucket: string };
+/** Ports and settings of the API from the environment of its function. @throws EnvironmentError */
+export function composeApi() {
+  const environment = readEnvironment('api');
+  const aws = withOperatorEvents(composeAws('api', environment), environment);
+  const { deadline, journal } = aws;
+  const dependencies: ApiDependencies = { ...portsOf(environment, aws), settings: settingsOf(environment) };
+  return { dependencies, deadline, journal, publicApiUrl: environment.publicApiUrl };
+}
 
-/** The ports that both functions of the API have. */
-export function commonPorts(
-  { journal, invocation, dynamo, pacing }: Aws | AwsWithEvents,
-  { subscriptionsTable, deliveriesTable, payloadBucket }: Tables,
-): Pick<ApiPorts, Exclude<keyof SecretDependencies, 'secretOpener' | 'settings'>> {
+function portsOf(environment: Environment<'api'>, aws: AwsWithEvents): ApiPorts {
+  const { deliveriesTable } = environment;
+  const { invocation, dynamo, sqs, pacing, operatorEvents } = aws;
   return {
-    journal,
-    clock,
-    randomBytes,
-    render,
-    registry: dynamoRegistry(dynamo, subscriptionsTable, { ...clock, ...pacing }),
-    messageRecords: dynamoMessageRecords(dynamo, deliveriesTable),
-    payloads: lazyPayloads(invocation, payloadBucket),
-    deliveries: chunkedDeliveries({
-      deliveries: dynamoDeliveries(dynamo, deliveriesTable),
-      chunks: {
-        ...dynamoChunks(dynamo, deliveriesTable),
-        ...dynamoSeparateRecords(dynamo, deliveriesTable, pacing),
-      },
-    }),
-    audit: auditLog(journal.auditLogger),
-    reportFault: (fault, ids) => {
-      journal.fault(fault, ids);
+    ...commonPorts(aws, environment),
+    newId: randomUUID,
+    messageListings: dynamoMessageListings(dynamo, deliveriesTable),
+    statistics: dynamoQueueStatistics(dynamo, deliveriesTable),
+    deliveryListings: dynamoDeliveryListings(dynamo, deliveriesTable, pacing),
+    rateLimits: dynamoRateLimits(dynamo, deliveriesTable, clock),
+    recoveries: dynamoRecoveries(dynamo, deliveriesTable),
+    secretSealer: kmsSecretSealer(kmsClient(invocation), environment.secretsKeyArn),
+    ingress: queues.sqsIngress({ ...pacing, sqs, queueUrl: environment.ingressQueueUrl }),
+    deliveryQueue: queues.sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),
+    operations: queues.sqsOperations(sqs, environment.operationQueueUrl),
+    queueDepths: queues.sqsQueueDepths(sqs, environment.queueUrls),
+    wakeUps: {
+      ...queues.sqsWakeUps({ ...pacing, sqs, queueUrl: environment.retryQueueUrl }),
+      ...lazyScheduleRemoval(invocation, { group: environment.scheduleGroup }),
     },
+    operatorEvents,
+    subscriberFault: (subscriber) => subscriberFault(subscriber, environment),
+    tokenUrlFault: (url) => tokenUrlFault(url, environment),
+  };
+}
+
+function settingsOf(environment: Environment<'api'>): ApiSettings {
+  return {
+    version: environment.version,
+    userAgent: environment.userAgent,
+    defaultRetryPolicy: environment.defaultRetryPolicy,
+    ...switchesOfDeployment(environment),
+    retryThrottled: environment.retryThrottled,
+    retentionMs: environment.retentionDays * DAY_MS,
+    retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
+    overdueAfterMs: environment.overdueAfterSeconds * 1000,
+    subscriptionConfirmation: environment.subscriptionConfirmation,
+    queueStatistics: environment.queueStatistics,
+    queueLimit: {
+      subscriptions: environment.maxSubscriptionsPerQueue,
+      bytes: environment.maxSubscriptionMegabytesPerQueue * 2 ** 20,
+    },
+    jwtScopes: environment.jwtScopes,
+    jwtQueuesClaim: environment.jwtQueuesClaim,
   };
 }
