@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { operationTable } from '../../cli/commands/plan/tables.ts';
-import { metricDimension, metricNames, metricNamespace } from '../../shared/config/metrics.ts';
-import { anchorsIn } from '../support/anchors.ts';
-import { alarmsIn, graphedIn, type Monitored, type MonitoredAlarm } from '../support/monitored.ts';
-import { resourcesOf, templatesFor, statementsIn, testApp } from './templates.ts';
 import { z } from 'zod';
-import { metricMath, type Period } from '../support/metric-math.ts';
+import { operationTable } from '../../cli/commands/plan/tables.ts';
 import { createStacks } from '../../infra/deployment.ts';
 import { SettingsError } from '../../infra/settings.ts';
+import { metricDimension, metricNames, metricNamespace } from '../../shared/config/metrics.ts';
+import { anchorsIn } from '../support/anchors.ts';
+import { metricMath, type Period } from '../support/metric-math.ts';
+import { alarmsIn, graphedIn, type Monitored, type MonitoredAlarm } from '../support/monitored.ts';
+import { resourcesOf, templatesFor, statementsIn, testApp } from './templates.ts';
 
 const { monitoring } = templatesFor();
 const alarms = alarmsIn(monitoring.toJSON()['Resources']);

@@ -1,36 +1,33 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { addedStack } from '../../cli/commands/init/added-stack.ts';
 import { NEW_FILES } from '../../cli/commands/init/new-app.ts';
 import { deploymentsIn, type Outputs } from '../../local/deployment-outputs.ts';
 import { resourcesOf } from '../../local/endpoints.ts';
 import { localFolder, projectRoot } from '../../local/install/paths.mjs';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'init-'));
-
-/** As npm would install them: the CDK, and the constructs of this repository as the package. */
-beforeAll(() => {
+/** A folder with what npm would install: the CDK, and the constructs of this repository as the package. */
+function folderWithPackages(): string {
+  const folder = temporaryFolder();
   const installed = join(folder, 'node_modules');
   mkdirSync(join(installed, 'posthaste'), { recursive: true });
   symlinkSync(join(projectRoot, 'node_modules/aws-cdk-lib'), join(installed, 'aws-cdk-lib'));
   const index = pathToFileURL(join(projectRoot, 'infra/index.ts')).href;
   writeFileSync(join(installed, 'posthaste/index.mjs'), `export * from '${index}';`);
   writeFileSync(join(installed, 'posthaste/package.json'), '{"exports": "./index.mjs"}');
-});
-afterAll(() => {
-  rmSync(folder, { recursive: true });
-});
+  return folder;
+}
 
 const outputsSchema = z.object({ Outputs: z.record(z.string(), z.unknown()) });
 
 /** Synthesises the apps in one process, as loading the CDK takes longest. Bundles no function. */
-async function synthesise(...apps: string[]): Promise<void> {
+async function synthesise(folder: string, ...apps: string[]): Promise<void> {
   const each = apps.map((app) => `process.env.CDK_OUTDIR = '${app}.out'; await import('./${app}');`);
   writeFileSync(join(folder, 'all.mjs'), each.join('\n'));
   await promisify(execFile)(process.execPath, ['all.mjs'], {
@@ -43,7 +40,7 @@ async function synthesise(...apps: string[]): Promise<void> {
 }
 
 /** The names of the outputs of the synthesised stack `Webhooks`, each as its value. */
-function outputsOf(app: string): Outputs {
+function outputsOf(folder: string, app: string): Outputs {
   const template: unknown = JSON.parse(
     readFileSync(join(folder, `${app}.out/Webhooks.template.json`), 'utf8'),
   );
@@ -51,14 +48,15 @@ function outputsOf(app: string): Outputs {
 }
 
 it('the app that init writes synthesises, and so does the stack that it adds to an app', async () => {
+  const folder = folderWithPackages();
   const text = "import { App } from 'aws-cdk-lib';\nexport * from './other.ts';\nconst app = new App();\n";
   const { entry, ...stack } = addedStack({ path: 'existing.mts', text }, '');
   const files = { ...NEW_FILES, [entry.path]: entry.text, [stack.path]: stack.text, 'other.ts': '' };
   for (const [file, content] of Object.entries(files)) writeFileSync(join(folder, file), content);
-  await synthesise('app.mjs', entry.path);
+  await synthesise(folder, 'app.mjs', entry.path);
   for (const app of ['app.mjs', entry.path]) {
     // The command finds everything below the construct.
-    const [deployment] = deploymentsIn([outputsOf(app)]);
+    const [deployment] = deploymentsIn([outputsOf(folder, app)]);
     expect(resourcesOf(deployment?.outputs).deliveriesTable).toMatch(/^PosthasteDeliveriesTable/);
   }
 });

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { queries, textOf } from '../../infra/constructs/monitoring/saved-queries.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import type { Fact } from '../../shared/ports/journal.ts';
-import { answered } from '../support/delivery-builders.ts';
-import { everyFact } from '../support/every-fact.ts';
+import { anAttempt, answered } from '../support/delivery-builders.ts';
+import { aFact, everyFact, factKey } from '../support/every-fact.ts';
 import { resourceAt, resourcesOf, templatesFor } from './templates.ts';
 
 const { monitoring, pipeline } = templatesFor({ deployment: 'Shop' });
@@ -20,59 +20,19 @@ const saved = [...resourcesOf(monitoring, 'AWS::Logs::QueryDefinition').values()
   definition.parse(Properties),
 );
 
-const key = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 0 };
-
 /** Two of these share a log line. */
-const firstSuccess = (subscriptionId: string): Fact => ({
-  fact: 'attempt_made',
-  key: { ...key, subscriptionId },
-  attempt: {
-    number: 1,
-    round: 1,
-    phase: 'initial',
-    startedAt: 2,
-    durationMs: 7,
-    outcome: 'delivered',
-    result: answered(200),
-  },
-  status: 'delivered',
-  acceptedAt: 1,
-  dueAt: 1,
-  latenessMs: 1,
-});
+const firstSuccess = (subscriptionId: string): Fact =>
+  aFact('attempt_made', {
+    key: { ...factKey, subscriptionId },
+    attempt: anAttempt({ outcome: 'delivered', result: answered(200) }),
+    status: 'delivered',
+  });
 
 const facts: readonly Fact[] = [
-  {
-    fact: 'attempt_made',
-    key,
-    attempt: {
-      number: 2,
-      round: 1,
-      phase: 'immediate',
-      startedAt: 2,
-      durationMs: 1,
-      outcome: 'failed',
-      result: answered(503, 'busy'),
-      lost: 1,
-    },
-    status: 'retrying',
-    acceptedAt: 1,
-    dueAt: 1,
-    latenessMs: 1,
-    nextAt: 9,
-    nextBy: 'scheduler',
-  },
+  ...everyFact,
+  aFact('attempt_made', { attempt: anAttempt({ result: answered(503, 'busy'), lost: 1 }), nextAt: 9, nextBy: 'scheduler' }),
   firstSuccess('s-1'),
   firstSuccess('s-2'),
-  { fact: 'wake_up_set', key, attempt: 2, by: 'sqs_delay', dueAt: 5 },
-  { fact: 'delivery_cancelled', key, reason: 'disabled' },
-  {
-    fact: 'aws_call_failed',
-    awsService: 'SQS',
-    reason: 'ThrottlingException',
-    throttled: true,
-    repeated: true,
-  },
 ];
 
 /** The keys of the functions' log lines; those inside objects with a dot. */
@@ -107,7 +67,7 @@ beforeAll(() => {
     logLevel: 'debug',
     logSuccessSampling: 1,
   });
-  for (const fact of [...everyFact, ...facts]) journal.note(fact);
+  for (const fact of facts) journal.note(fact);
   journal.fault(new TypeError('odd'), { sqsMessageId: 'm' });
   journal.flush();
   vi.restoreAllMocks();

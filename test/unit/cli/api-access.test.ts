@@ -1,13 +1,13 @@
-import { describe, expect, it, beforeEach } from 'vitest';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { apiOf } from '../../../cli/api/api-access.ts';
-import { clientOf } from '../../../local/endpoints.ts';
-import { localEndpoints } from '../../support/local-endpoints.ts';
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { json, stubApi, type StubApi } from './stub-api.ts';
+import { describe, expect, it, beforeEach } from 'vitest';
 import { isAnswer } from '../../../api-client/refusal.ts';
+import { apiOf } from '../../../cli/api/api-access.ts';
+import { clientOf } from '../../../local/endpoints.ts';
+import { localEndpoints } from '../../support/local-endpoints.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { json, stubApi, type StubApi } from './stub-api.ts';
 
 const local = { ...localEndpoints, name: 'the local deployment', client: clientOf(localEndpoints) };
 
@@ -31,36 +31,36 @@ describe('POSTHASTE_TOKEN', () => {
 
 const START_URL = 'https://sso.example.com/start';
 
-let api: StubApi;
-let home: string;
-beforeEach(async () => {
-  api = await stubApi({ 'GET /v2/queues': () => json({ queues: [], links: [] }) });
-  home = temporaryFolder();
-  const cache = join(home, '.aws', 'sso', 'cache');
-  mkdirSync(cache, { recursive: true });
-  writeFileSync(
-    join(home, '.aws', 'config'),
-    `[profile over]
+describe('unusable credentials', () => {
+  let api: StubApi;
+  let home: string;
+  beforeEach(async () => {
+    api = await stubApi({ 'GET /v2/queues': () => json({ queues: [], links: [] }) });
+    home = temporaryFolder();
+    const cache = join(home, '.aws', 'sso', 'cache');
+    mkdirSync(cache, { recursive: true });
+    writeFileSync(
+      join(home, '.aws', 'config'),
+      `[profile over]
      sso_start_url = ${START_URL}
      sso_region = us-east-1
      sso_account_id = 111122223333
      sso_role_name = Operator
      region = us-east-1`,
-  );
-  const name = createHash('sha1').update(START_URL).digest('hex');
-  const token = {
-    startUrl: START_URL,
-    region: 'us-east-1',
-    accessToken: 'a',
-    expiresAt: '2020-01-01T00:00:00Z',
-  };
-  writeFileSync(join(cache, `${name}.json`), JSON.stringify(token));
-});
+    );
+    const name = createHash('sha1').update(START_URL).digest('hex');
+    const token = {
+      startUrl: START_URL,
+      region: 'us-east-1',
+      accessToken: 'a',
+      expiresAt: '2020-01-01T00:00:00Z',
+    };
+    writeFileSync(join(cache, `${name}.json`), JSON.stringify(token));
+  });
 
-/** Removes the keys of the environment. */
-const NONE = { AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '', AWS_ENDPOINT_URL: '' };
+  /** Removes the keys of the environment. */
+  const NONE = { AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '', AWS_ENDPOINT_URL: '' };
 
-describe('unusable credentials', () => {
   it.each([
     ['temporary credentials', { AWS_CREDENTIAL_EXPIRATION: '2020-01-01T00:00:00Z' }],
     ['an SSO session', { ...NONE, AWS_PROFILE: 'over' }],

@@ -1,5 +1,5 @@
-import { ID, SUBSCRIPTIONS } from './delivery-views.ts';
 import { describe, expect, it } from 'vitest';
+import { ID, SUBSCRIPTIONS } from './delivery-views.ts';
 import { jsonLines } from './run-command.ts';
 import { json, stubApi } from './stub-api.ts';
 

@@ -1,11 +1,11 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { completionScript, SHELLS, type Shell } from '../../../cli/commands/completion/scripts.ts';
 import { shellWord } from '../../../local/command-name.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const run = promisify(execFile);
 
@@ -40,7 +40,8 @@ describe.each(SHELLS)('the completion of %s', (shell) => {
   // In CI all shells are installed (.ci/run); elsewhere, those at hand are tried.
   const isHere = process.env['CI'] !== undefined || isInstalled(shell);
 
-  const folder = mkdtempSync(path.join(tmpdir(), 'completion-'));
+  let folder: string;
+  beforeEach(() => (folder = temporaryFolder()));
 
   const offered = async (program: string, ...words: string[]): Promise<string[]> => {
     const script = path.join(folder, 'script');

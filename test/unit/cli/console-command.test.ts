@@ -1,21 +1,21 @@
 import { once } from 'node:events';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, connect } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
-import { describe, expect, it, vi, beforeAll } from 'vitest';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { loopbackPort } from '../../../local/loopback-port.ts';
-import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
-import { startConsoleCommand } from '../../browser/console-command.ts';
-import { ANY_KEYS, apiEnvironment, posthaste } from './run-command.ts';
-import { json, stubApi } from './stub-api.ts';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it, vi, beforeAll } from 'vitest';
 import * as z from 'zod';
 import { openBrowser } from '../../../cli/commands/console/open-browser.ts';
-import { gzipSync } from 'node:zlib';
 import { builtPage } from '../../../cli/commands/console/page-build.ts';
 import { readPage, type PageFiles } from '../../../cli/commands/console/page-files.ts';
+import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
+import { loopbackPort } from '../../../local/loopback-port.ts';
+import { startConsoleCommand } from '../../browser/console-command.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { ANY_KEYS, apiEnvironment, posthaste } from './run-command.ts';
+import { json, stubApi } from './stub-api.ts';
 
 // The first test builds the page.
 vi.setConfig({ testTimeout: 60_000 });

@@ -1,5 +1,20 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { CredentialsProblem } from '../../../cli/api/api-access.ts';
+import { deploymentTarget } from '../../../cli/commands/console/console-info.ts';
+import type { DeadLetterAccess } from '../../../cli/dead-letters/dead-letter-access.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
+import { refusalFromFailure } from '../../../cli/loopback/signed-request.ts';
+import { Problem } from '../../../local/install/problem.mjs';
+import type { DeadLetterQueue } from '../../../shared/ports/queues.ts';
+import {
+  consoleInfoSchema,
+  deadLetterCountsSchema,
+  deadLetterDetailSchema,
+  deadLetterLookSchema,
+  deadLetterResultSchema,
+} from '../../../shared/wire/views/console.ts';
+import type { StubAnswer } from '../../support/aws-stub.ts';
+import { inMemoryDeadLetterQueue, inMemoryWorkQueues } from '../../support/in-memory/in-memory-queues.ts';
 import {
   consoleOf,
   jsonOf,
@@ -11,21 +26,6 @@ import {
   type StubbedApi,
 } from './console-under-test.ts';
 import { requestLoopback, type LoopbackRequest } from './loopback-request.ts';
-import { CredentialsProblem } from '../../../cli/api/api-access.ts';
-import { refusalFromFailure } from '../../../cli/loopback/signed-request.ts';
-import {
-  consoleInfoSchema,
-  deadLetterCountsSchema,
-  deadLetterDetailSchema,
-  deadLetterLookSchema,
-  deadLetterResultSchema,
-} from '../../../shared/wire/views/console.ts';
-import type { StubAnswer } from '../../support/aws-stub.ts';
-import { deploymentTarget } from '../../../cli/commands/console/console-info.ts';
-import type { DeadLetterAccess } from '../../../cli/dead-letters/dead-letter-access.ts';
-import { Problem } from '../../../local/install/problem.mjs';
-import type { DeadLetterQueue } from '../../../shared/ports/queues.ts';
-import { inMemoryDeadLetterQueue, inMemoryWorkQueues } from '../../support/in-memory/in-memory-queues.ts';
 
 let api: StubbedApi;
 let served: LoopbackServer;

@@ -1,17 +1,17 @@
-import { describe, expect, it } from 'vitest';
-import { deadLetterDetailSchema, deadLetterViewSchema } from '../../../shared/wire/views/console.ts';
-import { jsonLines, posthaste, type RunOptions, answering, ctrlC } from './run-command.ts';
-import { json, refusal } from './stub-api.ts';
-import { stubbedDeployment } from './stubbed-deployment.ts';
-import { subscription } from './undeliverable-deployment.ts';
 import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
 import { describeDeadLetter, detailOf } from '../../../cli/dead-letters/describe.ts';
 import { matcherOf } from '../../../cli/dead-letters/filter.ts';
 import type { DeadLetter, DeadLetterAttributes } from '../../../shared/domain/delivery/dead-letter.ts';
 import { REDRIVEN_QUEUES } from '../../../shared/domain/work-queues.ts';
 import { encodeFirstJob } from '../../../shared/wire/jobs/delivery-job.ts';
 import { encodeOperation } from '../../../shared/wire/jobs/operation.ts';
+import { deadLetterDetailSchema, deadLetterViewSchema } from '../../../shared/wire/views/console.ts';
 import { aMessage } from '../../support/builders.ts';
+import { jsonLines, posthaste, type RunOptions, answering, ctrlC } from './run-command.ts';
+import { json, refusal } from './stub-api.ts';
+import { stubbedDeployment } from './stubbed-deployment.ts';
+import { subscription } from './undeliverable-deployment.ts';
 
 const AN_HOUR = 3_600_000;
 

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { closeSync, openSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
+import { projectRoot } from '../../../local/install/paths.mjs';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { apiEnvironment } from './run-command.ts';
 import { json, stubApi } from './stub-api.ts';
-import { promisify } from 'node:util';
-import { projectRoot } from '../../../local/install/paths.mjs';
 
 // Behaviour that needs a separate process. Everything else about the command is tested in process.
 vi.setConfig({ testTimeout: 30_000 });

@@ -1,12 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { plainEnvironment } from '../../../local/local-aws.ts';
-import { startReceiver, type ReceivedRequest, type Receiver } from '../../support/receiver.ts';
-import { PATH, pullWorld, type PullWorld } from '../api/pull-world.ts';
-import { jsonLines, posthaste, type Run, ctrlC } from './run-command.ts';
-import { json, stubApi } from './stub-api.ts';
-import { setImmediate } from 'node:timers/promises';
 import { ApiRefusal } from '../../../api-client/refusal.ts';
 import {
   forwardDeliveries,
@@ -15,66 +10,71 @@ import {
 } from '../../../cli/commands/forward/forward-deliveries.ts';
 import type { ReceivedDelivery } from '../../../cli/commands/forward/pull-routes.ts';
 import { postToTarget, type TargetResult } from '../../../cli/commands/forward/target.ts';
-
-let world: PullWorld;
-let api: Receiver;
-let target: Receiver;
-let token: string;
-let interrupt: () => void;
-/** Stops the command at this receive, from 1. */
-let lastReceive: number;
-/** Called before the API gets a receive, from 1. */
-let onReceive: (receive: number) => Promise<void>;
-
-const BY_TOKEN = '/v2/pull/orders/subscription-1';
-
-beforeEach(async () => {
-  world = await pullWorld();
-  api = await startReceiver();
-  target = await startReceiver();
-  lastReceive = 2;
-  onReceive = () => Promise.resolve();
-  let receives = 0;
-  for (const step of ['receive', 'ack', 'nack'])
-    api.script(`${BY_TOKEN}/${step}`, async ({ headers, body }: ReceivedRequest) => {
-      if (step === 'receive') {
-        if (++receives === lastReceive) interrupt();
-        await onReceive(receives);
-      }
-      const { authorization = '' } = headers;
-      const answer = await world.call('POST', `${BY_TOKEN}/${step}`, body.toString(), { authorization });
-      return {
-        status: answer.status,
-        headers: { 'content-type': 'application/json' },
-        ...(answer.body !== undefined && { body: JSON.stringify(answer.body) }),
-      };
-    });
-  const made = await world.call('POST', `${PATH}/pull-token`, {});
-  ({ token } = z.object({ token: z.string() }).parse(made.body));
-});
-
-afterEach(async () => {
-  await Promise.all([api.close(), target.close()]);
-});
-
-/** Runs `posthaste forward` until the last receive. */
-const forward = (args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Run> =>
-  posthaste(
-    ['forward', 'orders', 'subscription-1', '--to', target.url('/hook'), '--url', api.url(''), ...args],
-    {
-      env: { ...plainEnvironment(), POSTHASTE_PULL_TOKEN: token, ...env },
-      onStart: (command) => {
-        ({ interrupt } = command);
-        command.stdin.end(token);
-      },
-    },
-  );
-
-/** The record of the published delivery. */
-const recorded = async (): Promise<unknown> =>
-  (await world.call('GET', '/v2/queues/orders/messages/message-1/deliveries/subscription-1')).body;
+import { plainEnvironment } from '../../../local/local-aws.ts';
+import { startReceiver, type ReceivedRequest, type Receiver } from '../../support/receiver.ts';
+import { PATH, pullWorld, type PullWorld } from '../api/pull-world.ts';
+import { jsonLines, posthaste, type Run, ctrlC } from './run-command.ts';
+import { json, stubApi } from './stub-api.ts';
 
 describe('posthaste forward', () => {
+  let world: PullWorld;
+  let api: Receiver;
+  let target: Receiver;
+  let token: string;
+  let interrupt: () => void;
+  /** Stops the command at this receive, from 1. */
+  let lastReceive: number;
+  /** Called before the API gets a receive, from 1. */
+  let onReceive: (receive: number) => Promise<void>;
+
+  const BY_TOKEN = '/v2/pull/orders/subscription-1';
+
+  beforeEach(async () => {
+    world = await pullWorld();
+    api = await startReceiver();
+    target = await startReceiver();
+    lastReceive = 2;
+    onReceive = () => Promise.resolve();
+    let receives = 0;
+    for (const step of ['receive', 'ack', 'nack'])
+      api.script(`${BY_TOKEN}/${step}`, async ({ headers, body }: ReceivedRequest) => {
+        if (step === 'receive') {
+          if (++receives === lastReceive) interrupt();
+          await onReceive(receives);
+        }
+        const { authorization = '' } = headers;
+        const answer = await world.call('POST', `${BY_TOKEN}/${step}`, body.toString(), { authorization });
+        return {
+          status: answer.status,
+          headers: { 'content-type': 'application/json' },
+          ...(answer.body !== undefined && { body: JSON.stringify(answer.body) }),
+        };
+      });
+    const made = await world.call('POST', `${PATH}/pull-token`, {});
+    ({ token } = z.object({ token: z.string() }).parse(made.body));
+  });
+
+  afterEach(async () => {
+    await Promise.all([api.close(), target.close()]);
+  });
+
+  /** Runs `posthaste forward` until the last receive. */
+  const forward = (args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Run> =>
+    posthaste(
+      ['forward', 'orders', 'subscription-1', '--to', target.url('/hook'), '--url', api.url(''), ...args],
+      {
+        env: { ...plainEnvironment(), POSTHASTE_PULL_TOKEN: token, ...env },
+        onStart: (command) => {
+          ({ interrupt } = command);
+          command.stdin.end(token);
+        },
+      },
+    );
+
+  /** The record of the published delivery. */
+  const recorded = async (): Promise<unknown> =>
+    (await world.call('GET', '/v2/queues/orders/messages/message-1/deliveries/subscription-1')).body;
+
   it('posts the signed headers and the bytes of the body, and acknowledges a 2xx', async () => {
     target.script('/hook', [{ status: 201 }]);
     await world.publish({ data: '{"text": "é", "total": 1.0}' });

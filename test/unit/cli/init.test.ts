@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { applyPatch } from 'diff';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 import * as z from 'zod';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { posthaste, answering } from './run-command.ts';
 
 let folder = '';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { stubApi, json, refusal, type StubRoutes } from './stub-api.ts';
+import { clockTime } from '../../../cli/output/time-text.ts';
 import { COMMAND } from '../../../local/command-name.ts';
 import { AT, ID, message, pending, subscription } from './delivery-views.ts';
-import { clockTime } from '../../../cli/output/time-text.ts';
 import { jsonLines } from './run-command.ts';
+import { stubApi, json, refusal, type StubRoutes } from './stub-api.ts';
 
 describe('posthaste message', () => {
   const body = '{ "big": 12345678901234567890.10, "u": "\u0085" }';

@@ -1,16 +1,16 @@
+import { EventEmitter } from 'node:events';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it, afterEach, beforeEach, vi } from 'vitest';
 import { rangesOf } from '../../../cli/commands/publish/publish-report.ts';
+import { untilInterrupted } from '../../../cli/interruption.ts';
 import { inputLines } from '../../../cli/options/input-lines.ts';
 import { withMembers } from '../../../cli/options/json-text.ts';
+import { timeOf } from '../../../cli/options/time.ts';
 import { printable, printableJson } from '../../../cli/output/printable.ts';
 import { progressBar, progressLine } from '../../../cli/output/progress-line.ts';
 import { fieldLines, tableLines } from '../../../cli/output/table.ts';
-import { timeOf } from '../../../cli/options/time.ts';
 import { clockTime } from '../../../cli/output/time-text.ts';
-import { EventEmitter } from 'node:events';
-import { untilInterrupted } from '../../../cli/interruption.ts';
 
 const anyText = fc.string({ unit: 'binary' });
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
@@ -189,14 +189,14 @@ describe('the time of an option', () => {
   );
 });
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-
 describe('a second Ctrl-C', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
   it('ends the program, unless npm forwarded the first one, which takes less than a second', async () => {
     const signals = new EventEmitter();
     const again = vi.fn();

@@ -1,9 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { pricesSchema } from '../../../cli/commands/plan/tables.ts';
+import listPrices from '../../../cli/commands/plan/prices.json' with { type: 'json' };
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { posthaste } from './run-command.ts';
 
 const plan = (...args: string[]) => posthaste(['plan', ...args]);
@@ -27,17 +27,8 @@ const refusal = z.strictObject({
 const refusedFields = (stdout: string): string[] =>
   refusal.parse(JSON.parse(stdout)).error.fields.map(({ field }) => field);
 
-let folder: string;
-let listPrices: z.output<typeof pricesSchema>;
-beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'plan-'));
-  const file = path.resolve(import.meta.dirname, '../../../cli/commands/plan/prices.json');
-  listPrices = pricesSchema.parse(JSON.parse(await readFile(file, 'utf8')));
-});
-afterAll(() => rm(folder, { recursive: true }));
-
 const pricesFile = async (content: string): Promise<string> => {
-  const file = path.join(folder, 'prices.json');
+  const file = path.join(temporaryFolder(), 'prices.json');
   await writeFile(file, content);
   return file;
 };
@@ -123,7 +114,6 @@ describe('posthaste plan', () => {
   it('takes prices and regions from a file', async () => {
     const expensive = structuredClone(listPrices);
     const usEast = expensive.regions['us-east-1'];
-    if (usEast === undefined) throw new Error('no prices of us-east-1');
     usEast.dynamodbWriteUnits.usd *= 100;
     const file = await pricesFile(JSON.stringify({ ...expensive, regions: { 'mars-north-1': usEast } }));
     const usd = async (...args: string[]): Promise<number> => {
@@ -168,9 +158,7 @@ describe('posthaste plan', () => {
 
   it('refuses a negative price', async () => {
     const wrong = structuredClone(listPrices);
-    const usEast = wrong.regions['us-east-1'];
-    if (usEast === undefined) throw new Error('no prices of us-east-1');
-    usEast.logs.usd = -1;
+    wrong.regions['us-east-1'].logs.usd = -1;
     const file = await pricesFile(JSON.stringify(wrong));
     const { stdout } = await plan('--messages-per-day', '10', '--json', '--prices', file);
     expect(refusedFields(stdout)).toEqual(['prices.regions.us-east-1.logs.usd']);

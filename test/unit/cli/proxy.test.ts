@@ -1,15 +1,15 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { AwsV4Signer } from 'aws4fetch';
 import { afterAll, beforeAll, describe, expect, it, afterEach, vi } from 'vitest';
 import { type ApiAccess, findApi } from '../../../cli/api/api-access.ts';
 import { startSigningProxy } from '../../../cli/commands/proxy/proxy.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
+import { loopbackPort } from '../../../local/loopback-port.ts';
 import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
 import { requestLoopback, type LoopbackResponse, type LoopbackRequest } from './loopback-request.ts';
 import { posthaste, apiEnvironment } from './run-command.ts';
-import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import { connect } from 'node:net';
-import { loopbackPort } from '../../../local/loopback-port.ts';
 
 let api: AwsStub;
 let proxy: LoopbackServer;

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
 import { AwsV4Signer } from 'aws4fetch';
+import { describe, expect, it } from 'vitest';
 import type { StubRequest } from '../../support/aws-stub.ts';
 import { jsonLines, answering } from './run-command.ts';
 import { json, refusal, stubApi, type StubApi } from './stub-api.ts';

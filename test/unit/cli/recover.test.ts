@@ -1,11 +1,11 @@
-import { ID, SUBSCRIPTIONS } from './delivery-views.ts';
 import { describe, expect, it } from 'vitest';
-import { jsonLines, ctrlC, captured, withSdkVariables } from './run-command.ts';
-import { json, stubApi, type StubRoutes } from './stub-api.ts';
-import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
 import { isOver, progressText, type Look } from '../../../cli/commands/recover/follow-recovery.ts';
 import { removeSettledNotices } from '../../../cli/dead-letters/remove-settled.ts';
 import { terminalIn } from '../../../cli/terminal.ts';
+import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
+import { ID, SUBSCRIPTIONS } from './delivery-views.ts';
+import { jsonLines, ctrlC, captured, withSdkVariables } from './run-command.ts';
+import { json, stubApi, type StubRoutes } from './stub-api.ts';
 import { deployed, notice, RECOVERY, type Standing } from './undeliverable-deployment.ts';
 
 const recovery = (state: string, found: number) => ({

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-letter.ts';
-import { aLetter, bodiesOf, letters, redriveWorld, START } from '../../support/in-memory/redrive-world.ts';
 import { RunFailedError } from '../../../cli/dead-letters/run-result.ts';
 import { runProblem } from '../../../cli/dead-letters/run-text.ts';
+import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-letter.ts';
+import { aLetter, bodiesOf, letters, redriveWorld, START } from '../../support/in-memory/redrive-world.ts';
 
 describe('a redrive', () => {
   it('sends every dead letter back once, and leaves an empty queue', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { jsonLines, answering } from './run-command.ts';
-import { json, stubApi, type StubApi } from './stub-api.ts';
 import { clockTime } from '../../../cli/output/time-text.ts';
 import { AT, attempt, delivered, detail, ID, listed, page, pending, subscription } from './delivery-views.ts';
+import { jsonLines, answering } from './run-command.ts';
+import { json, stubApi, type StubApi } from './stub-api.ts';
 
 const LIST = '/v2/queues/orders/subscriptions';
 const ONE = `${LIST}/${ID}`;
@@ -13,37 +13,17 @@ describe('posthaste subscription', () => {
   it('subscribes with all given options, and prints the signing secret once', async () => {
     const created = { subscription_id: 'created', secret: 'whsec_abc' };
     const api = await stubApi({ [`POST ${LIST}`]: () => json(created, 201) });
-    const args = [
-      '--name',
-      'ACME',
-      '--ttl',
-      '1h',
-      '--policy',
-      '{"maximum_delay": 60}',
-      '--header',
-      'X-Team: a:b',
-      '--raw',
-    ];
-    const more = [
-      '--event-type',
-      'a',
-      '--event-type',
-      'b',
-      '--filter',
-      '{"n": [1.0]}',
-      '--attempt-timeout',
-      '5',
-      '--max-per-second',
-      '0.5',
-      '--retry-throttled',
-    ];
+    const flags = '--ttl 1h --raw --event-type a --event-type b --attempt-timeout 5 --max-per-second 0.5';
+    const texts = {
+      name: 'ACME',
+      policy: '{"maximum_delay": 60}',
+      header: 'X-Team: a:b',
+      filter: '{"n": [1.0]}',
+    };
     const run = await api.run([
-      'subscription',
-      'create',
-      'orders',
-      'https://example.com/hook',
-      ...args,
-      ...more,
+      ...['subscription', 'create', 'orders', 'https://example.com/hook', '--retry-throttled'],
+      ...flags.split(' '),
+      ...Object.entries(texts).flatMap(([option, value]) => [`--${option}`, value]),
     ]);
     expect(run.stdout).toBe(
       'Created subscription created.\nSigning secret (save it now, it is not shown again): whsec_abc\n',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { completeEnvironment } from '../../support/complete-environment.ts';
 import { plainEnvironment } from '../../../local/local-aws.ts';
+import { completeEnvironment } from '../../support/complete-environment.ts';
 import { posthaste } from './run-command.ts';
 import { stubbedDeployment } from './stubbed-deployment.ts';
 

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { cachedBuild, fingerprint } from '../../../local/cached-builds.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let builds: string;
 beforeEach(() => (builds = temporaryFolder()));

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { endpointsOf, removeEndpoints, writeEndpoints } from '../../../local/endpoints.ts';
 import { localEndpoints } from '../../support/local-endpoints.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const outputs = {
   ApiId: 'abc123',

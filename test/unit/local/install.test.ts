@@ -1,7 +1,6 @@
 import { mkdirSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { CDK_COMMAND, CDK_LIBRARY, cdkLibraryOptions, cdkProgram } from '../../../local/install/cdk.mjs';
 import { nodeProblem } from '../../../local/install/node-version.mjs';
 import { npmArguments } from '../../../local/install/npm.mjs';
@@ -13,6 +12,7 @@ import {
   pipInstallWith,
 } from '../../../local/install/pip.mjs';
 import packageJson from '../../../package.json' with { type: 'json' };
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder = '';
 beforeEach(() => (folder = temporaryFolder()));

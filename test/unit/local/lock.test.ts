@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { takeLock } from '../../../local/install/lock.mjs';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 describe('the lock of a start', () => {
   let file = '';

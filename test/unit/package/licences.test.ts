@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { licencesOf } from '../../../package/licences.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 it.each(['LICENSE', 'license', 'Licence.md'])('the text of a licence is found in a file %s', (file) => {
   const root = temporaryFolder();

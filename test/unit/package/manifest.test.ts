@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { z } from 'zod';
 import { packageManifest } from '../../../package/manifest.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const manifestSchema = z.object({
   exports: z.record(z.string(), z.string()),
