@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { localFolder } from './paths.mjs';
 import { Problem } from './problem.mjs';
 
@@ -106,7 +107,7 @@ const isCode = (error, code) => error instanceof Error && 'code' in error && err
  * @param {string} log
  */
 export const tailOf = (log) =>
-  readFileSync(log, 'utf8')
+  stripVTControlCharacters(readFileSync(log, 'utf8'))
     .trimEnd()
     .split('\n')
     .slice(-TAIL_LINES)

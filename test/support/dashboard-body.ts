@@ -13,25 +13,14 @@ const text = z.object({ type: z.literal('text'), ...place, properties: z.object(
 const alarm = z.object({
   type: z.literal('alarm'),
   ...place,
-  properties: z.object({ title: z.string(), alarms: z.array(z.string()) }),
+  properties: z.object({ alarms: z.array(z.string()) }),
 });
 
 /** A row of `metrics`: namespace, name, dimension names and values, and rendering options. Expressions have no name. */
-const metricRow = z
-  .array(
-    z.union([z.string(), z.looseObject({ label: z.string().optional(), visible: z.boolean().optional() })]),
-  )
-  .transform((parts) => {
-    const [namespace = '', metricName = '', ...dimensions] = parts.filter((part) => typeof part === 'string');
-    const shown = parts.find((part) => typeof part === 'object');
-    return {
-      namespace,
-      metricName,
-      dimensionNames: dimensions.filter((_, at) => at % 2 === 0),
-      label: shown?.label ?? metricName,
-      visible: shown?.visible ?? true,
-    };
-  });
+const metricRow = z.array(z.union([z.string(), z.looseObject({})])).transform((parts) => {
+  const [namespace = '', metricName = '', ...dimensions] = parts.filter((part) => typeof part === 'string');
+  return { namespace, metricName, dimensionNames: dimensions.filter((_, at) => at % 2 === 0) };
+});
 
 const metric = z.object({
   type: z.literal('metric'),
@@ -40,15 +29,13 @@ const metric = z.object({
     title: z.string(),
     metrics: z.array(metricRow),
     view: z.enum(['timeSeries', 'singleValue']),
-    stacked: z.boolean().optional(),
-    yAxis: z.object({ left: z.object({ label: z.string() }) }).optional(),
   }),
 });
 
 const log = z.object({
   type: z.literal('log'),
   ...place,
-  properties: z.object({ title: z.string(), query: z.string() }),
+  properties: z.object({ title: z.string() }),
 });
 
 const body = z.object({ widgets: z.array(z.discriminatedUnion('type', [text, alarm, metric, log])) });
@@ -68,14 +55,11 @@ function referred(reference: unknown): string {
 }
 
 /**
- * The widgets of a dashboard in a template. `nameOf` maps the logical ids in references to names.
+ * The widgets of a dashboard in a template, with the logical ids in place of references.
  * @throws ZodError if a widget is of a kind that the project does not use
  */
-export function widgetsOf(
-  dashboardBody: unknown,
-  nameOf: (logicalId: string) => string = (logicalId) => logicalId,
-): readonly Widget[] {
+export function widgetsOf(dashboardBody: unknown): readonly Widget[] {
   const [, parts] = joined.parse(dashboardBody)['Fn::Join'];
-  const json = parts.map((part) => (typeof part === 'string' ? part : nameOf(referred(part)))).join('');
+  const json = parts.map((part) => (typeof part === 'string' ? part : referred(part))).join('');
   return body.parse(JSON.parse(json)).widgets;
 }

@@ -1,9 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
 import { isPackaged, localFolder, projectRoot } from '../../../local/install/paths.mjs';
-import { Problem } from '../../../local/install/problem.mjs';
-import { runGroup, tailOf } from '../../../local/install/process-group.mjs';
+import { runToSuccess } from '../../../local/install/process-group.mjs';
 import { fingerprintOf, cachedBuild } from '../../../local/cached-builds.ts';
 import { plainEnvironment } from '../../../local/local-aws.ts';
 
@@ -42,19 +40,14 @@ async function viteBuild(folder: string, signal: AbortSignal): Promise<void> {
   mkdirSync(builds, { recursive: true });
   rmSync(log, { force: true });
   const args = ['build', 'console', '--outDir', folder, '--emptyOutDir', '--configLoader', 'native'];
-  const options = { env: { ...plainEnvironment(), NO_COLOR: '1' }, cwd: projectRoot, log, signal };
-  const { code } = await runGroup('vite', args, options).catch((cause: unknown) => {
-    if (signal.aborted) throw cause;
-    throw new Problem(
+  await runToSuccess('vite', args, {
+    env: { ...plainEnvironment(), NO_COLOR: '1' },
+    cwd: projectRoot,
+    log,
+    signal,
+    failure: 'The console could not be built.',
+    missing:
       'The console cannot be built because Vite is not installed. Run npm ci in the project folder first.',
-      {
-        cause,
-      },
-    );
   });
-  if (code !== 0)
-    throw new Problem(
-      `The console could not be built. The end of Vite's output:\n${stripVTControlCharacters(tailOf(log))}`,
-    );
   rmSync(log, { force: true });
 }

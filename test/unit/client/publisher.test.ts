@@ -1,19 +1,17 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { PublishError, Publisher, InvalidMessageError, MessageTooLargeError } from '../../../client/index.ts';
 import { awsStub } from '../../support/aws-stub.ts';
 import { ingressStub, type Judge, type SentEntry } from '../../support/ingress-stub.ts';
 
-const stubs: { close: () => Promise<void> }[] = [];
-afterEach(async () => {
+afterEach(() => {
   vi.restoreAllMocks();
-  await Promise.all(stubs.splice(0).map((stub) => stub.close()));
 });
 
 /** A publisher to an SQS stub that refuses what `judge` says. */
 const publisherTo = async <Events extends object = Record<string, unknown>>(judge?: Judge) => {
   const { batches, config, queueUrl, close } = await ingressStub(judge);
-  stubs.push({ close });
+  onTestFinished(close);
   return { publisher: new Publisher<Events>({ queueUrl, client: new SQSClient(config) }), batches };
 };
 
@@ -113,7 +111,7 @@ describe('a batch of any length', () => {
       status: 403,
       body: JSON.stringify({ __type: 'AccessDenied', message: 'no sqs:SendMessage' }),
     }));
-    stubs.push(stub);
+    onTestFinished(stub.close);
     const publisher = new Publisher({ queueUrl: stub.config.endpoint, client: new SQSClient(stub.config) });
     await expect(publisher.publishBatch(many(2))).rejects.toMatchObject({
       failed: [
@@ -170,7 +168,7 @@ describe('an abort', () => {
   /** Aborts as soon as SQS has answered. */
   const abortedAfterAnAnswer = async (judge?: Judge) => {
     const { batches, config, queueUrl, close } = await ingressStub(judge);
-    stubs.push({ close });
+    onTestFinished(close);
     const abort = new AbortController();
     const client = new SQSClient(config);
     client.middlewareStack.add(
@@ -203,7 +201,7 @@ describe('an abort', () => {
 
   it('while SQS is silent ends the call', async () => {
     const stub = await awsStub(() => 'silence');
-    stubs.push(stub);
+    onTestFinished(stub.close);
     const abort = new AbortController();
     const publisher = new Publisher({ queueUrl: stub.config.endpoint, client: new SQSClient(stub.config) });
     const published = publisher.publish({ queue: 'orders', data: 1 }, { signal: abort.signal });
