@@ -2,7 +2,7 @@ import './zod-without-eval.ts';
 import { render } from 'preact';
 import { isAccepted } from './api/page-client.ts';
 import { App } from './app.tsx';
-import { applyTheme, chosenTheme } from './parts/theme.ts';
+import { applyTheme, chosenTheme } from './parts/theme.tsx';
 import { takeSessionToken } from './session-token.ts';
 import './style/index.css';
 

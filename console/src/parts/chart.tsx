@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { useWidth } from '../live/use-width.ts';
-import { useTheme } from './theme.ts';
+import { useTheme } from './theme.tsx';
 
 /** Builds the options from the colours of the current theme. */
 export type ChartOptions = (colour: (name: string) => string) => Omit<uPlot.Options, 'width' | 'height'>;

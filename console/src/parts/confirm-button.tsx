@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { useAction } from '../live/use-action.ts';
 import { DialogButton } from './dialog.tsx';
 import { Form, FormActions } from './form.tsx';
-import { InputField } from './input-field.tsx';
+import { InputField } from './fields.tsx';
 import { ActionFailure } from './notice.tsx';
 
 type Question = {

@@ -1,4 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
+import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
+import { retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
+import { counted } from '../../../api-client/words.ts';
+import { durationText } from './time-text.ts';
 
 export type Fact = readonly [name: string, value: ComponentChildren];
 
@@ -15,5 +19,43 @@ export function Facts({ facts }: { facts: readonly Fact[] }): JSX.Element {
           </div>
         ))}
     </dl>
+  );
+}
+
+/** `20 requests over 4 min 40 s` */
+export function scheduleText(policy: RetryPolicy): string {
+  const requests = counted(retrySchedule(policy).length + 1, 'request', 'requests');
+  const atMost = policy.jitter === 'none' ? '' : 'at most ';
+  return `${requests} over ${atMost}${durationText(totalSeconds(policy) * 1000)}`;
+}
+
+/** The phases of a complete retry policy. */
+export function PolicyFacts({ policy }: { policy: RetryPolicy }): JSX.Element {
+  const retriesOf = (count: number): string => counted(count, 'retry', 'retries');
+  const seconds = (count: number): string => durationText(count * 1000);
+  return (
+    <Facts
+      facts={[
+        ['Total', scheduleText(policy)],
+        ['Immediately', retriesOf(policy.retries_with_no_delay)],
+        [
+          'Before backoff',
+          `${retriesOf(policy.minimum_delay_retries)}, every ${seconds(policy.minimum_delay)}`,
+        ],
+        [
+          'Backoff',
+          `${retriesOf(policy.backoff_retries)}, ${policy.retry_backoff_function.replace('_', ' ')} from ${seconds(policy.minimum_delay)} to ${seconds(policy.maximum_delay)}`,
+        ],
+        [
+          'After backoff',
+          `${retriesOf(policy.maximum_delay_retries)}, every ${seconds(policy.maximum_delay)}`,
+        ],
+        ['Jitter', policy.jitter === 'none' ? undefined : policy.jitter],
+        [
+          'Also retried on',
+          policy.retry_on_status.length === 0 ? undefined : policy.retry_on_status.join(', '),
+        ],
+      ]}
+    />
   );
 }

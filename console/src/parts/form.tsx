@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { Action } from '../live/use-action.ts';
-import { WorkButton } from './work-button.tsx';
+import { WorkButton } from './buttons.tsx';
 
 /** A form that starts an action: not while the action runs, and not until the form is `ready`. */
 export function Form({

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { CopyButton } from './copy-button.tsx';
+import { CopyButton } from './buttons.tsx';
+import { useConsole } from '../live/console-context.tsx';
 
 /** Characters shown at first, so that a page with a payload of 1 MiB stays fast. */
 const FIRST = 8_000;
@@ -38,5 +39,16 @@ export function SourceText({ text, what }: { text: string; what: string }): JSX.
         {isCut ? `${text.slice(0, FIRST)}…` : text}
       </pre>
     </div>
+  );
+}
+
+/** A command to copy, as this user runs it. `args`: what follows its name. */
+export function CommandText({ args }: { args: string }): JSX.Element {
+  const { info } = useConsole();
+  const command = `${info?.command ?? 'posthaste'} ${args}`;
+  return (
+    <p class="command">
+      <code>{command}</code> <CopyButton text={command} what="the command" />
+    </p>
   );
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { ConsoleInfo } from '../../../shared/wire/views/console.ts';
-import { ThemeSwitch } from '../parts/theme-switch.tsx';
+import { ThemeSwitch } from '../parts/theme.tsx';
 import { hrefTo, type Route } from '../route.ts';
 import { SearchBox } from './search/search-box.tsx';
 

@@ -8,7 +8,7 @@ import { useLive } from '../../live/use-live.ts';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Empty, Notice } from '../../parts/notice.tsx';
 import { Section } from '../../parts/section.tsx';
-import { WindowFields, windowIn } from '../../parts/window-fields.tsx';
+import { WindowFields, windowIn } from '../../parts/windows.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
 import { BooksTable } from './books-table.tsx';

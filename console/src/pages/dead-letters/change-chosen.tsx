@@ -8,7 +8,7 @@ import { type Action, useAction } from '../../live/use-action.ts';
 import { counted } from '../../../../api-client/words.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
-import { WorkButton } from '../../parts/work-button.tsx';
+import { WorkButton } from '../../parts/buttons.tsx';
 
 const CHANGES = {
   redrive: {

@@ -10,7 +10,7 @@ import { Loaded } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
-import { WorkButton } from '../../parts/work-button.tsx';
+import { WorkButton } from '../../parts/buttons.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { ChangeChosen } from './change-chosen.tsx';
 import { DeadLetterTable } from './dead-letter-table.tsx';

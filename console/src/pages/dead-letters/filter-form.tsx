@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { RedrivenQueue } from '../../../../shared/domain/work-queues.ts';
-import { InputField } from '../../parts/input-field.tsx';
+import { InputField } from '../../parts/fields.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 
 const FIELDS = [

@@ -10,7 +10,7 @@ import { Facts } from '../../parts/facts.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { ActionFailure } from '../../parts/notice.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
-import { WorkButton } from '../../parts/work-button.tsx';
+import { WorkButton } from '../../parts/buttons.tsx';
 
 /** A button that shows the whole dead letter. */
 export function ShowDeadLetter({

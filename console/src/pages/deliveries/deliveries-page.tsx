@@ -5,13 +5,12 @@ import { type ListedDelivery, listDeliveries } from '../../../../api-client/oper
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { WAITS } from '../../../../shared/wire/views/delivery.ts';
-import { LoadMore, useMost } from '../../parts/load-more.tsx';
+import { LoadMore, useMost, Table, type Column } from '../../parts/table.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Status } from '../../parts/status.tsx';
-import { Table, type Column } from '../../parts/table.tsx';
-import { WindowText } from '../../parts/window-text.tsx';
+import { WindowText } from '../../parts/windows.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
 

@@ -5,7 +5,7 @@ import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { ActionFailure } from '../../parts/notice.tsx';
-import { WorkButton } from '../../parts/work-button.tsx';
+import { WorkButton } from '../../parts/buttons.tsx';
 
 /** The buttons that retry and cancel a delivery. */
 export function DeliveryActions({

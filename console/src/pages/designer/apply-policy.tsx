@@ -6,12 +6,11 @@ import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { useLive } from '../../live/use-live.ts';
-import { Field } from '../../parts/field.tsx';
+import { Field, SelectField } from '../../parts/fields.tsx';
 import { Form } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
-import { SelectField } from '../../parts/select-field.tsx';
-import { subscriberText } from '../../parts/subscriber-url.tsx';
-import { WorkButton } from '../../parts/work-button.tsx';
+import { subscriberText } from '../../parts/subscription-text.tsx';
+import { WorkButton } from '../../parts/buttons.tsx';
 import { storePolicy, type PolicyOwner } from './store-policy.ts';
 
 const MOST = 100;

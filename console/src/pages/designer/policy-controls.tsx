@@ -1,8 +1,7 @@
 import type { JSX } from 'preact';
 import { BACKOFF_FUNCTIONS, JITTERS } from '../../../../shared/domain/retry/vocabulary.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
-import { InputField } from '../../parts/input-field.tsx';
-import { SelectField } from '../../parts/select-field.tsx';
+import { InputField, SelectField } from '../../parts/fields.tsx';
 import type { Draft } from './draft.ts';
 
 type NumberField = { field: keyof RetryPolicy; label: string; unit?: string };

@@ -6,13 +6,12 @@ import { counted } from '../../../../api-client/words.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Facts } from '../../parts/facts.tsx';
-import { Loaded } from '../../parts/loaded.tsx';
+import { Loaded, WhyMissing } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
-import { WhyMissing } from '../../parts/why-missing.tsx';
 import { hrefTo } from '../../route.ts';
 import { MessageSubscriptions } from './message-subscriptions.tsx';
 

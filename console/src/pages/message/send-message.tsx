@@ -7,8 +7,8 @@ import { useAction } from '../../live/use-action.ts';
 import { useLive } from '../../live/use-live.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
-import { subscriberText } from '../../parts/subscriber-url.tsx';
-import { WorkButton } from '../../parts/work-button.tsx';
+import { subscriberText } from '../../parts/subscription-text.tsx';
+import { WorkButton } from '../../parts/buttons.tsx';
 import { hrefTo } from '../../route.ts';
 
 /** What sending would do; undefined where a message cannot be sent. */

@@ -3,10 +3,10 @@ import { type ListedMessage, listMessages } from '../../../../api-client/operati
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
-import { LoadMore, useMost } from '../../parts/load-more.tsx';
+import { LoadMore, useMost } from '../../parts/table.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Empty } from '../../parts/notice.tsx';
-import { WindowText } from '../../parts/window-text.tsx';
+import { WindowText } from '../../parts/windows.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
 import { MessageTable } from './message-table.tsx';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { CommandText } from '../../parts/command-text.tsx';
+import { CommandText } from '../../parts/source-text.tsx';
 import { Empty } from '../../parts/notice.tsx';
 
 export function NoMessages({ queue }: { queue: string }): JSX.Element {

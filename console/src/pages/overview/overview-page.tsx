@@ -7,7 +7,7 @@ import { failureWords } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
-import { LoadMore, useMost } from '../../parts/load-more.tsx';
+import { LoadMore, useMost } from '../../parts/table.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Empty, Failure } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';

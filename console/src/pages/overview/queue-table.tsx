@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { LoadingFigure } from '../../parts/loading-figure.tsx';
+import { LoadingFigure } from '../../parts/loaded.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import type { Health } from '../../../../api-client/operations.ts';
 import { counted } from '../../../../api-client/words.ts';
 import type { Live } from '../../live/use-live.ts';
-import { LoadingFigure } from '../../parts/loading-figure.tsx';
+import { LoadingFigure } from '../../parts/loaded.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { percentText } from '../../statistics/chart-kinds.ts';
 import { WINDOWS, type Counts, type WindowName } from '../../statistics/read-statistics.ts';

@@ -7,7 +7,7 @@ import { rejectedFields } from '../../api/form-faults.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { Form, FormActions } from '../../parts/form.tsx';
-import { InputField } from '../../parts/input-field.tsx';
+import { InputField } from '../../parts/fields.tsx';
 import { ActionFailure } from '../../parts/notice.tsx';
 import { hrefTo } from '../../route.ts';
 import { choiceOf, policyIn } from '../designer/policy-choice.ts';

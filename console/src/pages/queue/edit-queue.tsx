@@ -6,11 +6,9 @@ import { faultsByField, rejectedFields } from '../../api/form-faults.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
-import { InputField } from '../../parts/input-field.tsx';
+import { InputField, SelectField, SwitchFields } from '../../parts/fields.tsx';
 import { ActionFailure } from '../../parts/notice.tsx';
 import { Form, FormActions } from '../../parts/form.tsx';
-import { SelectField } from '../../parts/select-field.tsx';
-import { SwitchFields } from '../../parts/switch-fields.tsx';
 import { PolicyField } from '../designer/policy-field.tsx';
 import {
   OWN_CONTROLS,

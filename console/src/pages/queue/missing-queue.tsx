@@ -5,7 +5,7 @@ import { nearestName } from '../../../../api-client/queues.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { ActionFailure, Empty } from '../../parts/notice.tsx';
-import { WorkButton } from '../../parts/work-button.tsx';
+import { WorkButton } from '../../parts/buttons.tsx';
 import { hrefTo } from '../../route.ts';
 
 /** Shown in place of a page of a queue that does not exist: the name that was probably meant, and a button that creates the queue. */

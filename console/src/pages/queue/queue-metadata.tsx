@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { completeRetryPolicy, DEFAULT_RETRY_POLICY } from '../../../../shared/domain/retry/policy.ts';
-import { Facts } from '../../parts/facts.tsx';
-import { PolicyFacts } from '../../parts/policy-facts.tsx';
+import { Facts, PolicyFacts } from '../../parts/facts.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import { hrefTo } from '../../route.ts';
 import { queuePolicy } from './queue-draft.ts';

@@ -2,10 +2,10 @@ import type { JSX } from 'preact';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Listed } from '../../../../api-client/api-client.ts';
 import type { RecentMessage } from '../../api/recent-deliveries.ts';
-import { CommandText } from '../../parts/command-text.tsx';
+import { CommandText } from '../../parts/source-text.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Sparkline, type SparkStatus } from '../../parts/sparkline.tsx';
-import { SubscriptionState } from '../../parts/subscription-state.tsx';
+import { SubscriptionState } from '../../parts/subscription-text.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { hrefTo } from '../../route.ts';
 

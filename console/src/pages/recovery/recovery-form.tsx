@@ -14,10 +14,10 @@ import { useAction, type Action } from '../../live/use-action.ts';
 import type { Live } from '../../live/use-live.ts';
 import { Form } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
-import { SelectField } from '../../parts/select-field.tsx';
-import { subscriberText } from '../../parts/subscriber-url.tsx';
-import { WindowFields, windowIn } from '../../parts/window-fields.tsx';
-import { WorkButton } from '../../parts/work-button.tsx';
+import { SelectField } from '../../parts/fields.tsx';
+import { subscriberText } from '../../parts/subscription-text.tsx';
+import { WindowFields, windowIn } from '../../parts/windows.tsx';
+import { WorkButton } from '../../parts/buttons.tsx';
 import type { Query } from '../../route.ts';
 import { countFailed, MAX_COUNTED, sumOf, type FailedCount, type Selection } from './count-failed.ts';
 

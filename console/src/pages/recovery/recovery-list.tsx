@@ -6,7 +6,7 @@ import { useAction } from '../../live/use-action.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { ActionFailure } from '../../parts/notice.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
-import { WorkButton } from '../../parts/work-button.tsx';
+import { WorkButton } from '../../parts/buttons.tsx';
 
 export function RecoveryList({
   queue,

@@ -10,7 +10,7 @@ import { Loaded } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Section } from '../../parts/section.tsx';
-import { subscriberText } from '../../parts/subscriber-url.tsx';
+import { subscriberText } from '../../parts/subscription-text.tsx';
 import type { Query } from '../../route.ts';
 import { RecoveryResult } from './recovery-result.tsx';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';

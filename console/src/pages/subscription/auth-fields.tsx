@@ -1,9 +1,8 @@
 import type { JSX } from 'preact';
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
 import type { Faults } from '../../api/form-faults.ts';
-import { InputField } from '../../parts/input-field.tsx';
+import { InputField, SelectField } from '../../parts/fields.tsx';
 import { Notice } from '../../parts/notice.tsx';
-import { SelectField } from '../../parts/select-field.tsx';
 import {
   AUTH_FORMS,
   authPath,

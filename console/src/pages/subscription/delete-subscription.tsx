@@ -3,7 +3,7 @@ import { unsubscribe } from '../../../../api-client/operations.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { ConfirmButton } from '../../parts/confirm-button.tsx';
-import { subscriberText } from '../../parts/subscriber-url.tsx';
+import { subscriberText } from '../../parts/subscription-text.tsx';
 import { hrefTo } from '../../route.ts';
 
 /** The button that deletes a subscription, after a question. */

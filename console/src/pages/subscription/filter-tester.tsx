@@ -5,11 +5,10 @@ import { type ListedMessage, listMessages } from '../../../../api-client/operati
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { InputField } from '../../parts/input-field.tsx';
+import { InputField, SelectField } from '../../parts/fields.tsx';
 import { ActionFailure, Failure } from '../../parts/notice.tsx';
-import { SelectField } from '../../parts/select-field.tsx';
 import { clockText } from '../../parts/time-text.ts';
-import { WorkButton } from '../../parts/work-button.tsx';
+import { WorkButton } from '../../parts/buttons.tsx';
 import { testFilter, type FilterVerdict } from './filter-test.ts';
 
 const MOST = 20;

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
 import type { Faults } from '../../api/form-faults.ts';
-import { InputField } from '../../parts/input-field.tsx';
+import { InputField } from '../../parts/fields.tsx';
 import { headerField, type Header } from './subscription-draft.ts';
 
 /** The headers of each request to a subscriber, a row for each. */

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { CopyButton } from '../../parts/copy-button.tsx';
+import { CopyButton } from '../../parts/buttons.tsx';
 import { Notice } from '../../parts/notice.tsx';
 
 /** Shows a secret, or the public key of a key pair. The page keeps it only while its dialog is open. */

@@ -3,7 +3,7 @@ import type { PolicySource } from '../../../../shared/domain/retry/vocabulary.ts
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { policyFor } from '../../../../shared/domain/subscription/delivery-policy.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import { PolicyFacts } from '../../parts/policy-facts.tsx';
+import { PolicyFacts } from '../../parts/facts.tsx';
 import { hrefTo } from '../../route.ts';
 import { queuePolicy } from '../queue/queue-draft.ts';
 

@@ -6,8 +6,8 @@ import { useAction } from '../../live/use-action.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { ActionFailure } from '../../parts/notice.tsx';
-import { SelectField } from '../../parts/select-field.tsx';
-import { WorkButton } from '../../parts/work-button.tsx';
+import { SelectField } from '../../parts/fields.tsx';
+import { WorkButton } from '../../parts/buttons.tsx';
 import { NewSecret } from './new-secret.tsx';
 
 const GRACES = [

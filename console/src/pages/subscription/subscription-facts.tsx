@@ -2,12 +2,11 @@ import type { ComponentChildren, JSX } from 'preact';
 import { type Destination, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { pressureWords } from '../../parts/back-pressure.ts';
+import { SubscriberUrl, SubscriptionState } from '../../parts/subscription-text.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
-import { SubscriberUrl } from '../../parts/subscriber-url.tsx';
-import { SubscriptionState } from '../../parts/subscription-state.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { authText } from './auth-draft.ts';
 

@@ -4,10 +4,9 @@ import type { SubscriptionView } from '../../../../shared/wire/views/subscriptio
 import { hasNewOrigin, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import { areMarked, faultsByField, rejectedFields } from '../../api/form-faults.ts';
 import type { Action } from '../../live/use-action.ts';
-import { InputField } from '../../parts/input-field.tsx';
+import { InputField, SwitchFields } from '../../parts/fields.tsx';
 import { Failure, Notice } from '../../parts/notice.tsx';
 import { Form, FormActions } from '../../parts/form.tsx';
-import { SwitchFields } from '../../parts/switch-fields.tsx';
 import { PolicyField } from '../designer/policy-field.tsx';
 import { FilterTester } from './filter-tester.tsx';
 import { authFields, authPath } from './auth-draft.ts';

@@ -9,7 +9,7 @@ import type { SubscriptionView } from '../../../../shared/wire/views/subscriptio
 import { firstWithin } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
-import { LoadMore, PAGE_SIZE, useMost } from '../../parts/load-more.tsx';
+import { LoadMore, PAGE_SIZE, useMost } from '../../parts/table.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Failure } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';

@@ -5,8 +5,8 @@ import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { ConfirmButton } from '../../parts/confirm-button.tsx';
 import { ActionFailure } from '../../parts/notice.tsx';
-import { subscriberText } from '../../parts/subscriber-url.tsx';
-import { WorkButton } from '../../parts/work-button.tsx';
+import { subscriberText } from '../../parts/subscription-text.tsx';
+import { WorkButton } from '../../parts/buttons.tsx';
 
 type Switch = { queue: string; subscription: SubscriptionView; onDone: () => void };
 

@@ -7,7 +7,7 @@ import { search, type Found } from '../../api/search.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { Moment } from '../../parts/moment.tsx';
 import { Failure } from '../../parts/notice.tsx';
-import { WhyMissing } from '../../parts/why-missing.tsx';
+import { WhyMissing } from '../../parts/loaded.tsx';
 import { hrefTo } from '../../route.ts';
 import { soughtTime, type SoughtTime } from './sought-time.ts';
 

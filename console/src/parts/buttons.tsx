@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import type { Action } from '../live/use-action.ts';
+import { type Action, useAction } from '../live/use-action.ts';
 
 /** A button that starts an action. While the action runs it is busy and ignores clicks. */
 export function WorkButton({
@@ -28,6 +28,18 @@ export function WorkButton({
       }}
     >
       {children}
+    </button>
+  );
+}
+
+const WORDS = { idle: 'Copy', running: 'Copy', done: 'Copied', failed: 'Copy failed' } as const;
+
+export function CopyButton({ text, what }: { text: string; what: string }): JSX.Element {
+  const { action, run } = useAction(() => navigator.clipboard.writeText(text));
+  return (
+    <button type="button" class="button button-small" onClick={run}>
+      <span aria-live="polite">{WORDS[action.state]}</span>
+      <span class="unseen"> {what}</span>
     </button>
   );
 }

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import type { Query } from '../route.ts';
-import { Field } from './field.tsx';
+import { Field } from './fields.tsx';
 import { localInput } from './time-text.ts';
+import { Moment } from './moment.tsx';
 
 /** Milliseconds since the epoch. `until` undefined: the time of each request. */
 export type TimeWindow = { since: number; until: number | undefined };
@@ -71,5 +72,36 @@ export function WindowFields({
         ))}
       </div>
     </div>
+  );
+}
+
+/** Describes the window of acceptance times; `otherwise` is shown without one. */
+export function WindowText({
+  since,
+  until,
+  otherwise = 'Accepted in the last 24 hours.',
+}: {
+  since: string | undefined;
+  until: string | undefined;
+  otherwise?: string;
+}): JSX.Element {
+  if (since === undefined && until === undefined) return <p class="muted">{otherwise}</p>;
+  return (
+    <p class="muted">
+      Accepted
+      {since === undefined ? null : (
+        <>
+          {' '}
+          since <Moment at={since} />
+        </>
+      )}
+      {until === undefined ? null : (
+        <>
+          {' '}
+          before <Moment at={until} />
+        </>
+      )}
+      .
+    </p>
   );
 }

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { JSX } from 'preact';
 
 export type Theme = 'system' | 'light' | 'dark';
 
@@ -48,4 +49,33 @@ export function useTheme(): 'light' | 'dark' {
     };
   }, []);
   return theme;
+}
+
+const THEMES: readonly (readonly [Theme, string])[] = [
+  ['system', 'Theme: system'],
+  ['light', 'Theme: light'],
+  ['dark', 'Theme: dark'],
+];
+
+export function ThemeSwitch(): JSX.Element {
+  const [theme, setTheme] = useState(chosenTheme);
+  return (
+    <label class="theme-switch">
+      <span class="unseen">Theme</span>
+      <select
+        value={theme}
+        onChange={({ currentTarget }) => {
+          const chosen = THEMES.find(([name]) => name === currentTarget.value)?.[0] ?? 'system';
+          chooseTheme(chosen);
+          setTheme(chosen);
+        }}
+      >
+        {THEMES.map(([name, text]) => (
+          <option key={name} value={name}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
 }

@@ -1,0 +1,169 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useId } from 'preact/hooks';
+
+export type FieldParts = { id: string; 'aria-describedby': string | undefined; 'aria-invalid': boolean };
+
+/** A labelled control with a hint and an error. */
+export function Field({
+  label,
+  hint,
+  fault,
+  children,
+}: {
+  label: string;
+  hint?: ComponentChildren;
+  fault?: string | undefined;
+  children: (parts: FieldParts) => ComponentChildren;
+}): JSX.Element {
+  const id = useId();
+  const described = [fault === undefined ? '' : `${id}-fault`, hint === undefined ? '' : `${id}-hint`];
+  const describedBy = described.join(' ').trim();
+  return (
+    <div class={fault === undefined ? 'field' : 'field field-faulty'}>
+      <label for={id}>{label}</label>
+      {children({
+        id,
+        'aria-describedby': describedBy === '' ? undefined : describedBy,
+        'aria-invalid': fault !== undefined,
+      })}
+      {fault === undefined ? null : (
+        <p id={`${id}-fault`} class="field-fault">
+          {fault}
+        </p>
+      )}
+      {hint === undefined ? null : (
+        <p id={`${id}-hint`} class="field-hint">
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** A labelled line of text, or `rows` lines of it. */
+export function InputField({
+  label,
+  hint,
+  fault,
+  rows,
+  code = false,
+  secret = false,
+  value,
+  onValue,
+  ...input
+}: {
+  label: string;
+  hint?: ComponentChildren;
+  fault?: string | undefined;
+  rows?: number;
+  /** Shown in a monospaced font. */
+  code?: boolean;
+  /** A line is not shown while it is typed, and browsers do not fill it in. */
+  secret?: boolean | undefined;
+  value: string;
+  onValue: (value: string) => void;
+  placeholder?: string;
+  maxLength?: number;
+  required?: boolean;
+  inputMode?: 'decimal' | 'url';
+}): JSX.Element {
+  return (
+    <Field label={label} hint={hint} fault={fault}>
+      {(parts) => {
+        const shared = {
+          ...parts,
+          ...input,
+          class: code ? 'code' : '',
+          value,
+          autocomplete: 'off',
+          spellcheck: false,
+          onInput: ({ currentTarget }: { currentTarget: { value: string } }) => {
+            onValue(currentTarget.value);
+          },
+        };
+        if (rows !== undefined) return <textarea {...shared} rows={rows} />;
+        return secret ? (
+          <input {...shared} type="password" autocomplete="new-password" />
+        ) : (
+          <input {...shared} />
+        );
+      }}
+    </Field>
+  );
+}
+
+/** A labelled list of choices. `children`: its options. */
+export function SelectField({
+  label,
+  hint,
+  fault,
+  value,
+  onValue,
+  children,
+}: {
+  label: string;
+  hint?: ComponentChildren;
+  fault?: string | undefined;
+  /** Undefined: the browser keeps what is chosen. */
+  value?: string;
+  onValue: (value: string) => void;
+  children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <Field label={label} hint={hint} fault={fault}>
+      {(parts) => (
+        <select
+          {...parts}
+          {...(value !== undefined && { value })}
+          onChange={({ currentTarget }) => {
+            onValue(currentTarget.value);
+          }}
+        >
+          {children}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+/** `value`: empty if not set, or a boolean in JSON. */
+type Switch = { value: string; fault: string | undefined; onValue: (value: string) => void };
+
+/** The switches of back-pressure. `unset`: what applies where they are not set. */
+export function SwitchFields({
+  unset,
+  adapt,
+  hold,
+}: {
+  unset: string;
+  adapt: Switch;
+  hold: Switch;
+}): JSX.Element {
+  const choices = [
+    ['', unset],
+    ['false', 'no: each delivery follows its retry policy'],
+    ['true', 'yes'],
+  ].map(([value, text]) => (
+    <option key={value} value={value}>
+      {text}
+    </option>
+  ));
+  return (
+    <>
+      <SelectField
+        {...adapt}
+        label="Adapt to throttling"
+        hint="A 429 is retried, and attempts wait until the subscriber takes them."
+      >
+        {choices}
+      </SelectField>
+      <SelectField
+        {...hold}
+        label="Hold while down"
+        hint="While the subscriber is down, it gets one probe at a time. All other attempts wait."
+      >
+        {choices}
+      </SelectField>
+    </>
+  );
+}
