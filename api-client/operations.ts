@@ -6,12 +6,16 @@ import { deliveryViewSchema } from '../shared/wire/views/delivery.ts';
 import { explainedSchema } from '../shared/wire/views/explanation.ts';
 import { messageSummarySchema, messageViewSchema } from '../shared/wire/views/message.ts';
 import { payloadSchema } from '../shared/wire/views/payload.ts';
-import { recoveryOutcomesOf, recoveryOutcomesViewSchema, recoveryViewSchema } from '../shared/wire/views/recovery.ts';
+import {
+  recoveryOutcomesOf,
+  recoveryOutcomesViewSchema,
+  recoveryViewSchema,
+} from '../shared/wire/views/recovery.ts';
 import { statisticsViewSchema } from '../shared/wire/views/statistics.ts';
 import { subscriptionDeliverySchema } from '../shared/wire/views/subscription-delivery.ts';
 import {
   changedSubscriptionSchema,
-  confirmationSchema,
+  subscribedSchema,
   subscriptionViewSchema,
 } from '../shared/wire/views/subscription.ts';
 import { operation } from './api-client.ts';
@@ -76,12 +80,7 @@ export const getSubscription = operation(
   'GET /v2/queues/{queue}/subscriptions/{subscription}',
   subscriptionViewSchema,
 );
-const created = {
-  subscription_id: z.string(),
-  secret: z.string().exactOptional(),
-  confirmation: confirmationSchema.exactOptional(),
-};
-export const subscribe = operation('POST /v2/queues/{queue}/subscriptions', z.object(created));
+export const subscribe = operation('POST /v2/queues/{queue}/subscriptions', subscribedSchema);
 export const updateSubscription = operation(
   'PATCH /v2/queues/{queue}/subscriptions/{subscription}',
   changedSubscriptionSchema,
@@ -122,7 +121,7 @@ export const importSubscriptions = operation(
   'POST /v2/queues/{queue}/import',
   z.object({
     subscriptions: z.array(
-      z.object({ line: z.int(), result: z.enum(['imported', 'replaced', 'unchanged']), ...created }),
+      subscribedSchema.extend({ line: z.int(), result: z.enum(['imported', 'replaced', 'unchanged']) }),
     ),
     failed: z.array(
       z.object({

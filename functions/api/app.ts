@@ -19,15 +19,13 @@ import { addReceiveRoute } from './pull/receive-route.ts';
 import { addPullRoutes } from './pull/routes.ts';
 import { addPullTokenRoute } from './pull/token.ts';
 import { addQueueRoutes } from './queues/routes.ts';
-import { addRecoveryOutcomesRoute } from './recoveries/outcomes.ts';
-import { addRecoveryRoutes } from './recoveries/routes.ts';
+import { addRecoveryOutcomesRoute, addRecoveryRoutes } from './recoveries/routes.ts';
 import { addSecretRoutes } from './subscriptions/rotate-secret.ts';
 import { addServiceRoutes } from './service/routes.ts';
 import { addSubscriptionTestRoute } from './subscriptions/test-subscription.ts';
 import { addSubscriptionRoutes } from './subscriptions/routes.ts';
-import { addCredentialsRoute, addExportRoute } from './subscriptions/export-routes.ts';
+import { addCredentialsRoute, addExportRoute, addImportRoute } from './subscriptions/transfer-routes.ts';
 import { addJwksRoute } from './subscriptions/jwks-route.ts';
-import { addImportRoute } from './subscriptions/import-routes.ts';
 
 /**
  * The administration API (docs/api.md). API Gateway authenticates the caller. `secrets`: undefined where another function

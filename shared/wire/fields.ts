@@ -8,16 +8,6 @@ export function timeText(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
-/** A name or key that a job carries. Ours are ASCII; DynamoDB refuses longer ones, and halves of surrogate pairs. */
-export const storedName = z.string().regex(/^[\x20-\x7e]{1,1024}$/);
-
-/** Since the epoch, as a Date can hold it (ECMA-262, "Time Values and Time Range"). DynamoDB refuses tiny numbers. */
-export const storedMilliseconds = z
-  .number()
-  .nonnegative()
-  .max(8.64e15)
-  .refine((at) => at === 0 || at >= 1);
-
 /** What a text of another program contains, or why it cannot be read. */
 export type Reading<Value> = { ok: true; value: Value } | { ok: false; reason: UnreadableReason };
 

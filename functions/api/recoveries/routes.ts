@@ -1,17 +1,29 @@
 import * as z from 'zod';
 import { RECOVERABLE_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { Recovery, RecoverySelection } from '../../../shared/domain/recovery/recovery.ts';
-import { recoveryView, recoveryViewSchema } from '../../../shared/wire/views/recovery.ts';
+import {
+  recoveryView,
+  recoveryViewSchema,
+  recoveryOutcomesViewSchema,
+  recoveryOutcomesView,
+} from '../../../shared/wire/views/recovery.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies, ApiPorts } from '../dependencies.ts';
 import { existingQueue } from '../existing.ts';
 import { invalidFields, notFound, type RefusedRequest } from '../errors.ts';
-import { linksSchema, nextLinks, pageQuery, pageRequest } from '../paging.ts';
+import { linksSchema, nextLinks, pageQuery, pageRequest, pageFields } from '../paging.ts';
 import { subscriptionIdField, queueName, queuePath } from '../paths.ts';
 import { parseWith, readJson } from '../request-json.ts';
 import { isOrderedWindow, WINDOW_ORDER_ERROR, timeField } from '../fields.ts';
 import { type AddRoute, json, jsonBody, noBody, withLinks, withLocation } from '../route.ts';
 import { startRecovery, type StartResult, stopRecovery } from './recoveries.ts';
+import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
+import {
+  outcomesOf,
+  sumOfOutcomes,
+  type RecoveryOutcomes,
+} from '../../../shared/domain/recovery/outcomes.ts';
+import type { DeliveryRecords } from '../../../shared/ports/deliveries.ts';
 
 const RECOVERIES = '/v2/queues/:queue/recoveries';
 const RECOVERY = `${RECOVERIES}/:recovery` as const;
@@ -177,4 +189,94 @@ function recoverySelection(queue: string, value: unknown): RecoverySelection {
   if (!isOrderedWindow(selection))
     throw invalidFields([{ field: 'until', message: WINDOW_ORDER_ERROR.error }]);
   return { queue, ...selection, ...(subscription !== undefined && { subscriptionId: subscription }) };
+}
+
+export function addRecoveryOutcomesRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2/queues/:queue/recoveries/:recovery/outcomes',
+      id: 'readRecoveryOutcomes',
+      tag: 'recoveries',
+      summary: 'Counts, per subscription, what became of the deliveries that a recovery reopened',
+      description:
+        'Counted from the records of the deliveries, in their present state. Many deliveries are split into pages: ' +
+        'follow `links` and add up the counts of each subscription. `known` is false for a recovery of an earlier ' +
+        'version of Posthaste, which did not store its deliveries. Records that cannot be read are not counted.',
+      query: outcomesQuery,
+      answers: { 200: json('The counts, or one page of them.', outcomesAnswerSchema) },
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const { marker } = parseWith(outcomesQuery, context.req.query());
+      const recovery = await existingRecovery(dependencies, context.req.param());
+      const { outcomes, unreadable, ...rest } = await readOutcomes(dependencies, recovery, marker);
+      for (const { key, error } of unreadable)
+        dependencies.reportFault(error, {
+          ...context.env.caller,
+          queue: key.queue,
+          messageId: key.messageId,
+          subscriptionId: key.subscriptionId,
+        });
+      const path = `${recoveriesPath(recovery.selection.queue)}/${recovery.id}/outcomes`;
+      const answer: z.input<typeof outcomesAnswerSchema> = {
+        known: recovery.pages !== undefined,
+        subscriptions: outcomes.map(recoveryOutcomesView),
+        links: nextLinks(path, rest, {}),
+      };
+      return context.json(answer);
+    },
+  );
+}
+
+const outcomesQuery = z.strictObject({ marker: pageFields.marker });
+
+const outcomesAnswerSchema = z.object({
+  known: z.boolean(),
+  subscriptions: z.array(recoveryOutcomesViewSchema),
+  links: linksSchema,
+});
+
+type OutcomesContext = Pick<ApiPorts, 'recoveries' | 'deliveryListings'>;
+
+type Outcomes = { outcomes: readonly RecoveryOutcomes[] } & Pick<DeliveryRecords, 'unreadable'>;
+
+/** Pages of a recovery that are read in parallel, each with one request for up to 50 records. */
+const PAGES = 10;
+
+/** Times that so many pages are read by a request, which must not hold the function. */
+const MOST_READS = 2;
+
+/**
+ * The present state of the deliveries that a recovery reopened. Of many, it returns the counts of a part and a
+ * `marker` for the next part; the parts add up. `unreadable`: records that are in no count.
+ * @throws InvalidMarkerError
+ */
+async function readOutcomes(
+  context: OutcomesContext,
+  { id, selection }: Recovery,
+  from: string | undefined,
+): Promise<Outcomes & { marker: string | undefined }> {
+  const { recoveries } = context;
+  let outcomes: readonly RecoveryOutcomes[] = [];
+  const unreadable: DeliveryRecords['unreadable'][number][] = [];
+  let marker = from;
+  for (let reads = 0; reads < MOST_READS; reads += 1) {
+    const page = await recoveries.keptPages(selection.queue, id, { limit: PAGES, marker });
+    const read = await Promise.all(page.items.map(({ keys }) => readPage(context, id, keys)));
+    outcomes = sumOfOutcomes([...outcomes, ...read.flatMap((part) => part.outcomes)]);
+    unreadable.push(...read.flatMap((part) => part.unreadable));
+    ({ marker } = page);
+    if (marker === undefined) break;
+  }
+  return { outcomes, unreadable, marker };
+}
+
+async function readPage(
+  { deliveryListings }: OutcomesContext,
+  recoveryId: string,
+  keys: readonly DeliveryKey[],
+): Promise<Outcomes> {
+  const { deliveries, unreadable } = await deliveryListings.records(keys);
+  return { outcomes: outcomesOf(recoveryId, deliveries), unreadable };
 }

@@ -2,8 +2,11 @@ import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS } from '../../../shared/domain/retry/attempt-duration.ts';
 import { ZAQAR_MESSAGE } from '../../../shared/domain/message/payload.ts';
 import { policyOrPresetSchema } from '../../../shared/domain/retry/policy-schema.ts';
-import { comparisons, scalar } from '../../../shared/domain/subscription/content-filter-comparisons.ts';
-import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
+import {
+  comparisons,
+  scalar,
+  parseContentFilter,
+} from '../../../shared/domain/subscription/content-filter-schema.ts';
 import { MIN_PER_SECOND, MAX_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { messageType, seconds } from '../fields.ts';

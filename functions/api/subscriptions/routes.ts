@@ -3,7 +3,7 @@ import { secretText } from '../../../shared/domain/subscription/signing-secret.t
 import { MAX_SUBSCRIBER_URL_LENGTH } from '../../../shared/domain/subscription/subscriber-url.ts';
 import { isPresent } from '../../../shared/domain/subscription/subscription.ts';
 import {
-  confirmationSchema,
+  subscribedSchema,
   subscriptionView,
   subscriptionViewSchema,
   confirmationView,
@@ -32,15 +32,6 @@ const SUBSCRIPTION_OPERATIONS = [
   'rotateSecret',
   'testSubscription',
 ];
-
-/**
- * The response to subscribing. Only this one contains the secret. `confirmation`: where the subscriber must confirm.
- */
-const subscribedSchema = z.object({
-  subscription_id: z.string(),
-  secret: z.string().exactOptional(),
-  confirmation: confirmationSchema.exactOptional(),
-});
 
 /** `match`: may be a whole URL. */
 const subscriptionListQuery = pageQuery.extend({

@@ -1,4 +1,6 @@
+import * as z from 'zod';
 import { MAX_DELAY_SECONDS } from '../delivery/wake-up-plan.ts';
+import { storedMilliseconds, storedName } from '../stored-fields.ts';
 
 /**
  * Timeout of operate. Short, because a crash hides the message for as long; a long operation continues in a new
@@ -6,41 +8,58 @@ import { MAX_DELAY_SECONDS } from '../delivery/wake-up-plan.ts';
  */
 export const OPERATE_TIMEOUT_SECONDS = 40;
 
-/** A long task for `operate`, done page by page; safe to repeat. Times are milliseconds since the epoch. */
-export type Operation = RecoveryOperation | CancellationOperation | MovingUpOperation;
-
 /** Continues a recovery from the cursor in its record. Sent before the record is written. */
-export type RecoveryOperation = { kind: 'recovery'; queue: string; recoveryId: string; orderedAt: number };
+const recoveryOperation = z.object({
+  kind: z.literal('recovery'),
+  queue: storedName,
+  recoveryId: storedName,
+  orderedAt: storedMilliseconds,
+});
+
+const passFields = {
+  /** Start of the next page; absent before the first. */
+  cursor: z.string().min(1).exactOptional(),
+  /** This pass began after all attempts in flight at the deletion or change were recorded. */
+  settled: z.literal(true).exactOptional(),
+};
+
+const count = z.int().nonnegative();
 
 /**
  * Cancels the pending deliveries of a subscription that is marked for deletion, then removes it. Without
  * `subscriptionId`: those of a queue deleted at `deletedAt`.
  */
-export type CancellationOperation = {
-  kind: 'cancellation';
-  queue: string;
-  subscriptionId?: string;
-  deletedAt: number;
-  /** Start of the next page; absent before the first. */
-  cursor?: string;
-  /** This pass began after all attempts in flight at the deletion were recorded. */
-  settled?: true;
+const cancellationOperation = z.object({
+  kind: z.literal('cancellation'),
+  queue: storedName,
+  subscriptionId: storedName.exactOptional(),
+  deletedAt: storedMilliseconds,
+  ...passFields,
   /** Deliveries of this pass that could not be cancelled so far. */
-  failed?: number;
+  failed: count.exactOptional(),
   /** Passes that repeated the failures of earlier passes. */
-  looks?: number;
-};
+  looks: count.exactOptional(),
+});
 
 /** Moves deliveries that wait under a lower rate limit than the current one to earlier slots. */
-export type MovingUpOperation = {
-  kind: 'moving_up';
-  queue: string;
-  subscriptionId: string;
-  /** Start of the next page; absent before the first. */
-  cursor?: string;
-  /** This pass began after all attempts in flight at the change were recorded. */
-  settled?: true;
-};
+const movingUpOperation = z.object({
+  kind: z.literal('moving_up'),
+  queue: storedName,
+  subscriptionId: storedName,
+  ...passFields,
+});
+
+/** A long task for `operate`, done page by page; safe to repeat. Times are milliseconds since the epoch. */
+export const operationSchema = z.discriminatedUnion('kind', [
+  recoveryOperation,
+  cancellationOperation,
+  movingUpOperation,
+]);
+
+export type Operation = z.infer<typeof operationSchema>;
+export type RecoveryOperation = z.infer<typeof recoveryOperation>;
+export type CancellationOperation = z.infer<typeof cancellationOperation>;
+export type MovingUpOperation = z.infer<typeof movingUpOperation>;
 
 /** How often operate retries a delivery that it could not process, before it skips it. */
 export const MAX_RECHECKS = 5;

@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { ATTEMPT_TRIGGERS } from '../../domain/delivery/vocabulary.ts';
 import type { FirstJob, WakeUp } from '../../domain/delivery/job.ts';
 import type { BodyLocation } from '../../domain/message/body.ts';
-import { readWith, type Reading, storedMilliseconds, storedName, unreadable } from '../fields.ts';
+import { storedMilliseconds, storedName } from '../../domain/stored-fields.ts';
+import { readWith, type Reading, unreadable } from '../fields.ts';
 import { propertySource, spliceRaw, type Json } from '../json-slice.ts';
 import {
   decodeMessage,

@@ -58,6 +58,13 @@ export const subscriptionViewSchema = z.object({
   confirmation: confirmationSchema.exactOptional(),
 });
 
+/** The response to subscribing. No later one contains the secret. `confirmation`: where the subscriber must confirm. */
+export const subscribedSchema = z.object({
+  subscription_id: z.string(),
+  secret: z.string().exactOptional(),
+  confirmation: confirmationSchema.exactOptional(),
+});
+
 /** The response to a change. `secret`: set if it is new; not shown again. */
 export const changedSubscriptionSchema = subscriptionViewSchema.extend({
   secret: z.string().exactOptional(),

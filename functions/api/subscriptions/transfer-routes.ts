@@ -3,19 +3,28 @@ import { secretText } from '../../../shared/domain/subscription/signing-secret.t
 import { destinationIdentity } from '../../../shared/domain/subscription/destination.ts';
 import { MAX_SUBSCRIPTIONS_PER_TRANSACTION } from '../../../shared/ports/subscriptions.ts';
 import { parseJson } from '../../../shared/wire/json-slice.ts';
-import { confirmationSchema, confirmationView } from '../../../shared/wire/views/subscription.ts';
+import {
+  subscribedSchema,
+  confirmationView,
+  redactedExportLineOf,
+  exportLineOf,
+} from '../../../shared/wire/views/subscription.ts';
 import { type Caller, subscriptionDifference, subscriptionDigest } from '../audit.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies, SecretDependencies } from '../dependencies.ts';
 import { errorBody, errorSchema, internalError, RefusedRequest } from '../errors.ts';
 import { flag } from '../fields.ts';
-import { answerBytesOf, MAX_ANSWER_BYTES } from '../paging.ts';
-import { queueName } from '../paths.ts';
-import { parseWith, readText } from '../request-json.ts';
+import { answerBytesOf, MAX_ANSWER_BYTES, nextLinks, pageFields } from '../paging.ts';
+import { queueName, queuePath } from '../paths.ts';
+import { parseWith, readText, MAX_MESSAGE_BYTES } from '../request-json.ts';
 import { type AddRoute, json } from '../route.ts';
 import { sendOwedConfirmation } from './ask-confirmation.ts';
 import { type ImportResult, importSubscriptions, importFailure } from './import-subscriptions.ts';
 import { subscriptionLine } from './request.ts';
 import type { SubscriptionRequest } from './subscribe.ts';
+import { type Subscription, isPresent } from '../../../shared/domain/subscription/subscription.ts';
+import { openedAuth } from '../../../shared/steps/authorise.ts';
+import type { Page } from '../../../shared/ports/page.ts';
+import { existingQueue } from '../existing.ts';
 
 /**
  * Lines in one export or import, which take a few of the 29 s that a request has. Longer files take several requests,
@@ -38,9 +47,7 @@ const lineNumber = z.int().positive();
 const successLine = z.object({
   line: lineNumber,
   result: z.enum(['imported', 'replaced', 'unchanged']),
-  subscription_id: z.string(),
-  secret: z.string().exactOptional(),
-  confirmation: confirmationSchema.exactOptional(),
+  ...subscribedSchema.shape,
 });
 
 /** Each line that is not blank is in one of the two lists, in the order of the lines. */
@@ -220,4 +227,122 @@ function withoutFieldErrors({ code }: RefusedRequest): RefusedRequest {
     code,
     'too many errors for one response; import this line alone to see its errors',
   );
+}
+
+/** Strict, so that a misspelt parameter is refused. */
+const exportQuery = z.strictObject({ marker: pageFields.marker });
+
+const EXPORT = '/v2/queues/:queue/export';
+const CREDENTIALS = '/v2/credentials/:queue';
+
+const exportedLines = {
+  description: 'A page of subscriptions. The header `link` leads to the next page, if any.',
+  headers: z.object({ link: z.string().exactOptional() }),
+  content: { 'application/jsonl': { schema: jsonLines } },
+};
+
+type ExportContext = Pick<ApiDependencies, 'registry' | 'clock'>;
+
+/** The route that exports the subscriptions of a queue as JSON lines. */
+export function addExportRoute(addRoute: AddRoute, dependencies: ExportContext): void {
+  addRoute(
+    {
+      method: 'GET',
+      path: EXPORT,
+      id: 'exportSubscriptions',
+      tag: 'queues',
+      summary: 'Exports the subscriptions of a queue as JSON lines',
+      description: 'Credentials are redacted, in headers and in `auth`.',
+      query: exportQuery,
+      answers: { 200: exportedLines },
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const queue = queueName(context.req.param('queue'));
+      const part = await readExport(dependencies, queue, context.req.query(), redactedLine);
+      return context.body(part.items.join(''), 200, headersOf(`${queuePath(queue)}/export`, part));
+    },
+  );
+}
+
+/** The same with credentials. Without `secrets` it is only described: the function that may open them serves it. */
+export function addCredentialsRoute(addRoute: AddRoute, secrets: SecretDependencies | undefined): void {
+  // Not below /v2/queues, so that an IAM policy for all routes of a queue does not allow it.
+  addRoute(
+    {
+      method: 'POST',
+      path: CREDENTIALS,
+      permission: 'credentials',
+      id: 'exportCredentials',
+      tag: 'queues',
+      summary: 'Exports the subscriptions of a queue as JSON lines, with their credentials',
+      description:
+        'Outside `/v2/queues`, so that it needs a separate permission. Each call is in the audit trail.',
+      query: exportQuery,
+      answers: { 200: exportedLines },
+      refuses: [400, 404],
+    },
+    secrets &&
+      (async (context) => {
+        const queue = queueName(context.req.param('queue'));
+        const lineWithCredentials: LineOf = async (subscription) =>
+          exportLineOf(subscription, await openedAuth(secrets.secretOpener, subscription));
+        const part = await readExport(secrets, queue, context.req.query(), lineWithCredentials);
+        const subscriptions = part.items.length;
+        secrets.audit(context.env.caller, { change: 'credentials_exported', queue, subscriptions });
+        return context.body(part.items.join(''), 200, headersOf(CREDENTIALS.replace(':queue', queue), part));
+      }),
+  );
+}
+
+const redactedLine: LineOf = (subscription) => Promise.resolve(redactedExportLineOf(subscription));
+
+/** @throws RefusedRequest */
+async function readExport(
+  context: ExportContext,
+  queue: string,
+  query: unknown,
+  lineOf: LineOf,
+): Promise<Page<string>> {
+  const request = parseWith(exportQuery, query);
+  await existingQueue(context, queue);
+  return readExportPage(context, { queue, ...request }, lineOf);
+}
+
+function headersOf(path: string, page: Page<string>): Record<string, string> {
+  const [next] = nextLinks(path, page, {});
+  return {
+    'content-type': 'application/jsonl',
+    ...(next && { link: `<${next.href}>; rel="next"` }),
+  };
+}
+
+/** Subscriptions in one read. With options of 64 KiB each, they still fit into one import. */
+const PAGE_SIZE = 10;
+
+type LineOf = (subscription: Subscription) => Promise<string>;
+
+/**
+ * The lines of the present subscriptions of a queue from `marker` on: at least one read; then up to 500 lines and 1 MiB.
+ * @throws InvalidMarkerError
+ */
+async function readExportPage(
+  { registry, clock }: ExportContext,
+  { queue, marker }: { queue: string; marker?: string },
+  lineOf: LineOf,
+): Promise<Page<string>> {
+  let taken: readonly string[] = [];
+  let next = marker;
+  for (;;) {
+    const page = await registry.listSubscriptions(queue, { limit: PAGE_SIZE, marker: next });
+    const now = clock.now();
+    const lines = await Promise.all(page.items.filter((item) => isPresent(item, now)).map(lineOf));
+    const longer = [...taken, ...lines.map((line) => `${line}\n`)];
+    const isTooLong = longer.length > MAX_LINES || Buffer.byteLength(longer.join('')) > MAX_MESSAGE_BYTES;
+    if (taken.length > 0 && isTooLong) break;
+    taken = longer;
+    next = page.marker;
+    if (next === undefined) break;
+  }
+  return { items: taken, ...(next !== undefined && { marker: next }) };
 }
