@@ -245,7 +245,7 @@ type Outcomes = { outcomes: readonly RecoveryOutcomes[] } & Pick<DeliveryRecords
 const PAGES = 10;
 
 /** Times that so many pages are read by a request, which must not hold the function. */
-const MOST_READS = 2;
+const MAX_READS = 2;
 
 /**
  * The present state of the deliveries that a recovery reopened. Of many, it returns the counts of a part and a
@@ -261,7 +261,7 @@ async function readOutcomes(
   let outcomes: readonly RecoveryOutcomes[] = [];
   const unreadable: DeliveryRecords['unreadable'][number][] = [];
   let marker = from;
-  for (let reads = 0; reads < MOST_READS; reads += 1) {
+  for (let reads = 0; reads < MAX_READS; reads += 1) {
     const page = await recoveries.keptPages(selection.queue, id, { limit: PAGES, marker });
     const read = await Promise.all(page.items.map(({ keys }) => readPage(context, id, keys)));
     outcomes = sumOfOutcomes([...outcomes, ...read.flatMap((part) => part.outcomes)]);
