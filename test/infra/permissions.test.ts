@@ -46,6 +46,13 @@ const consume = (...arns: unknown[]) => ({
   'sqs:ChangeMessageVisibility': arns,
 });
 
+const keepBodies = {
+  's3:GetObject': [objects],
+  's3:PutObject': [objects],
+  's3:DeleteObject': [objects],
+  's3:ListBucket': [bucket],
+};
+
 const deliveryListings = ['by-queue', 'by-subscription'].map((index) => tableIndex('Deliveries', index));
 
 describe('the role of a function has exactly these permissions', () => {
@@ -69,10 +76,7 @@ describe('the role of a function has exactly these permissions', () => {
       'dynamodb:PutItem': [table('Deliveries')],
       // Opens secrets to sign requests, but cannot seal any.
       'kms:Decrypt': [secretsKey],
-      's3:GetObject': [objects],
-      's3:PutObject': [objects],
-      's3:DeleteObject': [objects],
-      's3:ListBucket': [bucket],
+      ...keepBodies,
       'sqs:SendMessage': [
         queueArn('DeliveryDeadLetters'),
         queueArn('Delivery'),
@@ -104,10 +108,7 @@ describe('the role of a function has exactly these permissions', () => {
       'dynamodb:PutItem': [table('Deliveries')],
       'dynamodb:UpdateItem': [table('Deliveries')],
       'dynamodb:Query': [table('Subscriptions'), ...deliveryListings],
-      's3:GetObject': [objects],
-      's3:PutObject': [objects],
-      's3:DeleteObject': [objects],
-      's3:ListBucket': [bucket],
+      ...keepBodies,
       'sqs:SendMessage': [queueArn('OperationDeadLetters'), queueArn('Operation'), queueArn('Retry')],
       'scheduler:DeleteSchedule': [expect.anything()],
     });
@@ -118,10 +119,7 @@ describe('the role of a function has exactly these permissions', () => {
       'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
       'dynamodb:Query': [table('Subscriptions'), tableIndex('Deliveries', 'overdue')],
       'dynamodb:UpdateItem': [table('Deliveries')],
-      's3:GetObject': [objects],
-      's3:PutObject': [objects],
-      's3:DeleteObject': [objects],
-      's3:ListBucket': [bucket],
+      ...keepBodies,
       'kms:Decrypt': [secretsKey],
     });
   });
@@ -143,10 +141,7 @@ describe('the role of a function has exactly these permissions', () => {
       'dynamodb:DeleteItem': [table('Subscriptions')],
       'dynamodb:PutItem': [table('Subscriptions'), table('Deliveries')],
       'dynamodb:UpdateItem': [table('Subscriptions'), table('Deliveries')],
-      's3:GetObject': [objects],
-      's3:PutObject': [objects],
-      's3:DeleteObject': [objects],
-      's3:ListBucket': [bucket],
+      ...keepBodies,
       'kms:GenerateDataKey': [secretsKey],
       'events:PutEvents': [eventBus],
       'sqs:SendMessage': [

@@ -24,10 +24,10 @@ export const policy = {
   jitter: 'none',
   retry_on_status: [],
 };
+const key = { queue: 'orders', messageId: 'm1', subscriptionId: ID };
+
 export const retrying = {
-  queue: 'orders',
-  messageId: 'm1',
-  subscriptionId: ID,
+  ...key,
   status: 'retrying',
   attempts: [attempt],
   nextAttemptAt: AT,
@@ -35,26 +35,20 @@ export const retrying = {
   policy,
 };
 export const pending = {
-  queue: 'orders',
-  messageId: 'm1',
-  subscriptionId: ID,
+  ...key,
   status: 'pending',
   attempts: [],
   policy: null,
 };
 export const delivered = {
-  queue: 'orders',
-  messageId: 'm1',
-  subscriptionId: ID,
+  ...key,
   status: 'delivered',
   attempts: [attempt, { ...attempt, number: 2, outcome: 'delivered', statusCode: 200 }],
   policy,
 };
 export const detail = (view: object) => json({ ...view, policy, policySource: 'delivery', planned: [] });
 export const listed = {
-  queue: 'orders',
-  messageId: 'm1',
-  subscriptionId: ID,
+  ...key,
   status: 'retrying',
   acceptedAt: AT,
   attemptCount: 1,

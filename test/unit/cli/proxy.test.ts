@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { AwsV4Signer } from 'aws4fetch';
-import { afterAll, beforeAll, describe, expect, it, afterEach, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type ApiAccess, findApi } from '../../../cli/api/api-access.ts';
 import { startSigningProxy } from '../../../cli/commands/proxy/proxy.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
@@ -28,18 +28,17 @@ const access = (apiUrl: string): ApiAccess => ({
   authorize: async (call) => (await new AwsV4Signer({ ...credentials, ...call }).sign()).headers,
 });
 
-beforeAll(async () => {
+beforeEach(async () => {
   api = await awsStub(({ path }) => ({
     status: path.startsWith('/v2/queues/new') ? 201 : 200,
     headers: { 'content-type': 'application/json', location: '/v2/queues/new', 'set-cookie': 'a=b' },
     body: '{"queues":[]}',
   }));
   proxy = await startSigningProxy(access(api.config.endpoint));
-});
-
-afterAll(async () => {
-  await proxy.close();
-  await api.close();
+  onTestFinished(async () => {
+    await proxy.close();
+    await api.close();
+  });
 });
 
 const ask = ({ path = '/v2/queues', ...asked }: LoopbackRequest): Promise<LoopbackResponse> =>
@@ -47,7 +46,6 @@ const ask = ({ path = '/v2/queues', ...asked }: LoopbackRequest): Promise<Loopba
 
 describe('the signing proxy', () => {
   it('signs and forwards a request byte for byte, without headers that identify the caller', async () => {
-    const before = api.requests.length;
     const body = '{ "a": 1.0 }';
     const answer = await ask({
       method: 'PUT',
@@ -64,7 +62,7 @@ describe('the signing proxy', () => {
     expect(answer.headers).toMatchObject({ location: '/v2/queues/new', 'x-content-type-options': 'nosniff' });
     expect(answer.headers['set-cookie']).toBeUndefined();
 
-    const seen = api.requests[before];
+    const seen = api.requests[0];
     expect(seen).toMatchObject({ method: 'PUT', path: '/v2/queues/new?x=%20y&x=1', body });
     expect(seen?.headers).toMatchObject({ 'content-type': 'application/json', 'client-id': 'c' });
     expect(seen?.headers.cookie).toBeUndefined();
@@ -83,12 +81,11 @@ describe('the signing proxy', () => {
     ['a host name that was rebound to this machine', { headers: { host: 'evil.example' } }],
     ['a page of another origin', { method: 'POST', headers: { origin: 'https://evil.example' }, body: '{}' }],
   ])('refuses %s, and forwards nothing', async (_, asked) => {
-    const before = api.requests.length;
     const answer = await ask(asked);
     expect(answer.status).toBe(403);
     expect(JSON.parse(answer.body)).toMatchObject({ error: { code: 'forbidden' } });
     expect(answer.headers['access-control-allow-origin']).toBeUndefined();
-    expect(api.requests).toHaveLength(before);
+    expect(api.requests).toEqual([]);
   });
 
   it('serves requests that the user typed, and requests of the same origin', async () => {
@@ -101,33 +98,29 @@ describe('the signing proxy', () => {
   it.each(['/v2/queues/a/../b', '/v2/queues/%2e%2E/b', '//evil.example/', 'http://evil.example/', '/a\\b'])(
     'refuses the path %s, which URL parsing would change',
     async (path) => {
-      const before = api.requests.length;
       expect((await ask({ path })).status).toBe(400);
-      expect(api.requests).toHaveLength(before);
+      expect(api.requests).toEqual([]);
     },
   );
 
   it('drops the body of a GET request', async () => {
-    const before = api.requests.length;
     expect(await ask({ headers: { 'content-length': '2' }, body: '{}' })).toMatchObject({ status: 200 });
-    expect(api.requests[before]).toMatchObject({ method: 'GET', path: '/v2/queues', body: '' });
+    expect(api.requests[0]).toMatchObject({ method: 'GET', path: '/v2/queues', body: '' });
   });
 
   it('refuses a method that fetch cannot send', async () => {
-    const before = api.requests.length;
     const { status, headers } = await ask({ method: 'TRACE' });
     expect(status).toBe(405);
     expect(headers.allow).toContain('PATCH');
-    expect(api.requests).toHaveLength(before);
+    expect(api.requests).toEqual([]);
   });
 
   it('refuses a body above the limit of API Gateway', async () => {
-    const before = api.requests.length;
     const body = Buffer.alloc(10 * 1024 * 1024 + 1);
     const answer = await ask({ method: 'POST', body }).catch((error: unknown) => error);
     // If the proxy closes before the whole body is sent, the caller may see a connection error instead.
     if (!(answer instanceof Error)) expect(answer).toMatchObject({ status: 413 });
-    expect(api.requests).toHaveLength(before);
+    expect(api.requests).toEqual([]);
   });
 
   it('listens on loopback as a command, and exits with status 0 on Ctrl-C', async () => {
@@ -152,11 +145,10 @@ describe('the signing proxy', () => {
   });
 });
 
-afterEach(() => {
-  vi.restoreAllMocks();
-});
-
 it('the proxy keeps working after a caller disconnects before the API answers, also if that request times out later', async () => {
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+  });
   const limits: AbortController[] = [];
   vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
     const limit = new AbortController();

@@ -1,6 +1,7 @@
 import { AwsV4Signer } from 'aws4fetch';
 import { describe, expect, it } from 'vitest';
 import type { StubRequest } from '../../support/aws-stub.ts';
+import { AT, subscription } from './delivery-views.ts';
 import { jsonLines, answering } from './run-command.ts';
 import { json, refusal, stubApi, type StubApi } from './stub-api.ts';
 
@@ -22,8 +23,6 @@ const isSigned = async (url: string, { method, path, headers, body }: StubReques
   });
   return (await signer.sign()).headers.get('authorization') === headers.authorization;
 };
-
-const AT = '2026-01-01T00:00:00.000Z';
 
 const noQueue = { 'GET /v2/queues/orders': () => refusal(404, 'not_found', 'there is no such queue') };
 
@@ -49,15 +48,6 @@ describe('posthaste queue list', () => {
   });
 
   it('prints a table with counts, and how many queues it leaves out', async () => {
-    const subscription = {
-      id: 's',
-      source: 'a',
-      subscriber: 'b',
-      ttl: null,
-      age: 1,
-      options: {},
-      confirmed: true,
-    };
     const delivery = {
       queue: 'a',
       messageId: 'm',
@@ -294,26 +284,17 @@ describe('posthaste queue delete', () => {
       'GET /v2/queues/orders/subscriptions': () => json({ subscriptions, links: [] }),
       'DELETE /v2/queues/orders': () => ({ status: 204, body: '' }),
     });
-  const one = {
-    id: 's1',
-    source: 'orders',
-    subscriber: 'https://example.com',
-    ttl: null,
-    age: 1,
-    options: {},
-    confirmed: true,
-  };
   const isDeleted = ({ requests }: StubApi): boolean => requests.some(({ method }) => method === 'DELETE');
 
   it('is deleted at once if it has no subscriptions, or with --yes', async () => {
     const { stdout } = await (await deleting()).run(['queue', 'delete', 'orders', '--json']);
     expect(stdout).toBe('{"queue":"orders"}\n');
-    const { status } = await (await deleting(one)).run(['queue', 'delete', 'orders', '--yes']);
+    const { status } = await (await deleting(subscription)).run(['queue', 'delete', 'orders', '--yes']);
     expect(status).toBe(0);
   });
 
   it('is kept if it has subscriptions and there is no terminal to ask on', async () => {
-    const api = await deleting(one);
+    const api = await deleting(subscription);
     const { status, stderr } = await api.run(['queue', 'delete', 'orders']);
     expect(status).toBe(2);
     expect(stderr).toContain('error: queue orders has 1 subscription; add --yes to delete them too');
@@ -325,7 +306,7 @@ describe('posthaste queue delete', () => {
     ['yes', 1],
     [undefined, 1],
   ])('asks for its name on a terminal, and is answered %s', async (answer, status) => {
-    const api = await deleting(one, { ...one, id: 's2' });
+    const api = await deleting(subscription, { ...subscription, id: 's2' });
     const run = await api.run(['queue', 'delete', 'orders'], answering(answer, 'Type its name'));
     expect(run.stderr).toContain('Queue orders has 2 subscriptions. Type its name to delete them too: ');
     expect({ status: run.status, isDeleted: isDeleted(api) }).toEqual({ status, isDeleted: status === 0 });

@@ -8,18 +8,7 @@ import { jsonLines, ctrlC, captured, withSdkVariables } from './run-command.ts';
 import { json, stubApi, type StubRoutes } from './stub-api.ts';
 import { deployed, notice, RECOVERY, type Standing } from './undeliverable-deployment.ts';
 
-const recovery = (state: string, found: number) => ({
-  id: 'r1',
-  queue: 'orders',
-  since: '2026-01-01T00:00:00.000Z',
-  until: '2026-01-02T00:00:00.000Z',
-  state,
-  found,
-  reopened: found,
-  skipped: {},
-  createdAt: '2026-01-02T00:00:00.000Z',
-  updatedAt: '2026-01-02T00:00:00.000Z',
-});
+const recovery = (state: string, found: number) => ({ ...RECOVERY, state, found, reopened: found });
 const RECOVERIES = '/v2/queues/orders/recoveries';
 
 const outcome = (delivered: number, failed: number, open: number, more: object = {}) => ({
@@ -198,11 +187,7 @@ const START = Date.UTC(2026, 0, 2);
 const MINUTE = 60_000;
 
 const outcomes = (delivered: number, failed: number, open: number, nextAttemptAt?: number) => ({
-  subscriptionId: 's-1',
-  total: delivered + failed + open,
-  delivered,
-  failed,
-  open,
+  ...outcome(delivered, failed, open),
   ...(nextAttemptAt !== undefined && { nextAttemptAt }),
 });
 
