@@ -11,6 +11,7 @@ import {
   localAwsPackages,
   pipInstallWith,
 } from '../../../local/install/pip.mjs';
+import { runToSuccess } from '../../../local/install/process-group.mjs';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -93,6 +94,26 @@ describe('the CDK of a start of the installed package', () => {
   it('is the one of the repository there', () => {
     expect(cdkProgram()).toBe(join(projectRoot, 'node_modules/aws-cdk/bin/cdk'));
     expect(cdkLibraryOptions()).toEqual([]);
+  });
+});
+
+describe('a program that must succeed', () => {
+  it.each([
+    ['is missing', 'no-such-program', 'It is missing.'],
+    ['fails', 'sh', /^It failed\. The end of its output \(full log: .*log\):\n {4}no room$/],
+  ])('gives the reason if it %s, without control characters', async (_, program, reason) => {
+    const how = { env: process.env, cwd: folder, log: join(folder, 'log') };
+    const { signal } = new AbortController();
+    const texts = { failure: 'It failed.', missing: 'It is missing.' };
+    const running = runToSuccess(program, ['-c', "printf '\\033[31mno room\\n'; exit 3"], {
+      ...how,
+      ...texts,
+      signal,
+    });
+    await expect(running).rejects.toMatchObject({
+      name: 'Problem',
+      message: expect.stringMatching(reason) as unknown,
+    });
   });
 });
 
