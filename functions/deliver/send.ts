@@ -30,10 +30,15 @@ export type AttemptResult = { attempt: Attempt; reply: Sent; dueAt: number | und
  * @throws RequestNotSentError if the request did not leave the function
  */
 export async function send(context: DeliverContext, ready: ReadyRequest): Promise<AttemptResult> {
-  const { ports } = context;
+  const { ports, settings } = context;
   const { payload, subscription } = ready;
   const startedAt = ports.clock.now();
-  const reply = payload.kind === 'unrendered' ? payload : await post(context, ready, payload, startedAt);
+  const timeoutMs = attemptTimeoutOf(ready, settings.attemptTimeoutMs);
+  const sent =
+    payload.kind === 'unrendered'
+      ? payload
+      : await postAuthorised(ports, posted(context, ready, payload, startedAt), timeoutMs);
+  const reply = withoutSecrets(sent, credentialsIn(subscription));
   const durationMs = ports.clock.now() - startedAt;
   const dueAt = dueAtOf(ready);
   const decided = outcomeOf(reply, ready.policy.policy.retry_on_status);
@@ -43,19 +48,16 @@ export async function send(context: DeliverContext, ready: ReadyRequest): Promis
   return { attempt: attemptOf(ready, { startedAt, durationMs, dueAt, reply, outcome }), reply, dueAt };
 }
 
-async function post(
-  { ports, settings }: DeliverContext,
-  ready: ReadyRequest,
+function posted(
+  { settings }: DeliverContext,
+  { stored, subscription, credentials }: ReadyRequest,
   payload: Payload,
   startedAt: number,
-): Promise<Reply> {
-  const { stored, subscription, credentials } = ready;
+): Posted {
   const { userAgent } = settings;
   const { secrets, auth } = credentials;
-  const request = signedRequest(stored.message, payload, subscription, { secrets, startedAt, userAgent });
-  const timeoutMs = attemptTimeoutOf(ready, settings.attemptTimeoutMs);
-  const answer = await postAuthorised(ports, { subscription, auth, request }, timeoutMs);
-  return withoutSecrets(answer, credentialsIn(subscription));
+  const signed = { secrets, startedAt, userAgent };
+  return { subscription, auth, request: signedRequest(stored.message, payload, subscription, signed) };
 }
 
 /** Values of `post_headers` that carry credentials: the record does not repeat them. */
@@ -218,7 +220,7 @@ function credentialsOf(auth: Exclude<Auth, OAuth2Auth>): Credentials {
   }
 }
 
-function withoutSecrets(reply: Reply, secrets: readonly string[]): Reply {
+function withoutSecrets<From extends Sent>(reply: From, secrets: readonly string[]): From {
   if (reply.kind !== 'answered' || reply.snippet === undefined || secrets.length === 0) return reply;
   const texts = secrets.flatMap(spellings).sort((one, other) => other.length - one.length);
   const snippet = texts.reduce(withoutText, reply.snippet);
