@@ -19,6 +19,7 @@ import {
   subscriptionViewSchema,
 } from '../shared/wire/views/subscription.ts';
 import { operation } from './api-client.ts';
+import { refusalSchema } from './refusal.ts';
 
 // The operations of the OpenAPI document that the command and the console use. What a request takes is in openapi.d.ts.
 
@@ -123,16 +124,7 @@ export const importSubscriptions = operation(
     subscriptions: z.array(
       subscribedSchema.extend({ line: z.int(), result: z.enum(['imported', 'replaced', 'unchanged']) }),
     ),
-    failed: z.array(
-      z.object({
-        line: z.int(),
-        error: z.object({
-          code: z.string(),
-          message: z.string(),
-          fields: z.array(z.object({ field: z.string(), message: z.string() })).exactOptional(),
-        }),
-      }),
-    ),
+    failed: z.array(refusalSchema.extend({ line: z.int() })),
   }),
   { contentType: 'application/jsonl', repeatable: true },
 );

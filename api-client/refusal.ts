@@ -1,17 +1,17 @@
 import * as z from 'zod';
 import type { FieldError } from '../shared/domain/errors.ts';
 
-/** Errors of the API have the first form (docs/api.md#errors), errors of API Gateway the second. */
-const errorBody = z.union([
-  z.object({
-    error: z.object({
-      code: z.string(),
-      message: z.string(),
-      fields: z.array(z.object({ field: z.string(), message: z.string() })).default([]),
-    }),
+/** An error of the API (docs/api.md#errors). */
+export const refusalSchema = z.object({
+  error: z.object({
+    code: z.string(),
+    message: z.string(),
+    fields: z.array(z.object({ field: z.string(), message: z.string() })).exactOptional(),
   }),
-  z.object({ message: z.string() }),
-]);
+});
+
+/** An error of the API, or of API Gateway. */
+const errorBody = z.union([refusalSchema, z.object({ message: z.string() })]);
 
 /**
  * Whether a response answers the request. API Gateway, and the console without a deployment, also use the `accept`
@@ -55,7 +55,7 @@ type RefusalDetails = { message: string; code?: string; fields: readonly FieldEr
 function refusalOf(text: string): RefusalDetails {
   const parsed = errorBody.safeParse(jsonOrUndefined(text));
   if (!parsed.success) return { message: text.slice(0, 200), fields: [] };
-  return 'error' in parsed.data ? parsed.data.error : { message: parsed.data.message, fields: [] };
+  return { fields: [], ...('error' in parsed.data ? parsed.data.error : parsed.data) };
 }
 
 /** The parsed text; undefined if it is not JSON. */

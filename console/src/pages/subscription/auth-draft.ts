@@ -1,10 +1,13 @@
-import { type AuthType, SECRET_FIELDS } from '../../../../shared/domain/subscription/auth.ts';
+import { type Auth, type AuthType, SECRET_FIELDS } from '../../../../shared/domain/subscription/auth.ts';
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 
+/** The members of a union of objects. */
+type NameIn<Of> = Of extends unknown ? Exclude<keyof Of, 'type'> : never;
+
 /** A field of `options.auth`. */
 export type AuthField = {
-  name: string;
+  name: NameIn<Auth>;
   label: string;
   hint?: string;
   /** Several lines. */
@@ -16,94 +19,77 @@ export type AuthField = {
   secret: boolean;
 };
 
-type DescribedField = Omit<AuthField, 'secret'>;
+const FIELDS: Readonly<Record<NameIn<Auth>, Omit<AuthField, 'name' | 'secret'>>> = {
+  name: { label: 'Name of the header', hint: 'Such as authorization or x-api-key.' },
+  value: { label: 'Value of the header' },
+  username: { label: 'User name' },
+  password: { label: 'Password', mayBeEmpty: true },
+  certificate: { label: 'Certificate', hint: 'In PEM, with its intermediates after it, if any.', pem: true },
+  private_key: { label: 'Private key', hint: 'In PEM, not encrypted.', pem: true },
+  token_url: { label: 'Token URL', hint: 'Of the authorisation server: https.' },
+  client_id: { label: 'Client ID' },
+  client_secret: { label: 'Client secret' },
+  key_id: { label: 'Key ID', hint: 'Optional. The kid of the key at the server.', optional: true },
+  issuer: {
+    label: 'Issuer',
+    hint: 'Optional. The audience of what the key signs, if it is not the token URL.',
+    optional: true,
+  },
+  scope: { label: 'Scope', hint: 'Optional. Separated by blanks.', optional: true },
+  audience: { label: 'Audience', hint: 'Optional.', optional: true },
+  ca: {
+    label: 'Certificate authorities',
+    hint: 'Optional, in PEM. Trusted in place of the public ones, for all connections of the subscription.',
+    pem: true,
+    optional: true,
+  },
+};
 
 /** A choice in the form for each type; two for OAuth 2, whose client has a secret or a key. */
 type AuthChoice = Exclude<AuthType, 'oauth2_client_credentials'> | 'oauth2_secret' | 'oauth2_key';
 
-const PRIVATE_KEY: DescribedField = {
-  name: 'private_key',
-  label: 'Private key',
-  hint: 'In PEM, not encrypted.',
-  pem: true,
-};
-
-const AUTHORITIES: DescribedField = {
-  name: 'ca',
-  label: 'Certificate authorities',
-  hint: 'Optional, in PEM. Trusted in place of the public ones, for all connections of the subscription.',
-  pem: true,
-  optional: true,
-};
-
-const OAUTH2_CLIENT: readonly DescribedField[] = [
-  { name: 'token_url', label: 'Token URL', hint: 'Of the authorisation server: https.' },
-  { name: 'client_id', label: 'Client ID' },
-];
-
-const OAUTH2_REQUEST: readonly DescribedField[] = [
-  { name: 'scope', label: 'Scope', hint: 'Optional. Separated by blanks.', optional: true },
-  { name: 'audience', label: 'Audience', hint: 'Optional.', optional: true },
-  AUTHORITIES,
-];
-
 type AuthForm = { type: AuthType; text: string; fields: readonly AuthField[] };
 
+const OAUTH2 = 'oauth2_client_credentials';
+
 export const AUTH_FORMS: Readonly<Record<AuthChoice, AuthForm>> = {
-  header: authForm('header', 'a header', [
-    { name: 'name', label: 'Name of the header', hint: 'Such as authorization or x-api-key.' },
-    { name: 'value', label: 'Value of the header' },
-    AUTHORITIES,
+  header: authForm('header', 'a header', ['name', 'value', 'ca']),
+  basic: authForm('basic', 'user name and password (HTTP Basic)', ['username', 'password', 'ca']),
+  mtls: authForm('mtls', 'client certificate (mTLS)', ['certificate', 'private_key', 'ca']),
+  oauth2_secret: authForm(OAUTH2, 'OAuth 2 client credentials, with a client secret', [
+    'token_url',
+    'client_id',
+    'client_secret',
+    'scope',
+    'audience',
+    'ca',
   ]),
-  basic: authForm('basic', 'user name and password (HTTP Basic)', [
-    { name: 'username', label: 'User name' },
-    { name: 'password', label: 'Password', mayBeEmpty: true },
-    AUTHORITIES,
-  ]),
-  mtls: authForm('mtls', 'client certificate (mTLS)', [
+  oauth2_key: authForm(
+    OAUTH2,
+    'OAuth 2 client credentials, with a private key',
+    ['token_url', 'client_id', 'private_key', 'key_id', 'certificate', 'issuer', 'scope', 'audience', 'ca'],
     {
-      name: 'certificate',
-      label: 'Certificate',
-      hint: 'In PEM, with its intermediates after it, if any.',
-      pem: true,
-    },
-    PRIVATE_KEY,
-    AUTHORITIES,
-  ]),
-  oauth2_secret: authForm('oauth2_client_credentials', 'OAuth 2 client credentials, with a client secret', [
-    ...OAUTH2_CLIENT,
-    { name: 'client_secret', label: 'Client secret' },
-    ...OAUTH2_REQUEST,
-  ]),
-  oauth2_key: authForm('oauth2_client_credentials', 'OAuth 2 client credentials, with a private key', [
-    ...OAUTH2_CLIENT,
-    PRIVATE_KEY,
-    {
-      name: 'key_id',
-      label: 'Key ID',
-      hint: 'Optional. The kid of the key at the server.',
-      optional: true,
-    },
-    {
-      name: 'certificate',
       label: 'Certificate of the key',
       hint: 'Optional, in PEM. For servers that know the key by its thumbprint.',
-      pem: true,
       optional: true,
     },
-    {
-      name: 'issuer',
-      label: 'Issuer',
-      hint: 'Optional. The audience of what the key signs, if it is not the token URL.',
-      optional: true,
-    },
-    ...OAUTH2_REQUEST,
-  ]),
+  ),
 };
 
-function authForm(type: AuthType, text: string, fields: readonly DescribedField[]): AuthForm {
-  const secrets = SECRET_FIELDS[type];
-  return { type, text, fields: fields.map((field) => ({ ...field, secret: secrets.includes(field.name) })) };
+/** `certificate`: what its field says where the certificate is not that of the connection. */
+function authForm(
+  type: AuthType,
+  text: string,
+  names: readonly AuthField['name'][],
+  certificate: Partial<AuthField> = {},
+): AuthForm {
+  const fields = names.map((name) => ({
+    name,
+    ...FIELDS[name],
+    ...(name === 'certificate' && certificate),
+    secret: SECRET_FIELDS[type].includes(name),
+  }));
+  return { type, text, fields };
 }
 
 /**
@@ -178,7 +164,7 @@ export function authPath(name: string): string {
 /** The option; undefined: not set. */
 export function authIn(draft: AuthDraft): Readonly<Record<string, string>> | undefined {
   if (draft.choice === 'none') return undefined;
-  const optional = new Set(authFields(draft).flatMap(({ name, optional: is }) => (is ? [name] : [])));
+  const optional = new Set<string>(authFields(draft).flatMap(({ name, optional: is }) => (is ? [name] : [])));
   return Object.fromEntries(
     Object.entries(draft.values).filter(([name, value]) => value !== '' || !optional.has(name)),
   );
