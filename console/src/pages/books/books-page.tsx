@@ -11,8 +11,9 @@ import { Section } from '../../parts/section.tsx';
 import { WindowFields, windowIn } from '../../parts/windows.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
-import { BooksTable } from './books-table.tsx';
 import { FlowPicture, type FlowLinks } from './flow-picture.tsx';
+import { BOOKS_MEANINGS } from '../../../../api-client/words.ts';
+import { Table, type Column } from '../../parts/table.tsx';
 
 /** Compares the messages that a queue accepted in a window with the outcomes of their deliveries. */
 export function BooksPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
@@ -91,4 +92,32 @@ function linksTo(queue: string, window: { since: string; until: string | undefin
     cancelled: deliveries('cancelled'),
     missing: messages('matched'),
   };
+}
+
+const FIGURES: readonly (keyof Books)[] = [
+  'accepted',
+  'duplicates',
+  'unmatched',
+  'unfinished',
+  'filtered',
+  'matched',
+  'delivered',
+  'pending',
+  'rejected',
+  'exhausted',
+  'cancelled',
+];
+
+/** The figures of the flow chart as a table. */
+export function BooksTable({ books, links }: { books: Books; links: FlowLinks }): JSX.Element {
+  const columns: readonly Column<keyof Books>[] = [
+    {
+      head: 'Figure',
+      cell: (name) =>
+        name === 'duplicates' || name === 'unfinished' ? name : <a href={links[name]}>{name}</a>,
+    },
+    { head: 'Count', numeric: true, cell: (name) => books[name].toLocaleString('en') },
+    { head: 'What it counts', wide: true, cell: (name) => BOOKS_MEANINGS[name] },
+  ];
+  return <Table caption="Reconciliation figures" columns={columns} rows={FIGURES} keyOf={String} />;
 }

@@ -14,7 +14,7 @@ import { WorkButton } from '../../parts/buttons.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { ChangeChosen } from './change-chosen.tsx';
 import { DeadLetterTable } from './dead-letter-table.tsx';
-import { FilterForm } from './filter-form.tsx';
+import { InputField } from '../../parts/fields.tsx';
 
 /** Texts of the queues. */
 const NAMES: Record<RedrivenQueue, string> = {
@@ -122,5 +122,45 @@ function Unseen({ look }: { look: DeadLetterLook }): JSX.Element {
         <p>What became of the deliveries could not be read: {statesProblem}</p>
       )}
     </>
+  );
+}
+
+const FIELDS = [
+  ['reason', 'Reason'],
+  ['queue', 'Queue'],
+  ['subscription', 'Subscription id'],
+] as const;
+
+type Filter = Record<(typeof FIELDS)[number][0], string>;
+
+/** The filter of a look. It is part of the address. */
+export function FilterForm({ which, query }: { which: RedrivenQueue; query: Query }): JSX.Element {
+  const { reason = '', queue = '', subscription = '' } = query;
+  const [filter, setFilter] = useState<Filter>({ reason, queue, subscription });
+  return (
+    <form
+      class="window-fields"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const given = Object.entries(filter).filter(([, text]) => text !== '');
+        location.hash = hrefTo({ page: 'dead-letters', query: { which, ...Object.fromEntries(given) } });
+      }}
+    >
+      {FIELDS.map(([name, label]) => (
+        <InputField
+          key={name}
+          label={label}
+          value={filter[name]}
+          onValue={(text) => {
+            setFilter({ ...filter, [name]: text.trim() });
+          }}
+        />
+      ))}
+      <div class="actions">
+        <button type="submit" class="button">
+          Filter
+        </button>
+      </div>
+    </form>
   );
 }

@@ -1,6 +1,12 @@
 import type { JSX } from 'preact';
 import { type DeliveryAddress, deliveryPath } from '../../../../api-client/deliveries.ts';
-import { type DeliveryDetail, getDelivery, getSubscription } from '../../../../api-client/operations.ts';
+import {
+  type DeliveryDetail,
+  getDelivery,
+  getSubscription,
+  cancelDelivery,
+  retryDelivery,
+} from '../../../../api-client/operations.ts';
 import { labelOf } from '../../../../api-client/subscription-labels.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
@@ -8,17 +14,21 @@ import { WAITS } from '../../../../shared/wire/views/delivery.ts';
 import { Facts, PolicyFacts } from '../../parts/facts.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/moment.tsx';
-import { Empty } from '../../parts/notice.tsx';
+import { Empty, ActionFailure } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Status } from '../../parts/status.tsx';
 import { SubscriptionState } from '../../parts/subscription-text.tsx';
 import { hrefTo } from '../../route.ts';
 import { AttemptTable } from './attempt-table.tsx';
-import { DeliveryActions } from './delivery-actions.tsx';
-import { PlannedTable } from './planned-table.tsx';
 import { RequestSection } from './request-section.tsx';
 import { Timeline } from './timeline.tsx';
+import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
+import { useAction } from '../../live/use-action.ts';
+import { WorkButton } from '../../parts/buttons.tsx';
+import { useNow } from '../../live/use-now.ts';
+import { Table, type Column } from '../../parts/table.tsx';
+import { relativeText } from '../../parts/time-text.ts';
 
 export function DeliveryPage({ address }: { address: DeliveryAddress }): JSX.Element {
   const { api } = useConsole();
@@ -139,5 +149,61 @@ function Report({ delivery }: { delivery: DeliveryDetail }): JSX.Element {
         <PolicyFacts policy={policy} />
       </Section>
     </>
+  );
+}
+
+/** The buttons that retry and cancel a delivery. */
+export function DeliveryActions({
+  address,
+  delivery: { status },
+  onDone,
+}: {
+  address: DeliveryAddress;
+  delivery: DeliveryDetail;
+  onDone: () => void;
+}): JSX.Element {
+  const { api } = useConsole();
+  const retry = useAction(async () => {
+    await api.call(retryDelivery, deliveryPath(address));
+    onDone();
+  });
+  const cancel = useAction(async () => {
+    await api.call(cancelDelivery, deliveryPath(address));
+    onDone();
+  });
+  const canBeCancelled = isOpenStatus(status);
+  return (
+    <>
+      <WorkButton action={retry.action} kind="primary" onClick={retry.run}>
+        {canBeCancelled ? 'Retry now' : 'Deliver again'}
+      </WorkButton>
+      {canBeCancelled ? (
+        <WorkButton action={cancel.action} kind="danger" onClick={cancel.run}>
+          Cancel delivery
+        </WorkButton>
+      ) : null}
+      <ActionFailure of={retry.action} />
+      <ActionFailure of={cancel.action} />
+    </>
+  );
+}
+
+type Planned = DeliveryDetail['planned'][number];
+
+export function PlannedTable({ planned }: { planned: readonly Planned[] }): JSX.Element {
+  const now = useNow();
+  const columns: readonly Column<Planned>[] = [
+    { head: 'Attempt', numeric: true, cell: ({ number }) => number },
+    { head: 'Phase', cell: ({ phase }) => phase.replace('_', ' ') },
+    { head: 'Due', wide: true, cell: ({ dueAt }) => <Moment at={dueAt} exact /> },
+    { head: 'From now', cell: ({ dueAt }) => relativeText(Date.parse(dueAt), now) },
+  ];
+  return (
+    <Table
+      caption="Planned retries if every attempt fails at once"
+      columns={columns}
+      rows={planned}
+      keyOf={({ number }) => String(number)}
+    />
   );
 }

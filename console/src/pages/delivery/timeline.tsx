@@ -4,8 +4,7 @@ import type { DeliveryDetail } from '../../../../api-client/operations.ts';
 import { useNow } from '../../live/use-now.ts';
 import { useWidth } from '../../live/use-width.ts';
 import { timeTicks } from './time-ticks.ts';
-import { moved, spanOf, timelineLayout, zoomed, type Span } from './timeline-layout.ts';
-import { TimelineMark } from './timeline-mark.tsx';
+import { moved, spanOf, timelineLayout, zoomed, type Span, type Mark } from './timeline-layout.ts';
 
 /** Height of a lane. On narrow screens the name of a lane is above its marks. */
 const LANE = { wide: 30, narrow: 40 };
@@ -139,5 +138,37 @@ function PartButton({
     >
       {text}
     </button>
+  );
+}
+
+const HEIGHT = 14;
+
+/** An attempt, as wide as it was long. Each outcome has a different shape as well as a colour. */
+export function TimelineMark({ mark, y }: { mark: Mark; y: number }): JSX.Element {
+  const { number, kind, x, width, dueX } = mark;
+  return (
+    <g class={`mark tone-${kind}`} data-attempt={number}>
+      <title>{`Attempt ${number}: ${kind}`}</title>
+      {dueX === undefined ? null : (
+        <>
+          <line class="mark-due" x1={dueX} x2={dueX} y1={y - 6} y2={y + 6} />
+          <line class="mark-late" x1={dueX} x2={x} y1={y} y2={y} />
+        </>
+      )}
+      {kind === 'planned' ? (
+        <circle class="mark-hollow" cx={x} cy={y} r={4.5} />
+      ) : (
+        <rect
+          x={x}
+          y={y - HEIGHT / 2}
+          width={width}
+          height={HEIGHT}
+          rx={kind === 'delivered' ? HEIGHT / 2 : 2}
+        />
+      )}
+      {kind === 'rejected' ? (
+        <path class="mark-cut" d={`M${x} ${y - HEIGHT / 2}l${width} ${HEIGHT}`} />
+      ) : null}
+    </g>
   );
 }

@@ -20,10 +20,13 @@ import {
 } from './draft.ts';
 import { PolicyControls } from './policy-controls.tsx';
 import { ScheduleCharts } from './schedule-charts.tsx';
-import { ScheduleSum } from './schedule-sum.tsx';
-import { ScheduleTable } from './schedule-table.tsx';
 import type { PolicyOwner } from './store-policy.ts';
 import { useDesign } from './use-design.ts';
+import type { RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
+import { retrySchedule, totalSeconds, type Retry } from '../../../../shared/domain/retry/schedule.ts';
+import { durationText } from '../../parts/time-text.ts';
+import { Table, type Column } from '../../parts/table.tsx';
+import { runningTotal } from './schedule-series.ts';
 
 /** Edits the fields of a policy and shows the resulting schedule. */
 export function DesignerPage({ query: { queue = '', subscription } }: { query: Query }): JSX.Element {
@@ -162,3 +165,52 @@ function ApplySection({
     />
   );
 }
+
+/** How many requests a delivery makes at most, and over which time. `stale`: the controls contain an error. */
+export function ScheduleSum({ policy, stale }: { policy: RetryPolicy; stale: boolean }): JSX.Element {
+  const retries = retrySchedule(policy).length;
+  return (
+    <p class={stale ? 'sum sum-stale' : 'sum'} aria-live="polite">
+      <span>
+        <strong data-sum="requests">{retries + 1}</strong> {retries === 0 ? 'request' : 'requests'}
+      </span>{' '}
+      <span>
+        over <strong data-sum="time">{durationText(totalSeconds(policy) * 1000)}</strong>
+      </span>
+      {policy.jitter === 'none' ? null : (
+        <span class="muted"> at most: jitter ({policy.jitter}) makes delays shorter</span>
+      )}
+      {stale ? <span class="muted"> before the last change, which has errors</span> : null}
+    </p>
+  );
+}
+
+type Row = Retry & { totalSeconds: number };
+
+/** The schedule as a table. */
+export function ScheduleTable({ policy }: { policy: RetryPolicy }): JSX.Element {
+  const retries = retrySchedule(policy);
+  const totals = runningTotal(retries.map(({ delaySeconds }) => delaySeconds));
+  return (
+    <details>
+      <summary>Schedule as a table</summary>
+      <Table
+        caption="Retries, their delays, and the time since the first attempt"
+        columns={COLUMNS}
+        rows={retries.map((retry, index): Row => ({ ...retry, totalSeconds: totals[index] ?? 0 }))}
+        keyOf={({ retry }) => String(retry)}
+      />
+    </details>
+  );
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { head: 'Retry', numeric: true, cell: ({ retry }) => retry },
+  { head: 'Phase', wide: true, cell: ({ phase }) => phase.replace('_', ' ') },
+  { head: 'Delay', numeric: true, cell: ({ delaySeconds }) => durationText(delaySeconds * 1000) },
+  {
+    head: 'Since the first attempt',
+    numeric: true,
+    cell: ({ totalSeconds }) => durationText(totalSeconds * 1000),
+  },
+];

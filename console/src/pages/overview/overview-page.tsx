@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
-import { useCallback, useState } from 'preact/hooks';
+import { useCallback, useState, useEffect } from 'preact/hooks';
 import type { Listed } from '../../../../api-client/api-client.ts';
 import { readHealth, listQueues } from '../../../../api-client/operations.ts';
 import { counted } from '../../../../api-client/words.ts';
 import { failureWords } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useLive } from '../../live/use-live.ts';
+import { useLive, type Live } from '../../live/use-live.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
 import { LoadMore, useMost } from '../../parts/table.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
@@ -16,12 +16,12 @@ import { WINDOWS, type WindowName } from '../../statistics/read-statistics.ts';
 import { StatisticsCharts } from '../../statistics/statistics-charts.tsx';
 import { NotCounted, WindowChoice } from '../../statistics/window-choice.tsx';
 import { CreateQueue } from '../queue/create-queue.tsx';
-import { GoToQueue } from './go-to-queue.tsx';
 import { QueueTable, type ShownQueue } from './queue-table.tsx';
-import { totalOf } from './queue-figures.ts';
+import { totalOf, figuresOf, type QueueFigures } from './queue-figures.ts';
 import { ServiceHealth } from './service-health.tsx';
 import { Totals } from './totals.tsx';
-import { QueueWatch, type WatchedQueue } from './queue-watch.tsx';
+import { hrefTo } from '../../route.ts';
+import { readQueue } from './read-queue.ts';
 
 export function OverviewPage(): JSX.Element {
   const { api, info } = useConsole();
@@ -161,4 +161,57 @@ function Charts({ queues, window }: { queues: readonly ShownQueue[]; window: Win
 /** Whether two failures are the same, so that one is shown for both. */
 function isSameFailure(one: unknown, other: unknown): boolean {
   return one !== undefined && other !== undefined && failureWords(one).title === failureWords(other).title;
+}
+
+/** Opens a queue by name. */
+export function GoToQueue(): JSX.Element {
+  const [name, setName] = useState('');
+  return (
+    <form
+      class="inline-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (name.trim() !== '') location.hash = hrefTo({ page: 'queue', queue: name.trim() });
+      }}
+    >
+      <label>
+        <span class="unseen">Queue name</span>
+        <input
+          value={name}
+          placeholder="Go to queue"
+          autocomplete="off"
+          spellcheck={false}
+          onInput={({ currentTarget }) => {
+            setName(currentTarget.value);
+          }}
+        />
+      </label>
+      <button type="submit" class="button">
+        Go
+      </button>
+    </form>
+  );
+}
+
+/** The figures of a queue as polled; `window` is that of its statistics. */
+export type WatchedQueue = Pick<Live<QueueFigures>, 'value' | 'failure'> & { window: WindowName };
+
+/** Polls a queue and reports its figures to the parent. Renders nothing. */
+export function QueueWatch({
+  queue,
+  window,
+  onFigures,
+}: {
+  queue: string;
+  window: WindowName;
+  onFigures: (queue: string, watched: WatchedQueue) => void;
+}): null {
+  const { api } = useConsole();
+  const { value, failure } = useLive(`figures/${queue}/${window}`, async (signal) =>
+    figuresOf(await readQueue(api, queue, { window, now: Date.now(), signal })),
+  );
+  useEffect(() => {
+    onFigures(queue, { value, failure, window });
+  }, [queue, window, value, failure, onFigures]);
+  return null;
 }

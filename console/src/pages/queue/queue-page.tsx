@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { getQueue, listSubscriptions } from '../../../../api-client/operations.ts';
+import { getQueue, listSubscriptions, deleteQueue } from '../../../../api-client/operations.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
 import { recentReader } from '../../api/recent-deliveries.ts';
 import { useConsole } from '../../live/console-context.tsx';
@@ -12,13 +12,19 @@ import { hrefTo } from '../../route.ts';
 import { MessageTable } from '../messages/message-table.tsx';
 import { NoMessages } from '../messages/no-messages.tsx';
 import { CreateSubscription } from '../subscription/create-subscription.tsx';
-import { DeleteQueue } from './delete-queue.tsx';
 import { EditQueue } from './edit-queue.tsx';
 import { MissingQueue } from './missing-queue.tsx';
 import { Publish } from './publish.tsx';
 import { QueueStatistics } from '../../statistics/queue-statistics.tsx';
-import { QueueMetadata } from './queue-metadata.tsx';
 import { SubscriptionTable } from './subscription-table.tsx';
+import type { Listed } from '../../../../api-client/api-client.ts';
+import { counted } from '../../../../api-client/words.ts';
+import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
+import { ConfirmButton } from '../../parts/confirm-button.tsx';
+import { completeRetryPolicy, DEFAULT_RETRY_POLICY } from '../../../../shared/domain/retry/policy.ts';
+import { Facts, PolicyFacts } from '../../parts/facts.tsx';
+import { SourceText } from '../../parts/source-text.tsx';
+import { queuePolicy } from './queue-draft.ts';
 
 const MAX_SUBSCRIPTIONS = 100;
 const RECENT = 20;
@@ -94,5 +100,63 @@ export function QueuePage({ queue }: { queue: string }): JSX.Element {
         </Loaded>
       </Section>
     </>
+  );
+}
+
+/** The button that deletes a queue. For a queue with subscriptions the user has to type its name. */
+export function DeleteQueue({
+  queue,
+  subscriptions: { items, more },
+}: {
+  queue: string;
+  subscriptions: Listed<SubscriptionView>;
+}): JSX.Element {
+  const { api } = useConsole();
+  const count = more
+    ? `more than ${items.length} subscriptions`
+    : counted(items.length, 'subscription', 'subscriptions');
+  return (
+    <ConfirmButton
+      text="Delete queue"
+      verb="Delete the queue"
+      typed={items.length > 0 ? queue : undefined}
+      work={async () => {
+        await api.call(deleteQueue, { path: { queue } });
+        location.hash = hrefTo({ page: 'overview' });
+      }}
+    >
+      {items.length === 0 ? (
+        <p>The queue {queue} has no subscriptions.</p>
+      ) : (
+        <p>
+          The queue {queue} has <strong>{count}</strong>. They are deleted with it, and their open deliveries
+          are cancelled.
+        </p>
+      )}
+      <p>Messages that still arrive for it become dead letters.</p>
+    </ConfirmButton>
+  );
+}
+
+export function QueueMetadata({
+  queue,
+  metadata,
+}: {
+  queue: string;
+  metadata: Record<string, unknown>;
+}): JSX.Element {
+  const policy = queuePolicy(metadata);
+  return (
+    <div class="stack">
+      {policy === undefined ? (
+        <Facts facts={[['Retry policy', 'none: the deployment’s defaults apply']]} />
+      ) : (
+        <PolicyFacts policy={completeRetryPolicy(policy, DEFAULT_RETRY_POLICY).policy} />
+      )}
+      <p>
+        <a href={hrefTo({ page: 'designer', query: { queue } })}>Edit the retry policy</a>
+      </p>
+      <SourceText text={JSON.stringify(metadata, null, 2)} what="the metadata" />
+    </div>
   );
 }

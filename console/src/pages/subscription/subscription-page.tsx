@@ -1,5 +1,11 @@
 import type { JSX } from 'preact';
-import { getSubscription, listDeliveriesOfSubscription } from '../../../../api-client/operations.ts';
+import {
+  getSubscription,
+  listDeliveriesOfSubscription,
+  unsubscribe,
+  disableSubscription,
+  enableSubscription,
+} from '../../../../api-client/operations.ts';
 import { findQueue } from '../../../../api-client/queues.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
 import { labelOf } from '../../../../api-client/subscription-labels.ts';
@@ -11,11 +17,10 @@ import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { LoadMore, PAGE_SIZE, useMost } from '../../parts/table.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
-import { Failure } from '../../parts/notice.tsx';
+import { Failure, ActionFailure } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { Section } from '../../parts/section.tsx';
 import { hrefTo } from '../../route.ts';
-import { DeleteSubscription } from './delete-subscription.tsx';
 import { EditSubscription } from './edit-subscription.tsx';
 import { PolicyInForce } from './policy-in-force.tsx';
 import { RecentDeliveries } from './recent-deliveries.tsx';
@@ -23,7 +28,10 @@ import { ResponseTimes } from './response-times.tsx';
 import { RotateSecret } from './rotate-secret.tsx';
 import { SendTest } from './send-test.tsx';
 import { SubscriptionFacts } from './subscription-facts.tsx';
-import { SwitchSubscription } from './switch-subscription.tsx';
+import { ConfirmButton } from '../../parts/confirm-button.tsx';
+import { subscriberText } from '../../parts/subscription-text.tsx';
+import { useAction } from '../../live/use-action.ts';
+import { WorkButton } from '../../parts/buttons.tsx';
 
 /** The API looks through the messages of the queue, which may be many for few deliveries. */
 const LOOKING_MS = 10_000;
@@ -134,4 +142,64 @@ function recoveryHref(
   const failedAt = subscription?.failing?.since ?? subscription?.disabled?.at;
   const since = failedAt && timeText(Date.parse(failedAt) - BEFORE_FAILURE_MS);
   return hrefTo({ page: 'recovery', queue, query: { subscription: id, since } });
+}
+
+/** The button that deletes a subscription, after a question. */
+export function DeleteSubscription({ subscription }: { subscription: SubscriptionView }): JSX.Element {
+  const { api } = useConsole();
+  const { source: queue, id } = subscription;
+  return (
+    <ConfirmButton
+      text="Delete"
+      verb="Delete the subscription"
+      work={async () => {
+        await api.call(unsubscribe, { path: { queue, subscription: id } });
+        location.hash = hrefTo({ page: 'queue', queue });
+      }}
+    >
+      <p>
+        <span class="url">{subscriberText(subscription)}</span> gets no more requests. Its open deliveries are
+        cancelled, its signing secret and its options are lost.
+      </p>
+      <p>To stop the requests for a while only, disable it.</p>
+    </ConfirmButton>
+  );
+}
+
+type Switch = { queue: string; subscription: SubscriptionView; onDone: () => void };
+
+/** The button that enables or disables a subscription. It asks before it disables. */
+export function SwitchSubscription({ queue, subscription, onDone }: Switch): JSX.Element {
+  const { api } = useConsole();
+  const { id, disabled } = subscription;
+  const { action, run } = useAction(async () => {
+    await api.call(enableSubscription, { path: { queue, subscription: id } });
+    onDone();
+  });
+  if (disabled === undefined)
+    return (
+      <ConfirmButton
+        text="Disable"
+        kind="plain"
+        verb="Disable the subscription"
+        work={async () => {
+          await api.call(disableSubscription, { path: { queue, subscription: id } });
+          onDone();
+        }}
+      >
+        <p>
+          <span class="url">{subscriberText(subscription)}</span> gets no more requests: neither new messages
+          nor retries. Their deliveries end as cancelled (disabled).
+        </p>
+        <p>The data is kept, so that a recovery can send them after you enable the subscription again.</p>
+      </ConfirmButton>
+    );
+  return (
+    <>
+      <WorkButton action={action} onClick={run} kind="primary">
+        Enable
+      </WorkButton>
+      <ActionFailure of={action} />
+    </>
+  );
 }
