@@ -188,10 +188,14 @@ inBrowser('the forms of the console', () => {
     expect(await page.evaluate(kept)).not.toContain('my-secret');
 
     await editAgain();
-    await dialog.getByText('Kept. Type a new one to change it.').waitFor();
+    await dialog
+      .getByText('Kept while the other fields stay. To change any of them, type it again.')
+      .waitFor();
     expect(await password.inputValue()).toBe('');
     await name.fill('eve');
     expect(await saved()).toEqual({ type: 'basic', username: 'eve', password: '***' });
+    await password.fill('another-secret');
+    expect(await saved()).toEqual({ type: 'basic', username: 'eve', password: 'another-secret' });
 
     await editAgain();
     await choice.selectOption('none');

@@ -86,7 +86,11 @@ function AuthInput({
       {...input}
       label={label}
       value={isKept ? '' : value}
-      hint={isKept ? ['Kept. Type a new one to change it.', hint].join(' ') : hint}
+      hint={
+        isKept
+          ? ['Kept while the other fields stay. To change any of them, type it again.', hint].join(' ')
+          : hint
+      }
       required={isRequired(field) && !isKept}
       secret={secret}
       {...(pem === true && { code: true, rows: 6 })}
