@@ -213,6 +213,7 @@ inBrowser('the console with unusual input', () => {
         {
           subscriptionId: 'planted-1',
           status: 'rejected',
+          reason: MARKUP,
           attempts: [
             {
               ...attempt,
