@@ -30,7 +30,11 @@ const firstSuccess = (subscriptionId: string): Fact =>
 
 const facts: readonly Fact[] = [
   ...everyFact,
-  aFact('attempt_made', { attempt: anAttempt({ result: answered(503, 'busy'), lost: 1 }), nextAt: 9, nextBy: 'scheduler' }),
+  aFact('attempt_made', {
+    attempt: anAttempt({ result: answered(503, 'busy'), lost: 1 }),
+    nextAt: 9,
+    nextBy: 'scheduler',
+  }),
   firstSuccess('s-1'),
   firstSuccess('s-2'),
 ];

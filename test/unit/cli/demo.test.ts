@@ -14,7 +14,11 @@ import { appHints, hints, receiverCommand } from '../../../cli/commands/start/hi
 import { loopbackPort } from '../../../local/loopback-port.ts';
 import { requestFor } from '../../support/request-for.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
-import { makeSecret, secretText, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
+import {
+  makeSecret,
+  secretText,
+  type SigningSecret,
+} from '../../../shared/domain/subscription/signing-secret.ts';
 import { operatorEventSchema } from '../../../shared/wire/events/operator-event.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
