@@ -268,6 +268,7 @@ function isSameLease(lease: Lease | undefined, other: Lease): boolean {
 /** The record after a successful write. */
 export function apply(change: DeliveryChange, current: Delivery): Delivery {
   const recorded = recordedAfter(change, current);
+  const { pendingSteps = [] } = 'pendingSteps' in change ? change : {};
   switch (change.status) {
     case undefined:
       return unmoved(current, recorded, change.pendingSteps);
@@ -277,28 +278,13 @@ export function apply(change: DeliveryChange, current: Delivery): Delivery {
       return { ...recorded, status, next, slot: changed(change.slot, current.slot), pendingSteps: [] };
     }
     case 'delivered':
-      return { ...recorded, status: change.status, pendingSteps: change.pendingSteps ?? [] };
+      return { ...recorded, status: change.status, pendingSteps };
     case 'rejected':
-      return {
-        ...recorded,
-        status: change.status,
-        reason: change.reason,
-        pendingSteps: change.pendingSteps ?? [],
-      };
+      return { ...recorded, status: change.status, reason: change.reason, pendingSteps };
     case 'exhausted':
-      return {
-        ...recorded,
-        status: change.status,
-        reason: change.reason,
-        pendingSteps: change.pendingSteps ?? [],
-      };
+      return { ...recorded, status: change.status, reason: change.reason, pendingSteps };
     case 'cancelled':
-      return {
-        ...recorded,
-        status: change.status,
-        reason: change.reason,
-        pendingSteps: change.pendingSteps ?? [],
-      };
+      return { ...recorded, status: change.status, reason: change.reason, pendingSteps };
   }
 }
 

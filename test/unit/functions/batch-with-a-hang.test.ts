@@ -64,7 +64,10 @@ describe('a batch of ten in which one subscriber hangs', () => {
     const { attempts, response, wakeUps, sentAgain } = await deliverBatch(1_500, 'hang');
     // In the order in which they ended.
     expect(attempts.map(({ outcome }) => outcome)).toEqual([...Array<string>(9).fill('delivered'), 'failed']);
-    expect(attempts[9]).toMatchObject({ error: 'timeout: before an answer', key: { subscriptionId: 's-0' } });
+    expect(attempts[9]).toMatchObject({
+      result: { kind: 'unanswered', error: 'timeout', detail: 'before an answer' },
+      key: { subscriptionId: 's-0' },
+    });
     expect(receiver.received()).toHaveLength(10);
     expect(response).toEqual({ batchItemFailures: [] });
     expect(wakeUps).toMatchObject([{ attempt: 2, key: { subscriptionId: 's-0' } }]);
