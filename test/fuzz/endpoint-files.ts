@@ -22,7 +22,9 @@ export const endpointFiles: Target = {
     const said = mock.method(console, 'error', () => undefined);
     const input = nearlyJson([{ ...localEndpoints, socket }]);
     try {
-      return await target(endpointFiles.name, input, async (text) => {
+      return await target(endpointFiles.name, input, async (given) => {
+        // A file cannot hold half of a surrogate pair.
+        const text = Buffer.from(given).toString();
         writeFileSync(file, text, { mode: 0o600 });
         try {
           const { client } = await findDeployment({ local: true }, file);
