@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { ATTEMPT_TRIGGERS } from '../../domain/delivery/vocabulary.ts';
 import type { FirstJob, WakeUp } from '../../domain/delivery/job.ts';
 import type { BodyLocation } from '../../domain/message/body.ts';
+import { RETENTION_DAYS } from '../../domain/retention.ts';
 import { storedMilliseconds, storedName } from '../../domain/stored-fields.ts';
 import { readWith, type Reading, unreadable } from '../fields.ts';
 import { propertySource, spliceRaw, type Json } from '../json-slice.ts';
@@ -48,7 +49,7 @@ const firstFields = {
   acceptedAt: storedMilliseconds,
   sentAt: storedMilliseconds.exactOptional(),
   dueAt: storedMilliseconds.exactOptional(),
-  retentionDays: z.number().positive().exactOptional(),
+  retentionDays: z.number().min(RETENTION_DAYS.least).max(RETENTION_DAYS.most).exactOptional(),
   payloadKey: storedName.exactOptional(),
 };
 

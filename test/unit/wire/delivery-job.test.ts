@@ -187,6 +187,13 @@ describe('a malformed job or wake-up is refused', () => {
     ],
     ['an empty payload key', altered(job, { payloadKey: '' }), 'invalid_field:payloadKey'],
     ['zero lost attempts', altered(job, { lost: 0 }), 'invalid_field:lost'],
+    // npm run fuzz -- --seed 52 --target 'deployed work queues'
+    [
+      'a retention too small for DynamoDB',
+      altered(job, { retentionDays: 3e-323 }),
+      'invalid_field:retentionDays',
+    ],
+    ['a chunk kept too long', altered(chunk, { retentionDays: 3651 }), 'invalid_field:retentionDays'],
     ['a fractional number of lost attempts', altered(job, { lost: 0.5 }), 'invalid_field:lost'],
     ['a chunk of another version', altered(chunk, { v: 2 }), 'unknown_version'],
     ['a chunk without its number', altered(chunk, { chunk: undefined }), 'invalid_field:chunk'],
