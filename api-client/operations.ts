@@ -1,18 +1,19 @@
 import * as z from 'zod';
 import { booksViewSchema } from '../shared/wire/views/books.ts';
-import { deliveryDetailSchema } from '../shared/wire/views/delivery-detail.ts';
-import { deliverySummarySchema } from '../shared/wire/views/delivery-summary.ts';
-import { deliveryViewSchema } from '../shared/wire/views/delivery.ts';
+import {
+  deliveryDetailSchema,
+  deliverySummarySchema,
+  deliveryViewSchema,
+  subscriptionDeliverySchema,
+} from '../shared/wire/views/delivery.ts';
 import { explainedSchema } from '../shared/wire/views/explanation.ts';
-import { messageSummarySchema, messageViewSchema } from '../shared/wire/views/message.ts';
-import { payloadSchema } from '../shared/wire/views/payload.ts';
+import { messageSummarySchema, messageViewSchema, payloadSchema } from '../shared/wire/views/message.ts';
 import {
   recoveryOutcomesOf,
   recoveryOutcomesViewSchema,
   recoveryViewSchema,
 } from '../shared/wire/views/recovery.ts';
 import { statisticsViewSchema } from '../shared/wire/views/statistics.ts';
-import { subscriptionDeliverySchema } from '../shared/wire/views/subscription-delivery.ts';
 import {
   changedSubscriptionSchema,
   subscribedSchema,

@@ -5,12 +5,11 @@ import { MAX_ENTRIES } from '../shared/adapters/sqs/receipts.ts';
 import { pollInterval, type PollIntervalOptions } from '../shared/domain/retry/poll-interval.ts';
 import { poll } from '../shared/steps/poll.ts';
 import { type InFlight, inFlightRecords, RecordOverdueError } from './in-flight.ts';
-import { isRefusal, isThrottled, WorkerRefusedError } from './refusal.ts';
-import { LONG_POLL_SECONDS, type WorkQueue } from './work-queue.ts';
 import type { Bell, Stop, WorkerClock } from './timing.ts';
+import { LONG_POLL_SECONDS, type WorkQueue } from './work-queue.ts';
 
 /** What a consumer does, and with what. */
-export type ConsumerOptions = {
+type ConsumerOptions = {
   queue: WorkQueue;
   handling: RecordHandling;
   journal: Pick<LambdaJournal, 'fault' | 'note'>;
@@ -35,7 +34,7 @@ export type Consumer = {
 };
 
 /** `isReady`: SQS has answered a receive. */
-export type ConsumerState = { isReady: boolean; inFlight: number };
+type ConsumerState = { isReady: boolean; inFlight: number };
 
 /** Receives and handles the records of a queue, acknowledging each separately, until the worker stops. */
 export function startConsumer(options: ConsumerOptions): Consumer {
@@ -176,4 +175,31 @@ function countingSlots(limit: number, { sleep }: Pick<WorkerClock, 'sleep'>): Sl
       for (const resolve of woken) resolve();
     },
   };
+}
+
+/** AWS refuses this worker, and no repeat can help: no permission, wrong keys, or no such queue in this region. */
+export class WorkerRefusedError extends Error {
+  override readonly name = 'WorkerRefusedError';
+  constructor(what: string, cause: unknown) {
+    super(`${what}: ${cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)}`, {
+      cause,
+    });
+  }
+}
+
+/** Errors that the SDK throws without a request. */
+const OWN_ERRORS: ReadonlySet<string> = new Set(['CredentialsProviderError', 'TokenProviderError']);
+
+/** Whether the answer was a refusal: of the caller or of what it asks for, rather than a failure that may pass. */
+export function isRefusal(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (OWN_ERRORS.has(error.name) || error.message === 'Region is missing') return true;
+  return '$fault' in error && error.$fault === 'client' && !isThrottled(error);
+}
+
+/** Error codes of throttled requests. SQS answers OverLimit while 120,000 messages of a queue are in flight. */
+const THROTTLED = /Throttl|OverLimit|TooManyRequests|LimitExceeded|Throughput/;
+
+function isThrottled(error: unknown): boolean {
+  return error instanceof Error && THROTTLED.test(error.name);
 }

@@ -2,9 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { SQS } from '@aws-sdk/client-sqs';
 import { sqsClient } from '../shared/adapters/sqs/client.ts';
 import type { AwsAccess } from '../shared/adapters/aws/client-options.ts';
-import { type Consumer, type ConsumerLimits, startConsumer } from './consume.ts';
+import {
+  type Consumer,
+  type ConsumerLimits,
+  startConsumer,
+  isRefusal,
+  WorkerRefusedError,
+} from './consume.ts';
 import { EXTEND_EVERY_MS } from './in-flight.ts';
-import { isRefusal, WorkerRefusedError } from './refusal.ts';
 import type { TimedStep, WorkerSteps } from './steps.ts';
 import { bellOf, every, type Stop, type WorkerClock } from './timing.ts';
 import { receivingClient, sqsWorkQueue, type WorkQueue } from './work-queue.ts';

@@ -8,7 +8,7 @@ import type { ConsumedQueue, RecordHandling } from '../shared/adapters/sqs/faile
 import type { Source } from '../shared/config/environment.ts';
 import type { WorkerStep } from '../shared/config/rules.ts';
 import type { InvocationContext } from '../shared/domain/receives.ts';
-import { isRefusal, WorkerRefusedError } from './refusal.ts';
+import { isRefusal, WorkerRefusedError } from './consume.ts';
 
 type StepJournal = Omit<LambdaJournal, 'flush'> & { flush: () => void | Promise<void> };
 

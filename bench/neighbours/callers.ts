@@ -3,7 +3,7 @@ import type { CallLogEntry, Invocation } from '../../local/call-log.ts';
 import { clientOf } from '../../local/endpoints.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { deliveryItemOf } from '../../shared/adapters/dynamodb/delivery-item.ts';
-import { messageItemOf } from '../../shared/adapters/dynamodb/message-item.ts';
+import { messageItemOf } from '../../shared/adapters/dynamodb/message-records.ts';
 import { subscriptionItemOf } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { DAY_MS, MINUTE_MS } from '../../shared/domain/duration.ts';
 import { aSubscription } from '../../test/support/builders.ts';

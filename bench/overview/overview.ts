@@ -2,7 +2,7 @@ import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { deliveryItemOf } from '../../shared/adapters/dynamodb/delivery-item.ts';
-import { messageItemOf } from '../../shared/adapters/dynamodb/message-item.ts';
+import { messageItemOf } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { queueItemOf } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { DAY_MS, MINUTE_MS } from '../../shared/domain/duration.ts';

@@ -1,4 +1,4 @@
-import { MAX_ATTEMPTS } from '../../shared/adapters/aws/retries.ts';
+import { MAX_ATTEMPTS } from '../../shared/adapters/aws/client-options.ts';
 import type { WakeUp } from '../../shared/domain/delivery/job.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import { seededChance } from '../../test/support/chance.ts';

@@ -1,9 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { FieldError } from '../../shared/domain/errors.ts';
-import { WHOLE_POLICY } from '../../shared/domain/retry/policy-limits.ts';
-import { parseRetryPolicy } from '../../shared/domain/retry/policy-schema.ts';
-import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
-import { isPresetName, unknownPreset } from '../../shared/domain/retry/presets.ts';
+import { WHOLE_POLICY, parseRetryPolicy } from '../../shared/domain/retry/policy-schema.ts';
+import { type PartialRetryPolicy, isPresetName, unknownPreset } from '../../shared/domain/retry/policy.ts';
 import { jsonObjectOf } from './arguments.ts';
 import { parsedJson } from './json-text.ts';
 

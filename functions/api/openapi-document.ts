@@ -8,10 +8,13 @@ import {
   type ZodOpenApiResponseObject,
 } from 'zod-openapi';
 import { retryPolicySchema } from '../../shared/domain/retry/policy-schema.ts';
-import { deliveryDetailSchema } from '../../shared/wire/views/delivery-detail.ts';
-import { deliverySummarySchema } from '../../shared/wire/views/delivery-summary.ts';
+import {
+  deliveryDetailSchema,
+  deliverySummarySchema,
+  attemptView,
+  deliveryViewSchema,
+} from '../../shared/wire/views/delivery.ts';
 import { explainedSchema } from '../../shared/wire/views/explanation.ts';
-import { attemptView, deliveryViewSchema } from '../../shared/wire/views/delivery.ts';
 import { messageSummarySchema, messageViewSchema } from '../../shared/wire/views/message.ts';
 import { recoveryViewSchema } from '../../shared/wire/views/recovery.ts';
 import { subscriptionViewSchema } from '../../shared/wire/views/subscription.ts';

@@ -1,7 +1,10 @@
 import { ContendedError } from '../../shared/domain/contention.ts';
-import { dissolveChunk, claimChunk, recordSuccesses } from '../../shared/domain/delivery/chunk-changes.ts';
-import { deliveryIn, firstSuccessOf } from '../../shared/domain/delivery/chunk-members.ts';
 import {
+  dissolveChunk,
+  claimChunk,
+  recordSuccesses,
+  deliveryIn,
+  firstSuccessOf,
   isSuccess,
   separateMembers,
   pendingIn,

@@ -12,7 +12,7 @@ import type { AccessTokens, Subscriber } from '../../shared/ports/subscriber.ts'
 import type { CountingWindows, RateLimits } from '../../shared/ports/pace.ts';
 import type { SecretOpener, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
-import type { ReceiverCounts } from '../../shared/domain/subscription/receiver-counts.ts';
+import type { ReceiverCounts } from '../../shared/domain/subscription/back-pressure.ts';
 import type { RetryDefaults } from '../../shared/domain/subscription/delivery-policy.ts';
 import type { SubscriptionKey } from '../../shared/domain/subscription/subscription.ts';
 

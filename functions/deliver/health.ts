@@ -17,7 +17,7 @@ import {
   type SubscriptionKey,
 } from '../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
-import { notifyOperator } from '../../shared/steps/notify-operator.ts';
+import { notifyOperator } from '../../shared/steps/attempt-events.ts';
 import type { DeliverContext, HealthWrites } from './context.ts';
 import { pressureChangeAfter, type RecordedAttempt } from './pressure.ts';
 

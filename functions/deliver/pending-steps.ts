@@ -1,7 +1,7 @@
 import type { Delivery, PendingStep } from '../../shared/domain/delivery/delivery.ts';
 import { endOfLastAttempt, settle } from '../../shared/domain/delivery/transitions.ts';
 import type { BodyLocation } from '../../shared/domain/message/body.ts';
-import { notifyOperator } from '../../shared/steps/notify-operator.ts';
+import { notifyOperator } from '../../shared/steps/attempt-events.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext } from './context.ts';
 

@@ -14,7 +14,7 @@ import { isSwitchedOn, paceSwitchesOf } from '../../shared/domain/subscription/s
 import type { AbsenceReason } from '../../shared/domain/subscription/vocabulary.ts';
 import type { AttemptTrigger, CancelReason } from '../../shared/domain/delivery/vocabulary.ts';
 import type { Freshness } from '../../shared/ports/subscriptions.ts';
-import { openedCredentials, type OpenedCredentials } from '../../shared/steps/authorise.ts';
+import { openedCredentials, type OpenedCredentials } from '../../shared/steps/sign-request.ts';
 import { messageFor, type StoredMessage } from '../../shared/steps/keep-message.ts';
 import type { DeliverContext } from './context.ts';
 

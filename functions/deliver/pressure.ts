@@ -1,5 +1,13 @@
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
-import { pressureSignalOf } from '../../shared/domain/subscription/back-pressure.ts';
+import {
+  pressureSignalOf,
+  ADD_EVERY_MS,
+  countingStep,
+  isOutdated,
+  NO_COUNTS,
+  type ReceiverCounts,
+  sumOfCounts,
+} from '../../shared/domain/subscription/back-pressure.ts';
 import {
   afterRequest,
   afterWindow,
@@ -7,14 +15,6 @@ import {
   endOfPressure,
   type PressureChange,
 } from '../../shared/domain/subscription/pressure-changes.ts';
-import {
-  ADD_EVERY_MS,
-  countingStep,
-  isOutdated,
-  NO_COUNTS,
-  type ReceiverCounts,
-  sumOfCounts,
-} from '../../shared/domain/subscription/receiver-counts.ts';
 import type { Pressure, Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { isSwitchedOn, paceSwitchesOf } from '../../shared/domain/subscription/switches.ts';
 import type { DeliverContext, PendingCounts } from './context.ts';

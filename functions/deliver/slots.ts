@@ -10,8 +10,8 @@ import {
   waitingReasonOf,
   type RateLimit,
   type Slot,
+  spreadOut,
 } from '../../shared/domain/subscription/rate-limit.ts';
-import { spreadOut } from '../../shared/domain/subscription/slot-line.ts';
 import type { SlotConstraints } from '../../shared/ports/pace.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { returnSlot } from '../../shared/steps/move-up.ts';

@@ -23,8 +23,14 @@ import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { SubscriptionPage, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { ReceivedMessage } from '../../shared/wire/ingress/message.ts';
-import { divideIntoChunks, type SendTiming } from './first-jobs.ts';
-import { readLastPart, repeatMessage, sendJobs, sendPages } from './pages.ts';
+import {
+  divideIntoChunks,
+  type SendTiming,
+  readLastPart,
+  repeatMessage,
+  sendJobs,
+  sendPages,
+} from './pages.ts';
 import { resolveRepeat, type ReceivedCopy } from './repeat.ts';
 import { storeBody } from '../../shared/steps/keep-message.ts';
 import { bodyRetentionMs, recordedUntil } from '../../shared/steps/retention.ts';

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { isQueueName, QUEUE_NAME_RULE } from '../domain/message/message.ts';
 import { completePolicySchema } from '../domain/retry/policy.ts';
-import { WHOLE_POLICY } from '../domain/retry/policy-limits.ts';
-import { parseDefaultRetryPolicy } from '../domain/retry/policy-schema.ts';
+import { WHOLE_POLICY, parseDefaultRetryPolicy } from '../domain/retry/policy-schema.ts';
 import { parsePortRange } from '../domain/subscription/subscriber-url.ts';
 
 /** The functions whose work `posthaste worker` can do too. */

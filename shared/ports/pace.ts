@@ -1,5 +1,5 @@
 import type { RateLimit, Slot } from '../domain/subscription/rate-limit.ts';
-import type { CountingWindow, ReceiverCounts } from '../domain/subscription/receiver-counts.ts';
+import type { CountingWindow, ReceiverCounts } from '../domain/subscription/back-pressure.ts';
 import type { SubscriptionKey } from '../domain/subscription/subscription.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { WriteTime } from '../domain/delivery/delivery.ts';
 import { DAY_MS } from '../domain/duration.ts';
 import { type Retained, retentionOf } from '../domain/retention.ts';
-import { longestScheduleMs } from '../domain/retry/policy-limits.ts';
+import { longestScheduleMs } from '../domain/retry/policy-schema.ts';
 import type { Clock } from '../ports/clock.ts';
 
 type RetentionContext = { ports: { clock: Pick<Clock, 'now'> }; settings: { retentionMs: number } };

@@ -1,8 +1,9 @@
 import { webhookRequest, type WebhookRequest } from '../domain/delivery/webhook-request.ts';
 import type { Message } from '../domain/message/message.ts';
 import type { Payload } from '../domain/message/payload.ts';
-import { secretsInForce } from '../domain/subscription/secret-rotation.ts';
-import type { SigningSecret } from '../domain/subscription/signing-secret.ts';
+import type { Auth } from '../domain/subscription/auth.ts';
+import { authOf } from '../domain/subscription/destination.ts';
+import { secretsInForce, type SigningSecret } from '../domain/subscription/signing-secret.ts';
 import type { Subscription } from '../domain/subscription/subscription.ts';
 import type { SecretOpener } from '../ports/subscriptions.ts';
 
@@ -40,4 +41,32 @@ export function signedRequest(
 ): WebhookRequest {
   const inForce = secretsInForce(secrets, startedAt).map(({ secret }) => secret);
   return webhookRequest(message, payload, subscription, { startedAt, userAgent, secrets: inForce });
+}
+
+/** What a request is signed and authenticated with. `auth`: undefined if it does not authenticate. */
+export type OpenedCredentials = { secrets: readonly OpenedSecret[]; auth: Auth | undefined };
+
+/** @throws UnopenedSecretError: no request is sent unsigned or without its credentials */
+export async function openedCredentials(
+  opener: SecretOpener,
+  subscription: Subscription,
+  now: number,
+): Promise<OpenedCredentials> {
+  const [secrets, auth] = await Promise.all([
+    openedSecrets(opener, subscription, now),
+    openedAuth(opener, subscription),
+  ]);
+  return { secrets, auth };
+}
+
+/**
+ * How requests authenticate at a subscriber; undefined: they do not.
+ * @throws UnopenedSecretError
+ */
+export async function openedAuth(
+  opener: SecretOpener,
+  { id, queue, destination }: Pick<Subscription, 'id' | 'queue' | 'destination'>,
+): Promise<Auth | undefined> {
+  const auth = authOf(destination);
+  return auth === undefined ? undefined : opener.openAuth({ queue, subscriptionId: id }, auth.sealed);
 }

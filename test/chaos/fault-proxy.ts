@@ -1,4 +1,4 @@
-import { MAX_ATTEMPTS } from '../../shared/adapters/aws/retries.ts';
+import { MAX_ATTEMPTS } from '../../shared/adapters/aws/client-options.ts';
 import type { Chance } from '../support/chance.ts';
 import { startRelay, type Relay, type RelayedRequest } from '../support/relay.ts';
 import type { FaultLog } from './fault-log.ts';

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
-import { listOfMessage } from '../../functions/api/deliveries/deliveries.ts';
+import { listOfMessage } from '../../functions/api/deliveries/routes.ts';
 import { endOf } from './books.ts';
 import type { Pair } from './duplicates.ts';
 import type { Listener, System } from './deployed-system.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { claimChunk, removeMemberBeforeClaim } from '../../shared/domain/delivery/chunk-changes.ts';
+import { claimChunk, removeMemberBeforeClaim } from '../../shared/domain/delivery/chunk.ts';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import { deliveryByHand } from '../../shared/domain/delivery/interventions.ts';
 import type { Chunks, Deliveries } from '../../shared/ports/deliveries.ts';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Chunk } from '../../shared/domain/delivery/chunk.ts';
 import {
+  type Chunk,
   claimChunk,
   recordSuccesses,
   removeMemberBeforeClaim,
-} from '../../shared/domain/delivery/chunk-changes.ts';
-import { deliveryIn } from '../../shared/domain/delivery/chunk-members.ts';
+  deliveryIn,
+} from '../../shared/domain/delivery/chunk.ts';
 import type { Status } from '../../shared/domain/delivery/vocabulary.ts';
 import type { ChunkKey, Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryListings } from '../../shared/ports/deliveries.ts';

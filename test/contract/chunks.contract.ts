@@ -5,15 +5,13 @@ import {
   chunkHolds,
   type Chunk,
   type ChunkTransition,
-} from '../../shared/domain/delivery/chunk.ts';
-import {
   dissolveChunk,
   claimChunk,
   recordSuccesses,
   removeMember,
   removeMemberBeforeClaim,
-} from '../../shared/domain/delivery/chunk-changes.ts';
-import { deliveryIn } from '../../shared/domain/delivery/chunk-members.ts';
+  deliveryIn,
+} from '../../shared/domain/delivery/chunk.ts';
 import type { ChunkKey, Delivery } from '../../shared/domain/delivery/delivery.ts';
 import type { ChunkResult, Chunks, Deliveries } from '../../shared/ports/deliveries.ts';
 import { arbitraryStep, firstOf, transitionOf } from '../support/chunk-arbitraries.ts';

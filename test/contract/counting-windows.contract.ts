@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { NO_COUNTS } from '../../shared/domain/subscription/receiver-counts.ts';
+import { NO_COUNTS } from '../../shared/domain/subscription/back-pressure.ts';
 import type { CountingWindows } from '../../shared/ports/pace.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 

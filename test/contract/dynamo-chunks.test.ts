@@ -11,8 +11,8 @@ import {
   claimChunk,
   recordSuccesses,
   removeMember,
-} from '../../shared/domain/delivery/chunk-changes.ts';
-import type { ChunkTransition } from '../../shared/domain/delivery/chunk.ts';
+  type ChunkTransition,
+} from '../../shared/domain/delivery/chunk.ts';
 import type { ChunkKey } from '../../shared/domain/delivery/delivery.ts';
 import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../support/chunk-builders.ts';
 import { aDelivery, aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';

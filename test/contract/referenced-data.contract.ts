@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { MAX_REFERENCED_BYTES, type DataReference } from '../../shared/domain/message/data-reference.ts';
+import { type DataReference, MAX_REFERENCED_BYTES } from '../../shared/domain/message/data-reference.ts';
 import type { ReferencedData } from '../../shared/ports/bodies.ts';
 
 /** `put` stores an object, or a new version of it, and returns the reference of that version. */

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { s3Client, s3Payloads } from '../../shared/adapters/s3/payloads.ts';
 import { sqsUndeliverables } from '../../shared/adapters/sqs/dead-letters.ts';
 import { parseJson, propertySource } from '../../shared/wire/json-slice.ts';
-import { undeliverableNoticeSchema } from '../../shared/wire/jobs/undeliverable-notice.ts';
+import { undeliverableNoticeSchema } from '../../shared/wire/jobs/dead-letter.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import { deployment } from '../support/deployment.ts';
 import { privateQueues } from '../support/private-queues.ts';

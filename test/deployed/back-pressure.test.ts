@@ -5,7 +5,7 @@ import { openOperatorInbox, type OperatorInbox } from '../../local/operator-inbo
 import { eventBridgeClient } from '../../shared/adapters/eventbridge/operator-events.ts';
 import { metricNames } from '../../shared/config/metrics.ts';
 import type { OperatorEventMessage } from '../../shared/wire/events/operator-event.ts';
-import { subscriptionDeliverySchema } from '../../shared/wire/views/subscription-delivery.ts';
+import { subscriptionDeliverySchema } from '../../shared/wire/views/delivery.ts';
 import { subscriptionViewSchema, type SubscriptionView } from '../../shared/wire/views/subscription.ts';
 import { callApi, putQueue, subscribe } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { deliveryViewSchema } from '../../shared/wire/views/delivery.ts';
 import { callApi, finishedDeliveries, putQueue, subscribe } from '../support/api-client.ts';
-import { explanationSchema } from '../../functions/api/messages/explain-route.ts';
+import { explanationSchema } from '../../functions/api/messages/explain.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { publish } from '../support/sqs-messages.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DeleteCommand, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { messageItemKeyOf } from '../../shared/adapters/dynamodb/message-item.ts';
+import { messageItemKeyOf } from '../../shared/adapters/dynamodb/message-records.ts';
 import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { encodeOperation } from '../../shared/wire/jobs/operation.ts';
 import {

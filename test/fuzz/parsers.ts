@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import * as fc from 'fast-check';
-import { parseReceipt, receiptText } from '../../functions/api/pull/receipt.ts';
+import { parseReceipt, receiptText } from '../../functions/api/pull/answer.ts';
 import { parseHttpApiEvent } from '../../functions/api/http-api-event.ts';
-import { authOption } from '../../functions/api/subscriptions/auth-option.ts';
-import { parseCertificates, parsePrivateKey } from '../../functions/api/subscriptions/pem.ts';
+import {
+  authOption,
+  parseCertificates,
+  parsePrivateKey,
+} from '../../functions/api/subscriptions/auth-option.ts';
 import { postHeaders } from '../../functions/api/subscriptions/post-headers.ts';
 import { lastOf, listingOf, pageUpTo, startPlaceOf } from '../../shared/adapters/dynamodb/pages.ts';
 import { parseAuth } from '../../shared/domain/subscription/auth.ts';
@@ -14,8 +17,8 @@ import { makeSecret, parseSecret, secretText } from '../../shared/domain/subscri
 import { hasPullTokenForm, makePullToken } from '../../shared/domain/subscription/pull-token.ts';
 import { parseSubscriberUrl } from '../../shared/domain/subscription/subscriber-url.ts';
 import { parseRetryPolicy } from '../../shared/domain/retry/policy-schema.ts';
-import { retryAfterMs } from '../../shared/domain/retry/retry-after.ts';
-import { readReply } from '../../shared/adapters/http/reply-reading.ts';
+import { retryAfterMs } from '../../shared/domain/retry/outcome.ts';
+import { readReply } from '../../shared/adapters/http/exchange.ts';
 import { subscriberUrlFault } from '../../shared/adapters/http/address-guard.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
 import { parseIngress } from '../../shared/wire/ingress/message.ts';

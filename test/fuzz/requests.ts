@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import * as z from 'zod';
-import { receiptText } from '../../functions/api/pull/receipt.ts';
+import { receiptText } from '../../functions/api/pull/answer.ts';
 import { anything, nasty, nearly, nearlyRecord } from './input.ts';
 import { auth, filter, policy } from './parsers.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { settingsFile, settingsPage } from '../../infra/settings-page.ts';
 import { parseSettings, SettingsError, settingsInContext } from '../../infra/settings.ts';
-import { RETRY_POLICY_PRESETS } from '../../shared/domain/retry/presets.ts';
+import { RETRY_POLICY_PRESETS } from '../../shared/domain/retry/policy.ts';
 
 const problemsWith = (given: Record<string, unknown>): readonly string[] => {
   try {

@@ -3,8 +3,8 @@ import {
   chunkHolds,
   type Chunk,
   type ChunkTransition,
+  deliveryIn,
 } from '../../shared/domain/delivery/chunk.ts';
-import { deliveryIn } from '../../shared/domain/delivery/chunk-members.ts';
 import type { ChunkKey, Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
 import { claimFor } from '../../shared/domain/delivery/claim.ts';
 import { recordDelivered } from '../../shared/domain/delivery/transitions.ts';

@@ -1,5 +1,9 @@
-import { answerReceived, type PullAnswer } from '../../functions/api/pull/answer.ts';
-import { parseReceipt, type Receipt } from '../../functions/api/pull/receipt.ts';
+import {
+  answerReceived,
+  type PullAnswer,
+  parseReceipt,
+  type Receipt,
+} from '../../functions/api/pull/answer.ts';
 import { receiveDeliveries, type Received } from '../../functions/api/pull/receive.ts';
 import { absenceOf } from '../../shared/domain/subscription/subscription.ts';
 import { deliveryName } from './history.ts';

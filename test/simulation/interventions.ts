@@ -1,7 +1,7 @@
-import { deliveryKeyFor } from '../../functions/api/deliveries/deliveries.ts';
-import { sendDelivery } from '../../functions/api/deliveries/send-delivery.ts';
+import { deliveryKeyFor } from '../../functions/api/deliveries/routes.ts';
+import { sendDelivery } from '../../functions/api/deliveries/manual-routes.ts';
 import { eraseBody } from '../../functions/api/messages/messages.ts';
-import { startRecovery } from '../../functions/api/recoveries/recoveries.ts';
+import { startRecovery } from '../../functions/api/recoveries/routes.ts';
 import { retryDelivery } from '../../shared/steps/retry-delivery.ts';
 import { cancelDelivery } from '../../shared/steps/cancel-delivery.ts';
 import { DAY, QUEUE, START, type Intervention } from './scenario.ts';

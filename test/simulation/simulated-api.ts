@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { chunkedDeliveries } from '../../functions/api/deliveries/chunked-deliveries.ts';
-import type { RoomContext } from '../../functions/api/subscriptions/room.ts';
+import { chunkedDeliveries } from '../../functions/api/deliveries/of-subscription.ts';
+import type { RoomContext } from '../../functions/api/subscriptions/subscribe.ts';
 import type { NamedDeliveries } from '../../shared/ports/deliveries.ts';
 import type { Invocation } from './history.ts';
 import { actorOf, machinesOf, portsOf } from './machines.ts';

@@ -1,12 +1,14 @@
 import fc from 'fast-check';
-import type { Chunk, ChunkTransition, FirstSuccess } from '../../shared/domain/delivery/chunk.ts';
 import {
+  type Chunk,
+  type ChunkTransition,
+  type FirstSuccess,
   dissolveChunk,
   claimChunk,
   recordSuccesses,
   removeMember,
   removeMemberBeforeClaim,
-} from '../../shared/domain/delivery/chunk-changes.ts';
+} from '../../shared/domain/delivery/chunk.ts';
 import type { ChunkKey, Lease } from '../../shared/domain/delivery/delivery.ts';
 import { RETENTION_MS } from './chunk-builders.ts';
 import { SOME_TIME } from './delivery-builders.ts';

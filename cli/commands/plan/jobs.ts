@@ -8,7 +8,7 @@ export const FULL_BATCH = 10;
 
 type Jobs = { chunks: number; members: number; singles: number };
 
-/** Average jobs for the first attempts of a message, divided as in dispatch (functions/dispatch/first-jobs.ts). */
+/** Average jobs for the first attempts of a message, divided as in dispatch (functions/dispatch/pages.ts). */
 export function jobsOf({ messages, fanOut, firstAttemptsPerJob, groups }: Work) {
   const singles =
     groups.reduce((total, group) => total + group.deliveries * group.singleJobShare, 0) / messages;

@@ -1,5 +1,5 @@
 import { type RetryMechanism, planWakeUp } from '../../../shared/domain/delivery/wake-up-plan.ts';
-import { MAX_SNIPPET_BYTES } from '../../../shared/domain/delivery/chunk-members.ts';
+import { MAX_SNIPPET_BYTES } from '../../../shared/domain/delivery/chunk.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
 import type { OperationTable } from './tables.ts';
@@ -129,7 +129,7 @@ export function knownFailingShare(
   return 1 - unseen / (1 + perSecond * failingSeconds);
 }
 
-/** Bytes of a response that a delivery's record keeps (shared/adapters/http/reply-reading.ts). */
+/** Bytes of a response that a delivery's record keeps (shared/adapters/http/exchange.ts). */
 const MAX_KEPT_OF_ANSWER = 256;
 
 /** The table adjusted for responses of this size; it was measured with empty responses. */

@@ -3,8 +3,8 @@ import {
   DEFAULT_RETRY_POLICY,
   policyInForce,
   type PolicyInForce,
+  RETRY_POLICY_PRESETS,
 } from '../../../shared/domain/retry/policy.ts';
-import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
 import { meanSeconds, retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
 import { POLICY_PRESETS, type PresetName } from '../../../shared/domain/retry/vocabulary.ts';
 import { reportInvalid } from '../../failure-report.ts';

@@ -4,7 +4,7 @@ import { EnvironmentError } from '../../../shared/config/environment.ts';
 import { variables } from '../../../shared/config/resources.ts';
 import type { WorkerStep } from '../../../shared/config/rules.ts';
 import { startHealthServer } from '../../../worker/health.ts';
-import { WorkerRefusedError } from '../../../worker/refusal.ts';
+import { WorkerRefusedError } from '../../../worker/consume.ts';
 import { runWorker, sqsQueues, type WorkerState } from '../../../worker/run.ts';
 import { composeSteps } from '../../../worker/steps.ts';
 import { workerClock } from '../../../worker/timing.ts';

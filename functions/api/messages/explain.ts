@@ -1,16 +1,73 @@
+import * as z from 'zod';
 import { sumOfCounts } from '../../../shared/domain/delivery/books.ts';
-import { type ExplainedPair, explain, type Evidence } from '../../../shared/domain/delivery/explain.ts';
+import { type Evidence, explain, type ExplainedPair } from '../../../shared/domain/delivery/explain.ts';
+import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
+import type { MessageListItem } from '../../../shared/domain/delivery/message-detail.ts';
 import { filterBudget, matchContentOf } from '../../../shared/domain/message/matching.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import { retentionOf } from '../../../shared/domain/retention.ts';
-import type { MessageListItem } from '../../../shared/domain/delivery/message-detail.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import { readMessage } from '../../../shared/steps/keep-message.ts';
-import type { ExplainedSubscription } from '../../../shared/wire/views/explanation.ts';
-import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
+import {
+  explainedSchema,
+  type ExplainedSubscription,
+  explainedView,
+} from '../../../shared/wire/views/explanation.ts';
+import { messageSummary, messageSummarySchema } from '../../../shared/wire/views/message.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import { noSuchMessage, notFound } from '../errors.ts';
+import { linksSchema, nextLinks, pageFields } from '../paging.ts';
+import { messageKey, queuePath, subscriptionIdField } from '../paths.ts';
+import { parseWith } from '../request-json.ts';
+import { type AddRoute, json } from '../route.ts';
 import { messageItem } from './messages.ts';
+
+export function addExplainRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2/queues/:queue/messages/:message/explain',
+      id: 'explainMessage',
+      tag: 'messages',
+      summary: 'Explains for each subscription of the queue what became of a message',
+      description:
+        'Deleted subscriptions that have a delivery of the message follow after the others. A page can be shorter than `limit`.',
+      query: explainQuery,
+      answers: { 200: json('A page of subscriptions.', explanationSchema) },
+      refuses: [400, 404],
+    },
+    async (context) => {
+      const message = messageKey(context.req.param());
+      const { subscription, ...request } = parseWith(explainQuery, context.req.query());
+      const explained = await explainMessage(dependencies, message, {
+        ...request,
+        subscriptionId: subscription,
+      });
+      if (explained === undefined) throw noSuchMessage(dependencies.settings);
+      if (subscription !== undefined && explained.page.items.length === 0)
+        throw notFound('such subscription');
+      const path = `${queuePath(message.queue)}/messages/${message.messageId}/explain`;
+      const answer: z.input<typeof explanationSchema> = {
+        message: messageSummary(explained.message),
+        subscriptions: explained.page.items.map(explainedView),
+        links: nextLinks(path, explained.page, { limit: request.limit }),
+      };
+      return context.json(answer);
+    },
+  );
+}
+
+const explainQuery = z.strictObject({
+  ...pageFields,
+  subscription: subscriptionIdField.describe('Explains only this subscription.').exactOptional(),
+});
+
+export const explanationSchema = z.object({
+  message: messageSummarySchema,
+  subscriptions: z.array(explainedSchema),
+  links: linksSchema,
+});
 
 type ExplainContext = Pick<
   ApiDependencies,
@@ -24,7 +81,7 @@ type ExplainRequest = PageRequest & { subscriptionId?: string | undefined };
  * What became of a message for the subscriptions of its queue. Undefined: it has no record.
  * @throws InvalidMarkerError
  */
-export async function explainMessage(
+async function explainMessage(
   context: ExplainContext,
   message: MessageKey,
   { subscriptionId, ...request }: ExplainRequest,

@@ -1,9 +1,15 @@
+import {
+  NO_DELIVERIES,
+  type StatusCounts,
+  sumOfStatusCounts,
+} from '../../../shared/domain/delivery/books.ts';
 import { bucketsOf } from '../../../shared/domain/delivery/fan-out.ts';
+import type { MessageDetail, MessageListItem } from '../../../shared/domain/delivery/message-detail.ts';
+import { withoutLink } from '../../../shared/domain/message/confirmation-request.ts';
 import { messageIdOf, type MessageKey } from '../../../shared/domain/message/message.ts';
 import type { TraceContext } from '../../../shared/domain/message/trace-context.ts';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
-import { withoutLink } from '../../../shared/domain/message/confirmation-request.ts';
-import type { MessageListItem, MessageDetail } from '../../../shared/domain/delivery/message-detail.ts';
+import type { Payloads } from '../../../shared/ports/bodies.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
 import type {
@@ -13,14 +19,12 @@ import type {
   MessageWindow,
 } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
-import type { Payloads } from '../../../shared/ports/bodies.ts';
 import { spliceRaw } from '../../../shared/wire/json-slice.ts';
 import type { ApiPorts } from '../dependencies.ts';
 import { postRulesOf } from '../queues/metadata.ts';
 import { MAX_MESSAGE_BYTES } from '../request-json.ts';
-import { countDeliveries } from './count-deliveries.ts';
 
-export type PublishContext = Pick<ApiPorts, 'registry' | 'ingress' | 'clock' | 'newId'>;
+type PublishContext = Pick<ApiPorts, 'registry' | 'ingress' | 'clock' | 'newId'>;
 
 /** A checked message. `ttl` and `delay` are seconds. */
 export type PostedMessage = {
@@ -36,7 +40,7 @@ export type PostedMessage = {
  * `ids`: of the messages' records, in the order of the request. `index`: of the message that is too large. `most`: the
  * largest post that the queue accepts, in bytes.
  */
-export type PublishResult =
+type PublishResult =
   | { kind: 'published'; ids: readonly string[] }
   | { kind: 'too_large'; index: number }
   | { kind: 'post_too_large'; most: number };
@@ -164,4 +168,26 @@ export async function eraseBody(
   if (record === undefined) return 'no_such_message';
   await payloads.removeAll(message);
   return 'erased';
+}
+
+/** Buckets of a message that a request counts: some 10,000 deliveries. More would hold the function. */
+export const MAX_COUNTED_BUCKETS = 40;
+
+/** `next`: the first bucket that is not counted; undefined: all are. */
+export type DeliveryCount = { counts: StatusCounts; next?: number };
+
+/** Counts the deliveries of a message, or goes on after `from`. */
+export async function countDeliveries(
+  listings: Pick<DeliveryListings, 'tally'>,
+  message: MessageRecord,
+  from: { counts: StatusCounts; next: number } | undefined,
+): Promise<DeliveryCount> {
+  const all = bucketsOf(message);
+  const first = Math.max(all.first, from?.next ?? 0);
+  const end = Math.min(all.end, first + MAX_COUNTED_BUCKETS);
+  const counts = sumOfStatusCounts(
+    from?.counts ?? NO_DELIVERIES,
+    await listings.tally(message, { first, end }),
+  );
+  return end < all.end ? { counts, next: end } : { counts };
 }

@@ -1,7 +1,13 @@
+import * as z from 'zod';
 import { contended, withRetriedWrites } from '../../../shared/domain/contention.ts';
-import { isOpen, type Delivery, nameOfDelivery } from '../../../shared/domain/delivery/delivery.ts';
-import { decide } from '../../../shared/domain/delivery/decide.ts';
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
+import { decide } from '../../../shared/domain/delivery/decide.ts';
+import {
+  type Delivery,
+  type DeliveryKey,
+  isOpen,
+  nameOfDelivery,
+} from '../../../shared/domain/delivery/delivery.ts';
 import {
   attemptOf,
   lateAcknowledgement,
@@ -9,16 +15,17 @@ import {
   type ReceivedDelivery,
   retainedForPull,
 } from '../../../shared/domain/delivery/pull.ts';
+import { isMessageId } from '../../../shared/domain/message/message.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import type { RetryDefaults } from '../../../shared/domain/subscription/delivery-policy.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { recordResult } from '../../../shared/steps/record-received.ts';
 import { writeTime } from '../../../shared/steps/retention.ts';
+import { policyOf } from '../deliveries/routes.ts';
 import type { ApiPorts, ApiSettings } from '../dependencies.ts';
-import { policyOf } from '../deliveries/deliveries.ts';
-import type { Receipt } from './receipt.ts';
+import { parsedJson } from '../request-json.ts';
 
-export type AnswerContext = Pick<ApiPorts, 'clock' | 'deliveries' | 'wakeUps' | 'journal'> & {
+type AnswerContext = Pick<ApiPorts, 'clock' | 'deliveries' | 'wakeUps' | 'journal'> & {
   registry: Pick<Registry, 'findQueue' | 'findSubscription'>;
   settings: Pick<ApiSettings, 'retentionMs'> & RetryDefaults;
 };
@@ -123,4 +130,39 @@ async function recordLate(
   const decisive = written.delivery.status !== status;
   journal.note({ fact: 'late_result', key, attempt, decisive, acceptedAt });
   return 'recorded';
+}
+
+/**
+ * Names one receive of a delivery. Nothing in it is trusted: the record of the delivery has the owner of the lease,
+ * which is random.
+ */
+export type Receipt = { key: DeliveryKey; attempt: number; owner: string };
+
+const VERSION = 1;
+
+const receiptSchema = z.tuple([
+  z.literal(VERSION),
+  z.string(),
+  z.string().refine(isMessageId),
+  z.string(),
+  z.int().nonnegative(),
+  z.int().positive(),
+  z.string(),
+]);
+
+/** More than the longest names need. In characters. */
+export const MAX_RECEIPT_LENGTH = 1024;
+
+export function receiptText({ key, attempt, owner }: Receipt): string {
+  const { queue, messageId, subscriptionId, bucket } = key;
+  const parts = [VERSION, queue, messageId, subscriptionId, bucket, attempt, owner];
+  return Buffer.from(JSON.stringify(parts)).toString('base64url');
+}
+
+/** Undefined: no receipt of this version. */
+export function parseReceipt(text: string): Receipt | undefined {
+  const parsed = receiptSchema.safeParse(parsedJson(Buffer.from(text, 'base64url').toString()));
+  if (!parsed.success) return undefined;
+  const [, queue, messageId, subscriptionId, bucket, attempt, owner] = parsed.data;
+  return { key: { queue, messageId, subscriptionId, bucket }, attempt, owner };
 }

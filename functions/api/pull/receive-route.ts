@@ -7,7 +7,7 @@ import { RefusedRequest } from '../errors.ts';
 import { seconds } from '../fields.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
 import { type AddRoute, json, optionalJsonBody } from '../route.ts';
-import type { Access, RouteContext } from './access.ts';
+import type { Access, RouteContext } from './token.ts';
 import { receiveDeliveries } from './receive.ts';
 
 const MAX_RULE = `must be an integer from ${RECEIVE_MAX.least} to ${RECEIVE_MAX.most}`;

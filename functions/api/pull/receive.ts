@@ -14,7 +14,7 @@ import { type BodyRetention, writeTime } from '../../../shared/steps/retention.t
 import { openedSecrets, signedRequest, type OpenedSecret } from '../../../shared/steps/sign-request.ts';
 import type { ApiSettings, SecretDependencies } from '../dependencies.ts';
 import { answerBytesOf, MAX_ANSWER_BYTES } from '../paging.ts';
-import { receiptText } from './receipt.ts';
+import { receiptText } from './answer.ts';
 
 export type ReceiveContext = Pick<
   SecretDependencies,

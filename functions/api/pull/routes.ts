@@ -6,9 +6,8 @@ import { notFound, RefusedRequest } from '../errors.ts';
 import { printable } from '../fields.ts';
 import { parseWith, readJson } from '../request-json.ts';
 import { type AddRoute, jsonBody, noBody } from '../route.ts';
-import { type Access, accesses } from './access.ts';
-import { answerReceived, type PullAnswer } from './answer.ts';
-import { MAX_RECEIPT_LENGTH, parseReceipt } from './receipt.ts';
+import { type Access, accesses } from './token.ts';
+import { answerReceived, type PullAnswer, MAX_RECEIPT_LENGTH, parseReceipt } from './answer.ts';
 import { addReceiveRoute } from './receive-route.ts';
 
 const receipt = z.string().min(1).max(MAX_RECEIPT_LENGTH, `must be at most ${MAX_RECEIPT_LENGTH} characters`);

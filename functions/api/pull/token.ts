@@ -1,7 +1,9 @@
+import type { Context } from 'hono';
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import { isQueueName } from '../../../shared/domain/message/message.ts';
 import { tokenHashOf } from '../../../shared/domain/subscription/confirmation.ts';
+import type { Destination } from '../../../shared/domain/subscription/destination.ts';
 import {
   hasPullTokenForm,
   isPullTokenOf,
@@ -13,17 +15,17 @@ import {
   MAX_GRACE_SECONDS,
   MAX_SECRETS,
   rotateSecrets,
-} from '../../../shared/domain/subscription/secret-rotation.ts';
-import type { Destination } from '../../../shared/domain/subscription/destination.ts';
+} from '../../../shared/domain/subscription/signing-secret.ts';
 import {
   isPresent,
   type Subscription,
   type SubscriptionKey,
 } from '../../../shared/domain/subscription/subscription.ts';
 import { timeText, timeView } from '../../../shared/wire/fields.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Caller } from '../audit.ts';
+import type { ApiDependencies, ApiEnvironment, ApiPorts } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
-import { presentPullSubscription } from '../existing.ts';
+import { presentPullSubscription, recordedPullSubscription } from '../existing.ts';
 import { seconds } from '../fields.ts';
 import { isSubscriptionId, subscriptionKey } from '../paths.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
@@ -100,7 +102,7 @@ function currentHash(destination: Destination): string | undefined {
 }
 
 /** For answers: also a subscription that was deleted or has expired, while its record stays. */
-export function isOnRecord(found: Subscription | undefined): found is Subscription {
+function isOnRecord(found: Subscription | undefined): found is Subscription {
   return found !== undefined;
 }
 
@@ -120,7 +122,7 @@ const KEPT_MS = 1_000;
  * with what was read up to a second ago, so a new token may be refused for so long while strangers try.
  * @throws RefusedRequest `unauthorized`
  */
-export function holders({ registry, clock }: Pick<ApiDependencies, 'registry' | 'clock'>): Holders {
+function holders({ registry, clock }: Pick<ApiDependencies, 'registry' | 'clock'>): Holders {
   const refusals = new LRUCache<string, { found: Subscription | undefined }>({
     max: KEPT_FOR_REFUSALS,
     ttl: KEPT_MS,
@@ -153,7 +155,7 @@ function unauthorized(): RefusedRequest {
 const NAMED_BY = 12;
 
 /** The holder of a token that was accepted. The hash does not give the token away. */
-export function principalOf(authorization: string | undefined): string {
+function principalOf(authorization: string | undefined): string {
   return `pull token ${tokenHashOf(tokenIn(authorization) ?? '').slice(0, NAMED_BY)}`;
 }
 
@@ -174,4 +176,50 @@ function tokensOf(destination: Destination): readonly PullToken[] {
     case 'pull':
       return destination.tokens ?? [];
   }
+}
+
+/** For operators, authorised as all other routes. */
+const OPERATED = '/v2/queues/:queue/subscriptions/:subscription';
+
+/** For subscribers, authorised by the token of the subscription. API Gateway lets these paths through. */
+const BY_TOKEN = '/v2/pull/:queue/:subscription';
+
+export type RouteContext = Context<ApiEnvironment, `/${string}/:queue/${string}/:subscription/${string}`>;
+
+/**
+ * Who may use a route, and where it is. `subscriptionOf` returns the subscription that the caller may act for;
+ * `answererOf` also one that was deleted or has expired, because the answer to what was received still counts.
+ */
+export type Access = {
+  base: typeof OPERATED | typeof BY_TOKEN;
+  /** Begins the operations' names in generated clients. */
+  id: 'pull' | 'operatePull';
+  authorisation: object | { open: 'pull_token' };
+  subscriptionOf: (context: RouteContext) => Promise<Subscription>;
+  answererOf: (context: RouteContext) => Promise<Subscription>;
+  /** The authorised caller, for the audit trail. */
+  callerOf: (context: RouteContext) => Caller;
+};
+
+/** How operators and holders of a token reach the routes of pull. */
+export function accesses(context: Pick<ApiPorts, 'registry' | 'clock'>): readonly Access[] {
+  const holderOf = holders(context);
+  return [
+    {
+      base: OPERATED,
+      id: 'operatePull',
+      authorisation: {},
+      subscriptionOf: async ({ req }) => presentPullSubscription(context, subscriptionKey(req.param())),
+      answererOf: async ({ req }) => recordedPullSubscription(context, subscriptionKey(req.param())),
+      callerOf: ({ env }) => env.caller,
+    },
+    {
+      base: BY_TOKEN,
+      id: 'pull',
+      authorisation: { open: 'pull_token' },
+      subscriptionOf: ({ req }) => holderOf(req.param(), req.header('authorization'), isPresent),
+      answererOf: ({ req }) => holderOf(req.param(), req.header('authorization'), isOnRecord),
+      callerOf: ({ env, req }) => ({ ...env.caller, principal: principalOf(req.header('authorization')) }),
+    },
+  ];
 }

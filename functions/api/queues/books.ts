@@ -31,7 +31,7 @@ import type {
 import { InvalidMarkerError, type Page, type PageRequest } from '../../../shared/ports/page.ts';
 import { booksView, booksViewSchema } from '../../../shared/wire/views/books.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { countDeliveries, type DeliveryCount, MAX_COUNTED_BUCKETS } from '../messages/count-deliveries.ts';
+import { countDeliveries, type DeliveryCount, MAX_COUNTED_BUCKETS } from '../messages/messages.ts';
 import { type AddRoute, json } from '../route.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { queuePath, subscriptionIdField } from '../paths.ts';

@@ -9,8 +9,15 @@ import { type AddRoute, json, withLocation, noBody, optionalJsonBody } from '../
 import { notFound } from '../errors.ts';
 import { flag } from '../fields.ts';
 import { queueName, queuePath, QUEUES } from '../paths.ts';
-import { parseQueueFields, checkMetadata, describedMetadata, shownMetadata } from './metadata.ts';
-import { applyPatch, parseQueuePatch, queuePatchSchema } from './patch.ts';
+import {
+  parseQueueFields,
+  checkMetadata,
+  describedMetadata,
+  shownMetadata,
+  applyPatch,
+  parseQueuePatch,
+  queuePatchSchema,
+} from './metadata.ts';
 import { parseWith, readJson, readOptionalJson } from '../request-json.ts';
 
 /** The registered media type of JSON patches, Zaqar's, and plain JSON. All are read alike. */

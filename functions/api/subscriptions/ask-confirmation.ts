@@ -10,7 +10,7 @@ import {
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import type { ApiPorts, ApiSettings } from '../dependencies.ts';
-import { publishToOne, type PublishToOneContext } from './publish-to-one.ts';
+import { publishToOne, type PublishToOneContext } from './test-subscription.ts';
 
 export type NewConfirmationContext = Pick<ApiPorts, 'clock' | 'randomBytes'>;
 

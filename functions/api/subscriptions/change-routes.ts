@@ -1,6 +1,6 @@
 import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import { notifyManuallyDisabled } from '../../../shared/steps/notify-operator.ts';
+import { notifyManuallyDisabled } from '../../../shared/steps/attempt-events.ts';
 import {
   changedSubscriptionSchema,
   subscriptionView,

@@ -17,7 +17,7 @@ import type { Registry, RegistryChange } from '../../../shared/ports/subscriptio
 import { bytesOf } from '../../../shared/domain/subscription/room.ts';
 import type { ApiPorts } from '../dependencies.ts';
 import { invalidFields, type RefusedRequest } from '../errors.ts';
-import { type RoomContext, takeRoom } from './room.ts';
+import { type RoomContext, takeRoom, type SubscriptionRequest } from './subscribe.ts';
 import {
   canConfirm,
   requiresConfirmation,
@@ -25,7 +25,6 @@ import {
   type ConfirmationContext,
 } from './ask-confirmation.ts';
 import { type AuthChange, authChange, type SealAuthContext, withAuthChange } from './seal-auth.ts';
-import type { SubscriptionRequest } from './subscribe.ts';
 
 export type ChangeContext = { registry: Pick<Registry, 'changeSubscription'> } & Pick<ApiPorts, 'clock'>;
 

@@ -1,7 +1,96 @@
+import * as z from 'zod';
+import { isQueueName } from '../../../shared/domain/message/message.ts';
 import { isTokenOf } from '../../../shared/domain/subscription/confirmation.ts';
 import type { SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { notFound } from '../errors.ts';
+import { isSubscriptionId, subscriptionKey } from '../paths.ts';
+import { parseWith, readJson } from '../request-json.ts';
+import { type AddRoute, json, jsonBody, noBody } from '../route.ts';
 import { type ConfirmationContext, newConfirmation } from './ask-confirmation.ts';
 import { type ChangeContext, changePresent, type ChangeResult } from './change.ts';
+
+/** In characters; tokens are shorter. */
+const MAX_TOKEN_LENGTH = 256;
+
+const confirmationQuery = z.object({
+  token: z.string().min(1).max(MAX_TOKEN_LENGTH).describe('The token of the confirmation link.'),
+});
+
+const confirmationSchema = z.strictObject({
+  confirmed: z
+    .boolean('must be true or false')
+    .describe(
+      'true confirms the subscription. false revokes the confirmation: it receives nothing until confirmed.',
+    ),
+});
+
+const confirmedSchema = z.object({ confirmed: z.literal(true) });
+
+/** GET for a person who follows the link, POST for a program. */
+const OPERATIONS = [
+  { method: 'GET', id: 'followConfirmation' },
+  { method: 'POST', id: 'confirmSubscription' },
+] as const;
+
+/**
+ * The target of confirmation links, open to every caller with a token; and a PUT for authorised callers, without a
+ * token. Every refusal of the open routes is the same, so that callers cannot learn from it which subscriptions exist.
+ */
+export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  addRoute(
+    {
+      method: 'PUT',
+      path: '/v2/queues/:queue/subscriptions/:subscription/confirm',
+      id: 'setConfirmation',
+      tag: 'subscriptions',
+      summary: 'Confirms a subscription without its link, or revokes its confirmation',
+      body: jsonBody(confirmationSchema),
+      answers: { 204: noBody('The subscription is in the requested state.') },
+      refuses: [400, 404, 409, 413],
+    },
+    async (context) => {
+      const key = subscriptionKey(context.req.param());
+      const { confirmed } = parseWith(confirmationSchema, (await readJson(context.req)).value);
+      const result = await setConfirmed(dependencies, key, confirmed);
+      if (result.kind === 'missing') throw notFound('such subscription');
+      if (result.kind === 'changed')
+        dependencies.audit(context.env.caller, {
+          change: confirmed ? 'subscription_confirmed' : 'subscription_unconfirmed',
+          ...key,
+        });
+      return context.body(null, 204);
+    },
+  );
+
+  for (const operation of OPERATIONS) {
+    addRoute(
+      {
+        ...operation,
+        path: '/v2/queues/:queue/subscriptions/:subscription/confirm',
+        tag: 'subscriptions',
+        summary: 'Confirms a subscription: the target of the link that the subscriber received',
+        query: confirmationQuery,
+        answers: { 200: json('The subscription is confirmed.', confirmedSchema) },
+        refuses: [404],
+        open: true,
+      },
+      async (context) => {
+        const { queue, subscription: subscriptionId } = context.req.param();
+        const query = confirmationQuery.safeParse(context.req.query());
+        const isConfirmed =
+          query.success &&
+          isQueueName(queue) &&
+          isSubscriptionId(subscriptionId) &&
+          (await confirm(dependencies, { queue, subscriptionId }, query.data.token));
+        if (!isConfirmed) throw notFound('subscription that waits for this confirmation');
+        dependencies.audit(context.env.caller, { change: 'subscription_confirmed', queue, subscriptionId });
+        const answer: z.input<typeof confirmedSchema> = { confirmed: true };
+        return context.json(answer);
+      },
+    );
+  }
+}
 
 /** Confirms a subscription if the token is the one from its link. Each token works once. */
 export async function confirm(context: ChangeContext, key: SubscriptionKey, token: string): Promise<boolean> {

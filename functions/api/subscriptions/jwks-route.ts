@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { isQueueName } from '../../../shared/domain/message/message.ts';
-import { secretsInForce } from '../../../shared/domain/subscription/secret-rotation.ts';
-import { publicJwk } from '../../../shared/domain/subscription/signing-secret.ts';
+import { secretsInForce, publicJwk } from '../../../shared/domain/subscription/signing-secret.ts';
 import { isPresent } from '../../../shared/domain/subscription/subscription.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound } from '../errors.ts';

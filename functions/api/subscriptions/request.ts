@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { DISABLE_REASONS } from '../../../shared/domain/subscription/vocabulary.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
-import { isDeeperThan } from '../../../shared/domain/subscription/content-elements.ts';
+import { isDeeperThan } from '../../../shared/domain/subscription/content-filter.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
 import { MAX_TTL_SECONDS, printable, retryPolicyAt, seconds } from '../fields.ts';
 import { parseWith } from '../request-json.ts';

@@ -5,9 +5,6 @@ import {
   MAX_SECRETS,
   rotateSecrets,
   type SealedSecret,
-} from '../../../shared/domain/subscription/secret-rotation.ts';
-import { type SigningScheme, SIGNING_SCHEMES } from '../../../shared/domain/subscription/vocabulary.ts';
-import {
   makeSecret,
   parseSecret,
   publicKeyText,
@@ -15,6 +12,7 @@ import {
   secretText,
   type SigningSecret,
 } from '../../../shared/domain/subscription/signing-secret.ts';
+import { type SigningScheme, SIGNING_SCHEMES } from '../../../shared/domain/subscription/vocabulary.ts';
 import {
   type Subscription,
   type SubscriptionKey,

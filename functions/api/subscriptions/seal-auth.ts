@@ -15,7 +15,7 @@ import type { Subscription, SubscriptionOptions } from '../../../shared/domain/s
 import type { ApiPorts } from '../dependencies.ts';
 import { canonicalJson } from '../audit.ts';
 import { invalidFields, type RefusedRequest } from '../errors.ts';
-import { certificateFault, endOf, tlsFault } from './pem.ts';
+import { certificateFault, endOf, tlsFault } from './auth-option.ts';
 
 export type SealAuthContext = Pick<ApiPorts, 'clock' | 'secretSealer'>;
 

@@ -1,19 +1,20 @@
-import { makeSecret, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
-import { withAuth } from '../../../shared/domain/subscription/destination.ts';
 import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { unredacted } from '../../../shared/domain/subscription/credential-headers.ts';
+import { withAuth } from '../../../shared/domain/subscription/destination.ts';
+import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
+import { type Amount, amountOf } from '../../../shared/domain/subscription/room.ts';
+import { makeSecret, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import { type AddResult, QueueMissingError } from '../../../shared/ports/subscriptions.ts';
-import { amountOf } from '../../../shared/domain/subscription/room.ts';
-import type { ApiPorts } from '../dependencies.ts';
-import { type RoomContext, takeRoom } from './room.ts';
-import { sealAuth, type SealAuthContext } from './seal-auth.ts';
+import { type AddResult, QueueMissingError, type Registry } from '../../../shared/ports/subscriptions.ts';
+import type { ApiPorts, ApiSettings } from '../dependencies.ts';
+import { RefusedRequest } from '../errors.ts';
 import {
   canConfirm,
-  requiresConfirmation,
-  newConfirmation,
   type ConfirmationContext,
+  newConfirmation,
+  requiresConfirmation,
 } from './ask-confirmation.ts';
+import { sealAuth, type SealAuthContext } from './seal-auth.ts';
 
 export type SubscribeContext = ConfirmationContext &
   RoomContext &
@@ -29,7 +30,7 @@ export type SubscriptionRequest = Pick<
   'queue' | 'name' | 'destination' | 'options' | 'ttl' | 'disabled'
 > & { auth?: Auth };
 
-export type SubscribeResult =
+type SubscribeResult =
   /** `secret` signs its requests; it is not shown again. */
   | { kind: 'subscribed'; subscription: Subscription; secret: SigningSecret }
   | { kind: 'conflict'; subscriptionId: string };
@@ -50,7 +51,7 @@ export async function subscribe(
 }
 
 /** A subscription that is not stored yet, with its plaintext secret. */
-export type NewSubscription = { subscription: Subscription; secret: SigningSecret };
+type NewSubscription = { subscription: Subscription; secret: SigningSecret };
 
 /** @throws UnknownCredentialsError if a credential is redacted, RefusedRequest if `auth` cannot be used */
 export async function newSubscription(
@@ -99,4 +100,26 @@ export async function addToQueue(
     await registry.ensureQueue(queue);
     return registry.addSubscriptions(subscriptions);
   }
+}
+
+export type RoomContext = {
+  registry: Pick<Registry, 'takeRoom' | 'findQueue'>;
+  settings: Pick<ApiSettings, 'queueLimit'>;
+};
+
+/** Reserves room for more subscriptions in a queue. @throws RefusedRequest where the queue is full */
+export async function takeRoom(context: RoomContext, queue: string, more: Amount): Promise<void> {
+  const limit = await limitOf(context, queue);
+  if (await context.registry.takeRoom(queue, more, limit)) return;
+  const { subscriptions, bytes } = limit;
+  throw new RefusedRequest(
+    'conflict',
+    `the queue is full: it can have at most ${subscriptions} subscriptions, and ${bytes} bytes of URLs and options`,
+  );
+}
+
+async function limitOf({ registry, settings: { queueLimit } }: RoomContext, name: string): Promise<Amount> {
+  const queue = await registry.findQueue(name);
+  const most = queueMember('_max_subscriptions', queue?.metadata) ?? Infinity;
+  return { ...queueLimit, subscriptions: Math.min(queueLimit.subscriptions, most) };
 }

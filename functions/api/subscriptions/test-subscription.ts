@@ -2,19 +2,25 @@ import * as z from 'zod';
 import { newDelivery } from '../../../shared/domain/delivery/claim.ts';
 import { type Delivery, type DeliveryKey, isOpen } from '../../../shared/domain/delivery/delivery.ts';
 import { isReceivable } from '../../../shared/domain/delivery/pull.ts';
+import { MAX_BODY_IN_JOB } from '../../../shared/domain/message/body.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
+import { acceptedVersion, VERSION_FOR_ONE } from '../../../shared/domain/message/version.ts';
+import { retainedFor, retentionOf } from '../../../shared/domain/retention.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
+import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
 import { absenceOf } from '../../../shared/domain/subscription/subscription.ts';
+import type { Registry } from '../../../shared/ports/subscriptions.ts';
+import { storeBody } from '../../../shared/steps/keep-message.ts';
+import { type BodyRetention, bodyRetentionMs } from '../../../shared/steps/retention.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import { type Json, propertySource } from '../../../shared/wire/json-slice.ts';
 import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import type { ApiDependencies, ApiPorts } from '../dependencies.ts';
-import { type AddRoute, json, optionalJsonBody } from '../route.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import { bodyFault, publishedType } from '../fields.ts';
 import { queueName, subscriptionKey } from '../paths.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
-import { publishToOne, type PublishToOneContext } from './publish-to-one.ts';
+import { type AddRoute, json, optionalJsonBody } from '../route.ts';
 
 export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { audit } = dependencies;
@@ -156,4 +162,52 @@ async function waitForAttempt(
 
 function isAttempted(delivery: Delivery): boolean {
   return delivery.attempts.length > 0 || !isOpen(delivery);
+}
+
+export type PublishToOneContext = Pick<
+  ApiPorts,
+  'clock' | 'messageRecords' | 'payloads' | 'deliveryQueue'
+> & {
+  registry: Pick<Registry, 'findQueue'>;
+  settings: BodyRetention;
+};
+
+/**
+ * Sends a message to one subscription without dispatch: writes its record, then its job
+ * (docs/architecture.md#deliveries-table). deliver decides whether the subscription accepts it.
+ * @throws when the message could not be recorded or sent; a repeat with the same message id is safe
+ */
+export async function publishToOne(
+  context: PublishToOneContext,
+  message: Message,
+  subscriptionId: string,
+): Promise<DeliveryKey> {
+  const { clock, registry, messageRecords, payloads, deliveryQueue, settings } = context;
+  const { queue, id: messageId } = message;
+  const now = clock.now();
+  const [found, body] = await Promise.all([
+    registry.findQueue(queue),
+    storeBody(payloads, message, MAX_BODY_IN_JOB),
+  ]);
+  const retention = retainedFor(queueMember('_retention_days', found?.metadata), settings);
+  const { record } = await messageRecords.accept({
+    key: { queue, messageId },
+    acceptedAt: now,
+    listedAt: now,
+    ...(message.type === undefined ? {} : { type: message.type }),
+    matched: 1,
+    filtered: 0,
+    duplicates: 0,
+    buckets: 1,
+    accepted: acceptedVersion(VERSION_FOR_ONE, message),
+    ...(body.kind === 'stored' && { body }),
+    ...retention,
+    expiresAt:
+      now +
+      (body.kind === 'stored' ? bodyRetentionMs(settings, retention) : retentionOf(retention, settings)),
+  });
+  const key: DeliveryKey = { queue, messageId, subscriptionId, bucket: 0 };
+  const { acceptedAt } = record;
+  await deliveryQueue.send([{ kind: 'job', key, attempt: 1, acceptedAt, ...retention, body }]);
+  return key;
 }

@@ -22,7 +22,7 @@ import { type ImportResult, importSubscriptions, importFailure } from './import-
 import { subscriptionLine } from './request.ts';
 import type { SubscriptionRequest } from './subscribe.ts';
 import { type Subscription, isPresent } from '../../../shared/domain/subscription/subscription.ts';
-import { openedAuth } from '../../../shared/steps/authorise.ts';
+import { openedAuth } from '../../../shared/steps/sign-request.ts';
 import type { Page } from '../../../shared/ports/page.ts';
 import { existingQueue } from '../existing.ts';
 

@@ -3,7 +3,7 @@ import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { S3_SERVER_ACCESS_LOGS_USE_BUCKET_POLICY } from 'aws-cdk-lib/cx-api';
-import { longestScheduleMs } from '../../../shared/domain/retry/policy-limits.ts';
+import { longestScheduleMs } from '../../../shared/domain/retry/policy-schema.ts';
 import { acknowledgeWildcard } from '../findings.ts';
 import { removalOf } from './protection.ts';
 

@@ -1,7 +1,6 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
-import { clientOptions, slim, type ClientOptions } from '../aws/client-options.ts';
-import { RetriesUntilDeadline } from '../aws/retries.ts';
+import { clientOptions, slim, type ClientOptions, RetriesUntilDeadline } from '../aws/client-options.ts';
 import { NO_DEADLINE } from '../lambda/invocation-deadline.ts';
 
 /** A DynamoDB client for plain values. Undefined fields are not written. */

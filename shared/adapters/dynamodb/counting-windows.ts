@@ -2,7 +2,7 @@ import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import { DAY_MS } from '../../domain/duration.ts';
-import type { CountingWindow, ReceiverCounts } from '../../domain/subscription/receiver-counts.ts';
+import type { CountingWindow, ReceiverCounts } from '../../domain/subscription/back-pressure.ts';
 import type { SubscriptionKey } from '../../domain/subscription/subscription.ts';
 import type { CountingWindows } from '../../ports/pace.ts';
 import { countsItemKey } from './delivery-keys.ts';

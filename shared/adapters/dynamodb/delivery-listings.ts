@@ -1,8 +1,7 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { deliveryIndexes, listedAttribute, primaryKey } from '../../config/tables.ts';
-import type { Chunk } from '../../domain/delivery/chunk.ts';
-import { deliveryIn } from '../../domain/delivery/chunk-members.ts';
+import { type Chunk, deliveryIn } from '../../domain/delivery/chunk.ts';
 import type { Delivery, DeliveryKey } from '../../domain/delivery/delivery.ts';
 import { type BucketRange, bucketsOf, endOfBuckets, type FanOut } from '../../domain/delivery/fan-out.ts';
 import { NO_DELIVERIES, type StatusCounts } from '../../domain/delivery/books.ts';

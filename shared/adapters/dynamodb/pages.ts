@@ -118,7 +118,7 @@ type Rest<Item> = { readTo: string; read: ReadPart<Item> };
  */
 type MergedPage<Item> = { found: readonly PlacedItem<Item>[]; readTo?: string };
 
-/** Far below the connections of a client (aws/requests.ts). */
+/** Far below the connections of a client (aws/client-options.ts). */
 const CONCURRENT_READS = 32;
 
 /**

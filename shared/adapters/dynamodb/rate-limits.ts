@@ -2,8 +2,9 @@ import * as z from 'zod';
 import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import { contended, withRetriedWrites } from '../../domain/contention.ts';
 import { DAY_MS } from '../../domain/duration.ts';
-import type { RateLimit, Slot } from '../../domain/subscription/rate-limit.ts';
 import {
+  type RateLimit,
+  type Slot,
   findSlots,
   type FoundSlots,
   latestEnd,
@@ -14,7 +15,7 @@ import {
   mostTogether,
   slotBeyond,
   slotsFrom,
-} from '../../domain/subscription/slot-line.ts';
+} from '../../domain/subscription/rate-limit.ts';
 import type { SubscriptionKey } from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { RateLimits } from '../../ports/pace.ts';

@@ -1,6 +1,6 @@
 import type { ClientTls } from '../../ports/subscriber.ts';
 import { type AllowedPlaces, subscriberUrlFault } from './address-guard.ts';
-import { readWhole } from './reply-reading.ts';
+import { readWhole } from './exchange.ts';
 import type { Send } from './sender.ts';
 
 /**

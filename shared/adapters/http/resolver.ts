@@ -1,10 +1,10 @@
 import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
+import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { RequestNotSentError } from '../../ports/subscriber.ts';
 import { isLocalhost } from './address-guard.ts';
 import { codeOf } from './connection-fault.ts';
-import { hostsIn } from './hosts-file.ts';
 
 /**
  * All addresses of a name. Rejects as soon as the signal aborts.
@@ -12,7 +12,7 @@ import { hostsIn } from './hosts-file.ts';
  */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<readonly LookupAddress[]>;
 
-export type NameResolverOptions = {
+type NameResolverOptions = {
   /** Name servers, as `dns.setServers` takes them. Default: those of /etc/resolv.conf. */
   servers?: readonly string[];
   /** Default: /etc/hosts. */
@@ -246,3 +246,27 @@ class MuteNames {
 }
 
 const LOOPBACK = ['127.0.0.1', '::1'].map((address) => ({ address, family: isIP(address) }));
+
+/** The entries of the hosts file (hosts(5)), reread after it changes. */
+function hostsIn(file: string): () => ReadonlyMap<string, readonly LookupAddress[]> {
+  let hosts = new Map<string, LookupAddress[]>();
+  let readAt: number | undefined;
+  return () => {
+    const changedAt = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+    if (changedAt !== readAt) hosts = parseHosts(changedAt === undefined ? '' : readFileSync(file, 'utf8'));
+    readAt = changedAt;
+    return hosts;
+  };
+}
+
+function parseHosts(text: string): Map<string, LookupAddress[]> {
+  const hosts = new Map<string, LookupAddress[]>();
+  for (const line of text.split('\n')) {
+    const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
+    const family = isIP(address);
+    if (family === 0) continue;
+    for (const name of names.map((one) => one.toLowerCase()))
+      hosts.set(name, [...(hosts.get(name) ?? []), { address, family }]);
+  }
+  return hosts;
+}

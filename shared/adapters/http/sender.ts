@@ -2,8 +2,7 @@ import { parseSubscriberUrl } from '../../domain/subscription/subscriber-url.ts'
 import type { WebhookRequest } from '../../domain/delivery/webhook-request.ts';
 import type { ClientTls } from '../../ports/subscriber.ts';
 import { addressGuard, type AddressGuard, type AllowedPlaces } from './address-guard.ts';
-import { clientCertificates, type TlsIdentity } from './client-certificates.ts';
-import { connect } from './connection.ts';
+import { clientCertificates, type TlsIdentity, connect } from './connection.ts';
 import {
   faultOf,
   ForbiddenAddress,
@@ -11,9 +10,14 @@ import {
   type ConnectionStage,
   timeoutFault,
 } from './connection-fault.ts';
-import { type ReceivedAmount, exchange, type Exchanged, MAX_RECEIVED } from './exchange.ts';
+import {
+  type ReceivedAmount,
+  exchange,
+  type Exchanged,
+  MAX_RECEIVED,
+  type ReplyReading,
+} from './exchange.ts';
 import { type IdleConnections, idleConnections } from './idle-connections.ts';
-import type { ReplyReading } from './reply-reading.ts';
 import { nameResolver, type Resolve } from './resolver.ts';
 
 export type HttpSenderOptions = AllowedPlaces & {

@@ -1,6 +1,6 @@
 import type { Subscriber } from '../../ports/subscriber.ts';
 import { guardedFetch, type GuardedFetch } from './guarded-fetch.ts';
-import { readReply } from './reply-reading.ts';
+import { readReply } from './exchange.ts';
 import { httpSender, type HttpSenderOptions } from './sender.ts';
 
 /** `fetch`: for token endpoints, which are as little trusted as subscribers and get the same limits. */

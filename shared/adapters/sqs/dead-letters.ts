@@ -4,8 +4,13 @@ import type { Message } from '../../domain/message/message.ts';
 import type { Payloads } from '../../ports/bodies.ts';
 import type { DeadLetters, Undeliverables } from '../../ports/queues.ts';
 import { ID_ATTRIBUTE } from '../../wire/ingress/message.ts';
-import { isTooLarge, REASON_ATTRIBUTE, withReservedAttributes } from '../../wire/jobs/dead-letter.ts';
-import { encodeUndeliverableNotice, MAX_NOTICE_BYTES } from '../../wire/jobs/undeliverable-notice.ts';
+import {
+  isTooLarge,
+  REASON_ATTRIBUTE,
+  withReservedAttributes,
+  encodeUndeliverableNotice,
+  MAX_NOTICE_BYTES,
+} from '../../wire/jobs/dead-letter.ts';
 import type { SQS } from '@aws-sdk/client-sqs';
 import { sendMessage } from './batches.ts';
 

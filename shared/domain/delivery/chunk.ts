@@ -1,6 +1,13 @@
-import type { Answered, Attempt } from './attempt.ts';
 import type { Retained } from '../retention.ts';
-import type { ChunkKey, Lease } from './delivery.ts';
+import type { Answered, Attempt } from './attempt.ts';
+import {
+  type ChunkKey,
+  type Delivery,
+  type Lease,
+  memberKeyOf,
+  type Transition,
+  type WriteTime,
+} from './delivery.ts';
 
 /** The record of a delivery that succeeded on the first attempt. Times in milliseconds. */
 export type FirstSuccess = Pick<Attempt, 'startedAt' | 'durationMs'> & { result: Answered };
@@ -39,7 +46,7 @@ export type ChunkExpectation =
   /** The member is unchanged since it was read: pending, or the same success. */
   | { kind: 'member'; subscriptionId: string; state: 'pending' | FirstSuccess };
 
-export type ChunkClaim = Retained & { acceptedAt: number; members: readonly string[]; lease: Lease };
+type ChunkClaim = Retained & { acceptedAt: number; members: readonly string[]; lease: Lease };
 
 export type ChunkChange = {
   claim?: ChunkClaim;
@@ -117,4 +124,166 @@ export function separateMembers({ members, excluded }: Chunk): readonly string[]
   return [...(members ?? [])].flatMap(([id, state]) =>
     state === 'separate' || excluded.has(id) ? [id] : [],
   );
+}
+
+/**
+ * The delivery of a chunk member; undefined if it is no member or has a separate record. After the lease was ended,
+ * a pending member counts one lost request, because its request may have been made.
+ */
+export function deliveryIn(chunk: Chunk, subscriptionId: string): Delivery | undefined {
+  const { key, acceptedAt, members, excluded, lease, updatedAt, expiresAt, retentionDays } = chunk;
+  const state = excluded.has(subscriptionId) ? 'separate' : members?.get(subscriptionId);
+  if (state === undefined || state === 'separate') return undefined;
+  const recorded = {
+    key: memberKeyOf(key, subscriptionId),
+    acceptedAt,
+    round: 1,
+    lateResults: [],
+    pendingSteps: [],
+    recoveries: [],
+    updatedAt,
+    expiresAt,
+    retentionDays,
+  };
+  return state === 'pending'
+    ? { ...recorded, status: 'pending', attempts: [], lease, lost: lease === undefined ? 1 : 0 }
+    : { ...recorded, status: 'delivered', attempts: [attemptOf(state)], lost: 0 };
+}
+
+function attemptOf(success: FirstSuccess): Attempt {
+  return {
+    number: 1,
+    round: 1,
+    phase: 'initial',
+    outcome: 'delivered',
+    ...success,
+  };
+}
+
+/** The first success that a transition of a pending member records; undefined: it needs a separate record. */
+export function firstSuccessOf(transition: Transition): FirstSuccess | undefined {
+  const attempt = onlyAttemptOf(transition);
+  if (attempt === undefined || !isPlain(attempt)) return undefined;
+  const { startedAt, durationMs, result } = attempt;
+  if (result.kind !== 'answered') return undefined;
+  const { snippet } = result;
+  return {
+    startedAt,
+    durationMs,
+    result: snippet === undefined ? result : { ...result, snippet: truncated(snippet) },
+  };
+}
+
+/** The attempt that a transition records; undefined: it also leaves pending steps, or records none. */
+function onlyAttemptOf(transition: Transition): Attempt | undefined {
+  if (!('change' in transition)) return undefined;
+  const { change } = transition;
+  const leavesSteps = 'pendingSteps' in change && change.pendingSteps.length > 0;
+  return leavesSteps ? undefined : change.appendAttempt;
+}
+
+/** Bytes. Keeps ten members below the 1 KB unit by which DynamoDB charges writes. */
+export const MAX_SNIPPET_BYTES = 24;
+
+function truncated(snippet: string): string {
+  let beginning = '';
+  for (const character of snippet) {
+    if (Buffer.byteLength(beginning + character) > MAX_SNIPPET_BYTES) break;
+    beginning += character;
+  }
+  return beginning;
+}
+
+const CHUNK_FIELDS: ReadonlySet<string> = new Set<keyof Attempt>([
+  'number',
+  'round',
+  'phase',
+  'outcome',
+  'startedAt',
+  'durationMs',
+  'result',
+]);
+
+function isPlain(attempt: Attempt): boolean {
+  return (
+    attempt.number === 1 &&
+    attempt.round === 1 &&
+    attempt.phase === 'initial' &&
+    attempt.outcome === 'delivered' &&
+    Object.keys(attempt).every((name) => CHUNK_FIELDS.has(name))
+  );
+}
+
+/** Claims the first attempts of all members, and fixes which deliveries are members. */
+export function claimChunk(key: ChunkKey, claim: ChunkClaim, at: WriteTime): ChunkTransition {
+  return { key, expect: { kind: 'unclaimed' }, change: { claim, ...retained(at) } };
+}
+
+/** Records first successes and which members have separate records by now. */
+export function recordSuccesses(
+  key: ChunkKey,
+  owner: string,
+  recorded: { successes: ReadonlyMap<string, FirstSuccess>; separate: readonly string[]; ends: boolean },
+  at: WriteTime,
+): ChunkTransition {
+  const { successes, separate, ends } = recorded;
+  return {
+    key,
+    expect: { kind: 'leased', owner, pending: [...successes.keys()] },
+    change: {
+      states: new Map<string, 'separate' | FirstSuccess>([
+        ...separate.map((id): [string, 'separate'] => [id, 'separate']),
+        ...successes,
+      ]),
+      ...(ends ? { lease: null } : {}),
+      ...retained(at),
+    },
+  };
+}
+
+/** Ends an expired lease: each pending delivery is then attempted separately. */
+export function dissolveChunk(key: ChunkKey, expired: Lease, at: WriteTime): ChunkTransition {
+  return {
+    key,
+    expect: { kind: 'lease_expired', lease: expired },
+    change: { lease: null, ...retained(at) },
+  };
+}
+
+/** Removes a member whose delivery gets a separate record in the same transaction. */
+export function removeMember(
+  key: ChunkKey,
+  subscriptionId: string,
+  state: 'pending' | FirstSuccess,
+  at: Pick<Delivery, 'updatedAt' | 'expiresAt'>,
+): ChunkTransition {
+  return {
+    key,
+    expect: { kind: 'member', subscriptionId, state },
+    change: { states: new Map([[subscriptionId, 'separate']]), ...timesOf(at) },
+  };
+}
+
+/** Removes a subscription before the chunk is claimed, so that it does not become a member. */
+export function removeMemberBeforeClaim(
+  key: ChunkKey,
+  subscriptionId: string,
+  at: Pick<Delivery, 'updatedAt' | 'expiresAt'>,
+): ChunkTransition {
+  return {
+    key,
+    expect: { kind: 'unclaimed' },
+    change: { exclude: subscriptionId, ...timesOf(at) },
+  };
+}
+
+function timesOf({ updatedAt, expiresAt }: Pick<Delivery, 'updatedAt' | 'expiresAt'>) {
+  return {
+    updatedAt,
+    expiresAt,
+  };
+}
+
+function retained({ now, retentionMs }: WriteTime) {
+  return { updatedAt: now, expiresAt: now + retentionMs };
 }

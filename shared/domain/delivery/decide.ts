@@ -1,6 +1,6 @@
 import { type Attempt, attemptsInRound, endOfAttempt } from './attempt.ts';
 import type { Delivery, Lease, NextAttempt, Revision, WriteTime } from './delivery.ts';
-import type { Sent } from '../retry/outcome.ts';
+import { type Sent, retryAfterMs } from '../retry/outcome.ts';
 import {
   recordDelivered,
   recordExhausted,
@@ -11,7 +11,6 @@ import {
 import { followingAttempt, nextAfterFailure } from './next-attempt.ts';
 import type { RenderFault } from '../message/payload.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
-import { retryAfterMs } from '../retry/retry-after.ts';
 
 /** An attempt that was made under the lease of `owner`, by a request or by pull, or one whose lease was lost. */
 export type Attempted = RequestAttempted | PullAttempted | UnrenderedAttempted | LateAttempted;

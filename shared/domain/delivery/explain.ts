@@ -1,9 +1,3 @@
-import { isOpen, type Delivery } from './delivery.ts';
-import { isReceivable } from './pull.ts';
-import { type FanOut, isAhead, partWith } from './fan-out.ts';
-import { waitingReasonOf } from '../subscription/rate-limit.ts';
-import type { Subscription } from '../subscription/subscription.ts';
-import type { ExplainVerdict } from './vocabulary.ts';
 import {
   type AcceptanceTimes,
   type Exclusion,
@@ -14,6 +8,16 @@ import {
   selectionAt,
   UnreadableFilterError,
 } from '../message/matching.ts';
+import type { RetryPolicy } from '../retry/policy.ts';
+import type { PolicySource } from '../retry/vocabulary.ts';
+import { waitingReasonOf } from '../subscription/rate-limit.ts';
+import type { Subscription } from '../subscription/subscription.ts';
+import { attemptsInRound } from './attempt.ts';
+import { type Delivery, isOpen, startOf } from './delivery.ts';
+import { type FanOut, isAhead, partWith } from './fan-out.ts';
+import { followingAttempt, type PlannedAttempt } from './next-attempt.ts';
+import { isReceivable } from './pull.ts';
+import { type ExplainVerdict, isOpenStatus } from './vocabulary.ts';
 
 /** Why a subscription got a message, or did not. `certain`: false where what is kept does not decide it. */
 export type Explanation = { verdict: ExplainVerdict; certain: boolean; detail?: string; rule?: Exclusion };
@@ -195,3 +199,52 @@ function probably(verdict: ExplainVerdict, detail: string): Explanation {
 function timeText(time: number): string {
   return new Date(time).toISOString();
 }
+
+/**
+ * The remaining attempts of a delivery's round, including the one due or in flight, if each failed at its due time.
+ * Seeded jitter makes these times exact; request durations shift them. Empty for an ended delivery.
+ */
+export function plannedAttempts(
+  delivery: Pick<Delivery, 'key' | 'status' | 'round' | 'attempts' | 'next' | 'slot' | 'updatedAt'>,
+  policy: RetryPolicy,
+): PlannedAttempt[] {
+  if (!isOpenStatus(delivery.status)) return [];
+  const made = attemptsInRound(delivery);
+  const planned: PlannedAttempt[] = [];
+  let attempt: PlannedAttempt | undefined = firstOf(delivery);
+  while (attempt !== undefined) {
+    planned.push(attempt);
+    attempt = followingAttempt({
+      key: delivery.key,
+      policy,
+      failed: { number: attempt.number, startedAt: attempt.dueAt, durationMs: 0 },
+      attemptsInRound: made + planned.length,
+      retryAfterMs: 0,
+    });
+  }
+  return planned;
+}
+
+/** A first attempt has no recorded due time; it starts when its record is written. */
+function firstOf({
+  attempts,
+  next,
+  slot,
+  updatedAt,
+}: Pick<Delivery, 'attempts' | 'next' | 'slot' | 'updatedAt'>): PlannedAttempt {
+  return next === undefined
+    ? { number: attempts.length + 1, phase: 'initial', dueAt: updatedAt }
+    : { number: next.number, phase: next.phase, dueAt: startOf({ slot }, next) };
+}
+
+/** A delivery with its policy and its planned attempts. */
+export type DeliveryDetail = {
+  delivery: Delivery;
+  policy: RetryPolicy;
+  /**
+   * `delivery`: stored with it at the round's first failure. Otherwise the source of the policy that would be
+   * stored now.
+   */
+  policySource: PolicySource | 'delivery';
+  planned: readonly PlannedAttempt[];
+};

@@ -1,8 +1,7 @@
 import { type Attempt, endOfAttempt } from './attempt.ts';
 import type { DeliveryKey, NextAttempt } from './delivery.ts';
-import { jitteredDelay } from '../retry/jitter.ts';
+import { jitteredDelay, type Retry, retrySchedule } from '../retry/schedule.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
-import { type Retry, retrySchedule } from '../retry/schedule.ts';
 import { planWakeUp } from './wake-up-plan.ts';
 
 type AfterFailure = {

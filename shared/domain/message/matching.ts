@@ -1,11 +1,11 @@
-import { isObject } from '../subscription/content-elements.ts';
-import { parseContentFilter } from '../subscription/content-filter-schema.ts';
 import {
+  isObject,
   type ContentFilter,
   type FilterBudget,
   evaluateFilter,
   type FilterResult,
 } from '../subscription/content-filter.ts';
+import { parseContentFilter } from '../subscription/content-filter-schema.ts';
 import type {
   Selection,
   ListedSubscription,

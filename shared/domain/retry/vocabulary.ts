@@ -55,7 +55,7 @@ export type BackoffFunction = (typeof BACKOFF_FUNCTIONS)[number];
 export const JITTERS = ['none', 'full', 'equal'] as const;
 export type Jitter = (typeof JITTERS)[number];
 
-/** Names of complete policies (retry/presets.ts). */
+/** Names of complete policies (retry/policy.ts). */
 export const POLICY_PRESETS = ['quick', 'default', 'standard-webhooks', 'patient'] as const;
 export type PresetName = (typeof POLICY_PRESETS)[number];
 

@@ -1,6 +1,13 @@
 import * as z from 'zod';
-import { type Scalar, isDeeperThan } from './content-elements.ts';
-import { type Bound, type Rule, OR, type Condition, type ContentFilter } from './content-filter.ts';
+import {
+  type Scalar,
+  isDeeperThan,
+  type Bound,
+  type Rule,
+  OR,
+  type Condition,
+  type ContentFilter,
+} from './content-filter.ts';
 
 /** Larger integers are not exact in double precision (RFC 8259 §6). */
 const NUMBER_RULE = `a number from -${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;

@@ -6,9 +6,9 @@ import {
   RAMP_MS,
   reasonOf,
   SHORTEST_ASK_AGAIN_MS,
+  type ReceiverCounts,
 } from './back-pressure.ts';
 import type { PressureReason } from './vocabulary.ts';
-import type { ReceiverCounts } from './receiver-counts.ts';
 import type { PendingEvent, Pressure, PressureState, Subscription } from './subscription.ts';
 import type { PaceSwitches } from './switches.ts';
 

@@ -3,7 +3,7 @@ import { confirmationIdOf } from './confirmation.ts';
 import { destinationSchema } from './destination.ts';
 import { queueMember } from './queue-metadata.ts';
 import { partialPolicySchema } from '../retry/policy.ts';
-import { sealedSecretSchema } from './secret-rotation.ts';
+import { sealedSecretSchema } from './signing-secret.ts';
 import { type AbsenceReason, DISABLE_REASONS, PRESSURE_REASONS } from './vocabulary.ts';
 
 /**

@@ -4,12 +4,9 @@ import { versionOf } from '../../domain/message/version.ts';
 import { CONFIRMATION_TYPE, isConfirmationId } from '../../domain/subscription/confirmation.ts';
 import { TRACE_FIELDS, traceContextOf } from '../../domain/message/trace-context.ts';
 import { isQueueName, messageIdOf, type Message, type MessageHead } from '../../domain/message/message.ts';
-import { isCloudEventAttribute } from './cloud-event.ts';
-import { readContent } from './envelopes.ts';
-import type { IngressContent } from './fields.ts';
+import { isCloudEventAttribute, readContent, type IngressContent, unwrapNotification } from './envelopes.ts';
 import { parseJson } from '../json-slice.ts';
 import { timeText } from '../fields.ts';
-import { unwrapNotification } from './sns-notification.ts';
 
 /** A message received from the ingress queue. `sentAt`: SQS SentTimestamp, milliseconds since the epoch. */
 export type ReceivedMessage = {

@@ -1,18 +1,19 @@
 import * as z from 'zod';
-import { PHASES, OUTCOMES } from '../../domain/retry/vocabulary.ts';
-import { type WaitingReason, WAITING_REASONS } from '../../domain/subscription/vocabulary.ts';
+import { type Attempt, endOfAttempt, shownResult } from '../../domain/delivery/attempt.ts';
+import { type Delivery, type NextAttempt, startOf } from '../../domain/delivery/delivery.ts';
+import type { DeliveryDetail } from '../../domain/delivery/explain.ts';
+import { isReceivable } from '../../domain/delivery/pull.ts';
 import {
-  STATUSES,
-  type AttemptTrigger,
   ATTEMPT_TRIGGERS,
+  type AttemptTrigger,
   type Mechanism,
   MECHANISMS,
+  STATUSES,
 } from '../../domain/delivery/vocabulary.ts';
-import { type Attempt, shownResult } from '../../domain/delivery/attempt.ts';
 import { completePolicySchema } from '../../domain/retry/policy.ts';
-import { startOf, type Delivery, type NextAttempt } from '../../domain/delivery/delivery.ts';
-import { isReceivable } from '../../domain/delivery/pull.ts';
+import { OUTCOMES, PHASES, POLICY_SOURCES } from '../../domain/retry/vocabulary.ts';
 import { waitingReasonOf } from '../../domain/subscription/rate-limit.ts';
+import { WAITING_REASONS, type WaitingReason } from '../../domain/subscription/vocabulary.ts';
 import { timeText, timeView } from '../fields.ts';
 
 export const attemptView = z.object({
@@ -109,7 +110,7 @@ function nextFieldsOf(
 }
 
 /** Why a delivery waits besides its due time. */
-export function waitOf(delivery: Delivery): { waiting?: Waiting } {
+function waitOf(delivery: Delivery): { waiting?: Waiting } {
   if (isReceivable(delivery)) return { waiting: 'pull' };
   return delivery.slot === undefined ? {} : { waiting: waitingReasonOf(delivery.slot) };
 }
@@ -121,5 +122,104 @@ function viewOfAttempt(attempt: Attempt): DeliveryView['attempts'][number] {
     ...shownResult(result),
     ...(dueAt === undefined ? {} : { dueAt: timeText(dueAt) }),
     startedAt: timeText(startedAt),
+  };
+}
+
+/** A delivery in a listing: its status and its last attempt. */
+export const deliverySummarySchema = z.object({
+  queue: z.string(),
+  messageId: z.string(),
+  subscriptionId: z.string(),
+  status: deliveryViewSchema.shape.status,
+  reason: z.string().exactOptional(),
+  acceptedAt: timeView,
+  /** In all rounds. */
+  attemptCount: z.int().min(0),
+  lastAttempt: attemptView
+    .pick({ number: true, startedAt: true, outcome: true, statusCode: true, error: true })
+    .exactOptional(),
+  nextAttemptAt: timeView.exactOptional(),
+  waiting: deliveryViewSchema.shape.nextAttempt.unwrap().shape.waiting,
+});
+
+type DeliverySummary = z.infer<typeof deliverySummarySchema>;
+
+export function deliverySummary(delivery: Delivery): DeliverySummary {
+  const { key, status, reason, acceptedAt, attempts, next } = delivery;
+  const last = attempts.at(-1);
+  return {
+    queue: key.queue,
+    messageId: key.messageId,
+    subscriptionId: key.subscriptionId,
+    status,
+    ...(reason === undefined ? {} : { reason }),
+    acceptedAt: timeText(acceptedAt),
+    attemptCount: attempts.length,
+    ...(last === undefined ? {} : { lastAttempt: lastAttemptOf(last) }),
+    ...(next === undefined ? {} : { nextAttemptAt: timeText(startOf(delivery, next)), ...waitOf(delivery) }),
+  };
+}
+
+function lastAttemptOf({
+  number,
+  startedAt,
+  outcome,
+  result,
+}: Attempt): NonNullable<DeliverySummary['lastAttempt']> {
+  const { snippet: _, ...shown } = shownResult(result);
+  return { number, startedAt: timeText(startedAt), outcome, ...shown };
+}
+
+/** A delivery with its policy and its planned attempts. */
+export const deliveryDetailSchema = deliveryViewSchema.extend({
+  /** The policy in force; before the first failure, the one that would apply. */
+  policy: completePolicySchema,
+  /** Source of the policy; `delivery`: stored at the round's first failure. */
+  policySource: z.enum(['delivery', ...POLICY_SOURCES]),
+  /** Remaining attempts of the round, if each failed at its due time. */
+  planned: z.array(z.object({ number: z.int().positive(), phase: attemptView.shape.phase, dueAt: timeView })),
+});
+
+type DeliveryDetailView = z.infer<typeof deliveryDetailSchema>;
+
+export function deliveryDetailView({
+  delivery,
+  policy,
+  policySource,
+  planned,
+}: DeliveryDetail): DeliveryDetailView {
+  return {
+    ...deliveryView(delivery),
+    policy,
+    policySource,
+    planned: planned.map((attempt) => ({ ...attempt, dueAt: timeText(attempt.dueAt) })),
+  };
+}
+
+/** A delivery in the listing of its subscription, which contains delivered ones too. */
+export const subscriptionDeliverySchema = deliverySummarySchema.extend({
+  messageType: z.string().exactOptional(),
+  /** Of the last attempt, in milliseconds. */
+  durationMs: z.number().exactOptional(),
+  /** From the acceptance of the message to the answer of the first successful attempt, in milliseconds. */
+  deliveredAfterMs: z.number().exactOptional(),
+});
+
+export type SubscriptionDeliveryView = z.infer<typeof subscriptionDeliverySchema>;
+
+export function subscriptionDeliveryView(
+  delivery: Delivery,
+  messageType: string | undefined,
+): SubscriptionDeliveryView {
+  const { attempts, lateResults, acceptedAt } = delivery;
+  const last = attempts.at(-1);
+  const success = [...attempts, ...lateResults].find(({ outcome }) => outcome === 'delivered');
+  return {
+    ...deliverySummary(delivery),
+    ...(messageType !== undefined && { messageType }),
+    ...(last !== undefined && { durationMs: last.durationMs }),
+    ...(success !== undefined && {
+      deliveredAfterMs: Math.max(0, endOfAttempt(success) - acceptedAt),
+    }),
   };
 }

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { ExplainedPair, Explanation } from '../../domain/delivery/explain.ts';
 import { EXCLUDING_OPTIONS } from '../../domain/subscription/vocabulary.ts';
 import { EXPLAIN_VERDICTS } from '../../domain/delivery/vocabulary.ts';
-import { deliverySummary, deliverySummarySchema } from './delivery-summary.ts';
+import { deliverySummary, deliverySummarySchema } from './delivery.ts';
 
 /** What became of a message for one subscription. */
 export const explainedSchema = z.object({

@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import type { MessageDetail, MessageListItem } from '../../domain/delivery/message-detail.ts';
 import type { Status } from '../../domain/delivery/vocabulary.ts';
-import type { MessageListItem, MessageDetail } from '../../domain/delivery/message-detail.ts';
 import { timeText, timeView } from '../fields.ts';
 import { spliceRaw } from '../json-slice.ts';
 
@@ -78,3 +78,11 @@ export function encodeMessageView({ data, areAllCounted, ...detail }: MessageDet
   };
   return data === undefined ? JSON.stringify(view) : spliceRaw(view, 'body', data);
 }
+
+/** What a subscription gets of a message (docs/api.md#what-became-of-a-message). Empty while the message is not stored. */
+export const payloadSchema = z.object({
+  /** The request body, as text. */
+  body: z.string().exactOptional(),
+  /** Why the message cannot be rendered for the subscription. */
+  fault: z.string().exactOptional(),
+});

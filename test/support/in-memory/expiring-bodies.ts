@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../../shared/domain/duration.ts';
-import { longestScheduleMs } from '../../../shared/domain/retry/policy-limits.ts';
+import { longestScheduleMs } from '../../../shared/domain/retry/policy-schema.ts';
 import type { PipelineWorld } from './pipeline-world.ts';
 
 type Expiring = Pick<PipelineWorld, 'clock' | 'messageRecords' | 'payloads' | 'settings'>;

@@ -3,8 +3,8 @@ import {
   chunkHolds,
   type Chunk,
   type ChunkTransition,
+  deliveryIn,
 } from '../../../shared/domain/delivery/chunk.ts';
-import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
 import type { ChunkKey, Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { Chunks } from '../../../shared/ports/deliveries.ts';
 import type { InMemoryDeliveries } from './in-memory-deliveries.ts';

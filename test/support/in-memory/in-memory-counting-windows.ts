@@ -1,4 +1,4 @@
-import { type CountingWindow, sumOfCounts } from '../../../shared/domain/subscription/receiver-counts.ts';
+import { type CountingWindow, sumOfCounts } from '../../../shared/domain/subscription/back-pressure.ts';
 import type { CountingWindows } from '../../../shared/ports/pace.ts';
 
 /** The windows of subscriptions in a Map, which several instances may share. */

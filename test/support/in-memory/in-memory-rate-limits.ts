@@ -1,5 +1,9 @@
-import type { Slot } from '../../../shared/domain/subscription/rate-limit.ts';
-import { findSlots, type Line, lineStart } from '../../../shared/domain/subscription/slot-line.ts';
+import {
+  type Slot,
+  findSlots,
+  type Line,
+  lineStart,
+} from '../../../shared/domain/subscription/rate-limit.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { RateLimits } from '../../../shared/ports/pace.ts';
 

@@ -3,8 +3,8 @@ import type { RetainedMessages } from '../../../shared/domain/message/vocabulary
 import type { FirstJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
-import { deliveryKeyFor } from '../../../functions/api/deliveries/deliveries.ts';
-import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
+import { deliveryKeyFor } from '../../../functions/api/deliveries/routes.ts';
+import { chunkedDeliveries } from '../../../functions/api/deliveries/of-subscription.ts';
 import { deliver } from '../../../functions/deliver/deliver.ts';
 import { ownerFor, type DeliverContext } from '../../../functions/deliver/context.ts';
 import { healthWrites } from '../../../functions/deliver/health.ts';

@@ -7,8 +7,12 @@ import { chunkOfItem, chunkUpdateOf, stateItemOf } from '../../../shared/adapter
 import { chunkItemKeyOf } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
 import { RECORD_VERSION, ttlOf, UnreadableRecordError } from '../../../shared/adapters/dynamodb/record.ts';
 import { ttlAttribute } from '../../../shared/config/tables.ts';
-import type { Chunk, MemberState } from '../../../shared/domain/delivery/chunk.ts';
-import { claimChunk, recordSuccesses } from '../../../shared/domain/delivery/chunk-changes.ts';
+import {
+  type Chunk,
+  type MemberState,
+  claimChunk,
+  recordSuccesses,
+} from '../../../shared/domain/delivery/chunk.ts';
 import { arbitrarySuccess } from '../../support/chunk-arbitraries.ts';
 import { aChunk, aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
 import { SOME_TIME, answered } from '../../support/delivery-builders.ts';

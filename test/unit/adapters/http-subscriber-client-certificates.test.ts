@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { clientCertificates } from '../../../shared/adapters/http/client-certificates.ts';
+import { clientCertificates } from '../../../shared/adapters/http/connection.ts';
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
 import type { ClientTls } from '../../../shared/ports/subscriber.ts';
 import { certificateAuthority } from '../../support/certificates.ts';

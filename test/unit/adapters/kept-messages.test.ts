@@ -7,7 +7,7 @@ import { sqsDeadLetters, sqsUndeliverables } from '../../../shared/adapters/sqs/
 import type { Message } from '../../../shared/domain/message/message.ts';
 import { payloadKeyOf } from '../../../shared/domain/message/body.ts';
 import { encodeMessage } from '../../../shared/wire/jobs/message-body.ts';
-import { encodeUndeliverableNotice } from '../../../shared/wire/jobs/undeliverable-notice.ts';
+import { encodeUndeliverableNotice } from '../../../shared/wire/jobs/dead-letter.ts';
 import type { Payloads } from '../../../shared/ports/bodies.ts';
 import { aMessage } from '../../support/builders.ts';
 import { aDelivery } from '../../support/delivery-builders.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { readReply, snippetOf } from '../../../shared/adapters/http/reply-reading.ts';
+import { readReply, snippetOf } from '../../../shared/adapters/http/exchange.ts';
 
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 

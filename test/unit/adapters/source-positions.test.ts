@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { bundle } from '../../support/bundle.ts';
-import { sourcePositions } from '../../../shared/adapters/log/source-positions.ts';
+import { sourcePositions } from '../../../shared/adapters/log/error-line.ts';
 
 const errorLine = new URL('../../../shared/adapters/log/error-line.ts', import.meta.url).pathname;
 

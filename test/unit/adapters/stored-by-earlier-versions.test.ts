@@ -2,12 +2,12 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
-import { parseReceipt, receiptText } from '../../../functions/api/pull/receipt.ts';
+import { parseReceipt, receiptText } from '../../../functions/api/pull/answer.ts';
 import { chunkOfItem, stateItemOf } from '../../../shared/adapters/dynamodb/chunks.ts';
 import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
 import { deliveryItemOf, deliveryOf } from '../../../shared/adapters/dynamodb/delivery-item.ts';
 import { messageKeyOf } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
-import { messageItemOf, messageRecordOf } from '../../../shared/adapters/dynamodb/message-item.ts';
+import { messageItemOf, messageRecordOf } from '../../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoRecoveries } from '../../../shared/adapters/dynamodb/recoveries.ts';
 import {
   queueItemOf,
@@ -16,7 +16,7 @@ import {
   subscriptionItemOf,
   subscriptionOf,
 } from '../../../shared/adapters/dynamodb/subscription-item.ts';
-import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
+import { deliveryIn } from '../../../shared/domain/delivery/chunk.ts';
 import { readUndeliverableNotice } from '../../../shared/wire/jobs/dead-letter.ts';
 import { encodeFirstJob, encodeWakeUp, parseWork } from '../../../shared/wire/jobs/delivery-job.ts';
 import { encodeOperation, parseOperation } from '../../../shared/wire/jobs/operation.ts';

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
+import { chunkedDeliveries } from '../../../functions/api/deliveries/of-subscription.ts';
 import { ContendedError } from '../../../shared/domain/contention.ts';
-import { claimChunk } from '../../../shared/domain/delivery/chunk-changes.ts';
-import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
+import { claimChunk, deliveryIn } from '../../../shared/domain/delivery/chunk.ts';
 import { deliveryByHand } from '../../../shared/domain/delivery/interventions.ts';
 import type { Chunks } from '../../../shared/ports/deliveries.ts';
 import { aChunkKey, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';

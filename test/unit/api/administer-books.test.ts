@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Books, EMPTY_BOOKS, isBalanced, sumOfBooks } from '../../../shared/domain/delivery/books.ts';
 import { type BucketRange, bucketsOf, type FanOut } from '../../../shared/domain/delivery/fan-out.ts';
 import type { Status } from '../../../shared/domain/delivery/vocabulary.ts';
-import { MAX_COUNTED_BUCKETS } from '../../../functions/api/messages/count-deliveries.ts';
+import { MAX_COUNTED_BUCKETS } from '../../../functions/api/messages/messages.ts';
 import { countBooks } from '../../../functions/api/queues/books.ts';
 import { InvalidMarkerError } from '../../../shared/ports/page.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';

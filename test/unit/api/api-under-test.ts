@@ -7,7 +7,7 @@ import { parseJson } from '../../../shared/wire/json-slice.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import type { Caller, Change } from '../../../functions/api/audit.ts';
 import { wholeApi, type WholeDependencies } from '../../support/whole-api.ts';
-import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
+import { chunkedDeliveries } from '../../../functions/api/deliveries/of-subscription.ts';
 import { apiDescription } from '../../support/api-description.ts';
 import { inMemoryChunks } from '../../support/in-memory/in-memory-chunks.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';

@@ -1,7 +1,7 @@
 import { authOf } from '../../../shared/domain/subscription/destination.ts';
 import { describe, expect, it } from 'vitest';
 import type { Auth } from '../../../shared/domain/subscription/auth.ts';
-import { openedAuth } from '../../../shared/steps/authorise.ts';
+import { openedAuth } from '../../../shared/steps/sign-request.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
 

@@ -1,8 +1,12 @@
 import { ContendedError } from '../../../shared/domain/contention.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Chunk } from '../../../shared/domain/delivery/chunk.ts';
-import { claimChunk, recordSuccesses, removeMember } from '../../../shared/domain/delivery/chunk-changes.ts';
-import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
+import {
+  type Chunk,
+  claimChunk,
+  recordSuccesses,
+  removeMember,
+  deliveryIn,
+} from '../../../shared/domain/delivery/chunk.ts';
 import { cancelOpen, cancelBeforeFirstAttempt } from '../../../shared/domain/delivery/interventions.ts';
 import {
   isOpen,
@@ -10,7 +14,7 @@ import {
   type DeliveryKey,
   type OpenDelivery,
 } from '../../../shared/domain/delivery/delivery.ts';
-import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
+import { chunkedDeliveries } from '../../../functions/api/deliveries/of-subscription.ts';
 import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
 import { SOME_TIME, aDelivery } from '../../support/delivery-builders.ts';
 import { inMemoryChunks } from '../../support/in-memory/in-memory-chunks.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { subscriptionDeliverySchema } from '../../../shared/wire/views/subscription-delivery.ts';
+import { subscriptionDeliverySchema } from '../../../shared/wire/views/delivery.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { anAttempt, answered } from '../../support/delivery-builders.ts';
 import { faultOf, NOON } from './api-under-test.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { bucketOf } from '../../../shared/domain/delivery/fan-out.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
-import { deliveryDetailSchema } from '../../../shared/wire/views/delivery-detail.ts';
-import { deliveryView } from '../../../shared/wire/views/delivery.ts';
+import { deliveryDetailSchema, deliveryView } from '../../../shared/wire/views/delivery.ts';
 import { aBarePolicy, aQueue, aSubscription } from '../../support/builders.ts';
 import { aDelivery, aDeliveryKey, anAttempt } from '../../support/delivery-builders.ts';
 import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { deliverySummarySchema } from '../../../shared/wire/views/delivery-summary.ts';
+import { deliverySummarySchema } from '../../../shared/wire/views/delivery.ts';
 import { aDelivery, anAttempt, answered } from '../../support/delivery-builders.ts';
 import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
 import { faultOf, NOON } from './api-under-test.ts';

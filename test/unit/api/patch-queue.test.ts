@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
+import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
 import { apiUnderTest, faultOf } from './api-under-test.ts';
 
 const PATH = '/v2/queues/orders';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { receiptText } from '../../../functions/api/pull/receipt.ts';
+import { receiptText } from '../../../functions/api/pull/answer.ts';
 import { aBarePolicy, aSubscription } from '../../support/builders.ts';
 import { faultOf } from './api-under-test.ts';
 import { PATH, pullWorld, type PullWorld } from './pull-world.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { QueueBeingDeletedError } from '../../../shared/ports/subscriptions.ts';
 import { wholeApi } from '../../support/whole-api.ts';
-import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
+import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
 import { apiUnderTest, CALLER, faultOf, NOON, PUBLIC_URL } from './api-under-test.ts';
 
 const POLICY = { minimum_delay: 10, maximum_delay: 60 };

@@ -1,8 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { openedSecrets } from '../../../shared/steps/sign-request.ts';
-import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
-import { MAX_SECRETS } from '../../../shared/domain/subscription/secret-rotation.ts';
+import { secretText, MAX_SECRETS } from '../../../shared/domain/subscription/signing-secret.ts';
 import { inMemorySecrets } from '../../support/in-memory/in-memory-secrets.ts';
 import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { sendDelivery } from '../../../functions/api/deliveries/send-delivery.ts';
+import { sendDelivery } from '../../../functions/api/deliveries/manual-routes.ts';
 import { booksOfMessage, isBalanced } from '../../../shared/domain/delivery/books.ts';
 import { confirmationIdOf } from '../../../shared/domain/subscription/confirmation.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';

@@ -1,6 +1,6 @@
 import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import { describe, expect, it } from 'vitest';
-import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
+import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
 import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
 
 const HOOK = 'https://hooks.example/orders';

@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
-import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
+import { DEFAULT_RETRY_POLICY, RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
 import { POLICY_PRESETS } from '../../../shared/domain/retry/vocabulary.ts';
 import { posthaste } from './run-command.ts';
 

@@ -11,8 +11,7 @@ import {
 } from '../../../console/src/pages/designer/draft.ts';
 import { delaysOf, runningTotal } from '../../../console/src/pages/designer/schedule-series.ts';
 import { backoffDelays } from '../../../shared/domain/retry/schedule.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
-import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
+import { DEFAULT_RETRY_POLICY, RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
 
 const validated = (fields: Partial<Draft>) => validateDraft({ ...EMPTY_DRAFT, ...fields });
 

@@ -1,11 +1,12 @@
 import { Webhook } from 'standardwebhooks';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { makeSecret, secretText } from '../../../shared/domain/subscription/signing-secret.ts';
 import {
+  makeSecret,
+  secretText,
   DEFAULT_GRACE_SECONDS,
   rotateSecrets,
   type SealedSecret,
-} from '../../../shared/domain/subscription/secret-rotation.ts';
+} from '../../../shared/domain/subscription/signing-secret.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription, SUBSCRIBER_URL } from '../../support/builders.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status, type TextRequest } from '../../support/in-memory/scripted-subscriber.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { listOfMessage } from '../../../functions/api/deliveries/deliveries.ts';
+import { listOfMessage } from '../../../functions/api/deliveries/routes.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';

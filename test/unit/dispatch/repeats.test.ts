@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { eraseBody } from '../../../functions/api/messages/messages.ts';
-import { publishToOne } from '../../../functions/api/subscriptions/publish-to-one.ts';
+import { publishToOne } from '../../../functions/api/subscriptions/test-subscription.ts';
 import type { FirstJob } from '../../../shared/domain/delivery/job.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';

@@ -6,6 +6,10 @@ import {
   pressureAt,
   pressureSignalOf,
   RAMP_MS,
+  type CountingWindow,
+  countingStep,
+  isOutdated,
+  NO_COUNTS,
 } from '../../../shared/domain/subscription/back-pressure.ts';
 import { asEnabled, moveTo } from '../../../shared/domain/subscription/change.ts';
 import {
@@ -15,12 +19,6 @@ import {
   type JudgedWindow,
   type PressureChange,
 } from '../../../shared/domain/subscription/pressure-changes.ts';
-import {
-  type CountingWindow,
-  countingStep,
-  isOutdated,
-  NO_COUNTS,
-} from '../../../shared/domain/subscription/receiver-counts.ts';
 import type { PressureState, Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';

@@ -6,15 +6,13 @@ import {
   pendingIn,
   type Chunk,
   type ChunkTransition,
-} from '../../../shared/domain/delivery/chunk.ts';
-import {
   dissolveChunk,
   claimChunk,
   recordSuccesses,
   removeMember,
   removeMemberBeforeClaim,
-} from '../../../shared/domain/delivery/chunk-changes.ts';
-import { deliveryIn } from '../../../shared/domain/delivery/chunk-members.ts';
+  deliveryIn,
+} from '../../../shared/domain/delivery/chunk.ts';
 import { aChunk, aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
 import { aDelivery, SOME_TIME } from '../../support/delivery-builders.ts';
 

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { applyToChunk, type FirstSuccess } from '../../../shared/domain/delivery/chunk.ts';
-import { recordSuccesses } from '../../../shared/domain/delivery/chunk-changes.ts';
 import {
+  applyToChunk,
+  type FirstSuccess,
+  recordSuccesses,
   deliveryIn,
   firstSuccessOf,
   MAX_SNIPPET_BYTES,
-} from '../../../shared/domain/delivery/chunk-members.ts';
+} from '../../../shared/domain/delivery/chunk.ts';
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import { apply, type Delivery, type Transition } from '../../../shared/domain/delivery/delivery.ts';
 import {

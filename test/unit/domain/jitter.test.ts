@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jitteredDelay } from '../../../shared/domain/retry/jitter.ts';
+import { jitteredDelay, meanSeconds } from '../../../shared/domain/retry/schedule.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
-import { meanSeconds } from '../../../shared/domain/retry/schedule.ts';
 import type { Jitter } from '../../../shared/domain/retry/vocabulary.ts';
 
 describe('jitter', () => {

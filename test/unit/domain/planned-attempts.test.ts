@@ -3,7 +3,7 @@ import { TERMINAL_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { nextAfterFailure } from '../../../shared/domain/delivery/next-attempt.ts';
-import { plannedAttempts } from '../../../shared/domain/delivery/planned-attempts.ts';
+import { plannedAttempts } from '../../../shared/domain/delivery/explain.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
 import { aPolicy } from '../../support/builders.ts';

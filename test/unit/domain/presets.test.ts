@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { completePolicySchema, DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
+import {
+  completePolicySchema,
+  DEFAULT_RETRY_POLICY,
+  RETRY_POLICY_PRESETS,
+} from '../../../shared/domain/retry/policy.ts';
 import { parseDefaultRetryPolicy, parseRetryPolicy } from '../../../shared/domain/retry/policy-schema.ts';
-import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/presets.ts';
 import { meanSeconds, retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
 import { POLICY_PRESETS } from '../../../shared/domain/retry/vocabulary.ts';
 

@@ -5,8 +5,8 @@ import {
   slotIntervalMs,
   SLOT_VALID_MS,
   slotStateOf,
+  slotsFrom,
 } from '../../../shared/domain/subscription/rate-limit.ts';
-import { slotsFrom } from '../../../shared/domain/subscription/slot-line.ts';
 import { aSubscription } from '../../support/builders.ts';
 
 const limited = (max_per_second: number, more = {}) =>

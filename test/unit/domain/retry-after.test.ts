@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { retryAfterMs } from '../../../shared/domain/retry/retry-after.ts';
+import { retryAfterMs } from '../../../shared/domain/retry/outcome.ts';
 
 /** Sunday, 6 November 1994, 08:49:37 UTC: the example date of RFC 9110. */
 const NOW = Date.UTC(1994, 10, 6, 8, 49, 37);

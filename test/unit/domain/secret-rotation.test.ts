@@ -5,7 +5,7 @@ import {
   rotateSecrets,
   type SealedSecret,
   secretsInForce,
-} from '../../../shared/domain/subscription/secret-rotation.ts';
+} from '../../../shared/domain/subscription/signing-secret.ts';
 
 const NOW = 1_790_000_000_000;
 const HOUR = 3_600_000;

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RateLimit } from '../../../shared/domain/subscription/rate-limit.ts';
 import {
+  type RateLimit,
   findSlots,
   isActiveLine,
   type Line,
   lineStart,
   mostTogether,
   spreadOut,
-} from '../../../shared/domain/subscription/slot-line.ts';
+} from '../../../shared/domain/subscription/rate-limit.ts';
 
 const NOW = 1_000_000;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { longestScheduleMs } from '../../../shared/domain/retry/policy-limits.ts';
+import { longestScheduleMs } from '../../../shared/domain/retry/policy-schema.ts';
 import { SOME_TIME, type DeliveryFields } from '../../support/delivery-builders.ts';
 import { anExhausted, operateWorld, REQUESTED_AT } from '../../support/in-memory/operate-world.ts';
 

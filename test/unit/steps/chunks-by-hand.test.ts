@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { removeMember } from '../../../shared/domain/delivery/chunk-changes.ts';
+import { removeMember } from '../../../shared/domain/delivery/chunk.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PressureState } from '../../../shared/domain/subscription/subscription.ts';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { deliverySummary } from '../../../shared/wire/views/delivery-summary.ts';
-import { deliveryView } from '../../../shared/wire/views/delivery.ts';
+import { deliverySummary, deliveryView } from '../../../shared/wire/views/delivery.ts';
 import { aSlowed, under } from '../../support/pressure.ts';
 import { aDelivery, SOME_TIME } from '../../support/delivery-builders.ts';
 

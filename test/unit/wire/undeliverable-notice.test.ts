@@ -6,7 +6,7 @@ import { parseJson, propertySource } from '../../../shared/wire/json-slice.ts';
 import {
   encodeUndeliverableNotice,
   undeliverableNoticeSchema,
-} from '../../../shared/wire/jobs/undeliverable-notice.ts';
+} from '../../../shared/wire/jobs/dead-letter.ts';
 import { aDelivery, answered } from '../../support/delivery-builders.ts';
 import { jsonText } from './json-text.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { aWorker } from './fake-worker.ts';
-import { WorkerRefusedError } from '../../../worker/refusal.ts';
+import { WorkerRefusedError } from '../../../worker/consume.ts';
 
 const refusal = (name: string, message: string): Error =>
   Object.assign(new Error(message), { name, $fault: 'client' });

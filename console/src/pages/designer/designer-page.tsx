@@ -1,6 +1,10 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { isPresetName, RETRY_POLICY_PRESETS } from '../../../../shared/domain/retry/presets.ts';
+import {
+  isPresetName,
+  RETRY_POLICY_PRESETS,
+  type RetryPolicy,
+} from '../../../../shared/domain/retry/policy.ts';
 import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/retry/vocabulary.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
@@ -22,7 +26,6 @@ import { PolicyControls } from './policy-controls.tsx';
 import { ScheduleCharts } from './schedule-charts.tsx';
 import type { PolicyOwner } from './store-policy.ts';
 import { useDesign } from './use-design.ts';
-import type { RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { retrySchedule, totalSeconds, type Retry } from '../../../../shared/domain/retry/schedule.ts';
 import { durationText } from '../../parts/time-text.ts';
 import { Table, type Column } from '../../parts/table.tsx';

@@ -4,8 +4,8 @@ import {
   DEFAULT_RETRY_POLICY,
   type PartialRetryPolicy,
   type RetryPolicy,
+  RETRY_POLICY_PRESETS,
 } from '../../../../shared/domain/retry/policy.ts';
-import { RETRY_POLICY_PRESETS } from '../../../../shared/domain/retry/presets.ts';
 import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/retry/vocabulary.ts';
 import { numberIn } from '../../parts/typed-text.ts';
 

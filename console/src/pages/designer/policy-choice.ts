@@ -1,5 +1,8 @@
-import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
-import { isPresetName, RETRY_POLICY_PRESETS } from '../../../../shared/domain/retry/presets.ts';
+import {
+  type PartialRetryPolicy,
+  isPresetName,
+  RETRY_POLICY_PRESETS,
+} from '../../../../shared/domain/retry/policy.ts';
 import type { PresetName } from '../../../../shared/domain/retry/vocabulary.ts';
 import { draftOf, EMPTY_DRAFT, presetOf, validateDraft, type Draft } from './draft.ts';
 

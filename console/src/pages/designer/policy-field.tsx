@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { FieldError } from '../../../../shared/domain/errors.ts';
-import { RETRY_POLICY_PRESETS } from '../../../../shared/domain/retry/presets.ts';
+import { RETRY_POLICY_PRESETS } from '../../../../shared/domain/retry/policy.ts';
 import { POLICY_PRESETS } from '../../../../shared/domain/retry/vocabulary.ts';
 import { scheduleText } from '../../parts/facts.tsx';
 import { SelectField } from '../../parts/fields.tsx';

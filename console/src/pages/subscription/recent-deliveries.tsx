@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/subscription-delivery.ts';
+import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { Moment } from '../../parts/moment.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Status } from '../../parts/status.tsx';

@@ -1,4 +1,4 @@
-import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/subscription-delivery.ts';
+import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/delivery.ts';
 
 /** Milliseconds, `at` since the epoch. */
 export type ResponseTime = { at: number; durationMs: number; succeeded: boolean };

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/subscription-delivery.ts';
+import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { Chart } from '../../parts/chart.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Empty } from '../../parts/notice.tsx';
