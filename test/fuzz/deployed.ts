@@ -57,6 +57,7 @@ const routes: DeployedTarget = {
     run: async (options) => {
       const { apiUrl, receiver, checkFunctions } = aws;
       const since = Date.now();
+      aws.receiver.forget();
       const call = callerOf(aws);
       const queue = `orders-${options.seed}-${since}`;
       const subscriber = receiver.url('/');
@@ -153,6 +154,7 @@ const ingress: DeployedTarget = {
     weight: 0.2,
     run: async ({ seed, runs }) => {
       const since = Date.now();
+      aws.receiver.forget();
       const { ingressQueueUrl, ingressDeadLetterUrl } = aws.system.endpoints;
       const queue = `ingress-${seed}-${since}`;
       const path = `/${queue}`;
@@ -222,6 +224,7 @@ const workQueues: DeployedTarget = {
     weight: 0.2,
     run: async ({ seed, runs }) => {
       const since = Date.now();
+      aws.receiver.forget();
       const { endpoints } = aws.system;
       const work = sampled(nearlyJson(jobs), { seed, runs: runs / 2 }).filter((body) => !isEarly(body));
       const ordered = sampled(nearlyJson(operations), { seed, runs: runs / 4 });

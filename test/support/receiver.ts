@@ -63,6 +63,8 @@ export type Receiver = {
    * @throws if they do not arrive within `deadlineMs`, by default `PATIENCE_MS`
    */
   waitFor: (path: string, count: number, deadlineMs?: number) => Promise<readonly ReceivedRequest[]>;
+  /** Drops the requests that came so far. */
+  forget: () => void;
   /** Number of connections accepted so far, including those without a request. */
   connections: () => number;
   /** Number of open connections. */
@@ -163,6 +165,7 @@ export const startReceiver = async (options: ReceiverOptions = {}): Promise<Rece
         };
         waiters.add(waiter);
       }),
+    forget: () => void requests.splice(0),
     connections: () => connections,
     openConnections: () =>
       new Promise((resolve, reject) => {
