@@ -2,7 +2,7 @@ import type { CloudFormation, Stack } from '@aws-sdk/client-cloudformation';
 import { deploymentsIn, type Outputs } from '../local/deployment-outputs.ts';
 import { Problem } from '../local/install/problem.mjs';
 import { START } from '../local/command-name.ts';
-import { failureText } from './failure-text.ts';
+import { failureText } from './failure-report.ts';
 
 export const DEFAULT_DEPLOYMENT = 'Posthaste';
 

@@ -1,8 +1,17 @@
-import type { FieldError } from '../shared/domain/errors.ts';
 import { adviceFor, ApiRefusal } from '../api-client/refusal.ts';
-import { failureText } from './failure-text.ts';
+import type { FieldError } from '../shared/domain/errors.ts';
 import { printable, printableJson } from './output/printable.ts';
 import type { Terminal } from './terminal.ts';
+
+/**
+ * A failure as one line. Some Node errors, such as a refused connection, have no message: only a code or nested errors.
+ */
+export function failureText(failure: unknown): string {
+  if (!(failure instanceof Error)) return String(failure);
+  if (failure.message !== '') return failure.message.replaceAll(/\s*\n\s*/g, ' ');
+  if (failure instanceof AggregateError && failure.errors.length > 0) return failureText(failure.errors[0]);
+  return 'code' in failure ? String(failure.code) : failure.name;
+}
 
 /** Prints a failure on stderr, without a stack trace: as sentences, or with `--json` as one line of JSON. */
 export function reportFailure(

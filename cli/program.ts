@@ -43,7 +43,7 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   {
     name: 'send',
     description: 'Send a message to one subscription.',
-    load: async () => (await import('./commands/deliveries/send.ts')).addSend,
+    load: async () => (await import('./commands/deliveries/manual.ts')).addSend,
   },
   {
     name: 'deliveries',
@@ -53,12 +53,12 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   {
     name: 'retry',
     description: 'Retry a delivery now, open or ended.',
-    load: async () => (await import('./commands/deliveries/retry.ts')).addRetry,
+    load: async () => (await import('./commands/deliveries/manual.ts')).addRetry,
   },
   {
     name: 'cancel',
     description: 'Cancel an open delivery.',
-    load: async () => (await import('./commands/deliveries/cancel.ts')).addCancel,
+    load: async () => (await import('./commands/deliveries/manual.ts')).addCancel,
   },
   {
     name: 'recover',

@@ -3,7 +3,7 @@ import { HttpRequest } from '@smithy/core/protocols';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { Problem } from '../../local/install/problem.mjs';
 import { type Deployment, type DeploymentChoice, findDeployment } from '../deployment.ts';
-import { failureText } from '../failure-text.ts';
+import { failureText } from '../failure-report.ts';
 
 export type ApiCall = {
   method: string;

@@ -1,13 +1,13 @@
 import { pollInterval, type PollInterval } from '../../shared/domain/retry/poll-interval.ts';
 import type { DeploymentChoice } from '../deployment.ts';
-import { failureText } from '../failure-text.ts';
+import { failureText } from '../failure-report.ts';
 import { printable } from '../output/printable.ts';
 import { systemSleep, type Terminal } from '../terminal.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { type ApiAnswer, type ApiClient, type ApiRequest, clientBy } from '../../api-client/api-client.ts';
 import { ApiRefusal, isAnswer } from '../../api-client/refusal.ts';
 import { type ApiAccess, type ApiCall, findApi } from './api-access.ts';
-import { namingMissingQueues } from './missing-queue.ts';
+import { namingMissingQueues } from './find-subscription.ts';
 
 /** API Gateway itself times out after 30 s. */
 const TIMEOUT_MS = 35_000;

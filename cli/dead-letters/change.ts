@@ -14,7 +14,7 @@ import {
 } from '../../shared/wire/jobs/dead-letter.ts';
 import type { DeadLetterAccess } from './dead-letter-access.ts';
 import { describeDeadLetter } from './describe.ts';
-import { type DeadLetterFilter, matcherOf } from './filter.ts';
+import { type DeadLetterFilter, matcherOf } from './look.ts';
 import { type CheckedMessage, sendUnlessLost } from './lost-again.ts';
 import { type DeadLetterRequest, processDeadLetters } from './process-dead-letters.ts';
 import type { RunResult } from './run-result.ts';

@@ -1,7 +1,7 @@
 import type { RedrivenMessage, RedriveOutcome } from '../../shared/domain/delivery/dead-letter.ts';
 import type { ApiClient } from '../../api-client/api-client.ts';
 import { listSubscriptions } from '../../api-client/operations.ts';
-import { isQueue } from '../api/missing-queue.ts';
+import { isQueue } from '../api/find-subscription.ts';
 
 /** `target`: the queue to check; absent where the message needs no check. */
 export type CheckedMessage = { message: RedrivenMessage; target?: string };

@@ -3,7 +3,7 @@ import { counted } from '../../api-client/words.ts';
 import { queuesBelongTo } from '../api/api-access.ts';
 import { commandText } from '../../local/command-name.ts';
 import type { DeploymentChoice } from '../deployment.ts';
-import { failureText } from '../failure-text.ts';
+import { failureText } from '../failure-report.ts';
 import { INTERRUPTED } from '../interruption.ts';
 import { printable } from '../output/printable.ts';
 import type { Terminal } from '../terminal.ts';

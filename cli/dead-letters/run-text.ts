@@ -1,12 +1,14 @@
-import { Problem } from '../../local/install/problem.mjs';
-import { timeText } from '../../shared/wire/fields.ts';
-import { failureText } from '../failure-text.ts';
 import { counted } from '../../api-client/words.ts';
-import { sumOf } from '../output/counts-text.ts';
-import { clockTime } from '../output/time-text.ts';
-import type { DeadLetterFilter } from './filter.ts';
+import { Problem } from '../../local/install/problem.mjs';
+import type { RedrivenQueue } from '../../shared/domain/work-queues.ts';
+import { timeText } from '../../shared/wire/fields.ts';
+import { failureText } from '../failure-report.ts';
+import { INTERRUPTED } from '../interruption.ts';
+import { clockTime, countsText, sumOf } from '../output/words.ts';
+import { DEAD_LETTERS_OF } from './dead-letter-access.ts';
+import type { DeadLetterFilter } from './look.ts';
 import { HIDDEN_SECONDS } from './process-dead-letters.ts';
-import { RunFailedError, type RunResult } from './run-result.ts';
+import { type RunEnd, RunFailedError, type RunResult, type Tally } from './run-result.ts';
 
 type Hidden = { hidden: number; hiddenUntil?: string };
 
@@ -40,7 +42,7 @@ export function hiddenSentence({ hidden, hiddenUntil }: Hidden): string | undefi
 }
 
 /** A sentence on chosen messages that were not found; undefined if there are none. */
-export function missingSentence({ missing }: Pick<RunOutcome, 'missing'>): string | undefined {
+function missingSentence({ missing }: Pick<RunOutcome, 'missing'>): string | undefined {
   if (missing === 0) return undefined;
   return `${counted(missing, 'chosen message was', 'chosen messages were')} not found.`;
 }
@@ -56,4 +58,72 @@ export function runProblem(what: string, hiddenFor: string): (failure: unknown) 
       { cause: failure },
     );
   };
+}
+
+/** The exit status of a run: 1 also where messages were not seen, so that a script repeats it. */
+export function statusOf({ end, hidden, missing }: RunOutcome): number {
+  return end !== 'interrupted' && hidden + missing > 0 ? 1 : STATUS[end];
+}
+
+const STATUS: Record<RunEnd, number> = {
+  emptied: 0,
+  limit_reached: 0,
+  interrupted: INTERRUPTED,
+  crowded: 1,
+};
+
+/** The part of the result for `--json` that all runs share. */
+export function asJson(outcome: RunOutcome, dryRun: boolean): object {
+  const { skipped, left, hidden, hiddenUntil, missing } = outcome;
+  return {
+    skipped: sumOf(skipped),
+    left,
+    hidden,
+    ...(hiddenUntil !== undefined && { hiddenUntil }),
+    ...(missing > 0 && { missing }),
+    ...(dryRun && { dryRun }),
+  };
+}
+
+const BEFORE: Record<RunEnd, string> = {
+  emptied: '',
+  limit_reached: '',
+  interrupted: 'Interrupted. ',
+  crowded:
+    'Stopped: so many messages stay in the queue that SQS returns no further ones. Remove some, then repeat. ',
+};
+
+type Words = { done: 'redriven' | 'deleted'; deployment: string; dryRun: boolean };
+
+/** The result as a sentence. The number left is exact only if the queue was emptied and nothing was hidden. */
+export function sentenceOf(
+  which: RedrivenQueue,
+  outcome: RunOutcome,
+  { done, deployment, dryRun }: Words,
+): string {
+  const { end, handled, settled, skipped, left, hidden } = outcome;
+  const counts = [
+    `${handled} ${dryRun ? `would be ${done}` : done}`,
+    ...(settled === undefined ? [] : [`${sumOf(settled)} settled${reasonsOf(settled)}`]),
+    `${sumOf(skipped)} skipped${reasonsOf(skipped)}`,
+    ...(left === 0 && hidden > 0 ? [] : [`${end === 'emptied' ? '' : 'about '}${left} left`]),
+  ];
+  const subject = DEAD_LETTERS_OF[which].replace(/^./, (first) => first.toUpperCase());
+  const more = [
+    dryRun ? 'Nothing was changed.' : undefined,
+    missingSentence(outcome),
+    hiddenSentence(outcome),
+  ];
+  return [
+    `${BEFORE[end]}${subject} in ${deployment}: ${counts.join(', ')}.`,
+    ...more.filter((text) => text !== undefined),
+  ].join(' ');
+}
+
+export function progressText(which: RedrivenQueue, { handled, skipped, left }: Tally, done: string): string {
+  return `${which}: ${handled} ${done}, ${sumOf(skipped)} skipped, ${left} left`;
+}
+
+function reasonsOf(reasons: Tally['skipped']): string {
+  return Object.keys(reasons).length === 0 ? '' : ` (${countsText(reasons)})`;
 }

@@ -11,7 +11,7 @@ import { deliveryPath } from '../../api-client/deliveries.ts';
 import { showMessage } from '../../api-client/messages.ts';
 import { getDelivery, getSubscription, retryDelivery } from '../../api-client/operations.ts';
 import { ApiRefusal, isNotFound } from '../../api-client/refusal.ts';
-import { NoSuchQueue } from '../api/missing-queue.ts';
+import { NoSuchQueue } from '../api/find-subscription.ts';
 
 const SIDE_BY_SIDE = 8;
 

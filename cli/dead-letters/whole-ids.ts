@@ -3,8 +3,7 @@ import type { DeadLetterDetail } from '../../shared/wire/views/console.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { DEAD_LETTERS_OF } from './dead-letter-access.ts';
 import { detailOf } from './describe.ts';
-import { type DeadLetterFilter, WHOLE_ID } from './filter.ts';
-import { lookThrough } from './look.ts';
+import { type DeadLetterFilter, WHOLE_ID, lookThrough } from './look.ts';
 import type { DeadLetterPorts } from './process-dead-letters.ts';
 import { hiddenFields, hiddenSentence } from './run-text.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ApiAccess, CredentialsProblem } from '../api/api-access.ts';
 import { boundedBody } from '../bounded-body.ts';
-import { failureText } from '../failure-text.ts';
+import { failureText } from '../failure-report.ts';
 import { refuse, type Refusal } from './refusal.ts';
 
 /** Payload limit of API Gateway (Amazon API Gateway quotas). The body is buffered because the signature covers it. */

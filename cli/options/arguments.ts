@@ -1,4 +1,6 @@
 import { InvalidArgumentError } from 'commander';
+import * as z from 'zod';
+import { calendarTimeOf } from '../../api-client/calendar-time.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../shared/domain/message/message.ts';
 
 /** URL parsers resolve `.` and `..`, so a resource of that name cannot be addressed. */
@@ -63,4 +65,83 @@ export function jsonObjectOf(text: string): string {
   const source = jsonOf(text);
   if (!source.startsWith('{')) throw new InvalidArgumentError('Expected a JSON object.');
   return source;
+}
+
+const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
+
+const duration = z
+  .string()
+  .regex(/^\d{1,6}[smhd]$/)
+  .transform(
+    (text) => Number(text.slice(0, -1)) * SECONDS[z.enum(['s', 'm', 'h', 'd']).parse(text.slice(-1))],
+  );
+
+export const TIME_FORMS =
+  'a time such as 2026-11-21 14:00 (local, or with a zone), or an age such as 90s, 1h, 2d';
+
+/** Seconds of an age such as 90s, 30m, 1h, 2d; undefined for other texts. */
+export function ageOf(text: string): number | undefined {
+  return duration.safeParse(text).data;
+}
+
+/** Parses a time, or an age before now, to milliseconds since the epoch. */
+export function timeOf(text: string): number {
+  const seconds = ageOf(text);
+  const at = seconds === undefined ? calendarTimeOf(text)?.at : Date.now() - seconds * 1000;
+  if (at !== undefined) return at;
+  throw new InvalidArgumentError(
+    'Expected a time such as 2026-11-21 14:00, 2026-11-21T12:00:00Z or 2026-11-21, or an age such as 90s, 30m, 1h, 2d.',
+  );
+}
+
+/** The same as `timeOf`, but refuses a time in the future. */
+export function pastTimeOf(text: string): number {
+  const at = timeOf(text);
+  if (at > Date.now()) throw new InvalidArgumentError('The time must not be in the future.');
+  return at;
+}
+
+/** Parses a duration such as `90`, `90s`, `30m`, `1h` or `2d` to seconds. */
+export function durationOf(text: string): number {
+  if (/^\d{1,9}(\.\d{1,3})?$/.test(text)) return Number(text);
+  const seconds = duration.safeParse(text);
+  if (!seconds.success)
+    throw new InvalidArgumentError('Expected seconds, or a duration such as 90s, 30m, 1h, 2d.');
+  return seconds.data;
+}
+
+/** The value of JSON text. `message`: the fault as the end of a sentence. */
+export function parsedJson(text: string): { ok: true; value: unknown } | { ok: false; message: string } {
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch (error) {
+    return { ok: false, message: `is not JSON: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+/** JSON members as source text: parsing and serialising them would drop digits of long numbers. */
+type Members = readonly (readonly [name: string, source: string | undefined])[];
+
+/** The source text of an object with these members, without undefined ones. */
+export function objectText(members: Members): string {
+  return `{${membersText(members).join(',')}}`;
+}
+
+/**
+ * An object's source text with these members appended; they win, as the last of a duplicate name counts (RFC 8259 §4).
+ */
+export function withMembers(object: string, members: Members): string {
+  const inner = object.trim().slice(1, -1).trim();
+  return `{${[...(inner === '' ? [] : [inner]), ...membersText(members)].join(',')}}`;
+}
+
+function membersText(members: Members): string[] {
+  return members.flatMap(([name, source]) =>
+    source === undefined ? [] : [`${JSON.stringify(name)}:${source}`],
+  );
+}
+
+/** The JSON text of a value. */
+export function textOf(value: unknown): string | undefined {
+  return value === undefined ? undefined : JSON.stringify(value);
 }

@@ -1,9 +1,15 @@
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { boundedBody } from '../bounded-body.ts';
-import { failureText } from '../failure-text.ts';
+import { InvalidArgumentError } from 'commander';
+import * as z from 'zod';
 import { Problem } from '../../local/install/problem.mjs';
+import type { FieldError } from '../../shared/domain/errors.ts';
+import { parseRetryPolicy, WHOLE_POLICY } from '../../shared/domain/retry/policy-schema.ts';
+import { isPresetName, type PartialRetryPolicy, unknownPreset } from '../../shared/domain/retry/policy.ts';
+import { boundedBody } from '../bounded-body.ts';
+import { failureText } from '../failure-report.ts';
 import type { Terminal } from '../terminal.ts';
+import { jsonObjectOf, parsedJson } from './arguments.ts';
 
 /** A stream of a file, or of stdin for `-`. */
 function openInput(file: string, terminal: Terminal): Readable {
@@ -43,3 +49,71 @@ function decodedUtf8(bytes: Buffer, file: string): string {
     throw new Problem(`${nameOfInput(file)} is not UTF-8.`, { cause });
   }
 }
+
+/** A line without its line ending; `bytes` is undefined if it was too long. */
+export type InputLine = { number: number; bytes: Buffer | undefined };
+
+const asBytes = z.instanceof(Buffer);
+
+const NEWLINE = 0x0a;
+
+/**
+ * Reads lines that end with \n or \r\n; JSON may contain the other line separators of Unicode. Holds one line in memory
+ * at a time, and at most `mostBytes` of it.
+ */
+export const inputLines = async function* (input: Readable, mostBytes: number): AsyncGenerator<InputLine> {
+  let parts: Buffer[] = [];
+  let size = 0;
+  let number = 1;
+  const keep = (part: Buffer): void => {
+    size += part.length;
+    if (size <= mostBytes) parts.push(part);
+    else parts = [];
+  };
+  const line = (): InputLine => {
+    const finished = { number, bytes: size <= mostBytes ? Buffer.concat(parts) : undefined };
+    parts = [];
+    size = 0;
+    number += 1;
+    return finished;
+  };
+  for await (const chunk of input) {
+    const bytes = asBytes.parse(chunk);
+    let start = 0;
+    for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
+      keep(bytes.subarray(start, end));
+      yield line();
+      start = end + 1;
+    }
+    if (start < bytes.length) keep(bytes.subarray(start));
+  }
+  if (size > 0) yield line();
+};
+
+export type PolicyRefusal = { code: 'invalid_json' | 'invalid_retry_policy'; fields: FieldError[] };
+
+export type GivenPolicy = { policy?: PartialRetryPolicy; refusal?: PolicyRefusal };
+
+/** Parses a policy given as JSON or by the name of a preset. `prefix` is put before field names in errors. */
+export function givenPolicy(text: string | undefined, prefix: string): GivenPolicy {
+  if (text === undefined) return {};
+  const json = WORD.test(text) ? { ok: true as const, value: text } : parsedJson(text);
+  if (!json.ok) {
+    return {
+      refusal: { code: 'invalid_json', fields: [{ field: prefix + WHOLE_POLICY, message: json.message }] },
+    };
+  }
+  const parsed = parseRetryPolicy(json.value);
+  if (parsed.ok) return { policy: parsed.policy };
+  const fields = parsed.fields.map(({ field, message }) => ({ field: prefix + field, message }));
+  return { refusal: { code: 'invalid_retry_policy', fields } };
+}
+
+/** The source text of a policy for the API, which checks it: a JSON object, or the name of a preset as JSON text. */
+export function policyOf(text: string): string {
+  if (isPresetName(text)) return JSON.stringify(text);
+  if (WORD.test(text)) throw new InvalidArgumentError(`${unknownPreset(text)}.`);
+  return jsonObjectOf(text);
+}
+
+const WORD = /^[A-Za-z][\w-]*$/;

@@ -1,8 +1,7 @@
 import { Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { AdministrationApi } from './api/administration-api.ts';
-import { ApiFunction } from './api/api-function.ts';
-import { SecretsFunction } from './api/secrets-function.ts';
+import { ApiFunction, SecretsFunction } from './api/api-function.ts';
 import { DeliverFunction } from './functions/deliver-function.ts';
 import { DispatchFunction } from './functions/dispatch-function.ts';
 import { OperateFunction } from './functions/operate-function.ts';

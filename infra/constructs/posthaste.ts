@@ -7,7 +7,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { metricNames } from '../../shared/config/metrics.ts';
 import type { PosthasteProps } from '../posthaste-props.ts';
-import type { AdministerOptions } from './api/administered-routes.ts';
+import type { AdministerOptions } from './api/administration-api.ts';
 import { posthasteMetrics } from './monitoring/metrics.ts';
 import { Monitoring } from './monitoring/monitoring.ts';
 import { Pipeline } from './pipeline.ts';

@@ -4,7 +4,7 @@ import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { pullByToken } from '../../cli/commands/forward/pull-routes.ts';
+import { pullByToken } from '../../cli/commands/forward/forward-deliveries.ts';
 import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
 import { authSchema } from '../../shared/domain/subscription/auth.ts';

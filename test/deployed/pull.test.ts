@@ -3,7 +3,11 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { operatedPull, pullByToken, type ReceivedDelivery } from '../../cli/commands/forward/pull-routes.ts';
+import {
+  operatedPull,
+  pullByToken,
+  type ReceivedDelivery,
+} from '../../cli/commands/forward/forward-deliveries.ts';
 import { itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import { callApi, finishedDelivery, putQueue } from '../support/api-client.ts';
 import { NO_RETRIES } from '../support/builders.ts';

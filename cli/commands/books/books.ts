@@ -7,11 +7,10 @@ import { timeText } from '../../../shared/wire/fields.ts';
 import { BOOKS_MEANINGS } from '../../../api-client/words.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { openApi } from '../../api/open-api.ts';
-import { queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
+import { queueOf, SUBSCRIPTION, subscriptionOf, TIME_FORMS, timeOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { TIME_FORMS, timeOf } from '../../options/time.ts';
 import { progressBar, progressLine } from '../../output/progress-line.ts';
-import { tableLines } from '../../output/table.ts';
+import { tableLines } from '../../output/list.ts';
 import type { Terminal } from '../../terminal.ts';
 
 type Options = DeploymentOptions & {

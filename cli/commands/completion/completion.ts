@@ -1,8 +1,58 @@
 import { Argument, type Command } from 'commander';
-import { isPackaged, programFile } from '../../../local/install/paths.mjs';
 import { shellWord } from '../../../local/command-name.ts';
+import { isPackaged, programFile } from '../../../local/install/paths.mjs';
 import { examplesText } from '../../options/deployment-options.ts';
-import { completionScript, SHELLS, type Shell } from './scripts.ts';
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+export type Shell = (typeof SHELLS)[number];
+
+/**
+ * The script that completes `name` in a shell by `program`, given as words of that shell. The words of the line are
+ * passed on as they stand, one argument each: no shell evaluates what it completes.
+ */
+export function completionScript(shell: Shell, name: string, program: string): string {
+  const complete = `${program} complete --`;
+  switch (shell) {
+    case 'bash':
+      return `# bash completion for ${name}
+_${name}() {
+  local current=\${COMP_WORDS[COMP_CWORD]} line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    line=\${line%%$'\\t'*}
+    [[ -n $line && $line != :* && $line == "$current"* ]] && COMPREPLY+=("$line")
+  done < <(${complete} "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -o default -F _${name} ${name}
+`;
+    case 'zsh':
+      return `#compdef ${name}
+# zsh completion for ${name}
+_${name}() {
+  local line value
+  local -a found
+  while IFS= read -r line; do
+    [[ -z $line || $line == :* ]] && continue
+    value=\${line%%$'\\t'*}
+    found+=("\${value//:/\\\\:}:\${line#*$'\\t'}")
+  done < <(${complete} "\${(@)words[2,CURRENT]}" 2>/dev/null)
+  _describe ${name} found || _files
+}
+compdef _${name} ${name}
+`;
+    case 'fish':
+      return `# fish completion for ${name}
+function __${name}_complete
+    set -l words (commandline -opc)
+    set -l current (commandline -ct)
+    ${complete} $words[2..-1] "$current" 2>/dev/null | string match -rv '^(:\\d+)?$'
+end
+complete -c ${name} -e
+complete -c ${name} -a '(__${name}_complete)'
+`;
+  }
+}
 
 const ON_PATH = isPackaged ? 'npm install --global posthaste' : 'npm link in the checkout';
 

@@ -8,7 +8,7 @@ import { apiClient } from '../../api/open-api.ts';
 import { COMMAND } from '../../../local/command-name.ts';
 import type { DeadLetterAccess } from '../../dead-letters/dead-letter-access.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
-import { failureText } from '../../failure-text.ts';
+import { failureText } from '../../failure-report.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /** The deployment that the console shows, or the reason for its absence. */

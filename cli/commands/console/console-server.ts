@@ -1,20 +1,22 @@
-import type { Hono } from 'hono';
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { extname, join, relative, sep } from 'node:path';
+import type { Hono } from 'hono';
+import * as z from 'zod';
+import { adviceFor, ApiRefusal, jsonOrUndefined } from '../../../api-client/refusal.ts';
 import type { ConsoleFailureCode } from '../../../shared/wire/views/console.ts';
-import { relay, sendSigned } from '../../loopback/signed-request.ts';
-import { startLoopbackServer, type Exchange, type LoopbackServer } from '../../loopback/loopback-server.ts';
-import { refusalOf, refuse, type Refusal } from '../../loopback/refusal.ts';
+import { type Exchange, type LoopbackServer, startLoopbackServer } from '../../loopback/loopback-server.ts';
+import { hostRefusalOf, type Refusal, refusalOf, refuse } from '../../loopback/refusal.ts';
+import { refusalFromFailure, relay, sendSigned } from '../../loopback/signed-request.ts';
 import { consoleInfo, type ConsoleTarget } from './console-info.ts';
 import { answerBy, DEAD_LETTERS, deadLetterRoutes } from './dead-letter-routes.ts';
-import { explainRefusal } from './gateway-answer.ts';
-import { servePage, STRICT_HEADERS, type PageFiles } from './page-files.ts';
 
 /** Requests under this path are signed and forwarded to the API of the deployment. */
 const API = '/api';
 const INFO = '/api-local/info';
 
-export type ConsoleOptions = {
+type ConsoleOptions = {
   page: PageFiles;
   target: ConsoleTarget;
   /** Port on 127.0.0.1. @default a free port */
@@ -113,4 +115,133 @@ async function answerOf(
   const path = url.slice(API.length);
   const answer = await sendSigned(target.access, request, path);
   return answer instanceof Response ? explainRefusal(`${method} ${path}`, answer) : answer;
+}
+
+/** The body of errors that API Gateway itself returns. */
+const gatewayMessage = z.strictObject({ message: z.string().nullable() });
+
+/**
+ * Returns the API's responses unchanged; turns errors of API Gateway or another intermediary into the API's error
+ * format.
+ */
+async function explainRefusal(request: string, answer: Response): Promise<Response | Refusal> {
+  const { status, headers } = answer;
+  if (status < 400) return answer;
+  const text = await answer.text().catch(refusalFromFailure);
+  if (typeof text !== 'string') return text;
+  const body = jsonOrUndefined(text);
+  if (body !== undefined && !gatewayMessage.safeParse(body).success) {
+    return new Response(text, { status, headers });
+  }
+  return meaningOf(new ApiRefusal(request, status, text), headers);
+}
+
+/** Detects expiry by the text: authorisers report it in WWW-Authenticate (RFC 6750 §3), IAM in its message. */
+function meaningOf(refusal: ApiRefusal, headers: Headers): Refusal {
+  const { status, message } = refusal;
+  return /expired/i.test(`${message} ${headers.get('www-authenticate') ?? ''}`)
+    ? { status, code: 'credentials_expired', message: EXPIRED }
+    : { status, code: codeOf(status), message: adviceFor(refusal) ?? gatewayMessageText(refusal) };
+}
+
+function codeOf(status: number): ConsoleFailureCode {
+  if (status === 401) return 'unauthorized';
+  if (status === 429) return 'too_many_requests';
+  return status < 500 ? 'forbidden' : 'unavailable';
+}
+
+const EXPIRED = 'Your credentials or token have expired. Renew them, then restart the console.';
+
+function gatewayMessageText({ status, message }: ApiRefusal): string {
+  return `API Gateway returned ${status}${message === '' ? '' : `: ${message}`}`;
+}
+
+type PageFile = { bytes: Buffer; headers: Readonly<Record<string, string>> };
+
+/** Files by URL path. */
+export type PageFiles = ReadonlyMap<string, PageFile>;
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.json': 'application/json',
+  '.woff2': 'font/woff2',
+};
+
+/**
+ * The page may only load files from this server and call it. A second defence against injected markup: inline scripts
+ * do not run, and Trusted Types prevent text from becoming HTML.
+ */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+/** Headers of every response. */
+const STRICT_HEADERS = {
+  'content-security-policy': CONTENT_SECURITY_POLICY,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+} as const;
+
+/** Files in this folder are named by a hash of their content, so browsers may cache them. */
+const HASHED_FOLDER = '/assets/';
+
+/** Reads the whole built page into memory, so that a later build does not change it during the run. */
+export async function readPage(folder: string): Promise<PageFiles> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+  return new Map(
+    await Promise.all(
+      files.map(async (file) => {
+        const path = `/${relative(folder, file).split(sep).join('/')}`;
+        return [path === '/index.html' ? '/' : path, await pageFile(file, path)] as const;
+      }),
+    ),
+  );
+}
+
+async function pageFile(file: string, path: string): Promise<PageFile> {
+  const bytes = await readFile(file);
+  return {
+    bytes,
+    headers: {
+      'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
+      'content-length': String(bytes.length),
+      'cache-control': path.startsWith(HASHED_FOLDER) ? 'private, max-age=31536000, immutable' : 'no-cache',
+    },
+  };
+}
+
+/** Serves the page without a token, since it contains no secret; only the host name is checked. */
+function servePage(
+  page: PageFiles,
+  { request, response, port }: { request: IncomingMessage; response: ServerResponse; port: number },
+): void {
+  const { method = '', url = '/' } = request;
+  const refusal = hostRefusalOf(request, port);
+  const file = page.get(url.split('?', 1)[0] ?? '/');
+  if (refusal !== undefined) refuse(response, refusal);
+  else if (method !== 'GET' && method !== 'HEAD') {
+    const message = 'the page supports GET and HEAD only';
+    refuse(response, { status: 405, code: 'method_not_allowed', message, allow: 'GET, HEAD' });
+  } else if (file === undefined) {
+    refuse(response, { status: 404, code: 'not_found', message: 'there is no such page' });
+  } else response.writeHead(200, file.headers).end(file.bytes);
 }

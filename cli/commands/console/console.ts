@@ -1,16 +1,15 @@
 import type { Command } from 'commander';
 import type { DeploymentChoice } from '../../deployment.ts';
-import { failureText } from '../../failure-text.ts';
+import { failureText } from '../../failure-report.ts';
 import { untilAborted } from '../../interruption.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
 import { deploymentTarget, type ConsoleTarget } from './console-info.ts';
-import { startConsole } from './console-server.ts';
+import { startConsole, readPage } from './console-server.ts';
 import { openBrowser, type BrowserLaunch } from './open-browser.ts';
 import { builtPage } from './page-build.ts';
-import { readPage } from './page-files.ts';
 
 type Options = DeploymentOptions & { port?: number; open?: true };
 

@@ -17,7 +17,7 @@ import { lookAtDeadLetters } from '../../dead-letters/look.ts';
 import { type RunResult, RunFailedError } from '../../dead-letters/run-result.ts';
 import { hiddenFields, outcomeOf } from '../../dead-letters/run-text.ts';
 import { findDeadLetter, NoSuchDeadLetter } from '../../dead-letters/whole-ids.ts';
-import { failureText } from '../../failure-text.ts';
+import { failureText } from '../../failure-report.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 
 /** What the page asks of the queues themselves, which the API does not show. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { failureText } from '../../failure-text.ts';
+import { failureText } from '../../failure-report.ts';
 import { localFolder } from '../../../local/install/paths.mjs';
 
 type Opener = { program: string; args: readonly string[] };

@@ -1,12 +1,10 @@
 import { Argument, type Command } from 'commander';
 import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../shared/domain/work-queues.ts';
-import { idOf, wholeNumberOf } from '../../options/arguments.ts';
+import { idOf, wholeNumberOf, pastTimeOf, TIME_FORMS } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { pastTimeOf, TIME_FORMS } from '../../options/time.ts';
 import type { Terminal } from '../../terminal.ts';
-import type { DeleteOptions } from './delete.ts';
+import type { DeleteOptions, ListOptions } from './run.ts';
 import { addDeadLetterFilter, addIdOption } from './filter-options.ts';
-import type { ListOptions } from './list.ts';
 
 const LOOK = `
 A look receives the messages, so other programs do not see them meanwhile, and
@@ -42,7 +40,7 @@ function addList(deadLetters: Command, terminal: Terminal): void {
     )
     .action(async (which: RedrivenQueue | undefined, options: ListOptions) => {
       // Loaded only here, as the others below: the SDK would slow down every other command.
-      const { runList } = await import('./list.ts');
+      const { runList } = await import('./run.ts');
       terminal.exitStatus = await runList(which, options, terminal);
     });
   onDeployment(command, {
@@ -59,7 +57,7 @@ function addShow(deadLetters: Command, terminal: Terminal): void {
     .addArgument(whichArgument('<which>'))
     .argument('<id>', 'SQS message id, or the beginning of it', idOf)
     .action(async (which: RedrivenQueue, id: string, options: DeploymentOptions) => {
-      const { runShow } = await import('./show.ts');
+      const { runShow } = await import('./run.ts');
       await runShow(which, id, options, terminal);
     });
   onDeployment(command, {
@@ -98,7 +96,7 @@ function addDelete(deadLetters: Command, terminal: Terminal): void {
       if (chosen === (all === true)) command.error(`error: ${all === true ? CONFLICT : NOTHING_CHOSEN}`);
       if (settled === true && which !== 'undeliverable')
         command.error('error: --settled is for undeliverable notices only');
-      const { runDelete } = await import('./delete.ts');
+      const { runDelete } = await import('./run.ts');
       terminal.exitStatus = await runDelete(which, options, terminal);
     });
   onDeployment(command, {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { DeadLetterFilter } from '../../dead-letters/filter.ts';
+import type { DeadLetterFilter } from '../../dead-letters/look.ts';
 import { collect, idOf, queueOf } from '../../options/arguments.ts';
 
 /** Adds the options that choose dead letters by what they say. */

@@ -5,8 +5,7 @@ import { subscriptionLabels } from '../../../api-client/subscription-labels.ts';
 import { openApi } from '../../api/open-api.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
-import { addDeliveryAddress, findAddress, EXAMPLE_ADDRESS } from './delivery-options.ts';
-import { describeDelivery } from './delivery-text.ts';
+import { addDeliveryAddress, findAddress, EXAMPLE_ADDRESS, describeDelivery } from './delivery-text.ts';
 import { addDeliveriesList } from './list.ts';
 import { addDeliveriesWatch } from './watch.ts';
 

@@ -17,11 +17,10 @@ import { openApi } from '../../api/open-api.ts';
 import { idOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printList } from '../../output/list.ts';
-import { colouredStatus } from '../../output/status-colour.ts';
+import { colouredStatus } from '../../output/words.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
-import { addDeliveryFilter } from './delivery-options.ts';
-import { statusText, whenText } from './delivery-text.ts';
+import { addDeliveryFilter, statusText, whenText } from './delivery-text.ts';
 
 type Options = DeploymentOptions & DeliveryFilter & { message?: string; all?: true; limit?: number };
 

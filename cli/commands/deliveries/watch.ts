@@ -1,18 +1,31 @@
 import type { Command } from 'commander';
-import type { DeliveryFilter } from '../../../api-client/deliveries.ts';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import {
+  type DeliveryFilter,
+  deliveryPath,
+  deliveryQuery,
+  summaryOf,
+} from '../../../api-client/deliveries.ts';
+import { showMessage } from '../../../api-client/messages.ts';
+import {
+  getDelivery,
+  listDeliveries,
+  listDeliveriesOfMessage,
+  type ListedDelivery,
+} from '../../../api-client/operations.ts';
+import { isNotFound } from '../../../api-client/refusal.ts';
 import { shortId } from '../../../api-client/subscription-labels.ts';
+import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
+import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import { openApi } from '../../api/open-api.ts';
-import { idOf, queueOf } from '../../options/arguments.ts';
-import { onDeployment, VERBOSE, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { durationOf } from '../../options/time.ts';
-import { clockTime } from '../../output/time-text.ts';
-import { colouredStatus } from '../../output/status-colour.ts';
+import { idOf, queueOf, durationOf } from '../../options/arguments.ts';
+import { type DeploymentOptions, onDeployment, VERBOSE } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
+import { colouredStatus, clockTime } from '../../output/words.ts';
+import { type Polling, pollUntilDone } from '../../polling.ts';
 import type { Terminal } from '../../terminal.ts';
-import { addDeliveryFilter } from './delivery-options.ts';
-import { statusText } from './delivery-text.ts';
+import { addDeliveryFilter, statusText } from './delivery-text.ts';
 import { filterFrom } from './list.ts';
-import { watchDeliveries, type Change } from './watch-deliveries.ts';
 
 type Options = DeploymentOptions & DeliveryFilter & { message?: string; for?: number; verbose?: true };
 
@@ -75,4 +88,164 @@ function changeText(change: Change, terminal: Terminal): string {
     `${clockTime(at)}  ${printable(messageId)}  ${printable(shortId(subscriptionId))}  ` +
     `${colouredStatus(statusText(change), terminal)}  #${attemptCount}${answer}${next}`
   );
+}
+
+/**
+ * The state of a delivery when a poll found it changed. `at`: time of the poll; `last`: status or error of the last
+ * attempt.
+ */
+type Change = {
+  at: string;
+  queue: string;
+  messageId: string;
+  subscriptionId: string;
+  status: DeliveryView['status'];
+  reason?: string | undefined;
+  attemptCount: number;
+  last?: string | undefined;
+  nextAttemptAt?: string | undefined;
+};
+
+type WatchOptions = Pick<Polling, 'terminal' | 'verbose'> & {
+  queue: string;
+  message?: string | undefined;
+  filter: DeliveryFilter;
+  /** Ends the watch without an error. */
+  signal: AbortSignal;
+  onChange: (change: Change) => void;
+};
+
+/** Deliveries per poll of a queue. */
+const NEWEST = 100;
+/** Open deliveries that left the listing and are fetched one by one; further ones are no longer watched. */
+const MAX_FOLLOWED = 50;
+/** Seconds. */
+const POLLING = { floor: 1, ceiling: 10 };
+
+type Snapshot = Omit<Change, 'at'>;
+
+/** Polls, and reports each change once. With `message`, it returns when all deliveries of the message have ended. */
+async function watchDeliveries(api: ApiClient, options: WatchOptions): Promise<void> {
+  const { signal } = options;
+  const known = new Map<string, Snapshot>();
+  try {
+    await pollUntilDone({ ...options, limits: POLLING }, async () => {
+      const found = await poll(api, options, known);
+      const changes = reportChanges(found, known, options);
+      if (await isFinished(api, options, found)) return 'done';
+      return changes > 0 ? 'changed' : 'empty';
+    });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+function poll(
+  api: ApiClient,
+  options: WatchOptions,
+  known: ReadonlyMap<string, Snapshot>,
+): Promise<Snapshot[]> {
+  return options.message === undefined ? pollQueue(api, options, known) : pollMessage(api, options);
+}
+
+/** Reports changed deliveries, and returns their number. */
+function reportChanges(
+  found: readonly Snapshot[],
+  known: Map<string, Snapshot>,
+  { onChange }: WatchOptions,
+): number {
+  const changes = found.filter((seen) => isChange(known.get(keyOf(seen)), seen));
+  for (const seen of changes) {
+    known.delete(keyOf(seen));
+    known.set(keyOf(seen), seen);
+    onChange({ at: new Date().toISOString(), ...seen });
+  }
+  forgetOldest(known);
+  return changes.length;
+}
+
+/** Deliveries are recorded from their first attempt on, so fewer may be found than subscriptions matched. */
+async function isFinished(
+  api: ApiClient,
+  options: WatchOptions,
+  found: readonly Snapshot[],
+): Promise<boolean> {
+  if (options.message === undefined || found.length === 0) return false;
+  if (found.some(({ status }) => isOpenStatus(status))) return false;
+  const { view } = await showMessage(api, options.queue, options.message);
+  return view.unfinished !== true && found.length >= view.matched;
+}
+
+function keyOf({ messageId, subscriptionId }: Snapshot): string {
+  return JSON.stringify([messageId, subscriptionId]);
+}
+
+function isChange(before: Snapshot | undefined, now: Snapshot): boolean {
+  return before === undefined || JSON.stringify(before) !== JSON.stringify(now);
+}
+
+/** Bounds the memory of a watch that runs for weeks; the last 2,000 deliveries are enough to recognise changes. */
+function forgetOldest(known: Map<string, Snapshot>): void {
+  for (const key of known.keys()) {
+    if (known.size <= 20 * NEWEST) return;
+    known.delete(key);
+  }
+}
+
+/** Empty as long as the message has no record: it may just have been published. */
+async function pollMessage(
+  api: ApiClient,
+  { queue, message = '', signal }: WatchOptions,
+): Promise<Snapshot[]> {
+  try {
+    const found: Snapshot[] = [];
+    const deliveries = api.list(listDeliveriesOfMessage, { path: { queue, message }, signal });
+    for await (const delivery of deliveries) found.push(snapshotOf(summaryOf(delivery)));
+    return found;
+  } catch (error) {
+    if (isNotFound(error)) return [];
+    throw error;
+  }
+}
+
+async function pollQueue(
+  api: ApiClient,
+  { queue, filter, signal }: WatchOptions,
+  known: ReadonlyMap<string, Snapshot>,
+): Promise<Snapshot[]> {
+  const newest: Snapshot[] = [];
+  const query = deliveryQuery(filter);
+  const listed = api.list(listDeliveries, { path: { queue }, query, most: NEWEST, signal });
+  for await (const delivery of listed) newest.push(snapshotOf(delivery));
+  const keys = new Set(newest.map(keyOf));
+  // The queue's listing omits delivered ones, so a missing open delivery is fetched separately.
+  const gone = [...known.values()].filter((seen) => isOpenStatus(seen.status) && !keys.has(keyOf(seen)));
+  const followed = await Promise.all(gone.slice(-MAX_FOLLOWED).map((seen) => refetch(api, seen, signal)));
+  // Oldest first, so that lines are printed in chronological order.
+  return [...newest.toReversed(), ...followed];
+}
+
+async function refetch(api: ApiClient, seen: Snapshot, signal: AbortSignal): Promise<Snapshot> {
+  try {
+    return snapshotOf(summaryOf(await api.call(getDelivery, { ...deliveryPath(seen), signal })));
+  } catch (error) {
+    // The record was deleted together with its message.
+    if (isNotFound(error)) return { ...seen, status: 'cancelled', reason: 'gone' };
+    throw error;
+  }
+}
+
+function snapshotOf(delivery: ListedDelivery): Snapshot {
+  const { queue, messageId, subscriptionId, status, reason, attemptCount, lastAttempt, nextAttemptAt } =
+    delivery;
+  return {
+    queue,
+    messageId,
+    subscriptionId,
+    status,
+    reason,
+    attemptCount,
+    last: lastAttempt?.statusCode?.toString() ?? lastAttempt?.error,
+    nextAttemptAt,
+  };
 }

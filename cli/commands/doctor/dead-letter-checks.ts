@@ -3,11 +3,10 @@ import type { ApiClient } from '../../../api-client/api-client.ts';
 import type { Health } from '../../../api-client/operations.ts';
 import { HEALTH_NAMES } from '../../../api-client/words.ts';
 import { openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
-import { NO_REASON } from '../../dead-letters/filter.ts';
-import { lookAtDeadLetters } from '../../dead-letters/look.ts';
+import { NO_REASON, lookAtDeadLetters } from '../../dead-letters/look.ts';
 import { isSettled } from '../../dead-letters/undeliverable.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
-import { failureText } from '../../failure-text.ts';
+import { failureText } from '../../failure-report.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { Finding, Reasons } from './health-findings.ts';
 

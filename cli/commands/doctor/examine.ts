@@ -5,7 +5,7 @@ import { adviceFor, ApiRefusal } from '../../../api-client/refusal.ts';
 import { type ApiAccess, findApi, queuesBelongTo } from '../../api/api-access.ts';
 import { apiClient } from '../../api/open-api.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
-import { failureText } from '../../failure-text.ts';
+import { failureText } from '../../failure-report.ts';
 import type { Sleep, Terminal } from '../../terminal.ts';
 import {
   deadLetterFindings,

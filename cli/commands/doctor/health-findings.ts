@@ -2,7 +2,7 @@ import type { RedrivenQueue } from '../../../shared/domain/work-queues.ts';
 import type { Health } from '../../../api-client/operations.ts';
 import { HEALTH_NAMES } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
-import { countsText } from '../../output/counts-text.ts';
+import { countsText } from '../../output/words.ts';
 
 /** The result of one check. `advice`: what to do next. */
 export type Finding = { check: string; ok: boolean; detail: string; advice?: string };

@@ -7,16 +7,23 @@ import { listQueues } from '../../../api-client/operations.ts';
 import { MAX_PER_QUEUE } from '../../../api-client/search.ts';
 import { counted } from '../../../api-client/words.ts';
 import { findApi } from '../../api/api-access.ts';
-import { requireQueue } from '../../api/missing-queue.ts';
+import { requireQueue } from '../../api/find-subscription.ts';
 import { apiClient } from '../../api/open-api.ts';
-import { idOf, queueOf } from '../../options/arguments.ts';
+import { idOf, queueOf, ageOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { ageOf } from '../../options/time.ts';
 import { printable } from '../../output/printable.ts';
-import { clockTime } from '../../output/time-text.ts';
+import { clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
-import { absenceText, knownOfAbsent, queuesText, type Absence } from './absence.ts';
-import { search, type Finding, type Searched, type Window } from './search.ts';
+import {
+  absenceText,
+  knownOfAbsent,
+  queuesText,
+  type Absence,
+  search,
+  type Finding,
+  type Searched,
+  type Window,
+} from './search.ts';
 
 type Options = DeploymentOptions & { queue?: string };
 

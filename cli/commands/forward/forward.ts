@@ -1,8 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { INTERRUPTED } from '../../interruption.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
-import { onDeployment, VERBOSE } from '../../options/deployment-options.ts';
-import { addPollOptions } from '../../options/poll-options.ts';
+import { onDeployment, VERBOSE, addPollOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
 import { runForward, type ForwardCommandOptions } from './run.ts';
 

@@ -1,19 +1,24 @@
 import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { Problem } from '../../../local/install/problem.mjs';
+import { hasPullTokenForm } from '../../../shared/domain/subscription/pull-token.ts';
 import { accessByToken } from '../../api/api-access.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { apiClient, openApiToWrite } from '../../api/open-api.ts';
-import { reportFailure } from '../../failure-report.ts';
-import { failureText } from '../../failure-text.ts';
-import type { DeploymentOptions } from '../../options/deployment-options.ts';
+import { failureText, reportFailure } from '../../failure-report.ts';
+import type { DeploymentOptions, PollOptions } from '../../options/deployment-options.ts';
 import { readSecret } from '../../options/input.ts';
-import type { PollOptions } from '../../options/poll-options.ts';
 import { printable } from '../../output/printable.ts';
-import { Problem } from '../../../local/install/problem.mjs';
+import { clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
-import { hasPullTokenForm } from '../../../shared/domain/subscription/pull-token.ts';
-import { forwardDeliveries, type ForwardOptions } from './forward-deliveries.ts';
-import { forwardedText, HEAD } from './forwarded-text.ts';
-import { operatedPull, pullByToken, pullRoutes, type PullRoutes } from './pull-routes.ts';
+import {
+  forwardDeliveries,
+  type Forwarded,
+  type ForwardOptions,
+  operatedPull,
+  pullByToken,
+  pullRoutes,
+  type PullRoutes,
+} from './forward-deliveries.ts';
 import { postToTarget } from './target.ts';
 
 export type ForwardCommandOptions = DeploymentOptions &
@@ -140,4 +145,37 @@ function reportsOf(
       said = text;
     },
   };
+}
+
+/** Rows appear one by one, so the columns have the width of usual contents; the last has what is left. */
+const WIDTHS = [19, 36, -7, -9, -8] as const;
+
+const HEAD = line(['Time', 'Message', 'Attempt', 'Duration', 'Interval', 'Status']);
+
+/** A row of the table. */
+function forwardedText(forwarded: Forwarded, { styled }: Pick<Terminal, 'styled'>): string {
+  const { at, messageId, attempt, durationMs, interval, outcome } = forwarded;
+  return line([
+    clockTime(at),
+    printable(messageId),
+    String(attempt),
+    `${durationMs} ms`,
+    `${Number(interval.toFixed(1))} s`,
+    styled(outcome === 'acked' ? 'green' : 'red', statusText(forwarded)),
+  ]);
+}
+
+function statusText({ status, error = '', notRecorded }: Forwarded): string {
+  const answered = status === undefined ? printable(error) : String(status);
+  return notRecorded === undefined ? answered : `${answered}; not recorded: ${printable(notRecorded)}`;
+}
+
+/** A negative width aligns right. */
+function line(cells: readonly string[]): string {
+  return cells
+    .map((cell, index) => {
+      const width = WIDTHS[index] ?? 0;
+      return width < 0 ? cell.padStart(-width) : cell.padEnd(width);
+    })
+    .join('  ');
 }

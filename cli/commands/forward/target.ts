@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { boundedBody } from '../../bounded-body.ts';
-import { failureText } from '../../failure-text.ts';
+import { failureText } from '../../failure-report.ts';
 
 /** A status, or why there is none. */
 export type TargetResult = { durationMs: number } & ({ status: number } | { error: string });

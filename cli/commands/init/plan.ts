@@ -3,8 +3,7 @@ import { join, posix, relative } from 'node:path';
 import * as z from 'zod';
 import { Problem } from '../../../local/install/problem.mjs';
 import { commandText, shellWord } from '../../../local/command-name.ts';
-import { addedStack, type Entry } from './added-stack.ts';
-import { APP_PACKAGES, NEW_APP, NEW_FILES } from './new-app.ts';
+import { addedStack, type Entry, APP_PACKAGES, NEW_APP, NEW_FILES } from './new-files.ts';
 
 /** What `init` writes and says. */
 export type Plan = {

@@ -1,10 +1,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
+import { queueOf, wholeNumberOf, durationOf } from '../../options/arguments.ts';
 import { onDeployment } from '../../options/deployment-options.ts';
-import { policyOf } from '../../options/retry-policy.ts';
-import { durationOf } from '../../options/time.ts';
+import { policyOf } from '../../options/input.ts';
 import type { Terminal } from '../../terminal.ts';
-import { answerScriptOf, SCRIPT_FORM } from './answer-script.ts';
+import { answerScriptOf, SCRIPT_FORM } from './webhook-receiver.ts';
 import { runListen, type ListenOptions } from './run.ts';
 
 const MORE = `

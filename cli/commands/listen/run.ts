@@ -1,17 +1,23 @@
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { subscribe, unsubscribe } from '../../../api-client/operations.ts';
-import { newQueueNotice } from '../../api/missing-queue.ts';
+import { newQueueNotice } from '../../api/find-subscription.ts';
 import { openApiToWrite } from '../../api/open-api.ts';
 import { untilAborted } from '../../interruption.ts';
+import { objectText, textOf } from '../../options/arguments.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { readSecret } from '../../options/input.ts';
-import { objectText, textOf } from '../../options/json-text.ts';
 import { printable } from '../../output/printable.ts';
+import { clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
-import type { AnswerScript } from './answer-script.ts';
-import { verifierFor, type Verifier } from './verification.ts';
-import { startWebhookReceiver } from './webhook-receiver.ts';
-import { webhookBlock, webhookJson } from './webhook-text.ts';
+import {
+  type AnswerScript,
+  type ScriptedAnswer,
+  startWebhookReceiver,
+  type Verdict,
+  type Verifier,
+  verifierFor,
+  type Webhook,
+} from './webhook-receiver.ts';
 
 export type ListenOptions = DeploymentOptions & {
   port?: number;
@@ -107,4 +113,45 @@ async function untilEnd(signals: AbortSignal[], seconds: number | undefined): Pr
   const timeout = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)];
   // The timer of AbortSignal.timeout does not keep the process running; the server does.
   await untilAborted(AbortSignal.any([...signals, ...timeout]));
+}
+
+/** Characters of a body in the text output; JSON output has all of it. */
+const MAX_SHOWN = 4000;
+
+/** A request as a text block: time, message, answer, headers and body. */
+export function webhookBlock(webhook: Webhook): string {
+  const { at, method, path, headers, body, messageId, count, secondsSince, answer, verdict } = webhook;
+  const text = body.toString();
+  const since = secondsSince === undefined ? '' : `, ${secondsSince.toFixed(1)} s after the previous request`;
+  const signature = verdict === undefined ? [] : [verdictText(verdict)];
+  return [
+    `${clockTime(at)}  ${printable(messageId ?? 'without webhook-id')}  #${count}${since}  → ${answerText(answer)}`,
+    `  ${printable(method)} ${printable(path)}`,
+    ...Object.entries(headers).map(([name, value]) => `  ${printable(name)}: ${printable(value)}`),
+    ...signature.map((line) => `  ${line}`),
+    `  ${printable(text.slice(0, MAX_SHOWN))}${text.length > MAX_SHOWN ? ` … (${body.length} bytes in total)` : ''}`,
+    '',
+  ].join('\n');
+}
+
+/** A request as JSON. Bytes of the body that are not UTF-8 are replaced. */
+function webhookJson({ body, answer, verdict, ...webhook }: Webhook): object {
+  return {
+    ...webhook,
+    body: body.toString(),
+    answer: answer.status,
+    ...(verdict && { verified: verdict.verified, ...(!verdict.verified && { why: verdict.why }) }),
+  };
+}
+
+function verdictText(verdict: Verdict): string {
+  return verdict.verified ? 'Signature: valid' : `Signature: INVALID (${printable(verdict.why)})`;
+}
+
+function answerText({ status, delaySeconds, retryAfterSeconds }: ScriptedAnswer): string {
+  return [
+    String(status),
+    ...(delaySeconds === undefined ? [] : [`after ${delaySeconds} s`]),
+    ...(retryAfterSeconds === undefined ? [] : [`retry-after ${retryAfterSeconds}`]),
+  ].join(', ');
 }

@@ -11,12 +11,10 @@ import { idOf, queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../.
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { printList } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
-import { colouredStatus } from '../../output/status-colour.ts';
-import { clockTime } from '../../output/time-text.ts';
+import { colouredStatus, clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
-import { findAddress } from '../deliveries/delivery-options.ts';
+import { findAddress, nextText } from '../deliveries/delivery-text.ts';
 import { WAITS } from '../../../shared/wire/views/delivery.ts';
-import { nextText } from '../deliveries/delivery-text.ts';
 
 const MORE = `
 Says for each subscription of the queue what became of the message, and why no

@@ -7,8 +7,8 @@ import { openApi, openApiToWrite } from '../../api/open-api.ts';
 import { idOf, queueOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { printable, printableJson } from '../../output/printable.ts';
-import { fieldLines } from '../../output/table.ts';
-import { clockTime } from '../../output/time-text.ts';
+import { fieldLines } from '../../output/list.ts';
+import { clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 
 export function addMessageCommands(message: Command, terminal: Terminal): void {

@@ -5,8 +5,7 @@ import {
   DEFAULT_RETRY_POLICY,
   type PartialRetryPolicy,
 } from '../../../shared/domain/retry/policy.ts';
-import { durationOf } from '../../options/time.ts';
-import { wholeNumberOf } from '../../options/arguments.ts';
+import { durationOf, wholeNumberOf } from '../../options/arguments.ts';
 import type { Plan } from './work.ts';
 
 export type PlanOptions = Omit<Plan, 'failingSeconds' | 'policy' | 'thresholdSeconds' | 'failedAttemptMs'> & {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { FieldError } from '../../../shared/domain/errors.ts';
-import { parsedJson } from '../../options/json-text.ts';
+import { parsedJson } from '../../options/arguments.ts';
 import measured from './operations.json' with { type: 'json' };
 import listPrices from './prices.json' with { type: 'json' };
 

@@ -1,5 +1,5 @@
-import { inWords } from '../../output/time-text.ts';
-import { tableLines, type Column } from '../../output/table.ts';
+import { inWords } from '../../output/words.ts';
+import { tableLines, type Column } from '../../output/list.ts';
 import type { Bill, Line, PeerCost } from './bill.ts';
 import { peakNames, type Peak } from './peaks.ts';
 import type { PlanResult } from './planned.ts';

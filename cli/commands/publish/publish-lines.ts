@@ -1,18 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { createReadStream, statSync } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import * as z from 'zod';
 import type { ApiClient } from '../../../api-client/api-client.ts';
-import { inputLines } from '../../options/input-lines.ts';
-import { notReadable } from '../../options/input.ts';
+import { postMessages } from '../../../api-client/operations.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { type Json, parseJson, propertySource, wholeSource } from '../../../shared/wire/json-slice.ts';
+import { type InputLine, inputLines, notReadable } from '../../options/input.ts';
+import { objectText, textOf } from '../../options/arguments.ts';
 import type { Terminal } from '../../terminal.ts';
-import { batchesOf, type RefusedLine } from './batches.ts';
-import {
-  MAX_REQUEST_BYTES,
-  readLine,
-  type MessageDefaults,
-  type OutgoingMessage,
-  type ReadLine,
-} from './message-line.ts';
-import { postBatch, type BatchResult } from './post-batch.ts';
 
 /** Concurrent requests. */
 const SIDE_BY_SIDE = 8;
@@ -108,4 +105,205 @@ function openSource(file: string, signal: AbortSignal, terminal: Terminal): Sour
     // A named pipe has no size.
     done: () => (size === 0 ? undefined : Math.min(1, input.bytesRead / size)),
   };
+}
+
+/** The API's limit for one request (docs/api.md), including the JSON around the messages. */
+const MAX_REQUEST_BYTES = 1_048_576;
+const LIST_BYTES = Buffer.byteLength('{"messages":[]}');
+
+/** Values for messages without these fields. JSON source text. */
+export type MessageDefaults = Partial<Record<'type' | 'ttl' | 'delay', string | undefined>>;
+
+/** A message as source text for the API. Its data is unchanged, byte for byte. */
+type OutgoingMessage = { line: number; text: string; bytes: number };
+
+type ReadLine =
+  { kind: 'message'; message: OutgoingMessage } | { kind: 'refused'; line: number; why: string };
+
+const FIELDS: readonly string[] = ['id', 'type', 'data', 'ttl', 'delay'];
+
+/** The field names of a JSON object. */
+const anyObject = z.record(z.string(), z.unknown()).transform(Object.keys);
+
+/**
+ * A message with an id: the given one, or a new one. With ids, a batch whose response was lost can be sent again, and
+ * the API recognises the duplicates.
+ */
+export function outgoingMessage(
+  line: number,
+  { data, id, type, ttl, delay }: MessageDefaults & { data: string; id?: string },
+): OutgoingMessage {
+  const text = objectText([
+    ['id', id ?? textOf(randomUUID())],
+    ['type', type],
+    ['ttl', ttl],
+    ['delay', delay],
+    ['body', data],
+  ]);
+  return { line, text, bytes: Buffer.byteLength(text) };
+}
+
+/** Reads `{"data", "id"?, "type"?, "ttl"?, "delay"?}`, or with `bare` only the data. Undefined for an empty line. */
+function readLine(
+  { number, bytes }: InputLine,
+  { bare, defaults }: { bare: boolean; defaults: MessageDefaults },
+): ReadLine | undefined {
+  if (bytes === undefined) return { kind: 'refused', line: number, why: 'larger than 1 MiB' };
+  const text = decodedUtf8(bytes);
+  if (text?.trim() === '') return undefined;
+  const json = text === undefined ? undefined : parseJson(text);
+  if (json === undefined) return { kind: 'refused', line: number, why: 'not valid JSON in UTF-8' };
+  if (bare) return withinLimit(outgoingMessage(number, { ...defaults, data: wholeSource(json) }));
+  return messageIn(json, number, defaults);
+}
+
+function messageIn(json: Json, line: number, defaults: MessageDefaults): ReadLine {
+  const sources = Object.fromEntries(
+    FIELDS.flatMap((name) => {
+      const source = propertySource(json, name);
+      return source === undefined ? [] : [[name, source]];
+    }),
+  );
+  const { data } = sources;
+  if (data === undefined) {
+    return {
+      kind: 'refused',
+      line,
+      why: 'field "data" is missing; if each line is the data itself, add --bare',
+    };
+  }
+  const unknown = anyObject.parse(json.value).find((name) => !FIELDS.includes(name));
+  if (unknown !== undefined) return { kind: 'refused', line, why: `unknown field "${unknown}"` };
+  return withinLimit(outgoingMessage(line, { ...defaults, ...sources, data }));
+}
+
+function withinLimit(message: OutgoingMessage): ReadLine {
+  return message.bytes + LIST_BYTES > MAX_REQUEST_BYTES
+    ? { kind: 'refused', line: message.line, why: 'larger than 1 MiB' }
+    : { kind: 'message', message };
+}
+
+function decodedUtf8(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+type BatchResult = { published: { line: number; id: string }[]; refused: RefusedLine[] };
+
+/**
+ * Publishes a batch. The API accepts all messages or none, and names the invalid ones; the rest is sent again without
+ * them.
+ * @throws ApiRefusal for refusals that name no message; Problem when there is no response
+ */
+async function postBatch(
+  api: ApiClient,
+  queue: string,
+  batch: readonly OutgoingMessage[],
+): Promise<BatchResult> {
+  let left = batch;
+  const refused: RefusedLine[] = [];
+  while (left.length > 0) {
+    try {
+      const body = `{"messages":[${left.map(({ text }) => text).join(',')}]}`;
+      const { ids } = await api.call(postMessages, { path: { queue }, body });
+      return { published: left.flatMap(({ line }, index) => pairOf(line, ids[index])), refused };
+    } catch (error) {
+      const faults = error instanceof ApiRefusal ? faultsByMessage(error) : new Map<number, string>();
+      const isNamed = (index: number): boolean => faults.has(index);
+      if (!left.some((_, index) => isNamed(index))) throw error;
+      refused.push(
+        ...left.flatMap(({ line }, index) => {
+          const why = faults.get(index);
+          return why === undefined ? [] : [{ kind: 'refused' as const, line, why }];
+        }),
+      );
+      left = left.filter((_, index) => !isNamed(index));
+    }
+  }
+  return { published: [], refused };
+}
+
+function pairOf(line: number, id: string | undefined): { line: number; id: string }[] {
+  return id === undefined ? [] : [{ line, id }];
+}
+
+/** Faults by index in the batch: `messages[3].ttl` belongs to the fourth message. */
+function faultsByMessage({ fields }: ApiRefusal): Map<number, string> {
+  const faults = new Map<number, string>();
+  for (const { field, message } of fields) {
+    const [, index, name = 'message'] = /^messages\[(\d+)\]\.?(.*)$/.exec(field) ?? [];
+    if (index === undefined) continue;
+    const before = faults.get(Number(index));
+    const shown = name === 'body' ? 'data' : name;
+    faults.set(Number(index), `${before === undefined ? '' : `${before}; `}${shown} ${message}`);
+  }
+  return faults;
+}
+
+/** The API's limit for one request (docs/api.md). */
+const MAX_MESSAGES = 100;
+
+type RefusedLine = Extract<ReadLine, { kind: 'refused' }>;
+
+/** An incomplete batch is sent after this pause, so that a slow producer on stdin does not wait for 100 messages. */
+const IDLE_MS = 200;
+
+/** Groups messages in order into batches that fit one request. A pause in the input ends a batch early. */
+const batchesOf = async function* (
+  lines: AsyncIterable<ReadLine>,
+  onRefused: (refused: RefusedLine) => void,
+): AsyncGenerator<OutgoingMessage[]> {
+  let batch: OutgoingMessage[] = [];
+  let bytes = LIST_BYTES;
+  const takeBatch = (): OutgoingMessage[] => {
+    const taken = batch;
+    batch = [];
+    bytes = LIST_BYTES;
+    return taken;
+  };
+  for await (const line of withPauses(lines, () => batch.length > 0)) {
+    if (line === 'pause') yield takeBatch();
+    else if (line.kind === 'refused') onRefused(line);
+    else {
+      // Plus one byte for the comma.
+      const size = line.message.bytes + 1;
+      if (batch.length > 0 && bytes + size > MAX_REQUEST_BYTES) yield takeBatch();
+      batch.push(line.message);
+      bytes += size;
+      if (batch.length === MAX_MESSAGES) yield takeBatch();
+    }
+  }
+  if (batch.length > 0) yield takeBatch();
+};
+
+/** The items, and a `pause` whenever the next item is late while earlier ones wait to be sent. */
+const withPauses = async function* <Item>(
+  items: AsyncIterable<Item>,
+  isWaiting: () => boolean,
+): AsyncGenerator<Item | 'pause'> {
+  const iterator = items[Symbol.asyncIterator]();
+  for (;;) {
+    const next = iterator.next();
+    if (isWaiting() && (await isLate(next))) yield 'pause';
+    const result = await next;
+    if (result.done === true) return;
+    yield result.value;
+  }
+};
+
+/** Whether the promise is still pending after the pause. A rejection is not late: the caller awaits it next. */
+async function isLate(next: Promise<unknown>): Promise<boolean> {
+  const enough = new AbortController();
+  const late = pause(IDLE_MS, true, { signal: enough.signal }).catch(() => false);
+  const arrived = next.then(
+    () => false,
+    () => false,
+  );
+  const result = await Promise.race([late, arrived]);
+  enough.abort();
+  return result;
 }

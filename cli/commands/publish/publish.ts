@@ -3,18 +3,16 @@ import { postMessages } from '../../../api-client/operations.ts';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { showMessage } from '../../../api-client/messages.ts';
 import { ApiRefusal, isNotFound } from '../../../api-client/refusal.ts';
-import { isQueue, noSuchQueue } from '../../api/missing-queue.ts';
+import { isQueue, noSuchQueue } from '../../api/find-subscription.ts';
 import { openApiToWrite } from '../../api/open-api.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { INTERRUPTED } from '../../interruption.ts';
-import { jsonOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
+import { jsonOf, queueOf, wholeNumberOf, textOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { textOf } from '../../options/json-text.ts';
 import { printable } from '../../output/printable.ts';
-import { clockTime } from '../../output/time-text.ts';
+import { clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
-import { outgoingMessage, type MessageDefaults } from './message-line.ts';
-import { publishLines } from './publish-lines.ts';
+import { outgoingMessage, type MessageDefaults, publishLines } from './publish-lines.ts';
 import { publishReport } from './publish-report.ts';
 
 type Options = DeploymentOptions & {

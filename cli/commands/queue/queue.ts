@@ -1,10 +1,295 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
+import * as z from 'zod';
+import type { ApiClient, Listed } from '../../../api-client/api-client.ts';
+import {
+  deleteQueue,
+  getStatistics,
+  listDeliveries,
+  type ListedQueue,
+  listQueues,
+  listSubscriptions,
+  patchQueue,
+  putQueue,
+} from '../../../api-client/operations.ts';
+import { findQueue, metadataPointer } from '../../../api-client/queues.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { counted } from '../../../api-client/words.ts';
+import { commandText } from '../../../local/command-name.ts';
+import { Problem } from '../../../local/install/problem.mjs';
+import { inParallel } from '../../../shared/adapters/in-parallel.ts';
+import { noSuchQueue, NoSuchQueue } from '../../api/find-subscription.ts';
+import { openApi, openApiToWrite } from '../../api/open-api.ts';
+import {
+  collect,
+  jsonObjectOf,
+  jsonOf,
+  objectText,
+  queueOf,
+  textOf,
+  wholeNumberOf,
+  withMembers,
+} from '../../options/arguments.ts';
+import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { policyOf } from '../../options/input.ts';
+import { printList } from '../../output/list.ts';
+import { printable, printableJson } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
-import { addQueueCreate } from './create.ts';
-import { addQueueDelete } from './delete.ts';
-import { addQueueList } from './list.ts';
-import { addQueueSet } from './set.ts';
-import { addQueueShow } from './show.ts';
+
+type Options = DeploymentOptions & { metadata?: string; policy?: string };
+
+/** `posthaste queue create` */
+export function addQueueCreate(queue: Command, terminal: Terminal): void {
+  const command = queue
+    .command('create')
+    .description('Create a queue. Fails if it exists.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .option('--metadata <JSON>', 'metadata, as a JSON object', jsonObjectOf)
+    .option(
+      '--policy <POLICY>',
+      'retry policy, as JSON or a preset (_retry_policy in the metadata)',
+      policyOf,
+    )
+    .action(async (name: string, { metadata = '{}', policy, ...options }: Options) => {
+      const api = await openApiToWrite(options, terminal);
+      // PUT would replace the metadata of an existing queue.
+      if ((await findQueue(api, name)) !== undefined) {
+        throw new Problem(`Queue ${name} already exists. To change it, use ${commandText('queue set')}`);
+      }
+      await api.call(putQueue, {
+        path: { queue: name },
+        body: withMembers(metadata, [['_retry_policy', policy]]),
+      });
+      if (options.json === true) terminal.printJson({ queue: name });
+      else terminal.print(`Created queue ${name}.`);
+    });
+  onDeployment(command, {
+    json: 'queue',
+    examples: [
+      'queue create orders',
+      'queue create orders --policy patient',
+      `queue create orders --policy '{"maximum_delay": 60, "backoff_retries": 12}'`,
+    ],
+  });
+}
+
+type DeleteOptions = DeploymentOptions & { yes?: true };
+
+const MORE = `
+If the queue has subscriptions, the command asks for its name. Without a
+terminal to ask on, it requires --yes.
+`;
+
+/** `posthaste queue delete` */
+export function addQueueDelete(queue: Command, terminal: Terminal): void {
+  const command = queue
+    .command('delete')
+    .description('Delete a queue and its subscriptions, and cancel their open deliveries.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .option('--yes', 'delete the queue even if it has subscriptions, without a question')
+    .action(async (name: string, options: DeleteOptions) => {
+      const api = await openApiToWrite(options, terminal);
+      if ((await findQueue(api, name)) === undefined) throw await noSuchQueue(api, name);
+      const count = options.yes === true ? 'none' : await countedSubscriptions(api, name);
+      if (count !== 'none') {
+        const answer = await terminal.ask(`Queue ${name} has ${count}. Type its name to delete them too: `);
+        if (answer === undefined)
+          return command.error(`error: queue ${name} has ${count}; add --yes to delete them too`);
+        if (answer.trim() !== name) throw new Problem('That is not its name: nothing was deleted.');
+      }
+      await api.call(deleteQueue, { path: { queue: name } });
+      if (options.json === true) terminal.printJson({ queue: name });
+      else terminal.print(`Deleted queue ${name}.`);
+    });
+  onDeployment(command, { json: 'queue', more: MORE, examples: ['queue delete orders'] });
+}
+
+/** Counting stops here, at one page. */
+const MAX_COUNTED = 100;
+
+async function countedSubscriptions(api: ApiClient, queue: string): Promise<string> {
+  const { items, more } = await api.items(listSubscriptions, { path: { queue }, most: MAX_COUNTED });
+  if (items.length === 0) return 'none';
+  return more
+    ? `more than ${items.length} subscriptions`
+    : counted(items.length, 'subscription', 'subscriptions');
+}
+
+type SetOptions = DeploymentOptions & {
+  policy?: string;
+  set?: readonly Member[];
+  unset?: readonly string[];
+};
+
+/** `source` is JSON source text. */
+type Member = { key: string; source: string };
+
+const SET_MORE = `
+Values are JSON, so a text needs double quotes. --policy is short for --set
+_retry_policy=<JSON>.
+`;
+
+/** `posthaste queue set` */
+export function addQueueSet(queue: Command, terminal: Terminal): void {
+  const command = queue
+    .command('set')
+    .description('Change the given metadata of a queue, and keep the rest.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .option('--policy <POLICY>', 'retry policy, as JSON or a preset', policyOf)
+    .option('--set <KEY=JSON>', 'set a metadata key; repeatable', collect(memberOf))
+    .option('--unset <KEY>', 'remove a metadata key; repeatable', collect(String))
+    .action(async (name: string, options: SetOptions) => {
+      const changes = changesOf(options);
+      if (changes.length === 0)
+        command.error('error: there is nothing to change; add --policy, --set or --unset');
+      const metadata = await (
+        await openApiToWrite(options, terminal)
+      ).call(patchQueue, {
+        path: { queue: name },
+        body: `[${changes.join(',')}]`,
+      });
+      if (options.json === true) terminal.printJson(metadata);
+      else terminal.print(printableJson(JSON.stringify(metadata, undefined, 2)));
+    });
+  onDeployment(command, {
+    json: 'the metadata after the change',
+    more: SET_MORE,
+    examples: [
+      `queue set orders --policy '{"retry_backoff_function": "geometric"}'`,
+      `queue set orders --set owner='"billing"' --unset note`,
+    ],
+  });
+}
+
+function memberOf(text: string): Member {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('Expected KEY=JSON.');
+  return { key: text.slice(0, at), source: jsonOf(text.slice(at + 1)) };
+}
+
+/** Operations of a JSON patch (RFC 6902). `add` replaces an existing member. */
+function changesOf({ policy, set = [], unset = [] }: SetOptions): string[] {
+  const members = [...(policy === undefined ? [] : [{ key: '_retry_policy', source: policy }]), ...set];
+  return [
+    ...members.map(({ key, source }) =>
+      objectText([
+        ['op', '"add"'],
+        ['path', textOf(metadataPointer(key))],
+        ['value', source],
+      ]),
+    ),
+    ...unset.map((key) => JSON.stringify({ op: 'remove', path: metadataPointer(key) })),
+  ];
+}
+
+/** `posthaste queue show` */
+export function addQueueShow(queue: Command, terminal: Terminal): void {
+  const command = queue
+    .command('show')
+    .description('Show the metadata of a queue, including its retry policy.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .action(async (name: string, options: DeploymentOptions) => {
+      const api = await openApi(options, terminal);
+      const metadata = await findQueue(api, name);
+      if (metadata === undefined) throw await noSuchQueue(api, name);
+      if (options.json === true) terminal.printJson(metadata);
+      else terminal.print(printableJson(JSON.stringify(metadata, undefined, 2)));
+    });
+  onDeployment(command, { json: 'the metadata', examples: ['queue show orders'] });
+}
+
+type ListOptions = DeploymentOptions & { limit?: number };
+
+const LIST_MORE = `
+Undelivered are open and failed deliveries. Messages are those of the last 24
+hours, where the deployment counts them (queueStatistics). With --json, queues
+are listed without counts.
+`;
+
+/** `posthaste queue list` */
+export function addQueueList(queue: Command, terminal: Terminal): void {
+  const command = queue
+    .command('list')
+    .description(
+      'List the queues, with the numbers of their subscriptions, undelivered deliveries and messages.',
+    )
+    .option('--limit <N>', 'maximum number of queues (default: all)', wholeNumberOf(1))
+    .action(async ({ limit, ...options }: ListOptions) => {
+      const api = await openApi(options, terminal);
+      const counts = new Map<string, QueueCounts>();
+      await printList(terminal, api.list(listQueues, { query: { detailed: true }, most: limit }), {
+        ...options,
+        columns: COLUMNS,
+        prepare: async (queues) => {
+          await inParallel(queues, SIDE_BY_SIDE, async ({ name }) => {
+            counts.set(name, await countsOfQueue(api, name));
+          });
+        },
+        rowOf: (one) => rowOf(one, counts.get(one.name)),
+        none: `No queue yet. Create one with ${commandText('queue create <queue>')}`,
+        total: async () => (await api.call(listQueues, { query: { limit: 1, with_count: true } })).count,
+      });
+    });
+  onDeployment(command, {
+    json: 'one queue per line: name, metadata',
+    more: LIST_MORE,
+    examples: ['queue list', 'queue list --json'],
+  });
+}
+
+/** Queues counted at a time, with three requests each. */
+const SIDE_BY_SIDE = 5;
+
+const COLUMNS = [
+  { head: 'Queue' },
+  { head: 'Subscriptions', align: 'right' as const },
+  { head: 'Undelivered', align: 'right' as const },
+  { head: 'Messages (24 h)', align: 'right' as const },
+  { head: 'Metadata' },
+];
+
+function rowOf({ name, metadata }: ListedQueue, counts?: QueueCounts): string[] {
+  const { subscriptions = '', undelivered = '', messages = '' } = counts ?? {};
+  return [name, subscriptions, undelivered, messages, printable(JSON.stringify(metadata))];
+}
+
+/** Counts of a queue as text. Empty: unknown, because the caller may not read it or the deployment does not count. */
+type QueueCounts = { subscriptions: string; undelivered: string; messages: string };
+
+/** `undelivered`: open and failed deliveries. `messages`: of the last 24 hours. */
+async function countsOfQueue(api: ApiClient, queue: string): Promise<QueueCounts> {
+  const [subscriptions, undelivered, messages] = await Promise.all([
+    countOf(() => api.items(listSubscriptions, { path: { queue }, most: MAX_COUNTED })),
+    countOf(() => api.items(listDeliveries, { path: { queue }, most: MAX_COUNTED })),
+    messagesOfToday(api, queue),
+  ]);
+  return { subscriptions, undelivered, messages };
+}
+
+async function countOf(counted: () => Promise<Listed<unknown>>): Promise<string> {
+  const read = await readable(counted);
+  return read === undefined ? '' : `${read.items.length}${read.more ? '+' : ''}`;
+}
+
+/** Only what is read, so that an earlier version can answer. */
+const counting = {
+  ...getStatistics,
+  schema: z.object({ enabled: z.boolean(), total: z.object({ messages: z.number() }) }),
+};
+
+async function messagesOfToday(api: ApiClient, queue: string): Promise<string> {
+  const answer = await readable(() => api.call(counting, { path: { queue } }));
+  return answer?.enabled === true ? String(answer.total.messages) : '';
+}
+
+/** Undefined if the API refuses: one missing count must not cost the whole list. */
+async function readable<Answer>(read: () => Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof ApiRefusal || error instanceof NoSuchQueue) return undefined;
+    throw error;
+  }
+}
 
 export function addQueueCommands(queue: Command, terminal: Terminal): void {
   addQueueList(queue, terminal);

@@ -1,7 +1,6 @@
 import { Argument, type Command } from 'commander';
-import { queueOf, wholeNumberOf } from '../../options/arguments.ts';
+import { queueOf, wholeNumberOf, pastTimeOf, TIME_FORMS } from '../../options/arguments.ts';
 import { onDeployment } from '../../options/deployment-options.ts';
-import { pastTimeOf, TIME_FORMS } from '../../options/time.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type RedrivenQueue, REDRIVEN_QUEUES } from '../../../shared/domain/work-queues.ts';
 import { addDeadLetterFilter, addIdOption } from '../deadletters/filter-options.ts';

@@ -1,13 +1,19 @@
 import type { RedrivenQueue } from '../../../shared/domain/work-queues.ts';
 import { redriveDeadLetters } from '../../dead-letters/change.ts';
 import { DEAD_LETTERS_OF, openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
-import type { DeadLetterFilter } from '../../dead-letters/filter.ts';
-import { asJson, progressText, sentenceOf, statusOf } from '../../dead-letters/outcome-text.ts';
-import { outcomeOf, runProblem } from '../../dead-letters/run-text.ts';
+import type { DeadLetterFilter } from '../../dead-letters/look.ts';
+import {
+  asJson,
+  progressText,
+  sentenceOf,
+  statusOf,
+  outcomeOf,
+  runProblem,
+} from '../../dead-letters/run-text.ts';
 import { withWholeIds } from '../../dead-letters/whole-ids.ts';
-import { requireQueue } from '../../api/missing-queue.ts';
+import { requireQueue } from '../../api/find-subscription.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
-import { sumOf } from '../../output/counts-text.ts';
+import { sumOf } from '../../output/words.ts';
 import { printable } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';

@@ -1,8 +1,7 @@
 import { deploymentTarget } from '../console/console-info.ts';
-import { startConsole } from '../console/console-server.ts';
+import { startConsole, readPage, type PageFiles } from '../console/console-server.ts';
 import { builtPage } from '../console/page-build.ts';
-import { readPage, type PageFiles } from '../console/page-files.ts';
-import { failureText } from '../../failure-text.ts';
+import { failureText } from '../../failure-report.ts';
 import { systemSleep } from '../../terminal.ts';
 import type { LoopbackServer } from '../../loopback/loopback-server.ts';
 import { Problem } from '../../../local/install/problem.mjs';

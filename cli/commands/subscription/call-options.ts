@@ -4,11 +4,15 @@ import { Problem } from '../../../local/install/problem.mjs';
 import { MIN_PER_SECOND, MAX_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { jsonOrUndefined } from '../../../api-client/refusal.ts';
-import { collect, jsonObjectOf, wholeNumberOf } from '../../options/arguments.ts';
-import { readInput } from '../../options/input.ts';
-import { policyOf } from '../../options/retry-policy.ts';
-import { durationOf } from '../../options/time.ts';
-import { textOf, withMembers } from '../../options/json-text.ts';
+import {
+  collect,
+  jsonObjectOf,
+  wholeNumberOf,
+  durationOf,
+  textOf,
+  withMembers,
+} from '../../options/arguments.ts';
+import { readInput, policyOf } from '../../options/input.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /** Command options for the requests to a subscriber. JSON values are source text. */

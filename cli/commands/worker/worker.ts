@@ -1,8 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { type WorkerStep, workerSteps } from '../../../shared/config/rules.ts';
 import { wholeNumberOf } from '../../options/arguments.ts';
-import { onDeployment } from '../../options/deployment-options.ts';
-import { addPollOptions } from '../../options/poll-options.ts';
+import { onDeployment, addPollOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
 import { runWorkerCommand, type WorkerCommandOptions } from './run.ts';
 

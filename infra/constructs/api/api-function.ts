@@ -9,7 +9,7 @@ import type { RetrySchedules } from '../queues/retry-schedules.ts';
 import type { SqsQueue } from '../queues/sqs-queue.ts';
 import type { State } from '../state/state.ts';
 
-export interface ApiFunctionProps {
+interface ApiFunctionProps {
   readonly settings: DeploymentSettings;
   readonly state: State;
   readonly queues: PipelineQueues;
@@ -21,7 +21,7 @@ export interface ApiFunctionProps {
  * With one processor (AWS Lambda developer guide, "Configure Lambda function memory"): a page takes some 200 calls, and the
  * processor most of that time (docs/operations.md#limits-of-the-api).
  */
-export const API_MEGABYTES = 1_769;
+const API_MEGABYTES = 1_769;
 
 /** Serves the administration API, except what opens secrets (secrets-function.ts). */
 export class ApiFunction extends NodeFunction<'api'> {
@@ -79,4 +79,35 @@ export class ApiFunction extends NodeFunction<'api'> {
 function countedQueues(queues: PipelineQueues, schedules: RetrySchedules): Record<string, SqsQueue> {
   const { operationDeadLetters, ...others } = queues;
   return { ...others, schedulerDeadLetters: schedules.deadLetters, operationDeadLetters };
+}
+
+interface SecretsFunctionProps {
+  readonly settings: DeploymentSettings;
+  readonly state: State;
+}
+
+/** Serves the routes of the API that open secrets: receives by pull, which it signs, and exports of credentials. */
+export class SecretsFunction extends NodeFunction<'secrets'> {
+  constructor(scope: Construct, id: string, { settings, state }: SecretsFunctionProps) {
+    super(scope, id, {
+      settings,
+      entry: 'secrets',
+      description: 'Posthaste: serves receives by pull and exports of credentials',
+      memoryMegabytes: API_MEGABYTES,
+      timeout: Duration.seconds(29),
+      reservedConcurrency: settings.apiConcurrency,
+      resources: {
+        subscriptionsTable: state.subscriptions.name,
+        deliveriesTable: state.deliveries.name,
+        payloadBucket: state.payloads.name,
+        secretsKeyArn: state.secretsKey.arn,
+        userAgent: userAgentOf(product, settings.userAgentContact),
+      },
+    });
+    state.subscriptions.grantRead(this.role);
+    state.deliveries.grantReceive(this.role);
+    state.payloads.grantGet(this.role);
+    state.payloads.grantPut(this.role);
+    state.secretsKey.grantOpen(this.role);
+  }
 }

@@ -15,7 +15,7 @@ import { Construct } from 'constructs';
 import { z } from 'zod';
 import { type ResourcesOf, variableRows } from '../../../shared/config/resources.ts';
 import type { FunctionName, Variable } from '../../../shared/config/rules.ts';
-import { functionCode } from '../../function-code.ts';
+import { functionCode } from '../../bundling.ts';
 import { product } from '../../product.ts';
 import { type DeploymentSettings, SettingsError } from '../../settings.ts';
 import { acknowledgeWildcard } from '../findings.ts';

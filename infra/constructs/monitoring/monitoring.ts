@@ -1,6 +1,6 @@
 import { Alarms } from './alarms.ts';
 import { deliveryPanels } from './delivery-panels.ts';
-import { figures } from './figures.ts';
+import { figures, posthasteMetrics } from './metrics.ts';
 import { machineryPanels } from './machinery-panels.ts';
 import { figureLine, widgetLines } from './panel.ts';
 import { SavedQueries } from './saved-queries.ts';
@@ -13,7 +13,6 @@ import {
   TextWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import { posthasteMetrics } from './metrics.ts';
 import type { Pipeline } from '../pipeline.ts';
 
 export interface MonitoringProps {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { completionScript, SHELLS, type Shell } from '../../../cli/commands/completion/scripts.ts';
+import { completionScript, SHELLS, type Shell } from '../../../cli/commands/completion/completion.ts';
 import { shellWord } from '../../../local/command-name.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 

@@ -9,7 +9,7 @@ import { describe, expect, it, vi, beforeAll } from 'vitest';
 import * as z from 'zod';
 import { openBrowser } from '../../../cli/commands/console/open-browser.ts';
 import { builtPage } from '../../../cli/commands/console/page-build.ts';
-import { readPage, type PageFiles } from '../../../cli/commands/console/page-files.ts';
+import { readPage, type PageFiles } from '../../../cli/commands/console/console-server.ts';
 import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
 import { loopbackPort } from '../../../local/loopback-port.ts';
 import { startConsoleCommand } from '../../browser/console-command.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { describeDeadLetter, detailOf } from '../../../cli/dead-letters/describe.ts';
-import { matcherOf } from '../../../cli/dead-letters/filter.ts';
+import { matcherOf } from '../../../cli/dead-letters/look.ts';
 import type { DeadLetter, DeadLetterAttributes } from '../../../shared/domain/delivery/dead-letter.ts';
 import { REDRIVEN_QUEUES } from '../../../shared/domain/work-queues.ts';
 import { encodeFirstJob } from '../../../shared/wire/jobs/delivery-job.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clockTime } from '../../../cli/output/time-text.ts';
+import { clockTime } from '../../../cli/output/words.ts';
 import {
   message,
   ID,

@@ -7,8 +7,8 @@ import {
   forwardDeliveries,
   type Forwarded,
   type ForwardOptions,
+  type ReceivedDelivery,
 } from '../../../cli/commands/forward/forward-deliveries.ts';
-import type { ReceivedDelivery } from '../../../cli/commands/forward/pull-routes.ts';
 import { postToTarget, type TargetResult } from '../../../cli/commands/forward/target.ts';
 import { plainEnvironment } from '../../../local/local-aws.ts';
 import { startReceiver, type ReceivedRequest, type Receiver } from '../../support/receiver.ts';

@@ -1,13 +1,14 @@
 import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, it } from 'vitest';
-import { answerScriptOf, type AnswerScript } from '../../../cli/commands/listen/answer-script.ts';
-import { verifierFor } from '../../../cli/commands/listen/verification.ts';
 import {
+  answerScriptOf,
+  type AnswerScript,
+  verifierFor,
   startWebhookReceiver,
   type Webhook as Received,
   type WebhookReceiver,
 } from '../../../cli/commands/listen/webhook-receiver.ts';
-import { webhookBlock } from '../../../cli/commands/listen/webhook-text.ts';
+import { webhookBlock } from '../../../cli/commands/listen/run.ts';
 import { jsonLines } from './run-command.ts';
 import { json, stubApi } from './stub-api.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clockTime } from '../../../cli/output/time-text.ts';
+import { clockTime } from '../../../cli/output/words.ts';
 import { COMMAND } from '../../../local/command-name.ts';
 import { AT, ID, message, pending, subscription } from './delivery-views.ts';
 import { jsonLines } from './run-command.ts';

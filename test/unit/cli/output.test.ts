@@ -4,13 +4,12 @@ import fc from 'fast-check';
 import { describe, expect, it, afterEach, beforeEach, vi } from 'vitest';
 import { rangesOf } from '../../../cli/commands/publish/publish-report.ts';
 import { untilInterrupted } from '../../../cli/interruption.ts';
-import { inputLines } from '../../../cli/options/input-lines.ts';
-import { withMembers } from '../../../cli/options/json-text.ts';
-import { timeOf } from '../../../cli/options/time.ts';
+import { inputLines } from '../../../cli/options/input.ts';
+import { withMembers, timeOf } from '../../../cli/options/arguments.ts';
 import { printable, printableJson } from '../../../cli/output/printable.ts';
 import { progressBar, progressLine } from '../../../cli/output/progress-line.ts';
-import { fieldLines, tableLines } from '../../../cli/output/table.ts';
-import { clockTime } from '../../../cli/output/time-text.ts';
+import { fieldLines, tableLines } from '../../../cli/output/list.ts';
+import { clockTime } from '../../../cli/output/words.ts';
 
 const anyText = fc.string({ unit: 'binary' });
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;

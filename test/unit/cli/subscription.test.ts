@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clockTime } from '../../../cli/output/time-text.ts';
+import { clockTime } from '../../../cli/output/words.ts';
 import { AT, attempt, delivered, detail, ID, listed, page, pending, subscription } from './delivery-views.ts';
 import { jsonLines, answering } from './run-command.ts';
 import { json, stubApi, type StubApi } from './stub-api.ts';

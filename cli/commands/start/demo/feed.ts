@@ -1,16 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
+import { styleText } from 'node:util';
+import {
+  type AttemptTrigger,
+  isOpenStatus,
+  type Mechanism,
+} from '../../../../shared/domain/delivery/vocabulary.ts';
 import { pollInterval } from '../../../../shared/domain/retry/poll-interval.ts';
-import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import type { OperatorEventMessage } from '../../../../shared/wire/events/operator-event.ts';
-import { feedLine, type FeedLine } from './feed-line.ts';
-import { eventLine } from './event-line.ts';
-import { nextStep } from './next-step.ts';
+import { type DeliveryView, STARTED_BY } from '../../../../shared/wire/views/delivery.ts';
+import { nextStep, type NextStep } from './verdict.ts';
 
 /** How long a message is still polled after its last delivery has ended. */
 const QUIET_MS = 15_000;
 
-export type FeedOptions = {
+type FeedOptions = {
   /** The deliveries of a message; none until it is recorded. */
   deliveriesOf: (messageId: string) => Promise<DeliveryView[]>;
   nameOf: (subscriptionId: string) => string;
@@ -117,4 +120,100 @@ function nameOf({ messageId, subscriptionId }: { messageId: string; subscription
 
 function isAwaited({ views, changedAt }: Followed, now: number): boolean {
   return views.length === 0 || views.some(({ status }) => isOpenStatus(status)) || now - changedAt < QUIET_MS;
+}
+
+type AttemptView = DeliveryView['attempts'][number];
+
+type FeedLine = {
+  message: string;
+  subscriber: string;
+  attempt: AttemptView;
+  step: NextStep;
+};
+
+const COLOURS = { delivered: 'green', failed: 'yellow', rejected: 'red' } as const;
+
+/**
+ * An attempt in at most 100 columns: time, message, subscriber, number, result, and the next step with its mechanism.
+ */
+export function feedLine({ message, subscriber, attempt, step }: FeedLine): string {
+  return [
+    clockTime(attempt.startedAt),
+    message.padEnd(2),
+    subscriber.padEnd(9),
+    `#${attempt.number} ${attempt.phase}`.padEnd(15),
+    styleText(COLOURS[attempt.outcome], resultOf(attempt).padEnd(11)),
+    stepText(step),
+  ].join('  ');
+}
+
+/** A time of day in the local zone, with milliseconds. */
+function clockTime(time: string): string {
+  const at = new Date(time);
+  const part = (value: number, digits = 2): string => String(value).padStart(digits, '0');
+  return `${part(at.getHours())}:${part(at.getMinutes())}:${part(at.getSeconds())}.${part(at.getMilliseconds(), 3)}`;
+}
+
+function resultOf({ statusCode, error, durationMs }: AttemptView): string {
+  return `${statusCode ?? error ?? 'no response'}, ${durationMs} ms`;
+}
+
+function stepText(step: NextStep): string {
+  switch (step.kind) {
+    case 'delivered':
+      return styleText('green', '✓ delivered');
+    case 'rejected':
+      return styleText('red', '✗ rejected, not retried');
+    case 'exhausted':
+      return styleText('red', '✗ exhausted, no retries left');
+    case 'cancelled':
+      return styleText('red', '✗ cancelled');
+    case 'next':
+      return `→ #${step.next.number} ${step.next.phase} ${delayText(step)}${mechanismText(step.next.by)}`;
+  }
+}
+
+function mechanismText(by: AttemptTrigger | Mechanism | undefined): string {
+  return by === undefined ? '' : `, ${STARTED_BY[by]}`;
+}
+
+function delayText({ next, endedAt }: Extract<NextStep, { kind: 'next' }>): string {
+  const seconds = (next.dueAt - endedAt) / 1000;
+  return seconds <= 0 ? 'at once' : `in ${seconds.toFixed(1)} s`;
+}
+
+type Names = {
+  subscriber: (subscriptionId: string) => string;
+  message: (messageId: string) => string;
+};
+
+/** An operator event as a line: time of arrival, type and details. */
+export function eventLine(event: OperatorEventMessage, names: Names, at: Date): string {
+  return [
+    clockTime(at.toISOString()),
+    styleText('magenta', `event ${event['detail-type']}`),
+    eventDetails(event, names),
+  ].join('  ');
+}
+
+function eventDetails({ 'detail-type': type, detail }: OperatorEventMessage, names: Names): string {
+  const subscriber = names.subscriber(detail.subscriptionId);
+  switch (type) {
+    case 'attempt.failed':
+      return `${names.message(detail.messageId)} to ${subscriber}, attempt ${detail.attempt} ${detail.outcome}`;
+    case 'delivery.exhausted':
+      return `${names.message(detail.messageId)} to ${subscriber}, after ${detail.attempts} attempts`;
+    case 'subscription.disabled':
+      return `${subscriber}, ${detail.reason}`;
+    case 'subscription.failing':
+      return `${subscriber}, ${detail.failures} failures since ${detail.since}`;
+    case 'subscription.recovered':
+      return `${subscriber}, had failed since ${detail.since}`;
+    case 'subscription.slowed':
+      return `${subscriber}, ${detail.reason} until ${detail.until}`;
+    case 'subscription.resumed':
+      return `${subscriber}, ${detail.reason} since ${detail.since}`;
+    case 'subscription.certificate_expiring':
+      return `${subscriber}, at ${detail.expiresAt}`;
+  }
 }

@@ -1,10 +1,43 @@
 import { posix } from 'node:path';
+import { CDK_COMMAND, CDK_LIBRARY } from '../../../local/install/cdk.mjs';
+import packageJson from '../../../package.json' with { type: 'json' };
+
+/** The packages of an app, with ranges of versions. */
+export const APP_PACKAGES = {
+  dependencies: { posthaste: `^${packageJson.version}`, ...CDK_LIBRARY },
+  devDependencies: CDK_COMMAND,
+};
+
+/** How the new app runs. */
+export const NEW_APP = 'node app.mjs';
+
+const APP = `import { App, Stack } from 'aws-cdk-lib';
+import { Posthaste } from 'posthaste';
+
+const app = new App();
+const stack = new Stack(app, 'Webhooks');
+
+// Every setting has a default, which your editor shows.
+new Posthaste(stack, 'Posthaste');
+`;
+
+/** The files of a new app, by their paths in its folder. */
+export const NEW_FILES: Readonly<Record<string, string>> = {
+  'package.json': jsonText({ private: true, type: 'module', ...APP_PACKAGES }),
+  'cdk.json': jsonText({ app: NEW_APP }),
+  'app.mjs': APP,
+  '.gitignore': 'node_modules/\ncdk.out/\n',
+};
+
+function jsonText(value: object): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
+}
 
 /** The entry file of a CDK app: its path in the app's folder, with slashes, and its text. */
 export type Entry = { path: string; text: string };
 
 /** A stack in a separate file, and the entry file with the lines that add it to the app. */
-export type AddedStack = { path: string; text: string; entry: Entry };
+type AddedStack = { path: string; text: string; entry: Entry };
 
 /** `folder`: where the stack's file goes, such as `lib`. The file is in the language of the entry file. */
 export function addedStack(entry: Entry, folder: string): AddedStack {

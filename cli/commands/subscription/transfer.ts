@@ -1,18 +1,52 @@
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { ApiClient } from '../../../api-client/api-client.ts';
-import { type Imported, importSubscriptions } from '../../../api-client/operations.ts';
-import { newQueueNotice } from '../../api/missing-queue.ts';
-import { openApiToWrite } from '../../api/open-api.ts';
-import { failureText } from '../../failure-text.ts';
+import { type ApiClient, markerIn, requestOf } from '../../../api-client/api-client.ts';
+import { exportCredentials, exportSubscriptions, type Imported, importSubscriptions } from '../../../api-client/operations.ts';
+import { Problem } from '../../../local/install/problem.mjs';
+import { newQueueNotice } from '../../api/find-subscription.ts';
+import { openApi, openApiToWrite } from '../../api/open-api.ts';
+import { failureText } from '../../failure-report.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import { queueOf } from '../../options/arguments.ts';
-import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { readInput } from '../../options/input.ts';
+import { printable, printableJson } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
-import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
-import { Problem } from '../../../local/install/problem.mjs';
+
+type Options = DeploymentOptions & { withCredentials?: boolean };
+
+/** `posthaste subscription export` */
+export function addSubscriptionExport(subscription: Command, terminal: Terminal): void {
+  const command = subscription
+    .command('export')
+    .description('Print the subscriptions of a queue as JSON lines, without their secrets.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .option(
+      '--with-credentials',
+      'include the credentials in headers and auth; without this option they are ***',
+    )
+    .action(async (queue: string, { withCredentials = false, ...options }: Options) => {
+      const api = await openApi(options, terminal);
+      let marker: string | undefined;
+      do {
+        const given = { path: { queue }, query: { marker } };
+        const { text, headers } = await api.send(
+          withCredentials ? requestOf(exportCredentials, given) : requestOf(exportSubscriptions, given),
+        );
+        if (terminal.readerLeft.aborted) return;
+        terminal.stdout.write(printableJson(text));
+        marker = nextMarker(headers.get('link') ?? '');
+      } while (marker !== undefined);
+    });
+  onDeployment(command, { examples: ['subscription export orders > orders.jsonl'] });
+}
+
+/** The marker in a Link header of the form `<href>; rel="next"` (RFC 8288). */
+function nextMarker(link: string): string | undefined {
+  const href = /<([^>]*)>;\s*rel="next"/.exec(link)?.[1];
+  return href === undefined ? undefined : markerIn([{ rel: 'next', href }]);
+}
 
 /** The API's limits for one request. */
 const REQUEST_BYTES = 1_048_576;
@@ -33,7 +67,7 @@ Exit status: 0 if all lines were imported, 1 if any was not, 130 if
 interrupted.
 `;
 
-type Options = DeploymentOptions & { replace?: boolean; output?: string };
+type ImportOptions = DeploymentOptions & { replace?: boolean; output?: string };
 
 /** The result of one line. */
 type LineResult = Imported['subscriptions'][number] | Imported['failed'][number];
@@ -47,7 +81,7 @@ export function addSubscriptionImport(subscription: Command, terminal: Terminal)
     .argument('[file]', 'file to import; - for stdin', '-')
     .option('--replace', 'change existing subscriptions to match their lines')
     .option('--output <FILE>', 'new file for the result of each line as JSON, including secrets')
-    .action(async (queue: string, file: string, options: Options) => {
+    .action(async (queue: string, file: string, options: ImportOptions) => {
       const text = await readInput(file, MAX_BYTES, terminal);
       const api = await openApiToWrite(options, terminal);
       const results = options.output === undefined ? undefined : newResultsFile(options.output);

@@ -1,13 +1,13 @@
-import { Option, type Command } from 'commander';
-import { rotateSecret } from '../../../api-client/operations.ts';
+import { type Command, Option } from 'commander';
+import { rotatePullToken, rotateSecret } from '../../../api-client/operations.ts';
 import { SIGNING_SCHEMES } from '../../../shared/domain/subscription/vocabulary.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { openApiToWrite } from '../../api/open-api.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
-import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { readSecret } from '../../options/input.ts';
 import { printable } from '../../output/printable.ts';
-import { clockTime } from '../../output/time-text.ts';
+import { clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 
 type Options = DeploymentOptions & { type?: string; secretFile?: string; grace?: number };
@@ -60,5 +60,40 @@ export function addRotateSecret(subscription: Command, terminal: Terminal): void
     json: 'secret or publicKey, previousExpiresAt',
     more: MORE,
     examples: ['subscription rotate-secret orders 5b0c0f1e --grace 3600'],
+  });
+}
+
+type PullTokenOptions = DeploymentOptions & { grace?: number };
+
+/** `posthaste subscription pull-token` */
+export function addPullToken(subscription: Command, terminal: Terminal): void {
+  const command = subscription
+    .command('pull-token')
+    .description('Give a pull subscription a token, by which its subscriber receives. It is shown once.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<subscription>', SUBSCRIPTION, subscriptionOf)
+    .option(
+      '--grace <SECONDS>',
+      'seconds for which the previous token stays valid (default: 86400)',
+      wholeNumberOf(0),
+    )
+    .action(async (queue: string, reference: string, { grace, ...options }: PullTokenOptions) => {
+      const api = await openApiToWrite(options, terminal);
+      const id = await resolveSubscription(api, queue, reference);
+      const made = await api.call(rotatePullToken, {
+        path: { queue, subscription: id },
+        body: grace === undefined ? {} : { graceSeconds: grace },
+      });
+      if (options.json === true) {
+        terminal.printJson(made);
+        return;
+      }
+      terminal.print(`Token (save it now, it is not shown again): ${printable(made.token)}`);
+      if (typeof made.previousExpiresAt === 'string')
+        terminal.print(`The previous token stays valid until ${clockTime(made.previousExpiresAt)}.`);
+    });
+  onDeployment(command, {
+    json: 'token, previousExpiresAt',
+    examples: ['subscription pull-token orders pull:warehouse'],
   });
 }
