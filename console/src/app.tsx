@@ -5,7 +5,7 @@ import { wordsFor } from './api/failure-words.ts';
 import { pageClient } from './api/page-client.ts';
 import { ConsoleProvider, type ConsoleContext } from './live/console-context.tsx';
 import type { Freshness } from './live/freshness.ts';
-import { useRoute } from './live/use-route.ts';
+import { useRoute } from './live/hooks.ts';
 import { StaleNotice } from './shell/stale-notice.tsx';
 import { CurrentPage } from './pages/current-page.tsx';
 import { Failure, Notice } from './parts/notice.tsx';

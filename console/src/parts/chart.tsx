@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
-import { useWidth } from '../live/use-width.ts';
+import { useWidth } from '../live/hooks.ts';
 import { useTheme } from './theme.tsx';
 
 /** Builds the options from the colours of the current theme. */

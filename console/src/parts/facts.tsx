@@ -1,10 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { counted } from '../../../api-client/words.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
-import { counted } from '../../../api-client/words.ts';
-import { durationText } from './time-text.ts';
+import { clockText, durationText, utcText } from './time-text.ts';
 
-export type Fact = readonly [name: string, value: ComponentChildren];
+type Fact = readonly [name: string, value: ComponentChildren];
 
 /** A list of names and values. Undefined values are left out. */
 export function Facts({ facts }: { facts: readonly Fact[] }): JSX.Element {
@@ -57,5 +57,14 @@ export function PolicyFacts({ policy }: { policy: RetryPolicy }): JSX.Element {
         ],
       ]}
     />
+  );
+}
+
+/** A time in the time zone of the browser, with UTC as its tooltip. `at`: RFC 3339. */
+export function Moment({ at, exact = false }: { at: string; exact?: boolean }): JSX.Element {
+  return (
+    <time datetime={at} title={utcText(at)}>
+      {clockText(Date.parse(at), { now: Date.now(), exact })}
+    </time>
   );
 }

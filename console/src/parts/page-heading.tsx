@@ -1,7 +1,29 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 
-export type Crumb = { text: string; href: string };
+/** A part of a page with a heading. */
+export function Section({
+  title,
+  aside,
+  children,
+}: {
+  title: string;
+  aside?: ComponentChildren;
+  children: ComponentChildren;
+}): JSX.Element {
+  const id = useId();
+  return (
+    <section class="section" aria-labelledby={id}>
+      <div class="section-head">
+        <h2 id={id}>{title}</h2>
+        {aside === undefined ? null : <div class="section-aside">{aside}</div>}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+type Crumb = { text: string; href: string };
 
 /** The heading of a page. It also sets the window title, and takes the focus when the page opens. */
 export function PageHeading({

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { pressureState } from '../../../api-client/words.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { Moment } from './moment.tsx';
+import { Moment } from './facts.tsx';
 import { Glyph, type ShownStatus } from './status.tsx';
 
 type State = { tone: string; glyph: ShownStatus; text: string; detail?: ComponentChildren };

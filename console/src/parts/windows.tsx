@@ -3,7 +3,7 @@ import { DAY_MS } from '../../../shared/domain/duration.ts';
 import type { Query } from '../route.ts';
 import { Field } from './fields.tsx';
 import { localInput } from './time-text.ts';
-import { Moment } from './moment.tsx';
+import { Moment } from './facts.tsx';
 
 /** Milliseconds since the epoch. `until` undefined: the time of each request. */
 export type TimeWindow = { since: number; until: number | undefined };

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useConsole } from '../live/console-context.tsx';
 import { stalenessOf } from '../live/freshness.ts';
-import { useNow } from '../live/use-now.ts';
+import { useNow } from '../live/hooks.ts';
 import { clockText, relativeText } from '../parts/time-text.ts';
 
 /** How old the page is while its polling fails or is behind. Not a live region: it changes every second. */

@@ -1,8 +1,7 @@
 import type { ChartOptions } from '../parts/chart.tsx';
 import { lonePoints, MILLISECOND_STEPS, timeChart } from '../parts/time-chart.ts';
 import { durationText } from '../parts/time-text.ts';
-import type { Counts, Percentiles } from './read-statistics.ts';
-import { failedIn, successRate } from './series.ts';
+import { type Counts, type Percentiles, failedIn, successRate } from './series.ts';
 
 export type Line = {
   name: string;

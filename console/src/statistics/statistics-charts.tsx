@@ -1,11 +1,75 @@
 import type { JSX } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
+import { useConsole } from '../live/console-context.tsx';
+import { useLive } from '../live/use-live.ts';
 import { Chart } from '../parts/chart.tsx';
+import { Loaded } from '../parts/loaded.tsx';
 import { Empty } from '../parts/notice.tsx';
+import { Section } from '../parts/page-heading.tsx';
 import { CHART_KINDS, type ChartKind } from './chart-kinds.ts';
-import { WINDOWS, type Counts, type WindowName } from './read-statistics.ts';
-import { seriesOf, type Series, type Summary } from './series.ts';
+import {
+  type Counts,
+  readStatistics,
+  type Series,
+  seriesOf,
+  type Summary,
+  WINDOW_NAMES,
+  type WindowName,
+  WINDOWS,
+} from './series.ts';
+
+/** Chooses the window of figures and charts. */
+export function WindowChoice({
+  window,
+  onChange,
+}: {
+  window: WindowName;
+  onChange: (window: WindowName) => void;
+}): JSX.Element {
+  return (
+    <div class="actions" role="group" aria-label="Time window">
+      {WINDOW_NAMES.map((name) => (
+        <button
+          key={name}
+          type="button"
+          class="button button-small"
+          aria-pressed={name === window}
+          onClick={() => {
+            onChange(name);
+          }}
+        >
+          {`${WINDOWS[name].text.slice(0, 1).toUpperCase()}${WINDOWS[name].text.slice(1)}`}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Shown in place of figures and charts that the deployment does not count. */
+export function NotCounted(): JSX.Element {
+  return (
+    <p class="muted">
+      This deployment counts no statistics: its setting queueStatistics is off, or it has an earlier version.
+    </p>
+  );
+}
+
+/** What happened in one queue over time. */
+export function QueueStatistics({ queue }: { queue: string }): JSX.Element {
+  const { api } = useConsole();
+  const [window, setWindow] = useState<WindowName>('hour');
+  const statistics = useLive(`statistics/${queue}/${window}`, (signal) =>
+    readStatistics(api, queue, { window, now: Date.now(), signal }),
+  );
+  return (
+    <Section title="Over time" aside={<WindowChoice window={window} onChange={setWindow} />}>
+      <Loaded live={statistics} lines={12}>
+        {(value) => (value === null ? <NotCounted /> : <StatisticsCharts summary={value} window={window} />)}
+      </Loaded>
+    </Section>
+  );
+}
 
 /** Charts of what happened over time. `queues`: how many queues it sums up. */
 export function StatisticsCharts({

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { curlCommand } from '../../../console/src/pages/delivery/curl-command.ts';
-import { knownRequest } from '../../../console/src/pages/delivery/known-request.ts';
+import { curlCommand, knownRequest } from '../../../console/src/pages/delivery/known-request.ts';
 
 /** The arguments that curl gets when bash runs the command, as bytes read as UTF-8. */
 const argumentsOf = (command: string): string[] => {

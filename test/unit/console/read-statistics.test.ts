@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type ApiClient, clientBy } from '../../../api-client/api-client.ts';
 import { ApiRefusal } from '../../../api-client/refusal.ts';
-import { readQueue } from '../../../console/src/pages/overview/read-queue.ts';
-import { readStatistics } from '../../../console/src/statistics/read-statistics.ts';
+import { readQueue } from '../../../console/src/pages/overview/queue-figures.ts';
+import { readStatistics } from '../../../console/src/statistics/series.ts';
 import { statisticsOf } from './statistics-of.ts';
 
 /** An API that answers requests for statistics with the value, or refuses them with the status; its lists are empty. */

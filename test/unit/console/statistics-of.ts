@@ -1,5 +1,5 @@
 import { noCounters } from '../../../shared/domain/delivery/statistics.ts';
-import type { Counts, Statistics } from '../../../console/src/statistics/read-statistics.ts';
+import type { Counts, Statistics } from '../../../console/src/statistics/series.ts';
 
 /** Counts, zero where none are given. */
 export const countsOf = (more: Partial<Counts> = {}): Counts => ({ ...noCounters().counts, ...more });

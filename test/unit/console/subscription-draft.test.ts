@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
-import { faultsByField } from '../../../console/src/api/form-faults.ts';
+import { faultsByField } from '../../../console/src/api/failure-words.ts';
 import {
   creationOf,
   draftFaults,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { timeTicks } from '../../../console/src/pages/delivery/time-ticks.ts';
 import {
+  timeTicks,
   moved,
   spanOf,
   timelineLayout,

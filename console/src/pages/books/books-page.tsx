@@ -7,7 +7,7 @@ import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Empty, Notice } from '../../parts/notice.tsx';
-import { Section } from '../../parts/section.tsx';
+import { Section } from '../../parts/page-heading.tsx';
 import { WindowFields, windowIn } from '../../parts/windows.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { Books } from '../../../../shared/domain/delivery/books.ts';
-import { useWidth } from '../../live/use-width.ts';
+import { useWidth } from '../../live/hooks.ts';
 import { flowLayout, type FlowBand, type FlowName, type FlowNode } from './flow-layout.ts';
 
 const BAR = 10;

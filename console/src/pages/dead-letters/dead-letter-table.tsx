@@ -1,12 +1,24 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { shortId } from '../../../../api-client/subscription-labels.ts';
 import type { RedrivenQueue } from '../../../../shared/domain/work-queues.ts';
-import type { DeadLetterLook, DeadLetterView } from '../../../../shared/wire/views/console.ts';
-import { useNow } from '../../live/use-now.ts';
-import { Table, type Column } from '../../parts/table.tsx';
+import type {
+  DeadLetterDetail,
+  DeadLetterLook,
+  DeadLetterView,
+} from '../../../../shared/wire/views/console.ts';
+import { showDeadLetter } from '../../api/dead-letters.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useNow } from '../../live/hooks.ts';
+import { useAction } from '../../live/use-action.ts';
+import { WorkButton } from '../../parts/buttons.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Facts, Moment } from '../../parts/facts.tsx';
+import { ActionFailure } from '../../parts/notice.tsx';
+import { SourceText } from '../../parts/source-text.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
 import { relativeText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
-import { ShowDeadLetter } from './show-dead-letter.tsx';
 
 export function DeadLetterTable({
   which,
@@ -115,3 +127,66 @@ const COLUMNS: readonly Column<DeadLetterView>[] = [
   { head: 'Received', numeric: true, cell: ({ receives }) => receives ?? '' },
   { head: 'Excerpt', wide: true, cell: ({ excerpt }) => <code>{excerpt}</code> },
 ];
+
+/** A button that shows the whole dead letter. */
+function ShowDeadLetter({
+  which,
+  id,
+  place,
+}: {
+  which: RedrivenQueue;
+  id: string;
+  place: string;
+}): JSX.Element {
+  const { api } = useConsole();
+  const [isOpen, setOpen] = useState(false);
+  const { action, run } = useAction(() => showDeadLetter(api, which, id));
+  return (
+    <>
+      <WorkButton
+        action={action}
+        onClick={() => {
+          setOpen(true);
+          run();
+        }}
+      >
+        Show<span class="unseen"> {id}</span>
+      </WorkButton>
+      {isOpen && action.state !== 'running' ? (
+        <Dialog
+          title="Dead letter"
+          onClose={() => {
+            setOpen(false);
+          }}
+        >
+          <div class="stack">
+            <ActionFailure of={action} />
+            {action.state === 'done' ? <Whole deadLetter={action.result} place={place} /> : null}
+            <form method="dialog" class="actions">
+              <button type="submit" class="button">
+                Close
+              </button>
+            </form>
+          </div>
+        </Dialog>
+      ) : null}
+    </>
+  );
+}
+
+function Whole({ deadLetter, place }: { deadLetter: DeadLetterDetail; place: string }): JSX.Element {
+  const { id, sentAt, attributes, body } = deadLetter;
+  return (
+    <>
+      <Facts
+        facts={[
+          ['Deployment', place],
+          ['SQS message id', id],
+          ['Sent', <Moment at={sentAt} />],
+          ...Object.entries(attributes).map(([name, value]) => [`Attribute ${name}`, value] as const),
+        ]}
+      />
+      <SourceText text={body} what="the body" />
+    </>
+  );
+}

@@ -7,7 +7,7 @@ import { useConsole } from '../../live/console-context.tsx';
 import { loadedBy, useAction } from '../../live/use-action.ts';
 import { counted } from '../../../../api-client/words.ts';
 import { Loaded } from '../../parts/loaded.tsx';
-import { Moment } from '../../parts/moment.tsx';
+import { Moment } from '../../parts/facts.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { WorkButton } from '../../parts/buttons.tsx';

@@ -7,7 +7,7 @@ import { useLive } from '../../live/use-live.ts';
 import { WAITS } from '../../../../shared/wire/views/delivery.ts';
 import { LoadMore, useMost, Table, type Column } from '../../parts/table.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
-import { Moment } from '../../parts/moment.tsx';
+import { Moment } from '../../parts/facts.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Status } from '../../parts/status.tsx';
 import { WindowText } from '../../parts/windows.tsx';

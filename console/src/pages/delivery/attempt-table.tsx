@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { DeliveryDetail } from '../../../../api-client/operations.ts';
 import { STARTED_BY } from '../../../../shared/wire/views/delivery.ts';
-import { Moment } from '../../parts/moment.tsx';
+import { Moment } from '../../parts/facts.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { durationText } from '../../parts/time-text.ts';

@@ -8,10 +8,9 @@ import { useConsole } from '../../live/console-context.tsx';
 import { loadedBy, useAction } from '../../live/use-action.ts';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Empty } from '../../parts/notice.tsx';
-import { Section } from '../../parts/section.tsx';
+import { Section } from '../../parts/page-heading.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
-import { curlCommand } from './curl-command.ts';
-import { knownRequest, type KnownRequest } from './known-request.ts';
+import { curlCommand, knownRequest, type KnownRequest } from './known-request.ts';
 
 /**
  * The request of each attempt as far as it is known, as a command that repeats it. It is read once: the data can have

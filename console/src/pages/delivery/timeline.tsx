@@ -1,10 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { DeliveryDetail } from '../../../../api-client/operations.ts';
-import { useNow } from '../../live/use-now.ts';
-import { useWidth } from '../../live/use-width.ts';
-import { timeTicks } from './time-ticks.ts';
-import { moved, spanOf, timelineLayout, zoomed, type Span, type Mark } from './timeline-layout.ts';
+import { useNow, useWidth } from '../../live/hooks.ts';
+import { timeTicks, moved, spanOf, timelineLayout, zoomed, type Span, type Mark } from './timeline-layout.ts';
 
 /** Height of a lane. On narrow screens the name of a lane is above its marks. */
 const LANE = { wide: 30, narrow: 40 };

@@ -8,8 +8,7 @@ import {
 import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/retry/vocabulary.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
-import { PageHeading } from '../../parts/page-heading.tsx';
-import { Section } from '../../parts/section.tsx';
+import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import type { Query } from '../../route.ts';
 import { ApplyPolicy } from './apply-policy.tsx';

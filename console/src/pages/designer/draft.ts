@@ -7,7 +7,7 @@ import {
   RETRY_POLICY_PRESETS,
 } from '../../../../shared/domain/retry/policy.ts';
 import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/retry/vocabulary.ts';
-import { numberIn } from '../../parts/typed-text.ts';
+import { numberIn } from '../../parts/fields.tsx';
 
 /** The texts in the controls. An empty one means the default. */
 export type Draft = Readonly<Record<keyof RetryPolicy, string>>;

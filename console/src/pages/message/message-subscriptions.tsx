@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { Listed } from '../../../../api-client/api-client.ts';
 import type { Explained } from '../../../../api-client/operations.ts';
 import { noneLeftText } from '../../../../api-client/words.ts';
-import { Moment } from '../../parts/moment.tsx';
+import { Moment } from '../../parts/facts.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { hrefTo } from '../../route.ts';

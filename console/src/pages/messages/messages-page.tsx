@@ -1,16 +1,73 @@
 import type { JSX } from 'preact';
 import { type ListedMessage, listMessages } from '../../../../api-client/operations.ts';
+import { OPEN_STATUSES, RECOVERABLE_STATUSES } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
-import { LoadMore, useMost } from '../../parts/table.tsx';
+import { Moment } from '../../parts/facts.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Empty } from '../../parts/notice.tsx';
+import { CommandText } from '../../parts/source-text.tsx';
+import { Glyph } from '../../parts/status.tsx';
+import { type Column, LoadMore, Table, useMost } from '../../parts/table.tsx';
 import { WindowText } from '../../parts/windows.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
-import { MessageTable } from './message-table.tsx';
-import { NoMessages } from './no-messages.tsx';
+
+const SHOWN_STATUSES = ['delivered', ...OPEN_STATUSES, ...RECOVERABLE_STATUSES] as const;
+
+export function MessageTable({ messages }: { messages: readonly ListedMessage[] }): JSX.Element {
+  return <Table caption="Messages, newest first" columns={COLUMNS} rows={messages} keyOf={({ id }) => id} />;
+}
+
+const COLUMNS: readonly Column<ListedMessage>[] = [
+  { head: 'Accepted', cell: ({ acceptedAt }) => <Moment at={acceptedAt} /> },
+  {
+    head: 'Message',
+    wide: true,
+    cell: ({ queue, id }) => (
+      <a class="id" href={hrefTo({ page: 'message', queue, message: id })}>
+        {id}
+      </a>
+    ),
+  },
+  { head: 'Type', cell: ({ type }) => type ?? '' },
+  { head: 'Matched', numeric: true, cell: ({ matched }) => matched },
+  { head: 'Filtered', numeric: true, cell: ({ filtered }) => filtered },
+  { head: 'Outcome', cell: (message) => <OutcomeCounts of={message} /> },
+];
+
+function OutcomeCounts({ of: { matched, deliveries, unfinished } }: { of: ListedMessage }): JSX.Element {
+  if (unfinished === true) return <span class="muted">still being dispatched</span>;
+  if (matched === 0) return <span class="muted">no match</span>;
+  if (deliveries === undefined) return <span class="muted">too many to count</span>;
+  const some = SHOWN_STATUSES.filter((status) => deliveries[status] > 0);
+  if (some.length === 0) return <span class="muted">not recorded yet</span>;
+  return (
+    <span class="tally">
+      {some.map((status) => (
+        <span key={status} class={`status tone-${status}`}>
+          <Glyph of={status} />
+          <span>
+            {deliveries[status]} {status}
+          </span>
+        </span>
+      ))}
+    </span>
+  );
+}
+
+export function NoMessages({ queue }: { queue: string }): JSX.Element {
+  return (
+    <Empty title="No messages in the last 24 hours">
+      <p>
+        Producers send messages to the ingress queue. To see one arrive, publish a test message on the queue’s
+        page, or run
+      </p>
+      <CommandText args={`publish ${queue} --data '{"test": true}'`} />
+    </Empty>
+  );
+}
 
 /** Filters by the figures of the reconciliation. Messages with too many deliveries to count pass the last two. */
 const CHOICES = {

@@ -10,18 +10,15 @@ import { DialogButton } from '../../parts/dialog.tsx';
 import { LoadMore, useMost } from '../../parts/table.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Empty, Failure } from '../../parts/notice.tsx';
-import { PageHeading } from '../../parts/page-heading.tsx';
-import { Section } from '../../parts/section.tsx';
-import { WINDOWS, type WindowName } from '../../statistics/read-statistics.ts';
-import { StatisticsCharts } from '../../statistics/statistics-charts.tsx';
-import { NotCounted, WindowChoice } from '../../statistics/window-choice.tsx';
-import { CreateQueue } from '../queue/create-queue.tsx';
+import { PageHeading, Section } from '../../parts/page-heading.tsx';
+import { WINDOWS, type WindowName } from '../../statistics/series.ts';
+import { StatisticsCharts, NotCounted, WindowChoice } from '../../statistics/statistics-charts.tsx';
+import { CreateQueue } from '../queue/edit-queue.tsx';
 import { QueueTable, type ShownQueue } from './queue-table.tsx';
-import { totalOf, figuresOf, type QueueFigures } from './queue-figures.ts';
+import { totalOf, figuresOf, type QueueFigures, readQueue } from './queue-figures.ts';
 import { ServiceHealth } from './service-health.tsx';
 import { Totals } from './totals.tsx';
 import { hrefTo } from '../../route.ts';
-import { readQueue } from './read-queue.ts';
 
 export function OverviewPage(): JSX.Element {
   const { api, info } = useConsole();

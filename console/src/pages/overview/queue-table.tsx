@@ -3,8 +3,7 @@ import { LoadingFigure } from '../../parts/loaded.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
-import { WINDOWS, type Counts, type WindowName } from '../../statistics/read-statistics.ts';
-import { failedIn } from '../../statistics/series.ts';
+import { WINDOWS, type Counts, type WindowName, failedIn } from '../../statistics/series.ts';
 import { byUrgency, LATE_MS, warningsOf, type QueueFigures, type Warning } from './queue-figures.ts';
 
 /** Undefined figures are not read yet; `failure`: why the last poll failed. */

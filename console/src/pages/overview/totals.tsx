@@ -5,8 +5,7 @@ import type { Live } from '../../live/use-live.ts';
 import { LoadingFigure } from '../../parts/loaded.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { percentText } from '../../statistics/chart-kinds.ts';
-import { WINDOWS, type Counts, type WindowName } from '../../statistics/read-statistics.ts';
-import { failedIn, successRate } from '../../statistics/series.ts';
+import { WINDOWS, type Counts, type WindowName, failedIn, successRate } from '../../statistics/series.ts';
 import { LATE_MS, totalOf, waitingIn, type QueueFigures } from './queue-figures.ts';
 import type { ShownQueue } from './queue-table.tsx';
 

@@ -1,9 +1,41 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { putQueue } from '../../../../api-client/operations.ts';
+import { nearestName } from '../../../../api-client/queues.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/use-action.ts';
 import type { Live } from '../../live/use-live.ts';
+import { WorkButton } from '../../parts/buttons.tsx';
+import { ActionFailure, Empty } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { hrefTo } from '../../route.ts';
-import { MissingQueue } from './missing-queue.tsx';
+
+/** Shown in place of a page of a queue that does not exist: the name that was probably meant, and a button that creates the queue. */
+export function MissingQueue({ queue, onCreated }: { queue: string; onCreated: () => void }): JSX.Element {
+  const { api } = useConsole();
+  const near = useAction(() => nearestName(api, queue));
+  useEffect(near.run, [near.run]);
+  const { action, run } = useAction(async () => {
+    await api.call(putQueue, { path: { queue }, body: '{}' });
+    onCreated();
+  });
+  const name = near.action.state === 'done' ? near.action.result : undefined;
+  return (
+    <Empty title={`There is no queue ${queue}.`}>
+      {name === undefined ? null : (
+        <p>
+          Did you mean <a href={hrefTo({ page: 'queue', queue: name })}>{name}</a>?
+        </p>
+      )}
+      <p>Messages that arrive for this name are dead letters (unknown_queue) until the queue exists.</p>
+      <WorkButton action={action} onClick={run}>
+        Create queue {queue}
+      </WorkButton>
+      <ActionFailure of={action} />
+    </Empty>
+  );
+}
 
 /** A page about one queue, below its heading. `live`: what it shows, which fails where the queue does not exist. */
 export function PageOfQueue({

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { metadataPointer } from '../../../../api-client/queues.ts';
 import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema.ts';
-import type { Faults } from '../../api/form-faults.ts';
-import { jsonFault, jsonIn, numberIn, textOf } from '../../parts/typed-text.ts';
+import type { Faults } from '../../api/failure-words.ts';
+import { jsonFault, jsonIn, numberIn, textOf } from '../../parts/fields.tsx';
 import { choiceOf, policyIn, type PolicyChoice } from '../designer/policy-choice.ts';
 
 type Metadata = Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@ import { stopRecovery } from '../../../../api-client/operations.ts';
 import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { Moment } from '../../parts/moment.tsx';
+import { Moment } from '../../parts/facts.tsx';
 import { ActionFailure } from '../../parts/notice.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { WorkButton } from '../../parts/buttons.tsx';

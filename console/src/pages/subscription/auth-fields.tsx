@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
-import type { Faults } from '../../api/form-faults.ts';
+import type { Faults } from '../../api/failure-words.ts';
 import { InputField, SelectField } from '../../parts/fields.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import {

@@ -1,6 +1,6 @@
 import { evaluateFilter } from '../../../../shared/domain/subscription/content-filter.ts';
 import { parseContentFilter } from '../../../../shared/domain/subscription/content-filter-schema.ts';
-import { jsonFault } from '../../parts/typed-text.ts';
+import { jsonFault } from '../../parts/fields.tsx';
 
 /** Whether a subscription would get a message, and why not. */
 export type FilterVerdict =

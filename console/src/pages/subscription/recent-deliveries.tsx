@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/delivery.ts';
-import { Moment } from '../../parts/moment.tsx';
+import { Moment } from '../../parts/facts.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';

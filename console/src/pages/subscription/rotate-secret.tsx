@@ -1,14 +1,42 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { rotateSecret } from '../../../../api-client/operations.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
+import { CopyButton, WorkButton } from '../../parts/buttons.tsx';
 import { DialogButton } from '../../parts/dialog.tsx';
-import { Moment } from '../../parts/moment.tsx';
-import { ActionFailure } from '../../parts/notice.tsx';
+import { Moment } from '../../parts/facts.tsx';
 import { SelectField } from '../../parts/fields.tsx';
-import { WorkButton } from '../../parts/buttons.tsx';
-import { NewSecret } from './new-secret.tsx';
+import { ActionFailure, Notice } from '../../parts/notice.tsx';
+
+/** Shows a secret, or the public key of a key pair. The page keeps it only while its dialog is open. */
+export function NewSecret({
+  what,
+  secret,
+  onDone,
+  children,
+}: {
+  /** Its name in “This is the …”. */
+  what: string;
+  secret: string;
+  onDone: () => void;
+  children?: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div class="stack">
+      <Notice tone="success" title={`This is the ${what}. It is not shown again.`} />
+      <p class="command">
+        <code class="secret">{secret}</code> <CopyButton text={secret} what={`the ${what}`} />
+      </p>
+      {children}
+      <div class="actions">
+        <button type="button" class="button button-primary" onClick={onDone}>
+          Done
+        </button>
+      </div>
+    </div>
+  );
+}
 
 const GRACES = [
   [86_400, '1 day'],

@@ -1,8 +1,8 @@
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
 import { hasNewOrigin, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import type { Faults } from '../../api/form-faults.ts';
-import { jsonFault, jsonIn, numberIn, textOf } from '../../parts/typed-text.ts';
+import type { Faults } from '../../api/failure-words.ts';
+import { jsonFault, jsonIn, numberIn, textOf } from '../../parts/fields.tsx';
 import { choiceOf, policyIn, type PolicyChoice } from '../designer/policy-choice.ts';
 import { authDraft, authFaults, authIn, type AuthDraft } from './auth-draft.ts';
 

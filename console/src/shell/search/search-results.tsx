@@ -5,7 +5,7 @@ import { counted } from '../../../../api-client/words.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
 import { search, type Found } from '../../api/search.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { Moment } from '../../parts/moment.tsx';
+import { Moment } from '../../parts/facts.tsx';
 import { Failure } from '../../parts/notice.tsx';
 import { WhyMissing } from '../../parts/loaded.tsx';
 import { hrefTo } from '../../route.ts';
