@@ -1,10 +1,15 @@
-import { describe, expect, it } from 'vitest';
-import { messageIdOf } from '../../../shared/domain/message/message.ts';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { eraseBody } from '../../../functions/api/messages/messages.ts';
 import { payloadKeyOf } from '../../../shared/domain/message/body.ts';
-import { messageViewSchema } from '../../../shared/wire/views/message.ts';
-import { aMessage } from '../../support/builders.ts';
+import { messageIdOf } from '../../../shared/domain/message/message.ts';
+import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
+import { messageSummarySchema, messageViewSchema } from '../../../shared/wire/views/message.ts';
+import { aBarePolicy, aMessage } from '../../support/builders.ts';
+import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
 import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
-import { recordAll, recordMessage } from './recorded.ts';
+import { apiWithOrders, listing, pageOf, recordAll, recordMessage } from './recorded.ts';
 
 const PATH = '/v2/queues/orders/messages/order-7';
 /** JSON that parsing would change: large numbers, key order, blanks, escapes, and a duplicate key. */
@@ -146,5 +151,286 @@ describe('DELETE /v2/queues/{queue}/messages/{id}/body', () => {
     const { call, changes } = apiUnderTest();
     expect(await call('DELETE', `${PATH}/body`)).toMatchObject({ status: 404, body: faultOf('not_found') });
     expect(changes).toEqual([]);
+  });
+});
+
+describe('GET /v2/queues/{queue}/messages', () => {
+  const PATH = '/v2/queues/orders/messages';
+
+  const HOUR = 3_600_000;
+
+  const page = pageOf({ messages: z.array(messageSummarySchema.strict()) });
+
+  const underTest = async () => {
+    const api = await apiWithOrders();
+    return { ...api, list: listing(api, page) };
+  };
+
+  it('lists the messages of the last 24 hours with their delivery states, newest first, without data', async () => {
+    const api = await underTest();
+    const kept = { kind: 'inline', message: aMessage({ data: '"not shown"' }) } as const;
+    await recordMessage(api, { messageId: 'too-old', acceptedAt: NOON - 24 * HOUR - 1 });
+    await recordMessage(api, { messageId: 'old', acceptedAt: NOON - 24 * HOUR, matched: 0, filtered: 3 });
+    await recordMessage(api, {
+      messageId: 'new',
+      type: 'order.created',
+      acceptedAt: NOON - 1,
+      matched: 2,
+      duplicates: 1,
+      body: kept,
+    });
+    await recordAll(api, [
+      { messageId: 'new', subscriptionId: 's-1', status: 'delivered' },
+      { messageId: 'new', subscriptionId: 's-2', status: 'retrying' },
+    ]);
+    const none = { pending: 0, retrying: 0, delivered: 0, rejected: 0, exhausted: 0, cancelled: 0 };
+    expect(await api.list(PATH)).toEqual({
+      messages: [
+        {
+          queue: 'orders',
+          id: 'new',
+          type: 'order.created',
+          acceptedAt: '2026-11-21T11:59:59.999Z',
+          duplicates: 1,
+          matched: 2,
+          filtered: 0,
+          deliveries: { ...none, delivered: 1, retrying: 1 },
+          bodyKept: true,
+        },
+        {
+          queue: 'orders',
+          id: 'old',
+          acceptedAt: '2026-11-20T12:00:00.000Z',
+          duplicates: 0,
+          matched: 0,
+          filtered: 3,
+          deliveries: none,
+          bodyKept: false,
+        },
+      ],
+      links: [],
+    });
+  });
+
+  it('does not count the deliveries of a message with thousands of subscriptions', async () => {
+    let counted = 0;
+    const api = await apiWithOrders();
+    const { deliveryListings } = api.dependencies;
+    const counting = await apiWithOrders({
+      messageRecords: api.messageRecords,
+      messageListings: api.dependencies.messageListings,
+      deliveryListings: {
+        ...deliveryListings,
+        tally: (...given) => {
+          counted += 1;
+          return deliveryListings.tally(...given);
+        },
+      },
+    });
+    await recordMessage(api, { messageId: 'small', acceptedAt: NOON - 2 });
+    await recordMessage(api, { messageId: 'large', acceptedAt: NOON - 1, matched: 10_000, buckets: 40 });
+    const { messages } = page.parse((await counting.call('GET', PATH)).body);
+    expect(messages.map(({ id, matched, deliveries }) => [id, matched, deliveries !== undefined])).toEqual([
+      ['large', 10_000, false],
+      ['small', 1, true],
+    ]);
+    expect(counted).toBe(1);
+  });
+
+  it('pages over the same window while new messages are accepted', async () => {
+    const api = await underTest();
+    for (let index = 0; index < 5; index += 1)
+      await recordMessage(api, { messageId: `m-${index}`, acceptedAt: NOON - 10 * HOUR + index });
+    const found: string[] = [];
+    for (let path: string | undefined = `${PATH}?limit=2`; path !== undefined;) {
+      const { messages, links } = await api.list(path);
+      found.push(...messages.map(({ id }) => id));
+      await recordMessage(api, { messageId: `late-${found.length}`, acceptedAt: NOON });
+      path = links[0]?.href;
+    }
+    expect(found).toEqual(['m-4', 'm-3', 'm-2', 'm-1', 'm-0']);
+  });
+
+  it('has at most 50 messages on a page, because it reads the deliveries of each', async () => {
+    const api = await underTest();
+    for (let index = 0; index < 60; index += 1)
+      await recordMessage(api, { messageId: `m-${index}`, acceptedAt: NOON - 60 + index });
+    const { messages, links } = await api.list(`${PATH}?limit=100`);
+    expect(messages).toHaveLength(50);
+    expect((await api.list(links[0]?.href ?? PATH)).messages).toHaveLength(10);
+  });
+
+  it('shows when the data of a message was erased', async () => {
+    const api = await underTest();
+    await recordMessage(api, { messageId: 'm-1', acceptedAt: NOON - 1, erasedAt: NOON });
+    const { messages } = await api.list(PATH);
+    expect(messages).toMatchObject([{ bodyKept: false, erasedAt: '2026-11-21T12:00:00.000Z' }]);
+  });
+});
+
+const key = { queue: 'orders', messageId: 'message-1' };
+const delivery = { ...key, subscriptionId: 'subscription-1', bucket: 0 };
+const policy = aBarePolicy({ minimum_delay_retries: 3, minimum_delay: 10 });
+
+let world: OneSubscriberWorld;
+
+const erase = () => eraseBody(world, key);
+
+const SIZES = [
+  ['in the record', 100],
+  ['in the bucket by the first failure', 20_000],
+  ['in the bucket by dispatch', 100_000],
+] as const;
+
+describe.each(SIZES)('erasing a body that is stored %s', (_, bytes) => {
+  const message = aMessage({ data: JSON.stringify('x'.repeat(bytes)) });
+  const publish = () => world.dispatch({ ok: true, message });
+  const expectNothingStored = async () => {
+    expect(await world.messageRecords.find(key)).not.toHaveProperty('body');
+    expect(world.payloads.stored.size).toBe(0);
+  };
+
+  beforeEach(async () => {
+    world = oneSubscriberWorld();
+    await world.subscribe(policy);
+    world.subscriber.script(world.url, [status(503)]);
+  });
+
+  it('ends retries without further requests or dead letters, and records the reason', async () => {
+    world.subscriber.onRequest = async (_request, count) => {
+      if (count === 2) await erase();
+    };
+    await publish();
+    await world.clock.run();
+
+    expect(world.subscriber.seen).toHaveLength(2);
+    expect(await world.delivery()).toMatchObject({
+      status: 'cancelled',
+      reason: 'body_erased',
+      attempts: [{ number: 1 }, { number: 2 }],
+    });
+    expect(world.deadLetters.sent).toEqual([]);
+    await expectNothingStored();
+  });
+
+  it('during the first attempt keeps the failure from storing the body', async () => {
+    world.subscriber.onRequest = async () => {
+      await erase();
+    };
+    await publish();
+    await world.clock.run();
+
+    expect(world.subscriber.seen).toHaveLength(1);
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'body_erased' });
+    expect(world.deadLetters.sent).toEqual([]);
+    await expectNothingStored();
+  });
+
+  it('before the first attempt leaves nothing stored', async () => {
+    await publish();
+    await erase();
+    await world.clock.run();
+
+    expect(world.subscriber.seen.length).toBeLessThanOrEqual(1);
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'body_erased' });
+    expect(world.deadLetters.sent).toEqual([]);
+    await expectNothingStored();
+  });
+
+  it('is permanent: a duplicate of the message stores nothing', async () => {
+    await publish();
+    await world.clock.run();
+    await erase();
+    await publish();
+    await world.clock.run();
+
+    expect(await world.messageRecords.find(key)).toMatchObject({ duplicates: 1 });
+    await expectNothingStored();
+  });
+
+  it('prevents another round of a delivery that has ended', async () => {
+    await publish();
+    await world.clock.run();
+    expect(await world.delivery()).toMatchObject({ status: 'exhausted' });
+    await erase();
+
+    expect(await retryDelivery(world.byHandContext, delivery)).toMatchObject({
+      kind: 'refused',
+      why: 'body_gone',
+    });
+  });
+});
+
+describe('erasing a body', () => {
+  beforeEach(() => {
+    world = oneSubscriberWorld();
+  });
+
+  it('returns no_such_message for an unknown message', async () => {
+    expect(await erase()).toBe('no_such_message');
+  });
+
+  it('before a failing first attempt keeps the body out of the bucket, where a crash would leave it', async () => {
+    await world.subscribe(policy);
+    world.subscriber.script(world.url, [status(503)]);
+    await world.dispatch({ ok: true, message: aMessage({ data: JSON.stringify('x'.repeat(20_000)) }) });
+    await erase();
+    const put = vi.spyOn(world.payloads, 'put');
+    await world.clock.run();
+
+    expect(put).not.toHaveBeenCalled();
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'body_erased' });
+  });
+
+  it('lets the next attempt to store the body remove an object that a crash left in the bucket', async () => {
+    await world.subscribe(policy);
+    world.subscriber.script(world.url, [status(503)]);
+    const message = aMessage({ data: JSON.stringify('x'.repeat(20_000)) });
+    await world.dispatch({ ok: true, message });
+    await erase();
+    await world.payloads.put(payloadKeyOf(message), message);
+    await world.clock.run();
+
+    expect(world.payloads.stored.size).toBe(0);
+  });
+
+  it('stops another round from storing a large body again', async () => {
+    await world.subscribe(policy);
+    world.subscriber.script(world.url, [status(503)]);
+    await world.dispatch({ ok: true, message: aMessage({ data: JSON.stringify('x'.repeat(20_000)) }) });
+    await world.clock.run();
+    // The record would expire before the end of the round, so the object is stored again.
+    world.clock.at(world.clock.now() + 20 * 24 * 60 * 60 * 1000, () => undefined);
+    await world.clock.run();
+    const get = world.payloads.get.bind(world.payloads);
+    const payloads = {
+      ...world.payloads,
+      get: async (payloadKey: string) => {
+        const found = await get(payloadKey);
+        await erase();
+        return found;
+      },
+    };
+    const { ports, settings } = world.byHandContext;
+    const result = await retryDelivery({ ports: { ...ports, payloads }, settings }, delivery);
+    expect(result).toMatchObject({ kind: 'refused', why: 'body_gone' });
+    expect(world.payloads.stored.size).toBe(0);
+  });
+
+  it('completes an interrupted erasure when it is repeated', async () => {
+    await world.subscribe(policy);
+    world.subscriber.script(world.url, [status(503)]);
+    await world.dispatch({ ok: true, message: aMessage({ data: JSON.stringify('x'.repeat(20_000)) }) });
+    await world.clock.run();
+    const crashing = {
+      ...world.payloads,
+      removeAll: () => Promise.reject(new Error('The function was killed')),
+    };
+    await expect(
+      eraseBody({ clock: world.clock, messageRecords: world.messageRecords, payloads: crashing }, key),
+    ).rejects.toThrow('killed');
+    expect(world.payloads.stored.size).toBe(1);
+    expect(await erase()).toBe('erased');
+    expect(world.payloads.stored.size).toBe(0);
   });
 });

@@ -1,6 +1,9 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-import { CredentialsProblem } from '../../../cli/api/api-access.ts';
-import { deploymentTarget } from '../../../cli/commands/console/console-info.ts';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { type ApiAccess, CredentialsProblem } from '../../../cli/api/api-access.ts';
+import { type ConsoleTarget, deploymentTarget } from '../../../cli/commands/console/console-info.ts';
+import { type PageFiles, readPage, startConsole } from '../../../cli/commands/console/console-server.ts';
 import type { DeadLetterAccess } from '../../../cli/dead-letters/dead-letter-access.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
 import { refusalFromFailure } from '../../../cli/loopback/signed-request.ts';
@@ -13,462 +16,537 @@ import {
   deadLetterLookSchema,
   deadLetterResultSchema,
 } from '../../../shared/wire/views/console.ts';
-import type { StubAnswer } from '../../support/aws-stub.ts';
+import { awsStub, type StubAnswer, type StubRequest } from '../../support/aws-stub.ts';
 import { inMemoryDeadLetterQueue, inMemoryWorkQueues } from '../../support/in-memory/in-memory-queues.ts';
-import {
-  consoleOf,
-  jsonOf,
-  apiThatAnswers,
-  asPage,
-  deploymentAt,
-  MARKUP,
-  tokenOf,
-  type StubbedApi,
-} from './console-under-test.ts';
-import { requestLoopback, type LoopbackRequest } from './loopback-request.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { type LoopbackRequest, type LoopbackResponse, requestLoopback } from './loopback-request.ts';
 
-let api: StubbedApi;
-let served: LoopbackServer;
+const MARKUP = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
 
-beforeEach(async () => {
-  api = await apiThatAnswers({});
-  served = await consoleOf(deploymentAt(api.url));
+type StubbedApi = {
+  url: string;
+  requests: readonly StubRequest[];
+  /** Sets the answer to further requests. */
+  answers: (answer: StubAnswer) => void;
+};
+
+/** An API that gives the same answer to every request. */
+const apiThatAnswers = async (answer: StubAnswer): Promise<StubbedApi> => {
+  let current = answer;
+  const { config, requests, close } = await awsStub(() => current);
+  onTestFinished(close);
+  return {
+    url: config.endpoint,
+    requests,
+    answers: (next) => {
+      current = next;
+    },
+  };
+};
+
+/** A deployment whose name is markup. */
+const deploymentAt = (
+  apiUrl: string,
+  authorize: ApiAccess['authorize'] = () => Promise.resolve(new Headers({ authorization: 'signed' })),
+): ConsoleTarget => ({
+  kind: 'deployment',
+  access: { name: MARKUP, apiUrl, region: 'us-east-1', isLocal: true, authorize },
+  deadLetters: () => Promise.reject(new Error('no queue is expected')),
 });
 
-describe('the page of the console', () => {
-  it('is served without a token to a user who types its address or follows a link', async () => {
-    for (const site of ['none', 'cross-site']) {
-      const { status, headers, body } = await requestLoopback(served.port, {
-        headers: { 'sec-fetch-site': site },
-      });
-      expect({ status, body }).toEqual({ status: 200, body: '<!doctype html><title>Posthaste</title>' });
+const aPage = async (): Promise<PageFiles> => {
+  const folder = temporaryFolder();
+  await mkdir(join(folder, 'assets'));
+  await writeFile(join(folder, 'index.html'), '<!doctype html><title>Posthaste</title>');
+  await writeFile(join(folder, 'assets', 'index-AbCd1234.js'), 'export {};');
+  return readPage(folder);
+};
+
+/** A running console with a page of two files. */
+const consoleOf = async (target: ConsoleTarget): Promise<LoopbackServer> => {
+  const started = await startConsole({ page: await aPage(), target });
+  onTestFinished(started.close);
+  return started;
+};
+
+const tokenOf = ({ url }: LoopbackServer): string => new URL(url).hash.replace('#token=', '');
+
+/** Sends a request as the page does: with the token and the headers that a browser adds. */
+const asPage = (at: LoopbackServer, { headers, ...asked }: LoopbackRequest): Promise<LoopbackResponse> =>
+  requestLoopback(at.port, {
+    ...asked,
+    headers: {
+      authorization: `Bearer ${tokenOf(at)}`,
+      'sec-fetch-site': 'same-origin',
+      origin: `http://127.0.0.1:${at.port}`,
+      host: `127.0.0.1:${at.port}`,
+      ...headers,
+    },
+  });
+
+const jsonOf = ({ body }: LoopbackResponse): unknown => JSON.parse(body);
+
+describe('the console', () => {
+  let api: StubbedApi;
+
+  let served: LoopbackServer;
+
+  beforeEach(async () => {
+    api = await apiThatAnswers({});
+    served = await consoleOf(deploymentAt(api.url));
+  });
+
+  describe('the page of the console', () => {
+    it('is served without a token to a user who types its address or follows a link', async () => {
+      for (const site of ['none', 'cross-site']) {
+        const { status, headers, body } = await requestLoopback(served.port, {
+          headers: { 'sec-fetch-site': site },
+        });
+        expect({ status, body }).toEqual({ status: 200, body: '<!doctype html><title>Posthaste</title>' });
+        expect(headers).toMatchObject({
+          'content-type': 'text/html; charset=utf-8',
+          'cache-control': 'no-cache',
+        });
+      }
+    });
+
+    it('has security headers that allow only files from and calls to the same server', async () => {
+      const { headers } = await requestLoopback(served.port, {});
+      const policy = String(headers['content-security-policy']).split('; ');
+      expect(policy).toEqual([
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self' data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+      ]);
       expect(headers).toMatchObject({
-        'content-type': 'text/html; charset=utf-8',
-        'cache-control': 'no-cache',
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'cross-origin-opener-policy': 'same-origin',
+        'cross-origin-resource-policy': 'same-origin',
       });
-    }
-  });
-
-  it('has security headers that allow only files from and calls to the same server', async () => {
-    const { headers } = await requestLoopback(served.port, {});
-    const policy = String(headers['content-security-policy']).split('; ');
-    expect(policy).toEqual([
-      "default-src 'none'",
-      "script-src 'self'",
-      "style-src 'self'",
-      "connect-src 'self'",
-      "img-src 'self' data:",
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-      "require-trusted-types-for 'script'",
-      "trusted-types 'none'",
-    ]);
-    expect(headers).toMatchObject({
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
-      'cross-origin-opener-policy': 'same-origin',
-      'cross-origin-resource-policy': 'same-origin',
+      expect(headers['access-control-allow-origin']).toBeUndefined();
     });
-    expect(headers['access-control-allow-origin']).toBeUndefined();
-  });
 
-  it('lets browsers cache files with a hash in their names, and no others', async () => {
-    const { status, headers } = await requestLoopback(served.port, { path: '/assets/index-AbCd1234.js' });
-    expect(status).toBe(200);
-    expect(headers).toMatchObject({
-      'content-type': 'text/javascript; charset=utf-8',
-      'cache-control': 'private, max-age=31536000, immutable',
+    it('lets browsers cache files with a hash in their names, and no others', async () => {
+      const { status, headers } = await requestLoopback(served.port, { path: '/assets/index-AbCd1234.js' });
+      expect(status).toBe(200);
+      expect(headers).toMatchObject({
+        'content-type': 'text/javascript; charset=utf-8',
+        'cache-control': 'private, max-age=31536000, immutable',
+      });
+    });
+
+    it.each([
+      '/../package.json',
+      '/..%2fpackage.json',
+      '/index.html/',
+      '/assets',
+      '/favicon.ico',
+      '//evil.example',
+    ])('answers 404 for %s', async (path) => {
+      expect((await requestLoopback(served.port, { path })).status).toBe(404);
+    });
+
+    it('is refused for a host name that was rebound to this machine, and for another port', async () => {
+      for (const host of ['evil.example', `evil.example:${served.port}`, '127.0.0.1:1', '127.0.0.1']) {
+        const refused = await requestLoopback(served.port, { headers: { host } });
+        expect({ host, status: refused.status, said: jsonOf(refused) }).toMatchObject({
+          host,
+          status: 403,
+          said: { error: { code: 'forbidden' } },
+        });
+        expect(refused.headers['content-security-policy']).toContain("default-src 'none'");
+      }
+      expect(
+        (await requestLoopback(served.port, { headers: { host: `LOCALHOST:${served.port}` } })).status,
+      ).toBe(200);
+    });
+
+    it('refuses methods other than GET and HEAD', async () => {
+      const refused = await requestLoopback(served.port, { method: 'POST', body: '{}' });
+      expect(refused).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
     });
   });
 
-  it.each([
-    '/../package.json',
-    '/..%2fpackage.json',
-    '/index.html/',
-    '/assets',
-    '/favicon.ico',
-    '//evil.example',
-  ])('answers 404 for %s', async (path) => {
-    expect((await requestLoopback(served.port, { path })).status).toBe(404);
-  });
+  describe('the API behind the console', () => {
+    it('receives the request of the page, signed and without the page’s token', async () => {
+      api.answers({
+        status: 201,
+        headers: { 'content-type': 'application/json', 'set-cookie': 'a=b' },
+        body: '{"a":1}',
+      });
+      const body = '{ "b": 1.0 }';
+      const taken = await asPage(served, { method: 'PUT', path: '/api/v2/queues/new?x=%20y', body });
+      expect(taken).toMatchObject({ status: 201, body: '{"a":1}' });
+      expect(taken.headers).toMatchObject({
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+      });
+      expect(taken.headers['set-cookie']).toBeUndefined();
+      expect(api.requests[0]).toMatchObject({ method: 'PUT', path: '/v2/queues/new?x=%20y', body });
+      expect(api.requests[0]?.headers).toMatchObject({ authorization: 'signed' });
+      expect(api.requests[0]?.headers.origin).toBeUndefined();
+    });
 
-  it('is refused for a host name that was rebound to this machine, and for another port', async () => {
-    for (const host of ['evil.example', `evil.example:${served.port}`, '127.0.0.1:1', '127.0.0.1']) {
-      const refused = await requestLoopback(served.port, { headers: { host } });
-      expect({ host, status: refused.status, said: jsonOf(refused) }).toMatchObject({
-        host,
+    it.each<[string, LoopbackRequest, number, string]>([
+      ['a request without the token', { headers: { authorization: '' } }, 401, 'token_refused'],
+      [
+        'a request with another token',
+        { headers: { authorization: `Bearer ${'A'.repeat(43)}` } },
+        401,
+        'token_refused',
+      ],
+      ['a request for another host name', { headers: { host: 'evil.example' } }, 403, 'forbidden'],
+      ['a request of another origin', { headers: { origin: 'https://evil.example' } }, 403, 'forbidden'],
+      ['a request of a page without an origin', { headers: { origin: 'null' } }, 403, 'forbidden'],
+      ['an image request of another page', { headers: { 'sec-fetch-site': 'cross-site' } }, 403, 'forbidden'],
+      [
+        'a request of a page on another port',
+        { headers: { 'sec-fetch-site': 'same-site' } },
+        403,
+        'forbidden',
+      ],
+      [
+        'a preflight request',
+        { method: 'OPTIONS', headers: { origin: 'https://evil.example' } },
+        403,
+        'forbidden',
+      ],
+      ['a path that URL parsing would change', { path: '/api/v2/a/../b' }, 400, 'invalid_request'],
+      ['a path outside the API', { path: '/api/../b' }, 400, 'invalid_request'],
+    ])('does not receive %s, even if the rest of the request is valid', async (_, asked, status, code) => {
+      api.answers({});
+      const refused = await asPage(served, { path: '/api/v2/queues', ...asked });
+      expect({ status: refused.status, said: jsonOf(refused) }).toMatchObject({
+        status,
+        said: { error: { code } },
+      });
+      expect(api.requests).toEqual([]);
+    });
+
+    it('does not receive a request that changes data but has no Origin header', async () => {
+      const refused = await requestLoopback(served.port, {
+        method: 'POST',
+        path: '/api/v2/queues/q/messages',
+        headers: { authorization: `Bearer ${tokenOf(served)}` },
+        body: '{}',
+      });
+      expect({ status: refused.status, said: jsonOf(refused) }).toMatchObject({
         status: 403,
         said: { error: { code: 'forbidden' } },
       });
-      expect(refused.headers['content-security-policy']).toContain("default-src 'none'");
-    }
-    expect(
-      (await requestLoopback(served.port, { headers: { host: `LOCALHOST:${served.port}` } })).status,
-    ).toBe(200);
-  });
-
-  it('refuses methods other than GET and HEAD', async () => {
-    const refused = await requestLoopback(served.port, { method: 'POST', body: '{}' });
-    expect(refused).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
-  });
-});
-
-describe('the API behind the console', () => {
-  it('receives the request of the page, signed and without the page’s token', async () => {
-    api.answers({
-      status: 201,
-      headers: { 'content-type': 'application/json', 'set-cookie': 'a=b' },
-      body: '{"a":1}',
-    });
-    const body = '{ "b": 1.0 }';
-    const taken = await asPage(served, { method: 'PUT', path: '/api/v2/queues/new?x=%20y', body });
-    expect(taken).toMatchObject({ status: 201, body: '{"a":1}' });
-    expect(taken.headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
-    expect(taken.headers['set-cookie']).toBeUndefined();
-    expect(api.requests[0]).toMatchObject({ method: 'PUT', path: '/v2/queues/new?x=%20y', body });
-    expect(api.requests[0]?.headers).toMatchObject({ authorization: 'signed' });
-    expect(api.requests[0]?.headers.origin).toBeUndefined();
-  });
-
-  it.each<[string, LoopbackRequest, number, string]>([
-    ['a request without the token', { headers: { authorization: '' } }, 401, 'token_refused'],
-    [
-      'a request with another token',
-      { headers: { authorization: `Bearer ${'A'.repeat(43)}` } },
-      401,
-      'token_refused',
-    ],
-    ['a request for another host name', { headers: { host: 'evil.example' } }, 403, 'forbidden'],
-    ['a request of another origin', { headers: { origin: 'https://evil.example' } }, 403, 'forbidden'],
-    ['a request of a page without an origin', { headers: { origin: 'null' } }, 403, 'forbidden'],
-    ['an image request of another page', { headers: { 'sec-fetch-site': 'cross-site' } }, 403, 'forbidden'],
-    ['a request of a page on another port', { headers: { 'sec-fetch-site': 'same-site' } }, 403, 'forbidden'],
-    [
-      'a preflight request',
-      { method: 'OPTIONS', headers: { origin: 'https://evil.example' } },
-      403,
-      'forbidden',
-    ],
-    ['a path that URL parsing would change', { path: '/api/v2/a/../b' }, 400, 'invalid_request'],
-    ['a path outside the API', { path: '/api/../b' }, 400, 'invalid_request'],
-  ])('does not receive %s, even if the rest of the request is valid', async (_, asked, status, code) => {
-    api.answers({});
-    const refused = await asPage(served, { path: '/api/v2/queues', ...asked });
-    expect({ status: refused.status, said: jsonOf(refused) }).toMatchObject({
-      status,
-      said: { error: { code } },
-    });
-    expect(api.requests).toEqual([]);
-  });
-
-  it('does not receive a request that changes data but has no Origin header', async () => {
-    const refused = await requestLoopback(served.port, {
-      method: 'POST',
-      path: '/api/v2/queues/q/messages',
-      headers: { authorization: `Bearer ${tokenOf(served)}` },
-      body: '{}',
-    });
-    expect({ status: refused.status, said: jsonOf(refused) }).toMatchObject({
-      status: 403,
-      said: { error: { code: 'forbidden' } },
-    });
-    expect(api.requests).toEqual([]);
-  });
-
-  it('is protected by a 256-bit token per run, which is only in the fragment of the address', async () => {
-    const other = await consoleOf(deploymentAt(api.url));
-    expect(Buffer.from(tokenOf(served), 'base64url')).toHaveLength(32);
-    expect(tokenOf(other)).not.toBe(tokenOf(served));
-    expect(new URL(served.url)).toMatchObject({ hostname: '127.0.0.1', pathname: '/', search: '' });
-  });
-
-  it('returns its errors and a failing health report to the page unchanged', async () => {
-    for (const body of ['{"error":{"code":"conflict","message":"m"}}', '{"status":"failing"}']) {
-      api.answers({ status: 503, headers: { 'content-type': 'application/json', 'retry-after': '1' }, body });
-      expect(await asPage(served, { path: '/api/v2/health' })).toMatchObject({
-        status: 503,
-        body,
-        headers: { 'retry-after': '1', 'content-type': 'application/json' },
-      });
-    }
-  });
-
-  it.each<[string, StubAnswer, number, string]>([
-    ['a missing permission', { status: 403, body: '{"message":"Forbidden"}' }, 403, 'forbidden'],
-    [
-      'an expired session',
-      { status: 403, body: '{"message":"The security token included in the request is expired"}' },
-      403,
-      'credentials_expired',
-    ],
-    [
-      'an expired token',
-      {
-        status: 401,
-        headers: {
-          'www-authenticate': 'Bearer error="invalid_token" error_description="the token has expired"',
-        },
-        body: '{"message":"Unauthorized"}',
-      },
-      401,
-      'credentials_expired',
-    ],
-    ['a missing token', { status: 401, body: '{"message":"Unauthorized"}' }, 401, 'unauthorized'],
-    ['throttling', { status: 429, body: '{"message":"Too Many Requests"}' }, 429, 'too_many_requests'],
-    [
-      'a failure of the function',
-      { status: 500, body: '{"message":"Internal Server Error"}' },
-      500,
-      'unavailable',
-    ],
-    ['an error page of an intermediary', { status: 502, body: MARKUP }, 502, 'unavailable'],
-    ['no response', 'hang_up', 502, 'unreachable'],
-  ])('reports %s in the error format of the API', async (_, given, status, code) => {
-    api.answers(given);
-    const refused = await asPage(served, { path: '/api/v2/queues' });
-    expect({ status: refused.status, said: jsonOf(refused) }).toMatchObject({
-      status,
-      said: { error: { code } },
-    });
-    expect(refused.headers['content-type']).toBe('application/json');
-  });
-
-  it('reports a timeout with status 504', () => {
-    const over = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
-    expect(refusalFromFailure(over)).toMatchObject({ status: 504, code: 'timeout' });
-  });
-
-  it('is reported as unreachable if a response breaks off, so that no partial response is passed on', async () => {
-    api.answers('cut_off');
-    const refused = await asPage(served, { path: '/api/v2/queues' });
-    expect({ status: refused.status, said: jsonOf(refused) }).toMatchObject({
-      status: 502,
-      said: { error: { code: 'unreachable' } },
-    });
-  });
-
-  it('receives nothing if credentials are missing or expired, and the page gets the reason', async () => {
-    for (const code of ['no_credentials', 'credentials_expired'] as const) {
-      const failing = () => Promise.reject(new CredentialsProblem(code, 'renew them'));
-      const without = await consoleOf(deploymentAt(api.url, failing));
-      expect(jsonOf(await asPage(without, { path: '/api/v2/queues' }))).toEqual({
-        error: { code, message: 'renew them' },
-      });
       expect(api.requests).toEqual([]);
-    }
-  });
-});
-
-describe('the console info for the page', () => {
-  const infoOf = async (at = served) =>
-    consoleInfoSchema.parse(jsonOf(await asPage(at, { path: '/api-local/info' })));
-
-  it('names the deployment and its version, which may differ from that of the command', async () => {
-    api.answers({ body: JSON.stringify({ openapi: '3.1.0', info: { version: '9.9.9' } }) });
-    expect(await infoOf()).toEqual({
-      deployment: MARKUP,
-      region: 'us-east-1',
-      version: '9.9.9',
-      commandVersion: '0.1.0',
-      command: 'npm run -s posthaste --',
-      apiUrl: api.url,
-      isLocal: true,
-      pollInterval: { floorSeconds: 1, ceilingSeconds: 10, exponent: 2 },
     });
-    expect(api.requests.at(-1)).toMatchObject({ method: 'GET', path: '/v2/openapi.json' });
-  });
 
-  it('is valid JSON even if the name of the deployment is markup', async () => {
-    api.answers({ body: '{}' });
-    const { headers, body } = await asPage(served, { path: '/api-local/info' });
-    expect(headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
-    expect(body).toContain(JSON.stringify(MARKUP));
-  });
+    it('is protected by a 256-bit token per run, which is only in the fragment of the address', async () => {
+      const other = await consoleOf(deploymentAt(api.url));
+      expect(Buffer.from(tokenOf(served), 'base64url')).toHaveLength(32);
+      expect(tokenOf(other)).not.toBe(tokenOf(served));
+      expect(new URL(served.url)).toMatchObject({ hostname: '127.0.0.1', pathname: '/', search: '' });
+    });
 
-  it('gives the reason for an unknown version if the API denies access', async () => {
-    api.answers({ status: 403, body: '{"message":"Forbidden"}' });
-    expect(await infoOf()).toMatchObject({ version: null, problem: { code: 'forbidden' } });
-  });
+    it('returns its errors and a failing health report to the page unchanged', async () => {
+      for (const body of ['{"error":{"code":"conflict","message":"m"}}', '{"status":"failing"}']) {
+        api.answers({
+          status: 503,
+          headers: { 'content-type': 'application/json', 'retry-after': '1' },
+          body,
+        });
+        expect(await asPage(served, { path: '/api/v2/health' })).toMatchObject({
+          status: 503,
+          body,
+          headers: { 'retry-after': '1', 'content-type': 'application/json' },
+        });
+      }
+    });
 
-  it('reports a missing deployment, and API requests are then refused with status 503', async () => {
-    const none = await consoleOf({ kind: 'none', reason: 'no stack' });
-    const problem = { code: 'no_deployment', message: 'no stack' };
-    expect(await infoOf(none)).toMatchObject({ deployment: null, version: null, problem });
-    const refused = await asPage(none, { path: '/api/v2/queues' });
-    expect({ status: refused.status, said: jsonOf(refused) }).toEqual({
-      status: 503,
-      said: { error: problem },
+    it.each<[string, StubAnswer, number, string]>([
+      ['a missing permission', { status: 403, body: '{"message":"Forbidden"}' }, 403, 'forbidden'],
+      [
+        'an expired session',
+        { status: 403, body: '{"message":"The security token included in the request is expired"}' },
+        403,
+        'credentials_expired',
+      ],
+      [
+        'an expired token',
+        {
+          status: 401,
+          headers: {
+            'www-authenticate': 'Bearer error="invalid_token" error_description="the token has expired"',
+          },
+          body: '{"message":"Unauthorized"}',
+        },
+        401,
+        'credentials_expired',
+      ],
+      ['a missing token', { status: 401, body: '{"message":"Unauthorized"}' }, 401, 'unauthorized'],
+      ['throttling', { status: 429, body: '{"message":"Too Many Requests"}' }, 429, 'too_many_requests'],
+      [
+        'a failure of the function',
+        { status: 500, body: '{"message":"Internal Server Error"}' },
+        500,
+        'unavailable',
+      ],
+      ['an error page of an intermediary', { status: 502, body: MARKUP }, 502, 'unavailable'],
+      ['no response', 'hang_up', 502, 'unreachable'],
+    ])('reports %s in the error format of the API', async (_, given, status, code) => {
+      api.answers(given);
+      const refused = await asPage(served, { path: '/api/v2/queues' });
+      expect({ status: refused.status, said: jsonOf(refused) }).toMatchObject({
+        status,
+        said: { error: { code } },
+      });
+      expect(refused.headers['content-type']).toBe('application/json');
+    });
+
+    it('reports a timeout with status 504', () => {
+      const over = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
+      expect(refusalFromFailure(over)).toMatchObject({ status: 504, code: 'timeout' });
+    });
+
+    it('is reported as unreachable if a response breaks off, so that no partial response is passed on', async () => {
+      api.answers('cut_off');
+      const refused = await asPage(served, { path: '/api/v2/queues' });
+      expect({ status: refused.status, said: jsonOf(refused) }).toMatchObject({
+        status: 502,
+        said: { error: { code: 'unreachable' } },
+      });
+    });
+
+    it('receives nothing if credentials are missing or expired, and the page gets the reason', async () => {
+      for (const code of ['no_credentials', 'credentials_expired'] as const) {
+        const failing = () => Promise.reject(new CredentialsProblem(code, 'renew them'));
+        const without = await consoleOf(deploymentAt(api.url, failing));
+        expect(jsonOf(await asPage(without, { path: '/api/v2/queues' }))).toEqual({
+          error: { code, message: 'renew them' },
+        });
+        expect(api.requests).toEqual([]);
+      }
     });
   });
 
-  it('tells a page whether its token is valid, without a request to the API', async () => {
-    const asked = { method: 'HEAD', path: '/api-local/info' };
-    expect((await asPage(served, asked)).status).toBe(200);
-    expect((await asPage(served, { ...asked, headers: { authorization: 'Bearer old' } })).status).toBe(401);
-    expect(api.requests).toEqual([]);
+  describe('the console info for the page', () => {
+    const infoOf = async (at = served) =>
+      consoleInfoSchema.parse(jsonOf(await asPage(at, { path: '/api-local/info' })));
+
+    it('names the deployment and its version, which may differ from that of the command', async () => {
+      api.answers({ body: JSON.stringify({ openapi: '3.1.0', info: { version: '9.9.9' } }) });
+      expect(await infoOf()).toEqual({
+        deployment: MARKUP,
+        region: 'us-east-1',
+        version: '9.9.9',
+        commandVersion: '0.1.0',
+        command: 'npm run -s posthaste --',
+        apiUrl: api.url,
+        isLocal: true,
+        pollInterval: { floorSeconds: 1, ceilingSeconds: 10, exponent: 2 },
+      });
+      expect(api.requests.at(-1)).toMatchObject({ method: 'GET', path: '/v2/openapi.json' });
+    });
+
+    it('is valid JSON even if the name of the deployment is markup', async () => {
+      api.answers({ body: '{}' });
+      const { headers, body } = await asPage(served, { path: '/api-local/info' });
+      expect(headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
+      expect(body).toContain(JSON.stringify(MARKUP));
+    });
+
+    it('gives the reason for an unknown version if the API denies access', async () => {
+      api.answers({ status: 403, body: '{"message":"Forbidden"}' });
+      expect(await infoOf()).toMatchObject({ version: null, problem: { code: 'forbidden' } });
+    });
+
+    it('reports a missing deployment, and API requests are then refused with status 503', async () => {
+      const none = await consoleOf({ kind: 'none', reason: 'no stack' });
+      const problem = { code: 'no_deployment', message: 'no stack' };
+      expect(await infoOf(none)).toMatchObject({ deployment: null, version: null, problem });
+      const refused = await asPage(none, { path: '/api/v2/queues' });
+      expect({ status: refused.status, said: jsonOf(refused) }).toEqual({
+        status: 503,
+        said: { error: problem },
+      });
+    });
+
+    it('tells a page whether its token is valid, without a request to the API', async () => {
+      const asked = { method: 'HEAD', path: '/api-local/info' };
+      expect((await asPage(served, asked)).status).toBe(200);
+      expect((await asPage(served, { ...asked, headers: { authorization: 'Bearer old' } })).status).toBe(401);
+      expect(api.requests).toEqual([]);
+    });
+
+    it('is served only with the token and to the right host name', async () => {
+      const { port } = served;
+      expect((await requestLoopback(port, { path: '/api-local/info' })).status).toBe(401);
+      expect(
+        (await asPage(served, { path: '/api-local/info', headers: { host: 'evil.example' } })).status,
+      ).toBe(403);
+    });
   });
 
-  it('is served only with the token and to the right host name', async () => {
-    const { port } = served;
-    expect((await requestLoopback(port, { path: '/api-local/info' })).status).toBe(401);
-    expect(
-      (await asPage(served, { path: '/api-local/info', headers: { host: 'evil.example' } })).status,
-    ).toBe(403);
+  const idOf = (n: number) => `0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c0${n}`;
+
+  const aDeadLetter = (n: number, reason: string, sentAt = Date.now() - 60_000) => ({
+    id: idOf(n),
+    sentAt,
+    body: JSON.stringify({ queue: 'orders', id: `m${n}`, data: n }),
+    attributes: { reason: { type: 'String', text: reason } },
   });
-});
 
-const idOf = (n: number) => `0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c0${n}`;
-
-const aDeadLetter = (n: number, reason: string, sentAt = Date.now() - 60_000) => ({
-  id: idOf(n),
-  sentAt,
-  body: JSON.stringify({ queue: 'orders', id: `m${n}`, data: n }),
-  attributes: { reason: { type: 'String', text: reason } },
-});
-
-/** A console whose ingress dead letters are in memory; the other queues are empty. */
-const withDeadLetters = async (
-  over: Partial<DeadLetterQueue> = {},
-  open?: () => Promise<DeadLetterAccess>,
-) => {
-  const clock = { now: () => Date.now(), sleep: () => Promise.resolve() };
-  const ingress = inMemoryDeadLetterQueue(clock);
-  ingress.put(aDeadLetter(0, 'queue_missing'), aDeadLetter(1, 'not_json'), aDeadLetter(2, 'not_json'));
-  const workQueues = inMemoryWorkQueues();
-  const access: DeadLetterAccess = {
-    name: 'Posthaste',
-    place: 'Posthaste, account 111122223333, us-east-1',
-    portsOf: (which) => ({
-      clock,
-      deadLetters: which === 'ingress' ? { ...ingress, ...over } : inMemoryDeadLetterQueue(clock),
-    }),
-    workQueues,
-    api: () => Promise.reject(new Problem('no API is expected')),
+  /** A console whose ingress dead letters are in memory; the other queues are empty. */
+  const withDeadLetters = async (
+    over: Partial<DeadLetterQueue> = {},
+    open?: () => Promise<DeadLetterAccess>,
+  ) => {
+    const clock = { now: () => Date.now(), sleep: () => Promise.resolve() };
+    const ingress = inMemoryDeadLetterQueue(clock);
+    ingress.put(aDeadLetter(0, 'queue_missing'), aDeadLetter(1, 'not_json'), aDeadLetter(2, 'not_json'));
+    const workQueues = inMemoryWorkQueues();
+    const access: DeadLetterAccess = {
+      name: 'Posthaste',
+      place: 'Posthaste, account 111122223333, us-east-1',
+      portsOf: (which) => ({
+        clock,
+        deadLetters: which === 'ingress' ? { ...ingress, ...over } : inMemoryDeadLetterQueue(clock),
+      }),
+      workQueues,
+      api: () => Promise.reject(new Problem('no API is expected')),
+    };
+    const target = {
+      ...deploymentAt('http://127.0.0.1:9'),
+      deadLetters: open ?? (() => Promise.resolve(access)),
+    };
+    const console = await consoleOf(target);
+    const ask = (path: string, more: Partial<LoopbackRequest> = {}) =>
+      asPage(console, { path: `/api-local/dead-letters${path}`, ...more });
+    const post = (path: string, body: unknown) => ask(path, { method: 'POST', body: JSON.stringify(body) });
+    return { ingress, workQueues, ask, post };
   };
-  const target = {
-    ...deploymentAt('http://127.0.0.1:9'),
-    deadLetters: open ?? (() => Promise.resolve(access)),
-  };
-  const console = await consoleOf(target);
-  const ask = (path: string, more: Partial<LoopbackRequest> = {}) =>
-    asPage(console, { path: `/api-local/dead-letters${path}`, ...more });
-  const post = (path: string, body: unknown) => ask(path, { method: 'POST', body: JSON.stringify(body) });
-  return { ingress, workQueues, ask, post };
-};
 
-describe('the dead letters behind the console', () => {
-  let there: Awaited<ReturnType<typeof withDeadLetters>>;
-  beforeEach(async () => {
-    there = await withDeadLetters();
-  });
-
-  it('are counted by queue', async () => {
-    const { queues } = deadLetterCountsSchema.parse(jsonOf(await there.ask('')));
-    expect(queues).toEqual([
-      { which: 'ingress', visible: 3, hidden: 0 },
-      { which: 'delivery', visible: 0, hidden: 0 },
-      { which: 'operation', visible: 0, hidden: 0 },
-      { which: 'undeliverable', visible: 0, hidden: 0 },
-    ]);
-  });
-
-  it('are listed by a filter, and are visible again', async () => {
-    const look = deadLetterLookSchema.parse(jsonOf(await there.ask('/ingress?reason=not_json&queue=orders')));
-    const place = 'Posthaste, account 111122223333, us-east-1';
-    expect(look).toMatchObject({ place, total: 3, complete: true, hidden: 0 });
-    expect(look.deadLetters.map(({ id }) => id)).toEqual([idOf(1), idOf(2)]);
-    const first = deadLetterLookSchema.parse(jsonOf(await there.ask('/ingress?limit=1')));
-    expect(first).toMatchObject({ complete: false, deadLetters: [{ id: idOf(0) }] });
-    expect(there.ingress.visible).toHaveLength(3);
-  });
-
-  it('are shown whole', async () => {
-    const shown = deadLetterDetailSchema.parse(jsonOf(await there.ask(`/ingress/${idOf(1)}`)));
-    expect(shown).toMatchObject({
-      body: '{"queue":"orders","id":"m1","data":1}',
-      attributes: { reason: 'not_json' },
+  describe('the dead letters behind the console', () => {
+    let there: Awaited<ReturnType<typeof withDeadLetters>>;
+    beforeEach(async () => {
+      there = await withDeadLetters();
     });
-    expect(await there.ask('/ingress/nowhere')).toMatchObject({ status: 404 });
-  });
 
-  it('are redriven and deleted if they are chosen', async () => {
-    const redriven = await there.post('/ingress/redrive', { ids: [idOf(0)] });
-    expect(deadLetterResultSchema.parse(jsonOf(redriven))).toEqual({
-      handled: 1,
-      settled: {},
-      skipped: {},
-      missing: 0,
-      hidden: 0,
+    it('are counted by queue', async () => {
+      const { queues } = deadLetterCountsSchema.parse(jsonOf(await there.ask('')));
+      expect(queues).toEqual([
+        { which: 'ingress', visible: 3, hidden: 0 },
+        { which: 'delivery', visible: 0, hidden: 0 },
+        { which: 'operation', visible: 0, hidden: 0 },
+        { which: 'undeliverable', visible: 0, hidden: 0 },
+      ]);
     });
-    expect(there.workQueues.sent).toMatchObject([{ to: 'ingress' }]);
-    const deleted = await there.post('/ingress/delete', { ids: [idOf(2), idOf(9)] });
-    expect(jsonOf(deleted)).toMatchObject({ handled: 1, missing: 1 });
-    expect(there.ingress.visible).toEqual([idOf(1)]);
-  });
 
-  it('are redriven and deleted if they were sent after the start by this clock, which may be slow', async () => {
-    there.ingress.put(
-      aDeadLetter(3, 'not_json', Date.now() + 60_000),
-      aDeadLetter(4, 'not_json', Date.now() + 60_000),
-    );
-    const redriven = await there.post('/ingress/redrive', { ids: [idOf(3)] });
-    const deleted = await there.post('/ingress/delete', { ids: [idOf(4)] });
-    for (const answer of [redriven, deleted])
-      expect(jsonOf(answer)).toMatchObject({ handled: 1, missing: 0 });
-  });
+    it('are listed by a filter, and are visible again', async () => {
+      const look = deadLetterLookSchema.parse(
+        jsonOf(await there.ask('/ingress?reason=not_json&queue=orders')),
+      );
+      const place = 'Posthaste, account 111122223333, us-east-1';
+      expect(look).toMatchObject({ place, total: 3, complete: true, hidden: 0 });
+      expect(look.deadLetters.map(({ id }) => id)).toEqual([idOf(1), idOf(2)]);
+      const first = deadLetterLookSchema.parse(jsonOf(await there.ask('/ingress?limit=1')));
+      expect(first).toMatchObject({ complete: false, deadLetters: [{ id: idOf(0) }] });
+      expect(there.ingress.visible).toHaveLength(3);
+    });
 
-  it('are not reached without the token, from another origin, or by a wrong request', async () => {
-    const path = '/ingress/delete';
-    const body = JSON.stringify({ ids: [idOf(0)] });
-    const wrong: [Partial<LoopbackRequest>, number][] = [
-      [{ headers: { authorization: '' } }, 401],
-      [{ headers: { origin: 'https://evil.example' } }, 403],
-      [{ headers: { origin: '' } }, 403],
-      [{ body: '{"ids":[]}' }, 400],
-      [{ body: JSON.stringify({ ids: [idOf(0).slice(0, 35)] }) }, 400],
-      [{ body: JSON.stringify({ ids: [idOf(0)], all: true }) }, 400],
-      [{ body: '{' }, 400],
-      [{ body: ' '.repeat(100_001) }, 413],
-    ];
-    for (const [more, status] of wrong)
-      expect(await there.ask(path, { method: 'POST', body, ...more })).toMatchObject({ status });
-    expect(await there.ask('/retry')).toMatchObject({ status: 400 });
-    expect(await there.ask('/ingress?limits=1')).toMatchObject({ status: 400 });
-    expect(await there.ask('/ingress/redrive/more')).toMatchObject({ status: 404 });
-    expect(there.ingress.ids).toHaveLength(3);
-  });
-});
+    it('are shown whole', async () => {
+      const shown = deadLetterDetailSchema.parse(jsonOf(await there.ask(`/ingress/${idOf(1)}`)));
+      expect(shown).toMatchObject({
+        body: '{"queue":"orders","id":"m1","data":1}',
+        attributes: { reason: 'not_json' },
+      });
+      expect(await there.ask('/ingress/nowhere')).toMatchObject({ status: 404 });
+    });
 
-describe('dead letters that cannot be read', () => {
-  const named = (name: string) => Object.assign(new Error('no'), { name });
+    it('are redriven and deleted if they are chosen', async () => {
+      const redriven = await there.post('/ingress/redrive', { ids: [idOf(0)] });
+      expect(deadLetterResultSchema.parse(jsonOf(redriven))).toEqual({
+        handled: 1,
+        settled: {},
+        skipped: {},
+        missing: 0,
+        hidden: 0,
+      });
+      expect(there.workQueues.sent).toMatchObject([{ to: 'ingress' }]);
+      const deleted = await there.post('/ingress/delete', { ids: [idOf(2), idOf(9)] });
+      expect(jsonOf(deleted)).toMatchObject({ handled: 1, missing: 1 });
+      expect(there.ingress.visible).toEqual([idOf(1)]);
+    });
 
-  it.each([
-    ['a missing permission', named('AccessDenied'), 403, 'sqs_forbidden'],
-    ['another failure of SQS', named('ServiceUnavailable'), 502, 'unavailable'],
-  ])('are reported: %s', async (_, failure, status, code) => {
-    const { ask } = await withDeadLetters({ receive: () => Promise.reject(failure) });
-    const refused = await ask('/ingress');
-    expect({ status: refused.status, said: jsonOf(refused) }).toMatchObject({
-      status,
-      said: { error: { code } },
+    it('are redriven and deleted if they were sent after the start by this clock, which may be slow', async () => {
+      there.ingress.put(
+        aDeadLetter(3, 'not_json', Date.now() + 60_000),
+        aDeadLetter(4, 'not_json', Date.now() + 60_000),
+      );
+      const redriven = await there.post('/ingress/redrive', { ids: [idOf(3)] });
+      const deleted = await there.post('/ingress/delete', { ids: [idOf(4)] });
+      for (const answer of [redriven, deleted])
+        expect(jsonOf(answer)).toMatchObject({ handled: 1, missing: 0 });
+    });
+
+    it('are not reached without the token, from another origin, or by a wrong request', async () => {
+      const path = '/ingress/delete';
+      const body = JSON.stringify({ ids: [idOf(0)] });
+      const wrong: [Partial<LoopbackRequest>, number][] = [
+        [{ headers: { authorization: '' } }, 401],
+        [{ headers: { origin: 'https://evil.example' } }, 403],
+        [{ headers: { origin: '' } }, 403],
+        [{ body: '{"ids":[]}' }, 400],
+        [{ body: JSON.stringify({ ids: [idOf(0).slice(0, 35)] }) }, 400],
+        [{ body: JSON.stringify({ ids: [idOf(0)], all: true }) }, 400],
+        [{ body: '{' }, 400],
+        [{ body: ' '.repeat(100_001) }, 413],
+      ];
+      for (const [more, status] of wrong)
+        expect(await there.ask(path, { method: 'POST', body, ...more })).toMatchObject({ status });
+      expect(await there.ask('/retry')).toMatchObject({ status: 400 });
+      expect(await there.ask('/ingress?limits=1')).toMatchObject({ status: 400 });
+      expect(await there.ask('/ingress/redrive/more')).toMatchObject({ status: 404 });
+      expect(there.ingress.ids).toHaveLength(3);
     });
   });
 
-  it('are reported: only the address of the API is given, so that the queues found may not belong to it', async () => {
-    const env = { POSTHASTE_API_URL: 'https://api.example.com', POSTHASTE_TOKEN: 'token' };
-    const target = await deploymentTarget({}, { env, sleep: () => Promise.resolve() });
-    const refused = await asPage(await consoleOf(target), { path: '/api-local/dead-letters/ingress' });
-    expect(jsonOf(refused)).toMatchObject({
-      error: {
-        code: 'deployment_not_named',
-        message: expect.stringContaining('name the deployment by --deployment') as unknown,
-      },
-    });
-  });
+  describe('dead letters that cannot be read', () => {
+    const named = (name: string) => Object.assign(new Error('no'), { name });
 
-  it('are reported: a deployment that was not found', async () => {
-    const { ask } = await withDeadLetters({}, () => Promise.reject(new Problem('no stack')));
-    expect(jsonOf(await ask('/ingress'))).toEqual({ error: { code: 'no_deployment', message: 'no stack' } });
+    it.each([
+      ['a missing permission', named('AccessDenied'), 403, 'sqs_forbidden'],
+      ['another failure of SQS', named('ServiceUnavailable'), 502, 'unavailable'],
+    ])('are reported: %s', async (_, failure, status, code) => {
+      const { ask } = await withDeadLetters({ receive: () => Promise.reject(failure) });
+      const refused = await ask('/ingress');
+      expect({ status: refused.status, said: jsonOf(refused) }).toMatchObject({
+        status,
+        said: { error: { code } },
+      });
+    });
+
+    it('are reported: only the address of the API is given, so that the queues found may not belong to it', async () => {
+      const env = { POSTHASTE_API_URL: 'https://api.example.com', POSTHASTE_TOKEN: 'token' };
+      const target = await deploymentTarget({}, { env, sleep: () => Promise.resolve() });
+      const refused = await asPage(await consoleOf(target), { path: '/api-local/dead-letters/ingress' });
+      expect(jsonOf(refused)).toMatchObject({
+        error: {
+          code: 'deployment_not_named',
+          message: expect.stringContaining('name the deployment by --deployment') as unknown,
+        },
+      });
+    });
+
+    it('are reported: a deployment that was not found', async () => {
+      const { ask } = await withDeadLetters({}, () => Promise.reject(new Problem('no stack')));
+      expect(jsonOf(await ask('/ingress'))).toEqual({
+        error: { code: 'no_deployment', message: 'no stack' },
+      });
+    });
   });
 });

@@ -1,15 +1,19 @@
+import jsonPatch from 'fast-json-patch';
+import type { Operation } from 'fast-json-patch';
 import { describe, expect, it } from 'vitest';
+import { firstWithin } from '../../../console/src/api/listed.ts';
 import {
   byUrgency,
   figuresOf,
+  type QueueReading,
   totalOf,
   waitingIn,
   warningsOf,
-  type QueueReading,
 } from '../../../console/src/pages/overview/queue-figures.ts';
+import { queueDraft, queueFaults, queuePatch } from '../../../console/src/pages/queue/queue-draft.ts';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { statisticsOf } from './statistics-of.ts';
 import { aSubscription } from '../../support/builders.ts';
+import { statisticsOf } from './statistics-of.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 
@@ -127,4 +131,96 @@ describe('the figures of a queue', () => {
       latenessMs: 7000,
     });
   });
+});
+
+const metadata = {
+  _retry_policy: { maximum_delay: 60 },
+  _retain_messages: 'all',
+  _default_message_ttl: 3600,
+  team: 'checkout',
+  'a/b~c': [1],
+};
+const draft = queueDraft(metadata);
+
+/** The metadata after the patch of an edit. */
+const edited = (changed: Partial<typeof draft>): unknown =>
+  jsonPatch.applyPatch(
+    structuredClone({ metadata }),
+    queuePatch(draft, { ...draft, ...changed }) as Operation[],
+    true,
+  ).newDocument.metadata;
+
+describe('the patch of an edited queue', () => {
+  it('is empty if nothing changed', () => {
+    expect(queuePatch(draft, draft)).toEqual([]);
+  });
+
+  it('names only what changed, so that changes of others stay', () => {
+    expect(queuePatch(draft, { ...draft, delay: '5', retainMessages: '' })).toEqual([
+      { op: 'remove', path: '/metadata/_retain_messages' },
+      { op: 'add', path: '/metadata/_default_message_delay', value: 5 },
+    ]);
+  });
+
+  it('adds, changes and removes other metadata under any name', () => {
+    expect(edited({ others: '{"a/b~c": [2], "note": null}' })).toEqual({
+      _retry_policy: { maximum_delay: 60 },
+      _retain_messages: 'all',
+      _default_message_ttl: 3600,
+      'a/b~c': [2],
+      note: null,
+    });
+  });
+
+  it('removes the policy and everything else that is emptied', () => {
+    const empty = {
+      ttl: ' ',
+      others: '',
+      retainMessages: '',
+      policy: { ...draft.policy, chosen: 'none' },
+    } as const;
+    expect(edited(empty)).toEqual({});
+  });
+});
+
+describe('the errors of the form of a queue', () => {
+  it.each(['{', '[]', 'null', '{"_default_message_ttl": 5}'])('name wrong metadata: %s', (others) => {
+    expect([...queueFaults({ ...draft, others }).keys()]).toEqual(['others']);
+  });
+
+  it('accept what is stored', () => {
+    expect(queueFaults(draft).size).toBe(0);
+  });
+});
+
+/** Lists two items, then waits until it is aborted. */
+const twoThenNothing = async function* (signal: AbortSignal): AsyncGenerator<number> {
+  yield 1;
+  yield 2;
+  await new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => {
+      reject(new Error('aborted'));
+    });
+  });
+};
+
+const open = new AbortController().signal;
+
+it('firstWithin returns what it has read when the time is up, and says that there may be more', async () => {
+  const read = firstWithin(twoThenNothing, 5, { milliseconds: 10, signal: open });
+  expect(await read).toEqual({ items: [1, 2], more: true });
+});
+
+it('firstWithin stops at the number of items asked for', async () => {
+  const read = firstWithin(twoThenNothing, 1, { milliseconds: 60_000, signal: open });
+  expect(await read).toEqual({ items: [1], more: true });
+});
+
+it('firstWithin fails when the page is left', async () => {
+  const left = new AbortController();
+  const read = firstWithin(twoThenNothing, 5, { milliseconds: 60_000, signal: left.signal });
+  setImmediate(() => {
+    left.abort();
+  });
+  await expect(read).rejects.toThrow('aborted');
 });

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { type ApiClient, type ApiRequest, clientBy } from '../../../api-client/api-client.ts';
 import { ApiRefusal } from '../../../api-client/refusal.ts';
-import { search, type Found } from '../../../console/src/api/search.ts';
+import { type Found, search } from '../../../console/src/api/search.ts';
+import {
+  axisTime,
+  clockText,
+  durationText,
+  relativeText,
+  utcText,
+} from '../../../console/src/parts/time-text.ts';
+import { soughtTime } from '../../../console/src/shell/search/sought-time.ts';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 
@@ -101,5 +109,98 @@ describe('search', () => {
     await search(api, 'x', { first: undefined, signal: closed, onFound: (report) => reports.push(report) });
     expect(reports).toEqual([]);
     expect(asked).toEqual(['/v2/queues?detailed=true&limit=100']);
+  });
+});
+
+const MINUTE = 60_000;
+
+/** 21 November 2026, 12:00 in the time zone of this process. */
+const NOON = new Date(2026, 10, 21, 12).getTime();
+
+const around = (time: Date) => ({ since: time.getTime() - 5 * MINUTE, until: time.getTime() + 5 * MINUTE });
+
+describe('soughtTime', () => {
+  it('is five minutes before and after a time of today', () => {
+    expect(soughtTime('11:30', NOON)).toEqual(around(new Date(2026, 10, 21, 11, 30)));
+    expect(soughtTime('9:05:10', NOON)).toEqual(around(new Date(2026, 10, 21, 9, 5, 10)));
+  });
+
+  it('takes a time that is still to come as yesterday’s', () => {
+    expect(soughtTime('23:59', NOON)).toEqual(around(new Date(2026, 10, 20, 23, 59)));
+  });
+
+  it('reads dates with a time, in the zone given or the local one', () => {
+    expect(soughtTime('2026-11-03 14:03', NOON)).toEqual(around(new Date(2026, 10, 3, 14, 3)));
+    expect(soughtTime('2026-11-03T14:03:20.5Z', NOON)).toEqual(around(new Date('2026-11-03T14:03:20.500Z')));
+    expect(soughtTime('2026-11-03T14:03:20+02:00', NOON)).toEqual(around(new Date('2026-11-03T12:03:20Z')));
+  });
+
+  it('covers a whole local day for a date', () => {
+    expect(soughtTime('2026-11-03', NOON)).toEqual({
+      since: new Date(2026, 10, 3).getTime(),
+      until: new Date(2026, 10, 4).getTime(),
+    });
+  });
+
+  it.each([
+    'order-4711',
+    '25:00',
+    '12:60',
+    '2026-13-01',
+    '2026-11-03 14',
+    '14',
+    'https://a.example/12:00',
+    '',
+  ])('takes %j for no time', (text) => {
+    expect(soughtTime(text, NOON)).toBeUndefined();
+  });
+});
+
+describe('times in the console', () => {
+  const NOON = Date.UTC(2026, 10, 21, 12);
+
+  it.each([
+    [NOON + 1234, false, 'UTC', '12:00:01'],
+    [NOON + 1234, true, 'UTC', '12:00:01.234'],
+    [NOON, false, 'Asia/Kolkata', '17:30:00'],
+    [NOON - 86_400_000, false, 'UTC', '20 Nov, 12:00:00'],
+    [NOON + 14 * 3_600_000, false, 'UTC', '22 Nov, 02:00:00'],
+    [NOON - 400 * 86_400_000, false, 'UTC', '17 Oct 2025, 12:00:00'],
+  ])('are shown in the given time zone, with the date unless it is today', (time, exact, zone, text) => {
+    expect(clockText(time, { now: NOON, exact }, zone)).toBe(text);
+  });
+
+  it('are shown in UTC in the tooltip', () => {
+    expect(utcText('2026-11-21T12:00:00.000Z')).toBe('2026-11-21 12:00:00.000 UTC');
+    expect(utcText('2026-11-21T13:00:00.000+01:00')).toBe('2026-11-21 12:00:00.000 UTC');
+    expect(utcText('no time at all')).toBe('no time at all');
+  });
+
+  it('are shown on an axis to the minute, or to the second where its steps are shorter', () => {
+    expect(axisTime(NOON + 7000, { now: NOON, seconds: false })).toMatch(/^\d\d:00$/);
+    expect(axisTime(NOON + 7000, { now: NOON, seconds: true })).toMatch(/^\d\d:00:07$/);
+  });
+
+  it.each([
+    [0, '0 s'],
+    [48, '48 ms'],
+    [999.4, '999 ms'],
+    [1000, '1 s'],
+    [3500, '3.5 s'],
+    [59_940, '59.9 s'],
+    [59_999, '1 min'],
+    [90_000, '1 min 30 s'],
+    [7_500_000, '2 h 5 min'],
+    [15 * 86_400_000, '15 d'],
+  ])('show a duration of %i milliseconds as %s', (milliseconds, text) => {
+    expect(durationText(milliseconds)).toBe(text);
+  });
+
+  it.each([
+    [NOON + 400, 'now'],
+    [NOON + 3_400, 'in 3 s'],
+    [NOON - 125_000, '2 min 5 s ago'],
+  ])('are shown relative to now', (time, text) => {
+    expect(relativeText(time, NOON)).toBe(text);
   });
 });

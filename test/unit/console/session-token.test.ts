@@ -1,38 +1,40 @@
+import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
+import { hrefTo, parseRoute, type Route } from '../../../console/src/route.ts';
 import { takeSessionToken } from '../../../console/src/session-token.ts';
 
-const channels: { close: () => void }[] = [];
-
-afterEach(() => {
-  for (const channel of channels.splice(0)) channel.close();
-});
-
-/** A browser tab on the given address; `stored` is its session storage. */
-const tab = (
-  hash: string,
-  stored: Record<string, string> = {},
-  isAccepted = (_token: string) => Promise.resolve(true),
-) => {
-  const storage = {
-    getItem: (key: string) => stored[key] ?? null,
-    setItem: (key: string, value: string) => {
-      stored[key] = value;
-    },
-    removeItem: (key: string) => {
-      Reflect.deleteProperty(stored, key);
-    },
-  };
-  const addresses: string[] = [];
-  const history = {
-    replaceState: (_state: unknown, _title: string, address?: string | URL | null) =>
-      void addresses.push(String(address)),
-  };
-  const channel = new BroadcastChannel('tabs-of-a-test');
-  channels.push(channel);
-  return { channel, isAccepted, location: { hash, pathname: '/' }, history, storage, addresses, stored };
-};
-
 describe('takeSessionToken', () => {
+  const channels: { close: () => void }[] = [];
+
+  afterEach(() => {
+    for (const channel of channels.splice(0)) channel.close();
+  });
+
+  /** A browser tab on the given address; `stored` is its session storage. */
+  const tab = (
+    hash: string,
+    stored: Record<string, string> = {},
+    isAccepted = (_token: string) => Promise.resolve(true),
+  ) => {
+    const storage = {
+      getItem: (key: string) => stored[key] ?? null,
+      setItem: (key: string, value: string) => {
+        stored[key] = value;
+      },
+      removeItem: (key: string) => {
+        Reflect.deleteProperty(stored, key);
+      },
+    };
+    const addresses: string[] = [];
+    const history = {
+      replaceState: (_state: unknown, _title: string, address?: string | URL | null) =>
+        void addresses.push(String(address)),
+    };
+    const channel = new BroadcastChannel('tabs-of-a-test');
+    channels.push(channel);
+    return { channel, isAccepted, location: { hash, pathname: '/' }, history, storage, addresses, stored };
+  };
+
   it('moves the token of the printed link from the address to the storage of the tab', async () => {
     const first = tab('#token=abc');
     expect((await takeSessionToken(first)).value).toBe('abc');
@@ -71,5 +73,59 @@ describe('takeSessionToken', () => {
     (await takeSessionToken(ended)).forget();
     expect(ended.stored).toEqual({});
     expect((await takeSessionToken(tab('#/', ended.stored))).value).toBeUndefined();
+  });
+});
+
+describe('the address of a page of the console', () => {
+  it.each<[string, Route]>([
+    ['', { page: 'overview' }],
+    ['#/', { page: 'overview' }],
+    ['#/queues', { page: 'overview' }],
+    ['#/queues/orders', { page: 'queue', queue: 'orders' }],
+    ['#/queues/orders/recovery?since=x', { page: 'recovery', queue: 'orders', query: { since: 'x' } }],
+    ['#/recovery', { page: 'recovery', query: {} }],
+    ['#/designer?queue=orders', { page: 'designer', query: { queue: 'orders' } }],
+    ['#/dead-letters?which=delivery', { page: 'dead-letters', query: { which: 'delivery' } }],
+    ['#/queues/orders/messages/a%2Fb', { page: 'message', queue: 'orders', message: 'a/b' }],
+    ['#/queues/orders/messages/m/deliveries', { page: 'unknown' }],
+    ['#/queues/orders/messages/m/deliveries/s/more', { page: 'unknown' }],
+    ['#/queues/orders/elsewhere', { page: 'unknown' }],
+    ['#/elsewhere', { page: 'unknown' }],
+    ['#/queues/%E0%A4%A', { page: 'unknown' }],
+  ])('%s is parsed as its route', (hash, route) => {
+    expect(parseRoute(hash)).toEqual(route);
+  });
+
+  it('is parsed as the route that it was built from, with any characters in ids', () => {
+    const text = fc.string({ minLength: 1 });
+    const query = fc.dictionary(fc.constantFrom('since', 'until', 'status'), text);
+    const routes = fc.oneof(
+      fc.record({ page: fc.constant('queue' as const), queue: text }),
+      fc.record({ page: fc.constant('subscription' as const), queue: text, subscription: text }),
+      fc.record({ page: fc.constant('message' as const), queue: text, message: text }),
+      fc.record({ page: fc.constant('delivery' as const), queue: text, message: text, subscription: text }),
+      fc.record({ page: fc.constantFrom('messages' as const, 'deliveries' as const), queue: text, query }),
+      fc.record({ page: fc.constantFrom('recovery' as const, 'books' as const), queue: text, query }),
+      fc.record({
+        page: fc.constantFrom(
+          'recovery' as const,
+          'books' as const,
+          'designer' as const,
+          'dead-letters' as const,
+        ),
+        query,
+      }),
+    );
+    fc.assert(
+      fc.property(routes, (route) => {
+        expect(parseRoute(hrefTo(route))).toEqual(route);
+      }),
+    );
+  });
+
+  it('leaves out undefined query values', () => {
+    expect(hrefTo({ page: 'books', queue: 'orders', query: { since: undefined } })).toBe(
+      '#/queues/orders/books',
+    );
   });
 });

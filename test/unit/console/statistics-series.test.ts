@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { type ApiClient, clientBy } from '../../../api-client/api-client.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { readQueue } from '../../../console/src/pages/overview/queue-figures.ts';
+import { quantile, responseTimes } from '../../../console/src/pages/subscription/response-time-series.ts';
 import { loneIn, timeRange } from '../../../console/src/parts/time-chart.ts';
 import { CHART_KINDS, percentText } from '../../../console/src/statistics/chart-kinds.ts';
-import { seriesOf, successRate, sumOfStatistics } from '../../../console/src/statistics/series.ts';
+import {
+  readStatistics,
+  seriesOf,
+  successRate,
+  sumOfStatistics,
+} from '../../../console/src/statistics/series.ts';
 import { countsOf, statisticsOf } from './statistics-of.ts';
 
 const [NOON, ONE_PAST] = ['2026-11-21T12:00:00.000Z', '2026-11-21T12:01:00.000Z'];
@@ -113,5 +122,78 @@ describe('the charts', () => {
       ...['1,200', '9', '1', '5', '90%'],
       ...['1 ms', '2 ms', '4 s', undefined, undefined, undefined],
     ]);
+  });
+});
+
+/** An API that answers requests for statistics with the value, or refuses them with the status; its lists are empty. */
+const apiWith = (statistics: object | number) => {
+  const asked: string[] = [];
+  const send: ApiClient['send'] = ({ method, path, search }) => {
+    asked.push(path + search);
+    const answer = path.endsWith('/statistics') ? statistics : { subscriptions: [], deliveries: [] };
+    return typeof answer === 'number'
+      ? Promise.reject(new ApiRefusal(`${method} ${path}`, answer, ''))
+      : Promise.resolve({ status: 200, text: JSON.stringify(answer), headers: new Headers() });
+  };
+  return { asked, api: clientBy('the API', send) };
+};
+
+const HOUR = { window: 'hour', now: Date.UTC(2026, 10, 21), signal: new AbortController().signal } as const;
+const read = (answer: object | number) => readStatistics(apiWith(answer).api, 'orders', HOUR);
+
+describe('readStatistics', () => {
+  it('reads what the deployment counts', async () => {
+    expect(await read(statisticsOf())).toEqual(statisticsOf());
+  });
+
+  it.each([
+    ['the setting is off', { ...statisticsOf(), enabled: false }],
+    ['an earlier version has no such route', 404],
+  ])('has none where %s', async (_, answer) => {
+    expect(await read(answer)).toBeNull();
+  });
+
+  it('fails where it may not read them', async () => {
+    await expect(read(403)).rejects.toMatchObject({ status: 403 });
+  });
+});
+
+describe('readQueue', () => {
+  it.each([
+    ['nothing is counted', 404, 2],
+    ['deliveries failed', statisticsOf({ exhausted: 1 }), 2],
+    ['none failed', statisticsOf(), 0],
+  ])('lists failed deliveries only where there may be some: %s', async (_, statistics, lists) => {
+    const { api, asked } = apiWith(statistics);
+    await readQueue(api, 'orders', HOUR);
+    expect(asked.filter((path) => /status=(rejected|exhausted)/.test(path))).toHaveLength(lists);
+  });
+});
+
+describe('the response times of deliveries', () => {
+  it('are those of the last attempts, in order of time', () => {
+    const ended = (startedAt: string, durationMs: number, outcome: 'delivered' | 'failed') => ({
+      lastAttempt: { number: 3, startedAt, outcome },
+      durationMs,
+    });
+    const deliveries = [
+      ended('2026-11-21T12:00:02.000Z', 20, 'delivered'),
+      ended('2026-11-21T12:00:01.000Z', 10, 'failed'),
+      {},
+    ];
+    expect(responseTimes(deliveries)).toEqual([
+      { at: Date.UTC(2026, 10, 21, 12, 0, 1), durationMs: 10, succeeded: false },
+      { at: Date.UTC(2026, 10, 21, 12, 0, 2), durationMs: 20, succeeded: true },
+    ]);
+  });
+
+  it.each([
+    [[5, 1, 3], 0.5, 3],
+    [[1, 2, 3, 4], 0.5, 2],
+    [Array.from({ length: 100 }, (_, index) => index + 1), 0.95, 95],
+    [[7], 0.95, 7],
+    [[], 0.5, 0],
+  ])('of %j have the expected quantile %f', (values, share, value) => {
+    expect(quantile(values, share)).toBe(value);
   });
 });

@@ -3,15 +3,22 @@ import { describe, expect, it } from 'vitest';
 import {
   afterFailure,
   afterSuccess,
-  type HealthChange,
-  healthChangeHolds,
   applyHealthChange,
   FAILURES_TO_DISABLE,
+  type HealthChange,
+  healthChangeHolds,
+  healthChangeName,
   isEventUnsent,
 } from '../../../shared/domain/subscription/health.ts';
-import type { Subscription, PendingEvent } from '../../../shared/domain/subscription/subscription.ts';
-import { aSubscription } from '../../support/builders.ts';
+import type { PendingEvent, Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import {
+  isSwitchedOn,
+  paceSwitchesOf,
+  switchesOfDeployment,
+} from '../../../shared/domain/subscription/switches.ts';
+import { aQueue, aSubscription } from '../../support/builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
+import { aSlowed } from '../../support/pressure.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -216,4 +223,123 @@ describe('a health change', () => {
     expect(isEventUnsent(unsent, SOME_TIME + MINUTE - 1)).toBe(false);
     expect(isEventUnsent(unsent, SOME_TIME + MINUTE)).toBe(true);
   });
+});
+
+describe('the name of a health change', () => {
+  const DAY = 24 * 60 * 60_000;
+
+  const rules = { subscriptionCacheMs: 5_000, disableFailingAfterMs: 5 * DAY };
+
+  const failing = (failures: number, since = SOME_TIME): Subscription =>
+    aSubscription({ failing: { since, failures } });
+
+  const changedAt = SOME_TIME - DAY;
+  const readings: readonly Subscription[] = [
+    aSubscription(),
+    ...[1, 5, 19, 20, 30].map((failures) => failing(failures)),
+    failing(5, SOME_TIME + 1),
+    ...[aSubscription(), failing(5), failing(30)].map((one) => ({ ...one, changedAt })),
+  ];
+  const now = SOME_TIME + 6 * DAY;
+  const decided = readings.flatMap((reading) =>
+    [afterFailure(reading, now, rules), afterSuccess(reading, now)].flatMap((change) =>
+      change === undefined ? [] : [{ reading, change }],
+    ),
+  );
+
+  it('does not depend on the time of the decision', () => {
+    for (const { reading, change } of decided) {
+      const later =
+        change.kind === 'recover' ? afterSuccess(reading, now + 9) : afterFailure(reading, now + 9, rules);
+      expect(later && healthChangeName(later)).toBe(healthChangeName(change));
+    }
+  });
+
+  it('differs by failure streak, count and version of the subscription', () => {
+    const named = Map.groupBy(decided, ({ change }) => healthChangeName(change));
+    const alike = [...named.values()].filter(({ length }) => length > 1).flat();
+    // The end of a streak has one name for every failure count.
+    expect(new Set(alike.map(({ change }) => change.kind))).toEqual(new Set(['recover']));
+    expect(named.size).toBe(13);
+    for (const all of named.values())
+      expect(new Set(all.map(({ reading: one }) => `${one.failing?.since} ${one.changedAt}`)).size).toBe(1);
+  });
+
+  it('belongs to a change that cannot be applied twice', () => {
+    for (const { reading, change } of decided) {
+      expect(healthChangeHolds(reading, change)).toBe(true);
+      expect(healthChangeHolds(applyHealthChange(change, reading), change)).toBe(false);
+    }
+  });
+});
+
+const OFF = { adaptToThrottling: false, holdWhileDown: false };
+const ON = { adaptToThrottling: true, holdWhileDown: true };
+
+type Given = { options?: object; metadata?: Record<string, unknown>; deployment: typeof OFF };
+
+const switchesOf = ({ options = {}, metadata = {}, deployment }: Given) =>
+  paceSwitchesOf({ subscription: aSubscription({ options }), queue: aQueue({ metadata }) }, deployment);
+
+it.each([
+  ['nothing is set', { deployment: OFF }, OFF],
+  ['the deployment sets them', { deployment: ON }, ON],
+  [
+    'the queue turns one off',
+    { metadata: { _hold_while_down: false }, deployment: ON },
+    { ...ON, holdWhileDown: false },
+  ],
+  [
+    'the queue turns one on',
+    { metadata: { _adapt_to_throttling: true }, deployment: OFF },
+    { ...OFF, adaptToThrottling: true },
+  ],
+  [
+    'the subscription turns them off',
+    {
+      options: { adapt_to_throttling: false, hold_while_down: false },
+      metadata: { _adapt_to_throttling: true, _hold_while_down: true },
+      deployment: ON,
+    },
+    OFF,
+  ],
+  [
+    'the subscription turns one on',
+    { options: { hold_while_down: true }, deployment: OFF },
+    { ...OFF, holdWhileDown: true },
+  ],
+  ['the queue has an invalid value', { metadata: { _hold_while_down: 'yes' }, deployment: ON }, ON],
+])('the nearest switch wins: %s', (_, given, expected) => {
+  expect(switchesOf(given)).toEqual(expected);
+});
+
+it.each([
+  [{ backPressure: false }, OFF],
+  [{ backPressure: true }, ON],
+  [
+    { backPressure: true, adaptToThrottling: false },
+    { ...ON, adaptToThrottling: false },
+  ],
+  [
+    { backPressure: false, holdWhileDown: true },
+    { ...OFF, holdWhileDown: true },
+  ],
+])('of a deployment: a switch that is set wins over their former name, %o', (given, expected) => {
+  expect(switchesOfDeployment(given)).toEqual(expected);
+});
+
+it('are those of the deployment where the queue is unknown', () => {
+  const subscription = aSubscription();
+  expect(paceSwitchesOf({ subscription, queue: undefined }, ON)).toEqual(ON);
+});
+
+it.each([
+  [aSlowed(), true, false],
+  [{ state: 'watched' }, true, true],
+  [{ state: 'held' }, true, true],
+  [{ state: 'ramping', line: 1 }, true, true],
+] as const)('apply to what they ask for: %o', (state, adapts, holds) => {
+  expect(isSwitchedOn(state, { ...OFF, adaptToThrottling: true })).toBe(adapts);
+  expect(isSwitchedOn(state, { ...OFF, holdWhileDown: true })).toBe(holds);
+  expect(isSwitchedOn(state, OFF)).toBe(false);
 });

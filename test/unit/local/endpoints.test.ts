@@ -1,6 +1,8 @@
-import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { commandName } from '../../../local/command-name.ts';
+import { deploymentsIn, outputsOfApp } from '../../../local/deployment-outputs.ts';
 import { endpointsOf, removeEndpoints, writeEndpoints } from '../../../local/endpoints.ts';
 import { localEndpoints } from '../../support/local-endpoints.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -59,5 +61,47 @@ describe('the endpoints of a deployed system', () => {
     writeFileSync(`${file}.partial`, '{"endp', { mode: 0o644 });
     writeEndpoints(file, endpoints);
     expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
+  });
+});
+
+const construct = (path: string, name: string) => ({
+  [`${path}PosthasteDeployment0A1B2C3D`]: name,
+  [`${path}ApiUrl4E5F6789`]: `api of ${name}`,
+});
+
+describe('the outputs of the app of a start', () => {
+  it('are those below its construct, by their plain names', () => {
+    const stacks = [
+      { ApiUrl: 'of another construct' },
+      { Url: 'of the shop', ...construct('ShopWebhooks', 'Shop') },
+    ];
+    expect(outputsOfApp(stacks)).toMatchObject({ ApiUrl: 'api of Shop' });
+  });
+
+  it('are found below the id Default, which CDK leaves out together with the hash', () => {
+    const stack = { PosthasteDeployment: 'Shop', ApiUrl: 'api of Shop' };
+    expect(deploymentsIn([stack])).toEqual([{ name: 'Shop', outputs: stack, stack }]);
+  });
+
+  it('do not exist without a deployment, and are ambiguous with several', () => {
+    expect(() => outputsOfApp([{ Url: 'of the shop' }])).toThrow(/no deployment of Posthaste/);
+    const several = [{ ...construct('Webhooks', 'Shop'), ...construct('Hooks', 'Bank') }];
+    expect(() => outputsOfApp(several)).toThrow(/several deployments of Posthaste \(Shop, Bank\)/);
+  });
+});
+
+describe('the command in advice', () => {
+  it.each([
+    { packaged: false, program: '/usr/local/bin/posthaste', command: 'posthaste' },
+    { packaged: true, program: '/usr/local/bin/posthaste', command: 'posthaste' },
+    {
+      packaged: false,
+      program: '/home/me/posthaste/cli/posthaste.mjs',
+      command: 'npm run -s posthaste --',
+    },
+    { packaged: true, program: '/home/me/app/node_modules/.bin/posthaste', command: 'npx posthaste' },
+    { packaged: true, program: undefined, command: 'npx posthaste' },
+  ])('is one that can be pasted: $command for $program', ({ program, packaged, command }) => {
+    expect(commandName(program, packaged)).toBe(command);
   });
 });

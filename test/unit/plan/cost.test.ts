@@ -1,14 +1,84 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { billOf, peersOf, type Bill } from '../../../cli/commands/plan/bill.ts';
-import { operationsOf } from '../../../cli/commands/plan/operations.ts';
+import { type Bill, billOf, peersOf } from '../../../cli/commands/plan/bill.ts';
+import { extraWaits, jobsOf, sendsOf } from '../../../cli/commands/plan/jobs.ts';
+import { type Operations, operationsOf } from '../../../cli/commands/plan/operations.ts';
 import { peaksOf } from '../../../cli/commands/plan/peaks.ts';
 import { outageEffect } from '../../../cli/commands/plan/planned.ts';
-import { pricesSchema, type RegionPrices } from '../../../cli/commands/plan/tables.ts';
-import { workOfDay, worksOfOutage, type Plan } from '../../../cli/commands/plan/work.ts';
 import listPrices from '../../../cli/commands/plan/prices.json' with { type: 'json' };
+import {
+  operationTable,
+  pricesSchema,
+  type RegionPrices,
+  unitsOf,
+  WRITE_UNIT,
+} from '../../../cli/commands/plan/tables.ts';
+import {
+  failuresWithin,
+  knownFailingShare,
+  type Plan,
+  plannedRetries,
+  withAnswers,
+  workOfDay,
+  worksOfOutage,
+} from '../../../cli/commands/plan/work.ts';
+import { bucketOf, bucketsFor, chunkOf, chunksFor } from '../../../shared/domain/delivery/fan-out.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
-import { plain, plans, table } from './plans.ts';
+
+const table = operationTable();
+
+/** A million small messages per day, each for one subscriber that succeeds, without queue statistics. */
+const plain: Plan = {
+  messagesPerDay: 1_000_000,
+  fanOut: 1,
+  failureRate: 0,
+  failingSeconds: 60,
+  policy: DEFAULT_RETRY_POLICY,
+  thresholdSeconds: 90,
+  payloadBytes: 1024,
+  firstAttemptsPerJob: 10,
+  recordsPerChunk: 1,
+  statisticsPerInvocation: 0,
+  messagesPerBatch: 1,
+  batchWindowSeconds: 0,
+  attemptMs: 100,
+  failedAttemptMs: 100,
+  answerBytes: 0,
+  peakFactor: 4,
+  retentionDays: 30,
+};
+
+/** Policies with delays on both sides of most thresholds. */
+const policies = fc
+  .record({
+    retries_with_no_delay: fc.integer({ min: 0, max: 4 }),
+    minimum_delay_retries: fc.integer({ min: 0, max: 4 }),
+    backoff_retries: fc.integer({ min: 0, max: 8 }),
+    maximum_delay_retries: fc.integer({ min: 0, max: 4 }),
+    minimum_delay: fc.integer({ min: 1, max: 100 }),
+    maximum_delay: fc.integer({ min: 100, max: 3_600 }),
+  })
+  .map((policy) => ({ ...DEFAULT_RETRY_POLICY, ...policy }));
+
+const plans: fc.Arbitrary<Plan> = fc.record({
+  messagesPerDay: fc.integer({ min: 1, max: 1_000_000_000 }),
+  fanOut: fc.integer({ min: 1, max: 1_000 }),
+  failureRate: fc.integer({ min: 0, max: 1_000 }).map((thousandths) => thousandths / 1_000),
+  failingSeconds: fc.integer({ min: 0, max: 100_000 }),
+  policy: policies,
+  thresholdSeconds: fc.integer({ min: 0, max: 900 }),
+  payloadBytes: fc.integer({ min: 1, max: 1024 * 1024 }),
+  firstAttemptsPerJob: fc.integer({ min: 1, max: 25 }),
+  recordsPerChunk: fc.integer({ min: 1, max: 10 }),
+  statisticsPerInvocation: fc.double({ min: 0, max: 1, noNaN: true }),
+  messagesPerBatch: fc.integer({ min: 1, max: 10 }),
+  batchWindowSeconds: fc.integer({ min: 0, max: 60 }),
+  attemptMs: fc.integer({ min: 1, max: 30_000 }),
+  failedAttemptMs: fc.integer({ min: 1, max: 30_000 }),
+  answerBytes: fc.integer({ min: 0, max: 1024 }),
+  peakFactor: fc.integer({ min: 1, max: 100 }),
+  retentionDays: fc.integer({ min: 15, max: 365 }),
+});
 
 const pricesOf = (region: string): RegionPrices => {
   const prices = pricesSchema.parse(listPrices).regions[region];
@@ -151,5 +221,340 @@ describe('an outage', () => {
     const retries = effect.retries.same_invocation + effect.retries.sqs_delay + effect.retries.scheduler;
     expect((outage.attempts - usual.attempts) / retries).toBeCloseTo(1, 1);
     expect(outage.writeUnits).toBeGreaterThan(usual.writeUnits);
+  });
+});
+
+const operations = (plan: Plan): Operations => operationsOf(workOfDay(plan), table);
+
+const jobs = (plan: Plan) => jobsOf(workOfDay(plan));
+
+const perMessage = (plan: Plan, of: (operations: Operations) => number): number =>
+  of(operations(plan)) / plan.messagesPerDay;
+
+describe('the jobs of a message', () => {
+  it.each([11, 25, 100, 600])('are as many as dispatch creates for %i subscriptions', (fanOut) => {
+    const trials = 100;
+    const buckets = bucketsFor(fanOut);
+    const perBucket = chunksFor(fanOut, buckets, 10) ?? 0;
+    const made = Array.from({ length: trials }, (_, trial) => {
+      const ids = Array.from({ length: fanOut }, (__, index) => `s-${trial}-${index}`);
+      return new Set(ids.map((id) => bucketOf(id, buckets) * perBucket + chunkOf(id, perBucket))).size;
+    });
+    const mean = made.reduce((total, count) => total + count, 0) / trials;
+    expect(jobs({ ...plain, fanOut }).chunks).toBeCloseTo(mean, 0);
+  });
+
+  it('are single jobs for subscriptions that were failing when the message arrived', () => {
+    const failing = { ...plain, fanOut: 10, failureRate: 0.1, failingSeconds: 3600 };
+    const { singles, chunks } = jobs(failing);
+    expect(chunks).toBe(1);
+    expect(singles).toBeGreaterThan(0.99);
+    expect(singles).toBeLessThan(1);
+    // Too few messages: the subscription is not known to be failing when the next one arrives.
+    expect(jobs({ ...failing, messagesPerDay: 1 }).singles).toBeLessThan(0.1);
+    expect(knownFailingShare(plain, 5)).toBe(0);
+  });
+});
+
+describe('a fan-out in chunks', () => {
+  const written = ({ writeUnits }: Operations): number => writeUnits;
+
+  it('takes two record writes for all members together, if they fit into a kilobyte', () => {
+    // The message, its hourly index entry, the claim and the record.
+    expect(perMessage({ ...plain, fanOut: 10 }, written)).toBeCloseTo(4, 6);
+    expect(perMessage({ ...plain, fanOut: 10, firstAttemptsPerJob: 1 }, written)).toBeCloseTo(22, 6);
+  });
+
+  it('includes the members in the size of a record', () => {
+    const { claimed, recorded } = table.chunkItemBytes;
+    const units = (item: typeof claimed): number => unitsOf(item.shared + 25 * item.member, WRITE_UNIT);
+    const plan = { ...plain, fanOut: 25, firstAttemptsPerJob: 25 };
+    expect(units(claimed) + units(recorded)).toBeGreaterThan(2);
+    expect(perMessage(plan, written)).toBeCloseTo(2 + units(claimed) + units(recorded), 6);
+    expect(perMessage({ ...plan, recordsPerChunk: 3 }, written)).toBeCloseTo(
+      2 + units(claimed) + 3 * units(recorded),
+      6,
+    );
+  });
+
+  it('keeps so little of each response that ten still fit into a kilobyte', () => {
+    const work = workOfDay({ ...plain, fanOut: 10 });
+    const units = operationsOf(work, withAnswers(table, 5_000)).writeUnits;
+    expect(units / plain.messagesPerDay).toBeCloseTo(4, 6);
+  });
+
+  it('never costs more than single jobs if all deliveries succeed', () => {
+    fc.assert(
+      fc.property(plans, (given) => {
+        const plan = { ...given, failureRate: 0, recordsPerChunk: 1 };
+        const [together, apart] = [operations(plan), operations({ ...plan, firstAttemptsPerJob: 1 })];
+        for (const name of ['writeUnits', 'readUnits', 'sqsRequests', 'storedBytes'] as const)
+          expect(together[name], name).toBeLessThanOrEqual(apart[name] * (1 + 1e-9));
+      }),
+    );
+  });
+
+  it('waits for its subscribers in parallel', () => {
+    const waits = (plan: Plan) => perMessage(plan, ({ waits: { deliver } }) => deliver.attempts);
+    expect(waits({ ...plain, fanOut: 10 })).toBeCloseTo(1, 6);
+    expect(waits({ ...plain, fanOut: 10, firstAttemptsPerJob: 1 })).toBeCloseTo(10, 6);
+  });
+
+  it('logs up to thirty first successes of a message per invocation on one line', () => {
+    const bytes = (given: Partial<Plan>): number => {
+      const { logBytes, invocations } = operations({ ...plain, ...given });
+      const [ofDispatch, ofDeliver] = [
+        table.perInvocation.dispatch.logBytes,
+        table.perInvocation.deliver.logBytes,
+      ];
+      return (
+        (logBytes - invocations.dispatch * ofDispatch - invocations.deliver * ofDeliver) /
+        plain.messagesPerDay
+      );
+    };
+    const line = table.steps.chunk.logBytes ?? 0;
+    // Ten chunks of ten: ten lines, or four lines for a hundred successes.
+    const chunks = { fanOut: 100 };
+    const { chunks: made } = jobs({ ...plain, ...chunks });
+    expect(bytes(chunks) - bytes({ ...chunks, messagesPerBatch: 10 })).toBeCloseTo((made - 4) * line, 0);
+    const singles = { fanOut: 10, firstAttemptsPerJob: 1 };
+    expect(bytes({ ...singles, messagesPerBatch: 10 })).toBeLessThan(bytes(singles) / 2);
+  });
+});
+
+describe('the sends of an invocation', () => {
+  const averages = fc.double({ min: 0, max: 100, noNaN: true });
+
+  it.each([
+    { records: 0, messages: 1, made: 0 },
+    { records: 1, messages: 1, made: 1 },
+    { records: 10, messages: 1, made: 2 },
+    { records: 11, messages: 1, made: 2 },
+    { records: 12, messages: 1, made: 3 },
+    { records: 10, messages: 3, made: 4 },
+    { records: 10, messages: 10, made: 10 },
+    { records: 10, messages: 12, made: 20 },
+    // On average of an invocation with one record and one with two, or of one with none and one with one.
+    { records: 1.5, messages: 1, made: 1.5 },
+    { records: 0.5, messages: 1, made: 0.5 },
+  ])('of $records records with $messages messages each are $made requests', ({ records, messages, made }) => {
+    expect(sendsOf({ records, messages }, 0)).toBeCloseTo(made, 10);
+  });
+
+  it('need at most one request per message, at least the number of full batches, and more for more records', () => {
+    fc.assert(
+      fc.property(averages, averages, fc.integer({ min: 1, max: 30 }), (records, more, messages) => {
+        const made = sendsOf({ records, messages }, 0);
+        expect(made).toBeLessThanOrEqual(records * Math.ceil(messages / 10) + 1e-9);
+        expect(made).toBeGreaterThanOrEqual((records * messages) / 10 - 1e-9);
+        expect(sendsOf({ records: records + more, messages }, 0)).toBeGreaterThanOrEqual(made - 1e-9);
+      }),
+    );
+  });
+
+  it('are counted in units of 64 KB: nine messages of 8 KB are two units', () => {
+    expect(sendsOf({ records: 10, messages: 1 }, 8 * 1024)).toBe(1 + 2);
+    expect(sendsOf({ records: 1, messages: 20 }, 8 * 1024)).toBe(4);
+  });
+
+  it('add at most one wait if they are joined', () => {
+    const waits = (records: number): number => extraWaits({ records, messages: 1 });
+    expect([0, 0.5, 1, 1.25, 2, 100].map(waits)).toEqual([0, 0, 0, 0.25, 1, 1]);
+    expect(extraWaits({ records: 10, messages: 10 })).toBe(0);
+  });
+});
+
+describe('wake-ups', () => {
+  const policy = {
+    ...DEFAULT_RETRY_POLICY,
+    retries_with_no_delay: 0,
+    minimum_delay_retries: 4,
+    minimum_delay: 10,
+    backoff_retries: 0,
+    maximum_delay_retries: 0,
+  };
+
+  it('of full batches share requests', () => {
+    const made = (messagesPerBatch: number): number =>
+      perMessage(
+        { ...plain, policy, failureRate: 1, failingSeconds: 1e6, messagesPerBatch },
+        ({ sqsRequests }) => sqsRequests,
+      );
+    // Six requests of a successful delivery, three of each retry, and one to the undeliverable queue.
+    expect(made(1)).toBeCloseTo(6 + 4 * 3 + 1, 6);
+    // For ten deliveries: 16, two to receive and delete for each retry, two in each of the five invocations, and ten.
+    expect(made(10)).toBeCloseTo((16 + 4 * 2 + 5 * 2 + 10) / 10, 6);
+  });
+
+  it('do not share requests if they are rare', () => {
+    const rare = (messagesPerBatch: number): number => {
+      const one = { ...plain, policy, failingSeconds: 0, messagesPerBatch };
+      const made = (failureRate: number): number =>
+        perMessage({ ...one, failureRate }, ({ sqsRequests }) => sqsRequests);
+      return (made(0.01) - made(0)) / 0.01;
+    };
+    expect(rare(1)).toBeCloseTo(3, 6);
+    expect(rare(10)).toBeCloseTo(1.2, 6);
+  });
+});
+
+/** The billed operations. */
+const counted = ({
+  writeUnits,
+  readUnits,
+  sqsRequests,
+  invocations,
+  schedules,
+  attempts,
+  logBytes,
+}: Operations) => ({
+  writeUnits,
+  readUnits,
+  sqsRequests,
+  invocations: invocations.dispatch + invocations.deliver,
+  schedules,
+  attempts,
+  logBytes,
+});
+
+describe('the operations of a plan', () => {
+  it('grow with messages, failures and the failing time of subscribers', () => {
+    fc.assert(
+      fc.property(plans, (given) => {
+        // Without chunks: a failing subscription may reduce the number of chunks.
+        const plan = { ...given, firstAttemptsPerJob: 1 };
+        const usual = counted(operations(plan));
+        const more: Plan[] = [
+          { ...plan, messagesPerDay: plan.messagesPerDay + 1 },
+          { ...plan, failureRate: Math.min(1, plan.failureRate + 0.1) },
+          { ...plan, failingSeconds: plan.failingSeconds + 60 },
+        ];
+        for (const larger of more.map((one) => counted(operations(one)))) {
+          // Steps are differences of measurements, which vary slightly.
+          expect(larger.writeUnits).toBeGreaterThanOrEqual(usual.writeUnits * 0.99);
+          expect(larger.sqsRequests).toBeGreaterThanOrEqual(usual.sqsRequests * 0.99);
+          expect(larger.attempts).toBeGreaterThanOrEqual(usual.attempts * 0.99);
+        }
+      }),
+    );
+  });
+
+  it('are proportional to the messages, and never negative', () => {
+    fc.assert(
+      fc.property(plans, (given) => {
+        // The share of deliveries with a known failing subscription depends on the number of messages.
+        const plan = given.failureRate > 0 ? { ...given, firstAttemptsPerJob: 1 } : given;
+        const one = counted(operations({ ...plan, messagesPerDay: 1 }));
+        for (const [name, value] of Object.entries(counted(operations(plan)))) {
+          expect(value, name).toBeGreaterThanOrEqual(0);
+          const expected = (new Map(Object.entries(one)).get(name) ?? 0) * plan.messagesPerDay;
+          expect(Math.abs(value - expected), name).toBeLessThanOrEqual(1e-9 * expected);
+        }
+      }),
+    );
+  });
+
+  it('are fewer in full batches, which share receive, delete and send requests', () => {
+    const full = { ...plain, messagesPerBatch: 10 };
+    expect(perMessage(full, ({ invocations }) => invocations.deliver)).toBeCloseTo(0.1, 6);
+    // Per message: the producer's request stays, dispatch needs two instead of ten, Lambda a tenth of four.
+    expect(perMessage(plain, ({ sqsRequests }) => sqsRequests)).toBeCloseTo(6, 6);
+    expect(perMessage(full, ({ sqsRequests }) => sqsRequests)).toBeCloseTo(1.6, 6);
+    expect(operations(full).readUnits).toBeLessThan(operations(plain).readUnits);
+  });
+
+  it('include the writes of queue statistics, one unit and one call for each', () => {
+    const written = { ...plain, messagesPerBatch: 10, statisticsPerInvocation: 0.5 };
+    const added = (of: (made: ReturnType<typeof operations>) => number): number =>
+      perMessage(written, of) - perMessage({ ...written, statisticsPerInvocation: 0 }, of);
+    expect(added(({ writeUnits }) => writeUnits)).toBeCloseTo(0.1, 6);
+    for (const name of ['dispatch', 'deliver'] as const) {
+      expect(added(({ awsCalls }) => awsCalls[name])).toBeCloseTo(0.05, 6);
+      expect(added(({ waits }) => waits[name].awsCalls)).toBeCloseTo(0.05, 6);
+    }
+  });
+
+  it('are never more in batches than for single messages', () => {
+    fc.assert(
+      fc.property(plans, (plan) => {
+        const [alone, batched] = [operations({ ...plan, messagesPerBatch: 1 }), operations(plan)];
+        const most = 1 + 1e-9;
+        expect(batched.sqsRequests).toBeLessThanOrEqual(alone.sqsRequests * most);
+        expect(batched.awsCalls.dispatch).toBeLessThanOrEqual(alone.awsCalls.dispatch * most);
+        expect(batched.awsCalls.deliver).toBeLessThanOrEqual(alone.awsCalls.deliver * most);
+        expect(batched.waits.dispatch.awsCalls).toBeLessThanOrEqual(alone.waits.dispatch.awsCalls * most);
+      }),
+    );
+  });
+
+  it.each([
+    { payloadBytes: 8_000, failureRate: 0, puts: 0, gets: 0 },
+    { payloadBytes: 20_000, failureRate: 0, puts: 0, gets: 0 },
+    { payloadBytes: 20_000, failureRate: 1, puts: 1, gets: 1 },
+    { payloadBytes: 100_000, failureRate: 0, puts: 1, gets: 1 },
+    { payloadBytes: 100_000, failureRate: 1, puts: 1, gets: 2 },
+  ])('put $puts and get $gets objects for $payloadBytes bytes, failing at a rate of $failureRate', (one) => {
+    const { puts, gets, ...given } = one;
+    const policy = { ...DEFAULT_RETRY_POLICY, retries_with_no_delay: 0 };
+    const plan = { ...plain, ...given, failingSeconds: 1, policy };
+    expect(perMessage(plan, ({ s3Puts }) => s3Puts)).toBeCloseTo(puts, 1);
+    expect(perMessage(plan, ({ s3Gets }) => s3Gets)).toBeCloseTo(gets, 1);
+  });
+
+  it('include a schedule for each retry with a delay of at least the threshold, and no others', () => {
+    const policy = { ...DEFAULT_RETRY_POLICY, minimum_delay: 60, maximum_delay: 600 };
+    const delays = plannedRetries({ policy, thresholdSeconds: 90 }).map(({ delaySeconds }) => delaySeconds);
+    for (const thresholdSeconds of [0, 90, 300, 601]) {
+      const plan = { ...plain, failureRate: 1, failingSeconds: 1e6, policy, thresholdSeconds };
+      const far = delays.filter((delay) => delay > 5 && delay >= thresholdSeconds);
+      expect(perMessage(plan, ({ schedules }) => schedules)).toBeCloseTo(far.length, 5);
+    }
+  });
+
+  it('count a message group for every job and wake-up, delayed by SQS or sent by Scheduler', () => {
+    const policy = { ...DEFAULT_RETRY_POLICY, minimum_delay: 60, maximum_delay: 600 };
+    const grouped = (thresholdSeconds: number): number => {
+      const plan = { ...plain, failureRate: 1, failingSeconds: 50, policy, thresholdSeconds };
+      return perMessage(plan, ({ sqsGroupedRequests }) => sqsGroupedRequests);
+    };
+    expect(grouped(900)).toBeCloseTo(2, 5);
+    // Scheduler sends the wake-up early, and deliver delays it by SQS for the remaining time.
+    expect(grouped(0)).toBeCloseTo(3, 5);
+  });
+
+  it('add one call to the wait of dispatch in a batch, unless each message fills a request', () => {
+    const waited = (plan: Plan): number => {
+      const { waits, invocations } = operations(plan);
+      return waits.dispatch.awsCalls / invocations.dispatch;
+    };
+    const more = (plan: Plan): number => waited({ ...plan, messagesPerBatch: 10 }) - waited(plan);
+    expect(more(plain)).toBeCloseTo(1, 6);
+    expect(more({ ...plain, fanOut: 20, firstAttemptsPerJob: 1 })).toBeCloseTo(0, 6);
+  });
+});
+
+describe('the steps of the table', () => {
+  it('match the code: one write for an immediate retry, two for others, one schedule with Scheduler', () => {
+    const { message, delivered, same_invocation, sqs_delay, scheduler, firstFailure, exhaustion } =
+      table.steps;
+    expect(message).toMatchObject({ messageWrites: 1, indexWriteUnits: 1 });
+    expect(delivered).toMatchObject({ deliveryWrites: 2, attempts: 1 });
+    expect(same_invocation).toMatchObject({ deliveryWrites: 1, attempts: 1 });
+    expect(same_invocation).not.toHaveProperty('schedules');
+    expect(sqs_delay).toMatchObject({ deliveryWrites: 2, attempts: 1 });
+    expect(scheduler).toMatchObject({ deliveryWrites: 2, schedules: 1 });
+    expect(firstFailure).toMatchObject({ messageWrites: 1 });
+    expect(Math.round(exhaustion.events ?? 0)).toBe(1);
+  });
+});
+
+describe('the failures of a delivery', () => {
+  it('are at least one, and end with the first retry after the failing time', () => {
+    const retries = plannedRetries({ policy: DEFAULT_RETRY_POLICY, thresholdSeconds: 90 });
+    expect(failuresWithin(retries, 0)).toEqual({ failures: 1, exhausted: false });
+    // Three immediate retries, one after 5 s and one after 10 s.
+    expect(failuresWithin(retries, 12)).toEqual({ failures: 6, exhausted: false });
+    expect(failuresWithin(retries, 1e6)).toEqual({ failures: 20, exhausted: true });
+    expect(failuresWithin([], 0)).toEqual({ failures: 1, exhausted: true });
   });
 });

@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { messageIdOf } from '../../../shared/domain/message/message.ts';
+import { parseIngress } from '../../../shared/wire/ingress/message.ts';
 import {
   cloudEvent,
   eventBridgeEvent,
   notification,
   parse,
   plain,
+  received,
   SENT_AT,
   TOPIC,
 } from './ingress-samples.ts';
@@ -138,5 +140,265 @@ describe('a redriven message', () => {
   it('has an unsafe id hashed', () => {
     const parsed = parse({ queue: 'orders', data: 1 }, { 'posthaste-id': 'a#b' });
     expect(parsed).toMatchObject({ message: messageIdOf({ id: 'a#b' }) });
+  });
+});
+
+const versionIn = (body: unknown, sentAt = SENT_AT): string => {
+  const parsed = parseIngress({ ...received(body), sentAt }, {});
+  if (!parsed.ok) throw new Error(parsed.reason);
+  return parsed.version;
+};
+
+const published = {
+  queue: 'orders',
+  id: 'm-1',
+  type: 'order.created',
+  ttl: 60,
+  delay: 5,
+  data: { total: 1 },
+};
+const dataRef = { bucket: 'producer', key: 'webhooks/17.json' };
+
+describe('the version of a published message', () => {
+  it('is the same for a later copy', () => {
+    expect(versionIn(published, SENT_AT + 60_000)).toBe(versionIn(published));
+  });
+
+  it('is the same for a copy in another trace', () => {
+    const inTrace = (digit: string) => {
+      const traceparent = `00-${digit.repeat(32)}-${digit.repeat(16)}-01`;
+      const parsed = parseIngress(received(published, { traceparent }), {});
+      return parsed.ok ? parsed.version : parsed.reason;
+    };
+    expect(inTrace('a')).toBe(inTrace('b'));
+    expect(inTrace('a')).toBe(versionIn(published));
+  });
+
+  it.each([
+    ['data', { data: { total: 2 } }],
+    ['data type', { data: ['1'] }],
+    ['type', { type: 'order.cancelled' }],
+    ['ttl', { ttl: 61 }],
+    ['delay', { delay: 6 }],
+    ['no type', { type: undefined }],
+    ['no ttl', { ttl: undefined }],
+    ['no delay', { delay: undefined }],
+  ])('changes with another value: %s', (_what, change) => {
+    expect(versionIn({ ...published, ...change })).not.toBe(versionIn(published));
+  });
+
+  it('differs for ttl and delay with the same number', () => {
+    const { ttl: _ttl, delay: _delay, ...rest } = published;
+    expect(versionIn({ ...rest, ttl: 7 })).not.toBe(versionIn({ ...rest, delay: 7 }));
+  });
+
+  it('is the same for repeated publishing through SNS', () => {
+    const through = (Timestamp: string, MessageId: string) =>
+      versionIn({
+        Type: 'Notification',
+        TopicArn: 'arn:aws:sns:us-east-1:000000000000:orders',
+        Message: JSON.stringify(published),
+        Timestamp,
+        MessageId,
+      });
+    expect(through('2026-11-22T12:00:05.000Z', 'b')).toBe(through('2026-11-22T12:00:00.000Z', 'a'));
+    expect(through('2026-11-22T12:00:00.000Z', 'a')).toBe(versionIn(published));
+  });
+
+  it("changes with the producer's time", () => {
+    const later = { ...cloudEvent, queue: 'orders', time: '2018-04-05T17:31:01Z' };
+    expect(versionIn(later)).not.toBe(versionIn({ ...later, time: cloudEvent.time }));
+  });
+
+  it.each([
+    ['bucket', { ...dataRef, bucket: 'other' }],
+    ['key', { ...dataRef, key: 'webhooks/18.json' }],
+    ['version of the object', { ...dataRef, versionId: '2' }],
+  ])('changes with a data reference to another %s', (_what, other) => {
+    const referring = { queue: 'orders', id: 'm-1' };
+    expect(versionIn({ ...referring, dataRef: other })).not.toBe(versionIn({ ...referring, dataRef }));
+  });
+
+  it('is the same across releases, because records store it', () => {
+    expect(versionIn(published)).toBe('Yya4sDZnHkxiD0pk');
+    expect(versionIn({ queue: 'orders', id: 'm-1', dataRef })).toBe('fUAxYBMcO-UqoNeM');
+  });
+});
+
+/** Message bodies in the form that AWS services send: complete, with keys in their order. */
+const fromEventBridge =
+  '{"version":"0","id":"8d41f6a0-2c7b-9e35-4f18-a6b3c05d7e92","detail-type":"Object Created","source":"aws.s3","account":"111122223333","time":"2026-11-12T00:00:00Z","region":"ca-central-1","resources":["arn:aws:s3:::shop-invoices"],"detail":{"version":"0","bucket":{"name":"shop-invoices"},"object":{"key":"2026/17.pdf","size":5,"etag":"5d41402abc4b2a76b9719d911017c592","version-id":"kT9vQ2mXw7Rb1sZ.uYc4NfHd8aPe0LjG","sequencer":"0069a1b2c3d4e5f607"},"request-id":"7QX2M9T4KB1RZ6WD","requester":"444455556666","source-ip-address":"203.0.113.9","reason":"PutObject"}}';
+
+const fromSns = (message: string, more = '') => `{
+  "Type" : "Notification",
+  "MessageId" : "3f2b8c1e-9a4d-5e07-b6c3-71d0e85fa924",
+  "TopicArn" : "arn:aws:sns:us-east-2:111122223333:shop-topic",
+  "Subject" : "invoice.paid",
+  "Message" : ${JSON.stringify(message)},
+  "Timestamp" : "2026-02-16T21:41:19.978Z",
+  "SignatureVersion" : "1",
+  "Signature" : "bm90IGEgcmVhbCBzaWduYXR1cmU=",
+  "SigningCertURL" : "https://sns.us-east-2.amazonaws.com/SimpleNotificationService-0000000000000000.pem",
+  "UnsubscribeURL" : "https://sns.us-east-2.amazonaws.com/?Action=Unsubscribe&SubscriptionArn=arn:aws:sns:us-east-2:111122223333:shop-topic:0c7d5e92-41ab-4f38-9e16-d2b7a06c8f53"${more}
+}`;
+
+const fromCloudEvents =
+  '{"specversion":"1.0","type":"com.example.order.created","source":"/shop/7","subject":"17","id":"C234-1234-1234","time":"2026-04-05T17:31:00Z","comexampleextension1":"value","comexampleothervalue":5,"datacontenttype":"application/json","data":{"total":44445555666634567890}}';
+
+const bySns = { id: '3f2b8c1e-9a4d-5e07-b6c3-71d0e85fa924', timestamp: '2026-02-16T21:41:19.978Z' };
+
+describe('a message as AWS sends it', () => {
+  it('from an EventBridge rule is parsed as an event', () => {
+    expect(parse(fromEventBridge, {}, { 'aws.s3': 'invoices' })).toEqual({
+      ok: true,
+      message: {
+        queue: 'invoices',
+        id: '8d41f6a0-2c7b-9e35-4f18-a6b3c05d7e92',
+        type: 'Object Created',
+        timestamp: '2026-11-12T00:00:00.000Z',
+        data: fromEventBridge.slice(fromEventBridge.indexOf('{"version":"0","bucket"'), -1),
+      },
+    });
+  });
+
+  it('from a rule whose input transformer sets the queue goes to it', () => {
+    const transformed = fromEventBridge.replace('{', '{"queue":"by-rule",');
+    expect(parse(transformed, {}, { 'aws.s3': 'invoices' })).toMatchObject({ message: { queue: 'by-rule' } });
+  });
+
+  it('from a topic is parsed as a notification with its message and attributes', () => {
+    const attributes =
+      ',\n  "MessageAttributes" : {\n    "queue" : {"Type":"String","Value":"payments"},\n    "tries" : {"Type":"Number","Value":"3"},\n    "tags" : {"Type":"String.Array","Value":"[\\"a\\"]"}\n  }';
+    expect(parse(fromSns('{"total": 1.0}', attributes))).toEqual({
+      ok: true,
+      message: { queue: 'payments', ...bySns, type: 'invoice.paid', data: '{"total": 1.0}' },
+    });
+  });
+
+  it('from a topic with raw delivery is the published message with SQS attributes', () => {
+    const attributes = { queue: 'payments', tries: '3' };
+    expect(parse('{"total": 1.0}', attributes)).toMatchObject({
+      message: {
+        queue: 'payments',
+        timestamp: new Date(SENT_AT).toISOString(),
+        data: '{"total": 1.0}',
+      },
+    });
+  });
+
+  it('from a rule through a topic is parsed as the event', () => {
+    expect(parse(fromSns(fromEventBridge), {}, { 'aws.s3': 'invoices' })).toMatchObject({
+      message: {
+        queue: 'invoices',
+        id: '8d41f6a0-2c7b-9e35-4f18-a6b3c05d7e92',
+        type: 'Object Created',
+        timestamp: '2026-11-12T00:00:00.000Z',
+      },
+    });
+  });
+
+  it('from a bucket through a topic is data as a whole', () => {
+    const records =
+      '{"Records":[{"eventVersion":"2.1","eventSource":"aws:s3","eventName":"ObjectCreated:Put"}]}';
+    expect(parse(fromSns(records), {}, { 'shop-topic': 'invoices' })).toMatchObject({
+      message: { queue: 'invoices', ...bySns, data: records },
+    });
+  });
+});
+
+describe('a CloudEvent as in its specification', () => {
+  const expected = {
+    ok: true,
+    message: {
+      queue: 'orders',
+      ...messageIdOf({ id: 'C234-1234-1234', source: '/shop/7' }),
+      type: 'com.example.order.created',
+      timestamp: '2026-04-05T17:31:00.000Z',
+      data: '{"total":44445555666634567890}',
+    },
+  };
+
+  it('is parsed in structured mode and unknown extensions are ignored', () => {
+    expect(parse(fromCloudEvents, {}, { '/shop/7': 'orders' })).toEqual(expected);
+  });
+
+  it('is parsed in binary mode from attributes', () => {
+    const attributes = {
+      'ce-specversion': '1.0',
+      'ce-type': 'com.example.order.created',
+      'ce-source': '/shop/7',
+      'ce-subject': '17',
+      'ce-id': 'C234-1234-1234',
+      'ce-time': '2026-04-05T17:31:00Z',
+      'content-type': 'application/json',
+    };
+    expect(parse('{"total":44445555666634567890}', attributes, { '/shop/7': 'orders' })).toEqual(expected);
+  });
+});
+
+describe('a reference to data', () => {
+  const dataRef = { bucket: 'shop-exports', key: 'webhooks/order 17/é.json' };
+
+  it("replaces data in Posthaste's envelope, with all other fields", () => {
+    const body = { queue: 'orders', id: 'a', type: 't', ttl: 60, delay: 5, dataRef };
+    expect(parse(body)).toEqual({
+      ok: true,
+      message: {
+        queue: 'orders',
+        id: 'a',
+        type: 't',
+        timestamp: plain.timestamp,
+        expiresAt: SENT_AT + 60_000,
+      },
+      dataRef,
+      delaySeconds: 5,
+    });
+  });
+
+  it('may contain a version id', () => {
+    const versioned = { ...dataRef, versionId: '3HL4kqtJvjVBH40Nrjfkd' };
+    expect(parse({ queue: 'orders', dataRef: versioned })).toEqual({
+      ok: true,
+      message: plain,
+      dataRef: versioned,
+    });
+  });
+
+  it("identifies Posthaste's envelope, also in an SNS notification", () => {
+    const expected = { ok: true, message: { queue: 'orders' }, dataRef };
+    expect(parse({ dataRef }, { queue: 'orders' })).toMatchObject(expected);
+    expect(parse(notification({ dataRef }), { queue: 'orders' })).toMatchObject(expected);
+  });
+
+  it('may contain unknown fields, which are ignored', () => {
+    expect(parse({ queue: 'orders', dataRef: { ...dataRef, etag: '"1"' } })).toMatchObject({ dataRef });
+  });
+
+  it('inside the data of a message is data', () => {
+    expect(parse({ queue: 'orders', data: { dataRef } })).toMatchObject({
+      message: { data: JSON.stringify({ dataRef }) },
+    });
+  });
+
+  it.each<[string, unknown, string]>([
+    ['beside data', { data: null, dataRef }, 'invalid_field:dataRef'],
+    ['as text', { dataRef: 's3://shop-exports/a.json' }, 'invalid_field:dataRef'],
+    ['of null', { dataRef: null }, 'invalid_field:dataRef'],
+    ['without a bucket', { dataRef: { key: 'a' } }, 'invalid_field:dataRef.bucket'],
+    ['without a key', { dataRef: { bucket: 'shop-exports' } }, 'invalid_field:dataRef.key'],
+    ['to an empty key', { dataRef: { ...dataRef, key: '' } }, 'invalid_field:dataRef.key'],
+    [
+      'to a key over 1024 bytes',
+      { dataRef: { ...dataRef, key: 'é'.repeat(513) } },
+      'invalid_field:dataRef.key',
+    ],
+    ['to a version of null', { dataRef: { ...dataRef, versionId: null } }, 'invalid_field:dataRef.versionId'],
+  ])('is refused: %s', (_what, body, reason) => {
+    expect(parse(body, { queue: 'orders' })).toEqual({ ok: false, reason });
+  });
+
+  it('may have the longest key that S3 allows', () => {
+    const key = 'é'.repeat(512);
+    expect(parse({ queue: 'orders', dataRef: { ...dataRef, key } })).toMatchObject({ dataRef: { key } });
   });
 });

@@ -1,9 +1,15 @@
+import { randomBytes } from 'node:crypto';
+import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
+import { createApi, createSecretsApi } from '../../../functions/api/app.ts';
+import type { Api } from '../../../functions/api/dependencies.ts';
+import { secretRoutes } from '../../../shared/config/open-routes.ts';
+import { MAX_SECRETS, secretText } from '../../../shared/domain/subscription/signing-secret.ts';
 import { openedSecrets } from '../../../shared/steps/sign-request.ts';
-import { secretText, MAX_SECRETS } from '../../../shared/domain/subscription/signing-secret.ts';
 import { inMemorySecrets } from '../../support/in-memory/in-memory-secrets.ts';
-import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
+import { wholeApi } from '../../support/whole-api.ts';
+import { apiUnderTest, CALLER, faultOf, NOON, PUBLIC_URL } from './api-under-test.ts';
 
 const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
 const ROTATE = `${SUBSCRIPTIONS}/id-1/secret/rotate`;
@@ -201,5 +207,187 @@ describe('concurrent rotations', () => {
     const won = answers.filter(({ status }) => status === 200);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
     expect(await inForce()).toEqual([shown.parse(won[0]?.body).secret, first]);
+  });
+});
+
+const IMPORT = '/v2/queues/orders/import';
+const LINES = '{"subscriber": "https://hooks.example/a"}\n{"subscriber": "https://hooks.example/b"}\nwrong';
+
+/** The usual text forms of bytes. */
+const spellings = (bytes: Buffer): string[] => [
+  bytes.toString('base64').replace(/=+$/, ''),
+  bytes.toString('base64url'),
+  bytes.toString('hex'),
+  [...bytes].join(','),
+];
+
+const bytesOf = (secret: string): Buffer => Buffer.from(secret.replace(/^wh(sec|sk)_/, ''), 'base64');
+
+describe('a signing secret', () => {
+  it('appears only in the response that creates it: in no other response, audit entry or error, sealed or not', async () => {
+    const { call, changes, faults, registry } = apiUnderTest();
+    const planted = { v1: randomBytes(32), v1a: randomBytes(32) };
+    const subscribed = await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' });
+    const made = z.object({ secret: z.string() }).parse(subscribed.body).secret;
+    const rotate = `${SUBSCRIPTIONS}/id-1/secret/rotate`;
+    const imported = await call('POST', IMPORT, LINES);
+    const shown = z
+      .object({ subscriptions: z.array(z.object({ secret: z.string() })).length(2) })
+      .parse(imported.body)
+      .subscriptions.map(({ secret }) => secret);
+    await call('POST', rotate, { secret: `whsec_${planted.v1.toString('base64')}` });
+    const answers = [
+      await call('POST', rotate, { secret: `whsk_${planted.v1a.toString('base64')}` }),
+      await call('POST', rotate, { secret: `whsec_${planted.v1.toString('base64')}`, graceSeconds: -1 }),
+      await call('POST', rotate, { secret: `whsec_${planted.v1.toString('base64')}!` }),
+      await call('POST', rotate, { secret: `whsec_${planted.v1.toString('base64')}`, type: 'v1a' }),
+      await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' }),
+      await call('POST', IMPORT, LINES),
+      await call('POST', '/v2/credentials/orders'),
+      ...(await allGetResponses(call)),
+    ];
+    const kept = (await registry.findSubscription('orders', 'id-1'))?.secrets ?? [];
+    expect(kept).toHaveLength(3);
+
+    const output = inspect({ answers, changes, faults }, { depth: 20, maxArrayLength: null });
+    const forbidden = [
+      ...[bytesOf(made), planted.v1, planted.v1a, ...shown.map(bytesOf)].flatMap(spellings),
+      ...kept.map(({ sealed }) => sealed),
+    ];
+    for (const spelling of forbidden) expect(output).not.toContain(spelling);
+  });
+
+  it('does not appear in the error that is reported if it cannot be sealed', async () => {
+    const outage = new Error('KMS does not respond');
+    const { call, faults } = apiUnderTest({
+      secretSealer: { ...inMemorySecrets(), seal: () => Promise.reject(outage) },
+    });
+    await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' });
+    expect(faults.map(({ fault }) => fault)).toEqual([outage]);
+  });
+});
+
+/** The responses of all GET routes. */
+const allGetResponses = async (call: ReturnType<typeof apiUnderTest>['call']) => {
+  const paths = new Set(getRoutes().map((path) => path.replace(':queue', 'orders').replace(/:\w+/g, 'id-1')));
+  expect(paths).toContain(`${SUBSCRIPTIONS}/id-1`);
+  const answers = [];
+  for (const path of paths) answers.push(await call('GET', path));
+  return answers;
+};
+
+const getRoutes = (): string[] => {
+  const { dependencies } = apiUnderTest();
+  return wholeApi(dependencies)
+    .routes.filter(({ method }) => method === 'GET')
+    .map(({ path }) => path);
+};
+
+const { dependencies } = apiUnderTest();
+
+const statusOf = async (api: Api, method: string, path: string): Promise<number> => {
+  const bindings = { caller: CALLER, publicUrl: PUBLIC_URL };
+  return (await api.fetch(new Request(`https://api.invalid${path}`, { method }), bindings)).status;
+};
+
+const PATHS = secretRoutes.map(({ path }) => path.replaceAll(/\{\w+\}/g, 'orders'));
+
+describe('the routes that open secrets', () => {
+  it.each(PATHS)('are only described by the administration, which cannot open any: %s', async (path) => {
+    expect(await statusOf(createApi(dependencies), 'POST', path)).toBe(405);
+  });
+
+  it.each(PATHS)('are served by the function that can: %s', async (path) => {
+    expect([401, 404]).toContain(await statusOf(createSecretsApi(dependencies), 'POST', path));
+    expect(await statusOf(createSecretsApi(dependencies), 'GET', path)).toBe(405);
+  });
+
+  it.each(['/v2/queues', '/v2/queues/orders', '/v2/queues/orders/export', '/v2/pull/orders/id/ack'])(
+    'are all that it serves, so it answers 404 for %s',
+    async (path) => {
+      expect(await statusOf(createSecretsApi(dependencies), 'GET', path)).toBe(404);
+    },
+  );
+});
+
+const HOOK = 'https://hooks.example/orders';
+const PATH = '/v2/queues/orders/subscriptions';
+const ONE = `${PATH}/id-1`;
+
+const CREDENTIALS = {
+  Authorization: 'Basic s3cret',
+  'Proxy-Authorization': 's3cret',
+  Cookie: 'session=s3cret',
+  'X-Api-Key': 's3cret',
+  'x-auth': 's3cret',
+  'X-GitLab-Token': 's3cret',
+  'x-hub-signature': 's3cret',
+  'x-shared-secret': 's3cret',
+  'x-password': 's3cret',
+  'x-session-id': 's3cret',
+  'x-forwarded-as': 'Bearer s3cret',
+  'x-jwt': 's3cret',
+  'x-pwd': 's3cret',
+  'x-pin': 's3cret',
+  'x-pass': 's3cret',
+  'x-bearer': 's3cret',
+  'x-hmac': 's3cret',
+  'x-acl': 'ApiKey s3cret',
+  'x-grant': 'eyJs3cret.e30.s3cret',
+};
+const PLAIN = { accept: 'text/plain', 'x-tenant': 'red', 'x-empty': '' };
+
+const withHeaders = async () => {
+  const api = apiUnderTest();
+  await api.call('POST', PATH, {
+    subscriber: HOOK,
+    options: { post_headers: { ...CREDENTIALS, ...PLAIN }, raw_delivery: true },
+  });
+  return api;
+};
+
+const headersOf = (body: unknown) => (body as { options: { post_headers: object } }).options.post_headers;
+
+describe('headers with credentials', () => {
+  it('are redacted, unlike all others', async () => {
+    const { call } = await withHeaders();
+    const one = await call('GET', ONE);
+    const list = await call('GET', PATH);
+    const redacted = Object.fromEntries(Object.keys(CREDENTIALS).map((name) => [name, '***']));
+    expect(headersOf(one.body)).toEqual({ ...redacted, ...PLAIN });
+    expect(JSON.stringify([one.body, list.body])).not.toContain('s3cret');
+  });
+
+  it('keep their values if the redacted value is sent back, with any spelling of the name', async () => {
+    const { call, registry } = await withHeaders();
+    const { options } = (await call('GET', ONE)).body as { options: object };
+    await call('PATCH', ONE, { options, ttl: 60 });
+    const kept = { ...CREDENTIALS, ...PLAIN };
+    expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({
+      options: { post_headers: kept, raw_delivery: true },
+    });
+    await call('PATCH', ONE, { options: { post_headers: { authorization: '***', 'x-new': 'a' } } });
+    expect((await registry.findSubscription('orders', 'id-1'))?.options).toEqual({
+      post_headers: { authorization: 'Basic s3cret', 'x-new': 'a' },
+    });
+  });
+
+  it('are refused if they are redacted and no value is stored', async () => {
+    const { call, world } = await withHeaders();
+    const before = await world();
+    const options = { post_headers: { authorization: '***', 'x-other-key': '***' } };
+    expect(await call('PATCH', ONE, { options })).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', 'options.post_headers.x-other-key'),
+    });
+    expect(await call('POST', PATH, { subscriber: `${HOOK}/2`, options })).toMatchObject({
+      status: 400,
+      body: faultOf(
+        'invalid_request',
+        'options.post_headers.authorization',
+        'options.post_headers.x-other-key',
+      ),
+    });
+    expect(await world()).toEqual(before);
   });
 });
