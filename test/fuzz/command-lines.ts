@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { mock } from 'node:test';
 import type { Command } from 'commander';
 import * as fc from 'fast-check';
 import { wholeProgram } from '../../cli/program.ts';
@@ -70,6 +69,9 @@ const usualArgument = fc.oneof(
 const OUR_FAULT =
   /\n\s+at .+:\d+:\d+|Cannot (?:read|set|convert|destructure)|is not (?:a function|iterable|defined)|call stack/;
 
+/** CloudFormation is read by POST, to find the deployment. */
+const READING_STACKS = 'Action=DescribeStacks&';
+
 const INTERRUPT_MS = 100;
 
 /** Every command with arguments that are nearly valid: it ends, without a stack trace, and does nothing if they are wrong. */
@@ -109,8 +111,9 @@ export const commandLines: Target = {
         subscription.map((one) => JSON.stringify(one)),
       ),
     });
-    // The library for completions prints by itself.
-    const printed = mock.method(console, 'log', () => undefined);
+    // The library for completions prints by itself. Node's test runner, which has mocks, keeps something of each command.
+    const { log } = console;
+    Object.assign(console, { log: () => undefined });
     try {
       return await target(commandLines.name, input, async ({ args, stdin }) => {
         stub.requests.length = 0;
@@ -133,14 +136,14 @@ export const commandLines: Target = {
         assert(!OUR_FAULT.test(stderr), stderr);
         if (status !== 2) return true;
         assert.deepEqual(
-          stub.requests.filter(({ method }) => method !== 'GET'),
+          stub.requests.filter(({ method, body }) => method !== 'GET' && !body.startsWith(READING_STACKS)),
           [],
           'a request was sent',
         );
         return false;
       }).run(options);
     } finally {
-      printed.mock.restore();
+      Object.assign(console, { log });
       await stub.close();
     }
   },
