@@ -1,8 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { type Bench, type BenchMeans, type Length, runBench } from '../harness/command.ts';
 import type { Ratio } from '../harness/figures.ts';
-import { type DeployedOutage, faultsOfOutage, measureDeployedOutage } from './deployed-outage.ts';
-import { type DeployedThrottled, measureDeployedThrottled, missedGoals } from './deployed-throttled.ts';
+import {
+  type DeployedOutage,
+  faultsOfOutage,
+  measureDeployedOutage,
+  type DeployedThrottled,
+  measureDeployedThrottled,
+  missedGoals,
+} from './deployed.ts';
 import { type Cell, faultsIn, INSTANCES, measureRow, ROWS } from './rows.ts';
 import { pageOf } from './table.ts';
 

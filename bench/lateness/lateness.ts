@@ -11,7 +11,7 @@ import {
   p95ByBare,
   type Results,
   thresholds,
-} from './figures.ts';
+} from './bare-retries.ts';
 import { startSubscriber, startWorld, type World } from './world.ts';
 
 type Figures = {

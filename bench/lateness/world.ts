@@ -11,9 +11,16 @@ import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import { type Receiver, startReceiver } from '../../test/support/receiver.ts';
 import { runFolder } from '../../test/support/run-folder.ts';
 import { startDeployed } from '../harness/deployed.ts';
-import { bySqs, noRetries } from '../operations/paths.ts';
-import { type SendBare, startBareRetries } from './bare-retries.ts';
-import { type By, type Cell, nameOf, type Results, thresholds } from './figures.ts';
+import { bySqs, noRetries } from '../operations/steps.ts';
+import {
+  type SendBare,
+  startBareRetries,
+  type By,
+  type Cell,
+  nameOf,
+  type Results,
+  thresholds,
+} from './bare-retries.ts';
 
 const BARE = 'bare';
 const WARM_UP = 'warm-up';

@@ -9,7 +9,7 @@ import {
   type PartialRetryPolicy,
 } from '../../shared/domain/retry/policy.ts';
 import { meanOf, sumOf } from '../harness/figures.ts';
-import { byScheduler, bySqs, DEFAULT_SHAPE, noRetries, THRESHOLD_SECONDS } from './paths.ts';
+import { byScheduler, bySqs, DEFAULT_SHAPE, noRetries, THRESHOLD_SECONDS } from './steps.ts';
 import { bodiesOf, failingFirst, observed, type System } from './run.ts';
 import {
   countOf,

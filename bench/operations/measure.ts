@@ -17,10 +17,9 @@ import {
   type Units,
 } from './tally.ts';
 import { meanOf, sumOf } from '../harness/figures.ts';
-import { paths, requestsOf } from './paths.ts';
+import { paths, requestsOf, stepsOf, type PathCount } from './steps.ts';
 import { ofPath, runPath, settings, type PathRun, type System } from './run.ts';
 import { chunkSizes, envelopes, itemSizes, messageItemBytes } from './sizes.ts';
-import { stepsOf, type PathCount } from './steps.ts';
 
 type Say = (line: string) => void;
 

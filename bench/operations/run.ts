@@ -9,7 +9,7 @@ import { type ReceivedRequest, startReceiver } from '../../test/support/receiver
 import { runFolder } from '../../test/support/run-folder.ts';
 import { startDeployed } from '../harness/deployed.ts';
 import { sumOf } from '../harness/figures.ts';
-import { requestsOf, THRESHOLD_SECONDS, type Path, type PathName } from './paths.ts';
+import { requestsOf, THRESHOLD_SECONDS, type Path, type PathName } from './steps.ts';
 
 /** Without a cache the reads of lists do not depend on the traffic. */
 export const settings = {

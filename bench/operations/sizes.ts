@@ -1,7 +1,7 @@
 import type { OperationTable } from '../../cli/commands/plan/tables.ts';
 import type { Call, CallLogEntry } from '../../local/call-log.ts';
 import { meanOf, sumOf } from '../harness/figures.ts';
-import type { PathName } from './paths.ts';
+import type { PathName } from './steps.ts';
 import { ofPath, type PathRun, type System } from './run.ts';
 import { isChunk, isDelivery, isFedBy } from './tally.ts';
 

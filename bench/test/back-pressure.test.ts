@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { faultsOfOutage } from '../back-pressure/deployed-outage.ts';
+import { faultsOfOutage } from '../back-pressure/deployed.ts';
 import { faultsIn, INSTANCES, measureRow, ROWS } from '../back-pressure/rows.ts';
 import { pageOf } from '../back-pressure/table.ts';
 

@@ -9,7 +9,7 @@ import {
   type By,
   type Cell,
   type Retry,
-} from '../lateness/figures.ts';
+} from '../lateness/bare-retries.ts';
 
 const delays = [1, 5, 30, 60, 300];
 

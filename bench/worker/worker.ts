@@ -1,8 +1,7 @@
 import { type BenchMeans, type Length, runBench } from '../harness/command.ts';
 import { sumOf } from '../harness/figures.ts';
-import { measureToHostile, type ToHostile } from './to-hostile.ts';
+import { measureToHostile, type ToHostile, measureOnStub, type OnStub } from './on-stub.ts';
 import { measureOnLocalAws, type OnLocalAws } from './on-local-aws.ts';
-import { measureOnStub, type OnStub } from './on-stub.ts';
 import { nodeOptionsOfImage } from './processes.ts';
 
 /** A worker beside the functions, and alone: speed, what limits it, and memory over many deliveries. */

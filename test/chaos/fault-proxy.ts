@@ -1,7 +1,37 @@
 import { MAX_ATTEMPTS } from '../../shared/adapters/aws/client-options.ts';
 import type { Chance } from '../support/chance.ts';
-import { startRelay, type Relay, type RelayedRequest } from '../support/relay.ts';
-import type { FaultLog } from './fault-log.ts';
+import { type Relay, type RelayedRequest, startRelay } from '../support/relay.ts';
+
+/** The faults that a run injected. Times are milliseconds since the epoch. */
+export type FaultLog = {
+  count: (kind: string, times?: number) => void;
+  counts: () => Record<string, number>;
+  /** Notes that a worker of a function was killed now. */
+  killed: () => void;
+  /** Notes that a call about these messages failed now. */
+  failed: (messageIds: Iterable<string>) => void;
+  wasKilledBetween: (from: number, to: number) => boolean;
+  hasFailedBetween: (messageId: string, from: number, to: number) => boolean;
+};
+
+export const faultLog = (now = Date.now): FaultLog => {
+  const counts = new Map<string, number>();
+  const kills: number[] = [];
+  const failures = new Map<string, number[]>();
+  const isBetween = (times: readonly number[], from: number, to: number): boolean =>
+    times.some((time) => time >= from && time <= to);
+
+  return {
+    count: (kind, times = 1) => void counts.set(kind, (counts.get(kind) ?? 0) + times),
+    counts: () => Object.fromEntries([...counts].sort(([one], [other]) => one.localeCompare(other))),
+    killed: () => void kills.push(now()),
+    failed: (messageIds) => {
+      for (const id of messageIds) failures.set(id, [...(failures.get(id) ?? []), now()]);
+    },
+    wasKilledBetween: (from, to) => isBetween(kills, from, to),
+    hasFailedBetween: (messageId, from, to) => isBetween(failures.get(messageId) ?? [], from, to),
+  };
+};
 
 /** The probability that a call to AWS fails. */
 const PROBABILITY = 0.06;
@@ -12,7 +42,7 @@ const PERSISTENT = 0.4;
 const FAULTS = ['call_failed_before', 'call_cut_before', 'call_failed_after', 'call_cut_after'] as const;
 type Fault = (typeof FAULTS)[number];
 
-export type FaultProxy = Relay & {
+type FaultProxy = Relay & {
   /** `false` forwards every call. */
   setFaulty: (isFaulty: boolean) => void;
 };

@@ -3,8 +3,7 @@ import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
 import { listOfMessage } from '../../functions/api/deliveries/routes.ts';
-import { endOf } from './books.ts';
-import type { Pair } from './duplicates.ts';
+import { endOf, type Pair } from './books.ts';
 import type { Listener, System } from './deployed-system.ts';
 import type { ReceiversLog } from './subscribers.ts';
 import type { Published } from './traffic.ts';

@@ -2,7 +2,7 @@ import { SendMessageBatchCommand } from '@aws-sdk/client-sqs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Chance } from '../support/chance.ts';
 import type { System } from './deployed-system.ts';
-import type { FaultLog } from './fault-log.ts';
+import type { FaultLog } from './fault-proxy.ts';
 import { QUEUES } from './subscribers.ts';
 
 export type Published = { queue: string; messageId: string };

@@ -8,14 +8,53 @@ import type { Endpoints } from '../../local/endpoints.ts';
 import { projectRoot } from '../../local/install/paths.mjs';
 import { awsEnvironment, plainEnvironment } from '../../local/local-aws.ts';
 import type { Chance } from '../support/chance.ts';
-import type { FaultLog } from './fault-log.ts';
+import { isKilled, isWorkerIn, type Process, processes } from '../support/processes.ts';
+import type { FaultLog } from './fault-proxy.ts';
+
+/**
+ * Milliseconds between two kills. After a crash the emulator replaces all workers of the function, which takes a
+ * second or two on a busy machine. With more frequent kills no delivery would finish.
+ */
+const INTERVAL = { least: 2_000, most: 5_000 };
+
+/**
+ * Kills a random worker of the functions at random intervals until `signal` aborts. Only descendants of this process
+ * that run the emulator's worker script in `folder`, the folder of this run, are killed.
+ */
+export const killWorkers = async (
+  folder: string,
+  chance: Chance,
+  faults: FaultLog,
+  signal: AbortSignal,
+): Promise<void> => {
+  while (!signal.aborted) {
+    const workers = workersAmong(await processes(), folder);
+    if (workers.length > 0 && isKilled(chance.pick(workers))) {
+      faults.count('worker_killed');
+      faults.killed();
+    }
+    await pause(chance.int(INTERVAL.least, INTERVAL.most), undefined, { signal }).catch(() => undefined);
+  }
+};
+
+const workersAmong = (all: readonly Process[], folder: string): number[] => {
+  const parents = new Map(all.map(({ pid, parent }) => [pid, parent]));
+  const isOurs = (pid: number): boolean => {
+    const parent = parents.get(pid);
+    return parent !== undefined && (parent === process.pid || isOurs(parent));
+  };
+  return all
+    .filter((one) => isWorkerIn(folder, one))
+    .map(({ pid }) => pid)
+    .filter(isOurs);
+};
 
 /** Milliseconds between two stops: a worker starts in about a second on a busy machine. */
-const INTERVAL = { least: 3_000, most: 8_000 };
+const FLEET_INTERVAL = { least: 3_000, most: 8_000 };
 
 const variables = z.record(z.string(), z.string());
 
-export type Fleet = {
+type Fleet = {
   /** Ends a worker at a time until `signal` aborts: SIGKILL or SIGTERM. Another starts in its place. */
   disturb: (chance: Chance, faults: FaultLog, signal: AbortSignal) => Promise<void>;
   stop: () => Promise<void>;
@@ -43,7 +82,9 @@ export const startFleet = (
   return {
     disturb: async (chance, faults, signal) => {
       while (!signal.aborted) {
-        await pause(chance.int(INTERVAL.least, INTERVAL.most), undefined, { signal }).catch(() => undefined);
+        await pause(chance.int(FLEET_INTERVAL.least, FLEET_INTERVAL.most), undefined, { signal }).catch(
+          () => undefined,
+        );
         const place = chance.int(0, count - 1);
         const kind = chance.pick(['SIGKILL', 'SIGTERM'] as const);
         workers[place]?.kill(kind);

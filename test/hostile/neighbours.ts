@@ -1,7 +1,6 @@
 import { seededChance } from '../support/chance.ts';
-import { faultsOf } from './bounds.ts';
+import { faultsOf, latenciesOf, type Latencies } from './bounds.ts';
 import type { KindName } from './kinds/all-kinds.ts';
-import { latenciesOf, type Latencies } from './latencies.ts';
 import { model, startPipeline, type Addressee } from './modelled-pipeline.ts';
 import { HEALTHY, type Processes, type Receivers } from './run.ts';
 

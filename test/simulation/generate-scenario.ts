@@ -4,12 +4,12 @@ import {
   generateInterventions,
   generateStandstill,
   generateThrottle,
+  withNoisySubscriber,
+  withPull,
+  withRefusals,
 } from './generate-changes.ts';
-import { withNoisySubscriber } from './generate-noise.ts';
-import { withPull } from './generate-pull.ts';
-import { withRefusals } from './generate-refusals.ts';
-import { generateSettings } from './generate-settings.ts';
 import {
+  generateSettings,
   generatePartialPolicy,
   generateSubscription,
   withFrequentRequests,

@@ -10,9 +10,8 @@ import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import { inMemoryRecoveries } from '../support/in-memory/in-memory-recoveries.ts';
 import { inMemoryCountingWindows } from '../support/in-memory/in-memory-counting-windows.ts';
 import { inMemoryRateLimits } from '../support/in-memory/in-memory-rate-limits.ts';
-import { faultyPorts } from './faulty-ports.ts';
+import { faultyPorts, type StepPorts } from './faulty-ports.ts';
 import { type Actor, deliveryName, type Invocation } from './history.ts';
-import type { StepPorts } from './ports.ts';
 import { simulatedTokens } from './simulated-tokens.ts';
 import { operationName, type SimulatedWorld, workName } from './simulated-world.ts';
 

@@ -1,11 +1,6 @@
 import { findingsIn, onlyWith, isCaught, withoutFaults } from './is-caught.ts';
 import { recoveryForgotten } from './sabotage.ts';
-import {
-  lastOfPageForgotten,
-  pageKeptInPart,
-  pageNotOnRecord,
-  secondPassForgotten,
-} from './sabotage-operate.ts';
+import { lastOfPageForgotten, pageKeptInPart, pageNotOnRecord, secondPassForgotten } from './sabotages.ts';
 import { MINUTE, type Scenario } from './scenario.ts';
 import { describe, expect, it } from 'vitest';
 

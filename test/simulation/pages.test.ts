@@ -4,10 +4,10 @@ import { withPart } from '../support/in-memory/with-part.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { FIRST_SEED, isCaught } from './is-caught.ts';
 import { runScenario } from './run-scenario.ts';
-import { withRecords } from './sabotage-messages.ts';
+import { withRecords } from './sabotages.ts';
 import { HOUR, MINUTE, SECOND, type PlannedSubscription, type Scenario } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
-import type { StepPorts } from './ports.ts';
+import type { StepPorts } from './faulty-ports.ts';
 
 type Send = StepPorts['deliveryQueue']['send'];
 

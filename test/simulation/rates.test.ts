@@ -1,12 +1,22 @@
+import { describe, expect, it } from 'vitest';
 import { aBarePolicy } from '../support/builders.ts';
 import { seededChance } from '../support/chance.ts';
+import { generateRefusals } from './generate-changes.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { findingsIn, isCaught, withoutFaults } from './is-caught.ts';
 import { runScenario } from './run-scenario.ts';
 import { withWrite } from './sabotage.ts';
-import { HOUR, MINUTE, plainMessage, type Scenario, SECOND } from './scenario.ts';
+import {
+  burstsCounted,
+  eventRemovedBeforeSending,
+  manyProbes,
+  probesIgnored,
+  refusalsIgnored,
+  staleHealthAccepted,
+  successesIgnored,
+} from './sabotages.ts';
+import { HOUR, MINUTE, plainMessage, type PlannedRefusals, type Scenario, SECOND } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
-import { describe, expect, it } from 'vitest';
 
 /** Every reservation returns a slot that is due now. */
 const slotsNotSpaced: Sabotage = {
@@ -174,5 +184,177 @@ describe('the simulation catches a pipeline', () => {
 
   it('that records a waiting first attempt without its message', async () => {
     expect(await isCaught(waitsWithoutMessage, 'the_body_is_kept', 10, inBursts)).toBe(true);
+  });
+});
+
+/** Thirty messages within fifteen seconds to one subscriber that refuses, and one that takes everything. */
+const toSubscribersThat =
+  (refusesOf: (seed: number) => PlannedRefusals) =>
+  (scenario: Scenario): Scenario => ({
+    ...scenario,
+    settings: {
+      ...scenario.settings,
+      attemptTimeoutMs: 15_000,
+      disableFailingAfterMs: 0,
+      retryAfterCapMs: MINUTE,
+      adaptToThrottling: true,
+      holdWhileDown: true,
+    },
+    queuePolicy: undefined,
+    confirmsSubscriptions: false,
+    subscriptions: [refusesOf(scenario.seed), undefined].map((refuses, index) => ({
+      id: `s${index}`,
+      at: -HOUR,
+      policy: { ...aBarePolicy({ minimum_delay_retries: 5 }), minimum_delay: 5, retry_on_status: [429] },
+      ttlSeconds: undefined,
+      rawDelivery: false,
+      maxPerSecond: undefined,
+      interests: {},
+      confirmation: undefined,
+      failures: 0,
+      answers: {
+        first: [],
+        then: { takesMs: 50, response: { status: 200 } },
+        ...(refuses === undefined ? {} : { refuses }),
+      },
+    })),
+    messages: Array.from({ length: 30 }, (_, index) => plainMessage(`m${index}`, (index * SECOND) / 2)),
+    changes: [],
+    interventions: [],
+    throttles: [],
+    standstills: [],
+    calmAt: 10 * MINUTE,
+  });
+
+const refusing = toSubscribersThat((seed) => generateRefusals(seededChance(seed), MINUTE));
+const throttling = toSubscribersThat(() => ({ perSecond: 1, retryAfter: '2' }));
+const down = toSubscribersThat(() => ({
+  outages: [{ from: 0, to: 5 * MINUTE, answer: { takesMs: 2_000, response: { status: 503 } } }],
+}));
+
+describe('subscribers that refuse requests', () => {
+  it('lose nothing and get nothing too early, with any faults', async () => {
+    expect(await findingsIn(40, refusing)).toEqual([]);
+  });
+
+  it('do not delay other subscribers of the same messages', async () => {
+    const { world } = await runScenario(withoutFaults({ ...down(generateScenario(3)), skewMs: 0 }));
+    const lateMs = world.history.requests
+      .filter(({ delivery }) => delivery.endsWith('/s1'))
+      .map(
+        ({ at, webhookId }) =>
+          at - (world.history.acceptances.find(({ record }) => record.key.messageId === webhookId)?.at ?? 0),
+      );
+    expect(lateMs).toHaveLength(30);
+    expect(Math.max(...lateMs)).toBeLessThan(2 * SECOND);
+  });
+});
+
+describe('the simulation catches a pipeline', () => {
+  it('that does not hear a refusal', async () => {
+    expect(await isCaught(refusalsIgnored, 'refusals_are_heard', 10, throttling)).toBe(true);
+  });
+
+  it('that does not hear that a subscriber is back', async () => {
+    expect(await isCaught(probesIgnored, 'answers_are_heard', 10, down)).toBe(true);
+  });
+
+  it('that sends many probes to a subscriber that is down', async () => {
+    expect(await isCaught(manyProbes, 'one_probe_at_a_time', 10, down)).toBe(true);
+  });
+});
+
+/** Receivers that respond slowly with 410 and are changed or enabled during the request. */
+const repairedDuringRequests = (scenario: Scenario): Scenario => ({
+  ...scenario,
+  settings: { ...scenario.settings, attemptTimeoutMs: 15_000 },
+  subscriptions: scenario.subscriptions.map((one) => ({
+    ...one,
+    at: -HOUR,
+    answers: {
+      first: [{ takesMs: 14_000, response: { status: 500 } }],
+      then: { takesMs: 14_000, response: { status: 410 } },
+    },
+  })),
+  changes: scenario.subscriptions.flatMap(({ id }) =>
+    [5, 20, 35, 50, 65].map((seconds) => ({
+      at: seconds * SECOND,
+      ...(seconds % 30 === 5
+        ? { kind: 'subscription_enabled' as const }
+        : { kind: 'subscription_url' as const, hasNewOrigin: false }),
+      id,
+    })),
+  ),
+});
+
+/** Permanently failing receivers whose failures come within minutes, long after a first one. */
+const failingInBursts = (scenario: Scenario): Scenario => ({
+  ...scenario,
+  settings: { ...scenario.settings, disableFailingAfterMs: HOUR },
+  subscriptions: scenario.subscriptions.map((one) => ({
+    ...one,
+    at: -HOUR,
+    failures: 19,
+    policy: { retries_with_no_delay: 9, minimum_delay_retries: 10, minimum_delay: 10, maximum_delay: 10 },
+    answers: { first: [], then: { takesMs: 100, response: { status: 500 } } },
+  })),
+  changes: [],
+  standstills: [],
+  rates: { calls: 0, messages: 0 },
+  calmAt: 5 * MINUTE,
+});
+
+/** Receivers that fail each message once, 90 minutes apart, after an hour of failures: never two hours in a row. */
+const recoveringAfterEachFailure = (scenario: Scenario): Scenario => ({
+  ...scenario,
+  settings: { ...scenario.settings, disableFailingAfterMs: 2 * HOUR },
+  subscriptions: scenario.subscriptions.map((one) => ({
+    ...one,
+    at: -HOUR,
+    ttlSeconds: undefined,
+    failures: 30,
+    policy: { retries_with_no_delay: 0, minimum_delay_retries: 3, minimum_delay: 60, maximum_delay: 60 },
+    answers: {
+      first: [{ takesMs: 100, response: { status: 500 } }],
+      then: { takesMs: 100, response: { status: 200 } },
+    },
+  })),
+  messages: scenario.messages.map((one, index) => ({
+    ...one,
+    at: 90 * index * MINUTE,
+    ttlSeconds: undefined,
+    repeats: [],
+  })),
+  changes: [],
+  interventions: [],
+});
+
+describe('the simulation catches a pipeline', () => {
+  it('that ignores successes: it disables a subscription that is not failing', async () => {
+    expect(await isCaught(successesIgnored, 'disabled_as_failing', 300, recoveringAfterEachFailure)).toBe(
+      true,
+    );
+  });
+
+  it('that counts bursts of failures: it disables before operators could react', async () => {
+    expect(await isCaught(burstsCounted, 'disabled_as_failing', 300, failingInBursts)).toBe(true);
+  });
+
+  it('that ignores which URL an attempt called: it disables a repaired subscription', async () => {
+    expect(await isCaught(staleHealthAccepted, 'health_matches_responses', 300, repairedDuringRequests)).toBe(
+      true,
+    );
+  });
+
+  it('that removes a pending event before sending it: a crash loses it', async () => {
+    expect(await isCaught(eventRemovedBeforeSending, 'operators_are_notified', 3_000)).toBe(true);
+  });
+
+  it.each([
+    ['subscriptions are repaired during requests', repairedDuringRequests],
+    ['failures come in bursts', failingInBursts],
+    ['subscribers recover after each failure', recoveringAfterEachFailure],
+  ])('and finds nothing in the correct one when %s', async (_, adapted) => {
+    expect(await findingsIn(60, adapted)).toEqual([]);
   });
 });

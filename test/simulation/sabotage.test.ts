@@ -12,7 +12,7 @@ import {
   scheduleNamesWithoutDueTime,
   wakeUpBeforeRecord,
 } from './sabotage.ts';
-import { bodyKeptAfterRecord, takenOverWithoutMessage } from './sabotage-messages.ts';
+import { bodyKeptAfterRecord, takenOverWithoutMessage } from './sabotages.ts';
 import type { Scenario } from './scenario.ts';
 import { shrink } from './shrink.ts';
 

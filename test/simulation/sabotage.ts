@@ -9,7 +9,7 @@ import { planSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
 import type { Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
 import { deliveryName } from './history.ts';
 import type { Sabotage } from './simulated-world.ts';
-import type { StepPorts } from './ports.ts';
+import type { StepPorts } from './faulty-ports.ts';
 
 type Write = Deliveries['write'];
 

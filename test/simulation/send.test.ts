@@ -1,9 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { Chunks } from '../../shared/ports/deliveries.ts';
-import { findingsIn, isCaught } from './is-caught.ts';
-import type { StepPorts } from './ports.ts';
-import { HOUR, MINUTE, SECOND, type Intervention, type Scenario } from './scenario.ts';
+import type { StepPorts } from './faulty-ports.ts';
+import { withNoisySubscriber } from './generate-changes.ts';
+import { generateScenario } from './generate-scenario.ts';
+import { findingsIn, isCaught, withoutFaults } from './is-caught.ts';
+import { reachedBy } from './reached.ts';
+import { runScenario } from './run-scenario.ts';
+import { groupsForgotten } from './sabotage.ts';
+import { HOUR, type Intervention, MINUTE, type Scenario, SECOND } from './scenario.ts';
+import { withTokens } from './simulated-tokens.ts';
 import type { Sabotage } from './simulated-world.ts';
+import { isClean, summaryOf } from './summary.ts';
 
 /** Runs of the correct pipeline. */
 const CORRECT_RUNS = 60;
@@ -69,4 +76,36 @@ describe('the simulation catches a manual send', () => {
   it('and finds nothing in the correct one', async () => {
     expect(await findingsIn(CORRECT_RUNS, withSends)).toEqual([]);
   });
+});
+
+const quietly = (scenario: Scenario): Scenario => withoutFaults(withNoisySubscriber(scenario));
+
+describe('subscribers beside one with a backlog, on few concurrent invocations', () => {
+  it('lose nothing, with any faults', async () => {
+    expect(
+      await findingsIn(15, (scenario) => ({ ...withNoisySubscriber(scenario), rates: scenario.rates })),
+    ).toEqual([]);
+  });
+
+  it('are served by the first invocation that is over, without faults', async () => {
+    expect(await findingsIn(30, quietly)).toEqual([]);
+  });
+
+  it('wait for the whole backlog if messages have no groups, and the simulation catches it', async () => {
+    expect(await isCaught(groupsForgotten, 'nothing_late', 20, quietly)).toBe(true);
+  });
+});
+
+const SCENARIOS = 60;
+
+it('attempts without a token are recorded, retried and counted as lost like others', async () => {
+  const failed: number[] = [];
+  let reached = 0;
+  for (let seed = 0; seed < SCENARIOS; seed += 1) {
+    const outcome = await runScenario(withTokens(generateScenario(seed)));
+    if (!isClean(summaryOf(outcome))) failed.push(seed);
+    if (reachedBy(outcome.world).has('attempt without a token')) reached += 1;
+  }
+  expect(failed).toEqual([]);
+  expect(reached).toBeGreaterThan(SCENARIOS / 4);
 });

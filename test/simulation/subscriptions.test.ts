@@ -1,7 +1,7 @@
 import { findingsIn, onlyWith, isCaught, withoutFaults } from './is-caught.ts';
 import { leaseKeptOnFault } from './sabotage.ts';
-import { erasureIgnored } from './sabotage-messages.ts';
 import {
+  erasureIgnored,
   confirmationNotAwaited,
   formerInterestsForgotten,
   marksIgnored,
@@ -11,7 +11,7 @@ import {
   throttlingHoldsUpAll,
   undecidedLeftOut,
   unreadableIsAbsent,
-} from './sabotage-subscriptions.ts';
+} from './sabotages.ts';
 import { bucketOf } from './partition.ts';
 import { HOUR, type Scenario, SECOND } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';

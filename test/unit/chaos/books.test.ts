@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { booksOf } from '../../chaos/books.ts';
-import type { Pair } from '../../chaos/duplicates.ts';
-import { faultLog } from '../../chaos/fault-log.ts';
+import { booksOf, type Pair } from '../../chaos/books.ts';
+import { faultLog } from '../../chaos/fault-proxy.ts';
 import type { Reply } from '../../chaos/subscribers.ts';
 import { aDelivery, anAttempt, SOME_TIME, answered } from '../../support/delivery-builders.ts';
 
