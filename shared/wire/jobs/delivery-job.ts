@@ -9,6 +9,7 @@ import { propertySource, spliceRaw, type Json } from '../json-slice.ts';
 import {
   decodeMessage,
   encodeMessage,
+  messageKeyFields,
   openEnvelope,
   UnreadableMessageError,
   WIRE_VERSION,
@@ -38,8 +39,8 @@ function timesOf({ acceptedAt, sentAt, dueAt, retentionDays }: FirstJob) {
 }
 
 const placeFields = {
-  queue: storedName,
-  messageId: storedName,
+  queue: messageKeyFields.queue,
+  messageId: messageKeyFields.id,
   bucket: z.int().nonnegative(),
 };
 

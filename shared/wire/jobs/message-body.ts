@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Message } from '../../domain/message/message.ts';
+import { isMessageId, type Message, QUEUE_NAME } from '../../domain/message/message.ts';
 import { traceContextSchema } from '../../domain/message/trace-context.ts';
 import { parseJson, propertySource, spliceRaw, type Json } from '../json-slice.ts';
 import { firstField, readWith, type Reading, unreadable } from '../fields.ts';
@@ -34,9 +34,14 @@ export class UnreadableMessageError extends Error {
 
 const version = z.object({ v: z.literal(WIRE_VERSION) });
 
+/** Both are parts of keys: in S3, a key of more than 1,024 bytes is refused. */
+export const messageKeyFields = {
+  queue: z.string().regex(QUEUE_NAME),
+  id: z.string().refine(isMessageId),
+};
+
 const head = z.object({
-  queue: z.string(),
-  id: z.string(),
+  ...messageKeyFields,
   originalId: z.string().exactOptional(),
   type: z.string().exactOptional(),
   timestamp: z.string(),

@@ -172,7 +172,11 @@ describe('a malformed job or wake-up is refused', () => {
     ['a fractional bucket', altered(wake, { bucket: 0.5 }), 'invalid_field:bucket'],
     ['no subscription', altered(wake, { subscriptionId: undefined }), 'invalid_field:subscriptionId'],
     ['half of a surrogate pair', altered(wake, { subscriptionId: '\ud800' }), 'invalid_field:subscriptionId'],
-    ['an id longer than a key', altered(wake, { messageId: 'm'.repeat(1025) }), 'invalid_field:messageId'],
+    [
+      'an id longer than a key',
+      altered(wake, { subscriptionId: 's'.repeat(1025) }),
+      'invalid_field:subscriptionId',
+    ],
     ['a due time that no date can be', altered(wake, { dueAt: 1e300 }), 'invalid_field:dueAt'],
     [
       'a time that no number of DynamoDB can be',
@@ -189,6 +193,18 @@ describe('a malformed job or wake-up is refused', () => {
     ],
     ['an empty payload key', altered(job, { payloadKey: '' }), 'invalid_field:payloadKey'],
     ['zero lost attempts', altered(job, { lost: 0 }), 'invalid_field:lost'],
+    // npm run fuzz -- --seed 419 --target 'deployed work queues'
+    [
+      'a message whose id is too long for a key of S3',
+      encodeFirstJob(jobWith({ body: { kind: 'inline', message: aMessage({ id: 'm'.repeat(65) }) } })),
+      'invalid_field:message (invalid_field:id)',
+    ],
+    [
+      'an id too long to be a part of a key',
+      altered(wake, { messageId: 'm'.repeat(65) }),
+      'invalid_field:messageId',
+    ],
+    ['a queue that is no name', altered(wake, { queue: 'a/b' }), 'invalid_field:queue'],
     // npm run fuzz -- --seed 52 --target 'deployed work queues'
     [
       'a retention too small for DynamoDB',
