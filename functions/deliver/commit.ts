@@ -52,9 +52,9 @@ async function record(
   const canRetryNow = attempt.durationMs < QUICK_MS && hasTimeForAttempt(context, receipt);
   const retryLease = canRetryNow ? leaseFor(context, receipt) : undefined;
   const { owner } = receipt;
-  const { changedAt } = ready.subscription;
+  const { version } = ready.subscription;
   const transition = decide(
-    { kind: 'request', delivery, owner, policy, attempt, reply, changedAt, retryLease, ...settings },
+    { kind: 'request', delivery, owner, policy, attempt, reply, version, retryLease, ...settings },
     writeTime(context, delivery),
   );
   const written = await ready.records.write(transition);

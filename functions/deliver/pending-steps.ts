@@ -79,11 +79,11 @@ async function completeStep(
 async function disableAsAsked(
   { ports }: DeliverContext,
   delivery: Delivery,
-  { reason, changedAt }: Extract<PendingStep, { kind: 'disable_subscription' }>,
+  { reason, version }: Extract<PendingStep, { kind: 'disable_subscription' }>,
 ): Promise<void> {
   const { queue, subscriptionId } = delivery.key;
   const disabled = { reason, at: endOfLastAttempt(delivery) } as const;
-  const inForce = await ports.subscriptions.disable(queue, subscriptionId, disabled, changedAt);
+  const inForce = await ports.subscriptions.disable(queue, subscriptionId, disabled, version);
   if (inForce?.reason === disabled.reason && inForce.at === disabled.at)
     await notifyOperator(ports, { type: 'subscription.disabled', queue, subscriptionId, ...disabled });
 }

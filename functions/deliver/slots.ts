@@ -62,7 +62,7 @@ export type LeasedRequest = LeasedDelivery & RequestPlan;
 
 /** An operator's request does not wait for back-pressure; the retries after it wait like all others. */
 function isExempt({ work, trigger }: LeasedRequest, { reason }: RateLimit): boolean {
-  const isByHand = work.kind === 'wake_up' && work.atOnce === true && trigger !== 'same_invocation';
+  const isByHand = work.kind === 'wake_up' && work.isUrgent === true && trigger !== 'same_invocation';
   return isByHand && reason !== undefined;
 }
 

@@ -124,9 +124,9 @@ async function accept(
   const first = matchSubscriptions(page.subscriptions, content, acceptance);
   const retained = page.retainMessages ?? context.settings.retainMessages;
   const draft = await draftRecord(context, copy, { ...acceptance, ...first, retained, page });
-  const { life, until } = page;
+  const { queueCreatedAt, lastSubscriptionId } = page;
   const { kind, record } = await ports.messageRecords.accept(
-    { ...draft, life, ...(until === undefined ? {} : { until }) },
+    { ...draft, queueCreatedAt, ...(lastSubscriptionId === undefined ? {} : { lastSubscriptionId }) },
     timing.sentAt,
   );
   // The message was erased after its first copy: remove what this copy stored.
@@ -167,10 +167,10 @@ type AcceptedFields = Pick<
 
 function noteAccepted(
   journal: Journal,
-  { key, filtered, until }: MessageRecord,
+  { key, filtered, lastSubscriptionId }: MessageRecord,
   accepted: AcceptedFields,
 ): void {
-  const more = until === undefined ? {} : { unfinished: true as const };
+  const more = lastSubscriptionId === undefined ? {} : { unfinished: true as const };
   journal.note({ fact: 'message_accepted', message: key, filtered, ...accepted, ...more });
 }
 

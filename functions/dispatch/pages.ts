@@ -8,7 +8,7 @@ import {
   type Part,
 } from '../../shared/domain/delivery/fan-out.ts';
 import type { ChunkJob, DeliveryJob, FirstJob } from '../../shared/domain/delivery/job.ts';
-import { CLOCKS_DIFFER_MS } from '../../shared/domain/delivery/life.ts';
+import { CLOCKS_DIFFER_MS } from '../../shared/domain/delivery/recreated-queue.ts';
 import { planSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
 import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import {
@@ -53,15 +53,19 @@ export async function sendPages(
   sent: AcceptedContent,
 ): Promise<void> {
   let current: MessageRecord | undefined = record;
-  while (current?.until !== undefined) {
-    current = await sendNextPart(context, { ...current, until: current.until }, sent);
-    if (current?.until !== undefined) throwIfOutOfTime(context, current);
+  while (current?.lastSubscriptionId !== undefined) {
+    current = await sendNextPart(
+      context,
+      { ...current, lastSubscriptionId: current.lastSubscriptionId },
+      sent,
+    );
+    if (current?.lastSubscriptionId !== undefined) throwIfOutOfTime(context, current);
   }
 }
 
 /** The last part of a message, as far as one page of subscriptions covers it. */
 type LastPart = {
-  page: Pick<SubscriptionPage, 'subscriptions' | 'until'>;
+  page: Pick<SubscriptionPage, 'subscriptions' | 'lastSubscriptionId'>;
   part: Part;
   match: MatchResult;
 };
@@ -76,11 +80,13 @@ export async function readLastPart(
   { content }: Pick<AcceptedContent, 'content'>,
   firstPage?: SubscriptionPage,
 ): Promise<LastPart> {
-  const { key, acceptedAt, parts, until } = record;
+  const { key, acceptedAt, parts, lastSubscriptionId } = record;
   const part = lastPartOf(record);
   const fresh = await ports.subscriptions.page(key.queue, 'fresh', part.after);
   const page = fresh ?? (parts === undefined ? firstPage : undefined) ?? { subscriptions: [] };
-  const within = page.subscriptions.filter(({ id }) => until === undefined || id <= until);
+  const within = page.subscriptions.filter(
+    ({ id }) => lastSubscriptionId === undefined || id <= lastSubscriptionId,
+  );
   return { page, part, match: matchSubscriptions(within, content, { ...part, acceptedAt }) };
 }
 
@@ -110,10 +116,10 @@ export async function sendJobs(
   { record, part, match }: MatchedPart,
   { body, timing }: AcceptedContent,
 ): Promise<void> {
-  const { key, acceptedAt, apart = [], retentionDays } = record;
+  const { key, acceptedAt, unchunked = [], retentionDays } = record;
   noteUndecided(ports.journal, key, match.undecided);
   const ids = match.matching.map(({ id }) => id);
-  const jobs = firstJobsFor(ids, { ...part, key, acceptedAt, apart, retentionDays }, body, timing);
+  const jobs = firstJobsFor(ids, { ...part, key, acceptedAt, unchunked, retentionDays }, body, timing);
   // A redelivered message waits only for the rest of its delay.
   const { delaySeconds } = planSqsDelay(acceptedAt + timing.delayMs, ports.clock.now());
   await ports.deliveryQueue.send(jobs, delaySeconds);
@@ -122,7 +128,7 @@ export async function sendJobs(
 /** Sends the next part. Undefined: nothing is left, because the record was deleted or belongs to another message. */
 async function sendNextPart(
   context: PagesContext,
-  record: MessageRecord & { until: string },
+  record: MessageRecord & { lastSubscriptionId: string },
   sent: AcceptedContent,
 ): Promise<MessageRecord | undefined> {
   const { ports } = context;
@@ -142,13 +148,16 @@ async function sendNextPart(
 
 async function planNextPart(
   { ports, settings }: PagesContext,
-  record: MessageRecord & { until: string },
+  record: MessageRecord & { lastSubscriptionId: string },
   content: MatchContent,
 ): Promise<{ next: NextPart; match: MatchResult }> {
-  const found = await ports.subscriptions.page(record.key.queue, 'cached', record.until);
+  const found = await ports.subscriptions.page(record.key.queue, 'cached', record.lastSubscriptionId);
   // The queue was deleted and recreated: its subscriptions did not exist when the message was accepted.
-  const page = found?.life === record.life ? found : undefined;
-  const { subscriptions, readAt, until } = page ?? { subscriptions: [], readAt: ports.clock.now() };
+  const page = found?.queueCreatedAt === record.queueCreatedAt ? found : undefined;
+  const { subscriptions, readAt, lastSubscriptionId } = page ?? {
+    subscriptions: [],
+    readAt: ports.clock.now(),
+  };
   const acceptance = {
     acceptedAt: record.acceptedAt,
     // The list as of the acceptance, even if this page is read much later.
@@ -156,9 +165,9 @@ async function planNextPart(
   };
   const match = matchSubscriptions(subscriptions, content, acceptance);
   const { matching, filtered } = match;
-  const { apart = [], ...buckets } = bucketsForNextPart(record, matching, settings.firstAttemptsPerJob);
-  const part = { ...buckets, after: record.until, listedAt: acceptance.listedAt };
-  return { next: { part, until, matched: matching.length, filtered, apart }, match };
+  const { unchunked = [], ...buckets } = bucketsForNextPart(record, matching, settings.firstAttemptsPerJob);
+  const part = { ...buckets, after: record.lastSubscriptionId, listedAt: acceptance.listedAt };
+  return { next: { part, lastSubscriptionId, matched: matching.length, filtered, unchunked }, match };
 }
 
 /** The buckets of the next part. A part without matches adds no bucket. */
@@ -166,12 +175,16 @@ function bucketsForNextPart(
   record: MessageRecord,
   matching: MatchResult['matching'],
   firstAttemptsPerJob: number,
-): Buckets & Pick<MessageRecord, 'apart'> {
+): Buckets & Pick<MessageRecord, 'unchunked'> {
   if (matching.length === 0) return bucketsOf(lastPartOf(record));
   const firstBucket = record.matched === 0 ? (record.firstBucket ?? 0) : endOfBuckets(record);
   const buckets = bucketsFor(matching.length);
-  const apartCount = record.apart?.length ?? 0;
-  return { firstBucket, buckets, ...divideIntoChunks(matching, buckets, firstAttemptsPerJob, apartCount) };
+  const unchunkedCount = record.unchunked?.length ?? 0;
+  return {
+    firstBucket,
+    buckets,
+    ...divideIntoChunks(matching, buckets, firstAttemptsPerJob, unchunkedCount),
+  };
 }
 
 /**
@@ -187,9 +200,19 @@ async function resendLastPart(
   const { ports } = context;
   const { page, part, match } = last;
   await sendJobs(context, { record, part, match }, sent);
-  if (page.until === undefined || (record.until !== undefined && page.until >= record.until)) return record;
-  const rest = { ...part, after: page.until };
-  const next = { part: rest, until: record.until, matched: 0, filtered: 0, apart: [] };
+  if (
+    page.lastSubscriptionId === undefined ||
+    (record.lastSubscriptionId !== undefined && page.lastSubscriptionId >= record.lastSubscriptionId)
+  )
+    return record;
+  const rest = { ...part, after: page.lastSubscriptionId };
+  const next = {
+    part: rest,
+    lastSubscriptionId: record.lastSubscriptionId,
+    matched: 0,
+    filtered: 0,
+    unchunked: [],
+  };
   const added = await ports.messageRecords.addPart(record, next);
   const current = added.kind === 'added' ? added.record : added.current;
   if (current === undefined) return undefined;
@@ -230,7 +253,7 @@ export type SendTiming = { sentAt: number | undefined; delayMs: number };
 /**
  * Maximum number of separate deliveries per message. Every failure reads the message's record, so it must stay small.
  */
-const MAX_APART = 25;
+const MAX_UNCHUNKED = 25;
 
 /**
  * How the deliveries of a message are divided into chunks. A job takes as long as its slowest delivery, so a failing
@@ -240,17 +263,17 @@ export function divideIntoChunks(
   matching: readonly ListedSubscription[],
   buckets: number,
   firstAttemptsPerJob: number,
-  apartCount = 0,
-): Pick<MessageRecord, 'chunks' | 'apart'> {
+  unchunkedCount = 0,
+): Pick<MessageRecord, 'chunks' | 'unchunked'> {
   const failing = matching.filter(({ failing }) => failing !== undefined);
-  const apart = failing.slice(0, MAX_APART - apartCount).map(({ id }) => id);
-  const chunks = chunksFor(matching.length - apart.length, buckets, firstAttemptsPerJob);
+  const unchunked = failing.slice(0, MAX_UNCHUNKED - unchunkedCount).map(({ id }) => id);
+  const chunks = chunksFor(matching.length - unchunked.length, buckets, firstAttemptsPerJob);
   if (chunks === undefined) return {};
-  return { chunks, ...(apart.length === 0 ? {} : { apart }) };
+  return { chunks, ...(unchunked.length === 0 ? {} : { unchunked }) };
 }
 
 /** Which bucket and chunk a delivery belongs to, from its message's record. */
-type DeliveryPlacement = Pick<MessageRecord, 'key' | 'acceptedAt' | 'apart' | 'retentionDays'> & Buckets;
+type DeliveryPlacement = Pick<MessageRecord, 'key' | 'acceptedAt' | 'unchunked' | 'retentionDays'> & Buckets;
 
 /**
  * The jobs for a message's first attempts: one per chunk, and one per delivery outside the chunks. A subscription's
@@ -262,7 +285,7 @@ export function firstJobsFor(
   body: BodyLocation,
   { sentAt, delayMs }: SendTiming,
 ): FirstJob[] {
-  const { key, acceptedAt, chunks, apart = [], retentionDays } = placement;
+  const { key, acceptedAt, chunks, unchunked = [], retentionDays } = placement;
   const common = {
     acceptedAt,
     ...(sentAt === undefined ? {} : { sentAt }),
@@ -275,14 +298,14 @@ export function firstJobsFor(
     return { kind: 'job', key: place, attempt: 1, ...common };
   };
   if (chunks === undefined) return subscriptionIds.map(single);
-  const isApart = new Set(apart);
+  const isUnchunked = new Set(unchunked);
   const placed = Map.groupBy(
-    subscriptionIds.filter((id) => !isApart.has(id)),
+    subscriptionIds.filter((id) => !isUnchunked.has(id)),
     (id) => bucketIn(placement, id) * chunks + chunkOf(id, chunks),
   );
   const chunkJobs = [...placed].map(([place, members]): ChunkJob => {
     const at = { ...key, bucket: Math.floor(place / chunks), chunk: place % chunks };
     return { kind: 'chunk', key: at, subscriptionIds: members, ...common };
   });
-  return [...chunkJobs, ...subscriptionIds.filter((id) => isApart.has(id)).map(single)];
+  return [...chunkJobs, ...subscriptionIds.filter((id) => isUnchunked.has(id)).map(single)];
 }

@@ -19,17 +19,17 @@ export type MessageRecord = Retained & {
   filtered: number;
   duplicates: number;
   buckets: number;
-  /** First bucket, if earlier buckets contain deliveries of an earlier life of the queue. */
+  /** First bucket, if earlier buckets contain deliveries of an earlier queue of the name. */
   firstBucket?: number;
   /**
    * Creation time of the accepting queue. Absent on records of version 0.1.0 and for messages that Posthaste sends
    * itself.
    */
-  life?: number;
+  queueCreatedAt?: number;
   /** Chunks per bucket; undefined: each delivery has a separate record. */
   chunks?: number;
   /** Subscriptions whose deliveries are in no chunk, because they were failing when the message was sent. */
-  apart?: readonly string[];
+  unchunked?: readonly string[];
   /**
    * Later parts of a message to several pages of subscriptions. All but the last part were sent completely; a
    * repeat sends the last one again.
@@ -39,7 +39,7 @@ export type MessageRecord = Retained & {
    * Last subscription of the last part, until the message was sent to all; `matched` and `filtered` grow until
    * then.
    */
-  until?: string;
+  lastSubscriptionId?: string;
   /** Absent on records of version 0.1.0 and for messages that bypass the ingress queue. */
   accepted?: AcceptedVersion;
   /** Inline: on the MESSAGE item. */
@@ -51,23 +51,23 @@ export type MessageRecord = Retained & {
 
 type Acceptance = { kind: 'accepted' | 'duplicate'; record: MessageRecord };
 
-/** Identifies a message whose id may be reused in another life of its queue. */
+/** Identifies a message whose id may be reused in another queue of its name. */
 export type AcceptedMessage = { key: MessageKey; acceptedAt: number };
 
 /** `kept`: a body is stored, this one or an earlier one. `forgotten`: the record no longer exists. */
 export type BodyState = 'kept' | 'erased' | 'forgotten';
 
 /**
- * Recorded by dispatch before it sends a message to more subscriptions. `matched`, `filtered` and `apart` are those
+ * Recorded by dispatch before it sends a message to more subscriptions. `matched`, `filtered` and `unchunked` are those
  * of the part.
  */
 export type NextPart = {
   part: LaterPart;
   /** Undefined: the part extends to the end of the list. */
-  until: string | undefined;
+  lastSubscriptionId: string | undefined;
   matched: number;
   filtered: number;
-  apart: readonly string[];
+  unchunked: readonly string[];
 };
 
 /**
@@ -79,7 +79,7 @@ export type PartResult =
 
 export interface MessageRecords {
   /**
-   * Creates the record, or replaces one of an earlier life of the queue (shared/domain/delivery/life.ts). Otherwise
+   * Creates the record, or replaces one of an earlier queue of the name (shared/domain/delivery/recreated-queue.ts). Otherwise
    * counts a duplicate and returns the stored record. `sentAt`: send time of the message, if known.
    */
   accept(record: MessageRecord, sentAt?: number): Promise<Acceptance>;

@@ -22,7 +22,7 @@ export type Freshness = 'cached' | 'fresh';
 /** One page of a queue's subscriptions by id: up to 1 MB of records, one request to the table. */
 export type SubscriptionPage = {
   /** Creation time of the queue; differs for a recreated queue of the same name. */
-  life: number;
+  queueCreatedAt: number;
   /** Which bodies the queue keeps, where it says so. */
   retainMessages?: RetainedMessages;
   /** How long the queue keeps messages and deliveries, where it says so. */
@@ -32,7 +32,7 @@ export type SubscriptionPage = {
   /** When they were read; subscriptions created later are missing. */
   readAt: number;
   /** Id of the last one, if more may follow. */
-  until?: string;
+  lastSubscriptionId?: string;
 };
 
 /** `refused`: the condition did not hold; `current` is the stored subscription, if any. */
@@ -53,14 +53,14 @@ export interface Subscriptions {
     freshness: Freshness,
   ): Promise<{ queue: Queue | undefined; subscription: Subscription | undefined }>;
   /**
-   * Disables a subscription, unless it is deleted, already disabled or its `changedAt` differs from the given one.
+   * Disables a subscription, unless it is deleted, already disabled or its `version` differs from the given one.
    * Returns the stored disabled state; undefined: it is enabled or deleted.
    */
   disable(
     queue: string,
     subscriptionId: string,
     disabled: Disabled,
-    changedAt?: number,
+    version?: number,
   ): Promise<Disabled | undefined>;
   /** One conditional write; refused for a deleted subscription. */
   changeHealth(queue: string, subscriptionId: string, change: HealthChange): Promise<HealthResult>;

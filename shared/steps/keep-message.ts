@@ -66,7 +66,7 @@ export async function keptBody(
   return (await recordOf(ports, message))?.body;
 }
 
-/** The record of this message; undefined if its id now belongs to a message of another life of the queue. */
+/** The record of this message; undefined if its id now belongs to a message of another queue of the name. */
 export async function recordOf(
   { messageRecords }: Pick<KeepPorts, 'messageRecords'>,
   { key, acceptedAt }: AcceptedMessage,
@@ -85,7 +85,7 @@ export async function readMessage(
 
 /**
  * A message and where it is stored. `acceptedAt`: of the record that a wake-up found by its key, which may be of another
- * life of the queue.
+ * queue of the name.
  */
 export type StoredMessage = { message: Message; body: BodyLocation; acceptedAt?: number };
 

@@ -92,8 +92,8 @@ async function retryPending(context: InterventionContext, current: OpenDelivery)
   if (current.next === undefined && current.overdueAt === undefined) return refused('not_begun', current);
   if (await isAbsent(context, current)) return refused('subscription_absent', current);
   // The lease has expired and the attempt is due: a wake-up is enough.
-  if (lease !== undefined) return wake(context, current, AT_ONCE);
-  return writeAndWake(context, retryNow(current, writeTime(context, current)), current, AT_ONCE);
+  if (lease !== undefined) return wake(context, current, URGENT);
+  return writeAndWake(context, retryNow(current, writeTime(context, current)), current, URGENT);
 }
 
 /** Whether a request may be in flight, also for a delivery that ended during it. */
@@ -123,7 +123,7 @@ export async function openRound(
   if (message.expiresAt !== undefined && message.expiresAt <= at.now)
     return refused('message_expired', current);
   const transition = reopen(current, recovery, at);
-  return writeAndWake(context, transition, current, recovery === undefined ? AT_ONCE : {});
+  return writeAndWake(context, transition, current, recovery === undefined ? URGENT : {});
 }
 
 /** Resends the wake-up that a crash may have prevented; otherwise the delivery would wait for reconcile. */
@@ -147,8 +147,8 @@ async function writeAndWake(
 }
 
 /** Deliveries that a recovery reopens wait for back-pressure: they are many. */
-type Urgency = Pick<WakeUp, 'atOnce'>;
-export const AT_ONCE: Urgency = { atOnce: true };
+type Urgency = Pick<WakeUp, 'isUrgent'>;
+export const URGENT: Urgency = { isUrgent: true };
 
 /** Sends the wake-up of the recorded next attempt. */
 export async function wake(

@@ -49,7 +49,7 @@ export const record = async (
 ): Promise<void> => {
   const message = aMessage({ queue, id: messageId, data: data ?? '{"total":12345678901234567890}' });
   const key = { queue, messageId };
-  const { createdAt: life = 0 } = (await registry.findQueue(queue)) ?? {};
+  const { createdAt: queueCreatedAt = 0 } = (await registry.findQueue(queue)) ?? {};
   await messageRecords.accept({
     key,
     acceptedAt,
@@ -59,7 +59,7 @@ export const record = async (
     filtered,
     duplicates: 0,
     buckets: 1,
-    life,
+    queueCreatedAt,
     expiresAt: acceptedAt + 30 * 86_400_000,
     ...(data !== undefined && { body: { kind: 'inline', message } }),
   });

@@ -73,7 +73,7 @@ export const describeAddedDeliveriesContract = (name: string, make: () => Stores
     });
 
     it.each<[string, Partial<MessageRecord>]>([
-      ['the message is not sent to all subscriptions yet', { until: 's-5' }],
+      ['the message is not sent to all subscriptions yet', { lastSubscriptionId: 's-5' }],
       ['the id belongs to another message now', { acceptedAt: SOME_TIME + 1 }],
     ])('changes nothing if %s', async (_what, more) => {
       const all = await accepted(more);

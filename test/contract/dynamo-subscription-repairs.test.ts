@@ -20,11 +20,11 @@ afterAll(tables.deleteAll);
 const NEW_URL = 'https://subscriber.test/new';
 
 const repairs: [string, (current: Subscription) => Subscription, Partial<Subscription>][] = [
-  ['is enabled', (current) => asEnabled(current, SOME_TIME), { changedAt: SOME_TIME }],
+  ['is enabled', (current) => asEnabled(current, SOME_TIME), { version: SOME_TIME }],
   [
     'gets another subscriber',
     (current) => asEnabled(moveTo(parseDestination(NEW_URL), current, SOME_TIME), SOME_TIME),
-    { destination: parseDestination(NEW_URL), changedAt: SOME_TIME + 1 },
+    { destination: parseDestination(NEW_URL), version: SOME_TIME + 1 },
   ],
 ];
 

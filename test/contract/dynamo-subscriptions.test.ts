@@ -136,7 +136,7 @@ describe('the cache of the subscriptions table', () => {
     expect(requests()).toBe(1);
     time.now += 1;
     const second = await subscriptions.page(queue.name, 'cached');
-    expect(second).toEqual({ life: queue.createdAt, subscriptions: [], readAt: SOME_TIME + 5_000 });
+    expect(second).toEqual({ queueCreatedAt: queue.createdAt, subscriptions: [], readAt: SOME_TIME + 5_000 });
   });
 
   it('holds a subscription and its queue, each for the configured time', async () => {

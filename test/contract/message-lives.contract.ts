@@ -14,10 +14,10 @@ export const describeMessageLivesContract = (name: string, make: () => MessageRe
   describe(`message records of a queue that was deleted and created again ${name}`, () => {
     const LIFE = SOME_TIME + 1_000;
     const anew = (key: MessageKey, overrides: Partial<MessageRecord> = {}): MessageRecord =>
-      aRecord({ key, acceptedAt: LIFE + 5, life: LIFE, matched: 9, ...overrides });
+      aRecord({ key, acceptedAt: LIFE + 5, queueCreatedAt: LIFE, matched: 9, ...overrides });
 
     it.each([
-      ['that names its life', { life: SOME_TIME - 1_000 }],
+      ['that names its life', { queueCreatedAt: SOME_TIME - 1_000 }],
       ['without a life', {}],
     ])('replace a record %s by that of a new message, with separate buckets', async (_case, life) => {
       const records = make();
@@ -28,14 +28,19 @@ export const describeMessageLivesContract = (name: string, make: () => MessageRe
       expect(await records.accept(second, LIFE)).toEqual({ kind: 'accepted', record: expected });
       expect(await records.find(earlier.key)).toEqual(expected);
 
-      const third = anew(earlier.key, { acceptedAt: LIFE + 2_005, life: LIFE + 2_000 });
+      const third = anew(earlier.key, { acceptedAt: LIFE + 2_005, queueCreatedAt: LIFE + 2_000 });
       expect(await records.accept(third)).toMatchObject({ kind: 'accepted', record: { firstBucket: 5 } });
     });
 
     it('give a new message buckets after those of all parts of the earlier one', async () => {
       const records = make();
       const parts = [{ after: 's-5', listedAt: SOME_TIME, firstBucket: 3, buckets: 4 }];
-      const earlier = aRecord({ buckets: 3, parts, until: 's-9', life: SOME_TIME - 1_000 });
+      const earlier = aRecord({
+        buckets: 3,
+        parts,
+        lastSubscriptionId: 's-9',
+        queueCreatedAt: SOME_TIME - 1_000,
+      });
       await records.accept(earlier);
       const second = anew(earlier.key);
       const record = { ...second, firstBucket: 7 };
@@ -78,7 +83,7 @@ export const describeMessageLivesContract = (name: string, make: () => MessageRe
       const records = make();
       const key = aKey();
       await records.accept(anew(key), LIFE);
-      const late = aRecord({ key, life: SOME_TIME - 1_000 });
+      const late = aRecord({ key, queueCreatedAt: SOME_TIME - 1_000 });
       expect(await records.accept(late, LIFE + 1)).toMatchObject({
         kind: 'duplicate',
         record: { matched: 9 },

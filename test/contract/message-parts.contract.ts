@@ -7,30 +7,30 @@ import { aRecord } from './message-records.contract.ts';
 export const describeMessagePartsContract = (name: string, make: () => MessageRecords): void => {
   describe(`adding the next part of the subscriptions to a message record ${name}`, () => {
     const part = { after: 's-5', listedAt: SOME_TIME + 3, firstBucket: 1, buckets: 2, chunks: 7 };
-    const next: NextPart = { part, until: 's-9', matched: 4, filtered: 1, apart: ['s-7'] };
+    const next: NextPart = { part, lastSubscriptionId: 's-9', matched: 4, filtered: 1, unchunked: ['s-7'] };
     const last: NextPart = {
       part: { after: 's-9', listedAt: SOME_TIME + 4, firstBucket: 3, buckets: 1 },
-      until: undefined,
+      lastSubscriptionId: undefined,
       matched: 1,
       filtered: 0,
-      apart: [],
+      unchunked: [],
     };
 
     it('appends each part and sums up the counts', async () => {
       const records = make();
-      const record = aRecord({ until: 's-5', apart: ['s-2'] });
+      const record = aRecord({ lastSubscriptionId: 's-5', unchunked: ['s-2'] });
       await records.accept(record);
       const second = {
         ...record,
         matched: 7,
         filtered: 3,
         parts: [part],
-        apart: ['s-2', 's-7'],
-        until: 's-9',
+        unchunked: ['s-2', 's-7'],
+        lastSubscriptionId: 's-9',
       };
       expect(await records.addPart(record, next)).toEqual({ kind: 'added', record: second });
       expect(await records.find(record.key)).toEqual(second);
-      const { until: _until, ...rest } = second;
+      const { lastSubscriptionId: _last, ...rest } = second;
       const third = { ...rest, matched: 8, parts: [part, last.part] };
       expect(await records.addPart(second, last)).toEqual({ kind: 'added', record: third });
       expect(await records.find(record.key)).toEqual(third);
@@ -40,12 +40,12 @@ export const describeMessagePartsContract = (name: string, make: () => MessageRe
       const records = make();
       const record = aRecord();
       await records.accept(record);
-      expect(await records.addPart(record, next)).toMatchObject({ record: { apart: ['s-7'] } });
+      expect(await records.addPart(record, next)).toMatchObject({ record: { unchunked: ['s-7'] } });
     });
 
     it('succeeds for one of fifty concurrent callers, and returns the record to the others', async () => {
       const records = make();
-      const record = aRecord({ until: 's-5' });
+      const record = aRecord({ lastSubscriptionId: 's-5' });
       await records.accept(record);
       const results = await Promise.all(
         Array.from({ length: 50 }, (_, matched) => records.addPart(record, { ...next, matched })),
@@ -61,7 +61,7 @@ export const describeMessagePartsContract = (name: string, make: () => MessageRe
 
     it('is refused for another message of the same id, and for a missing one', async () => {
       const records = make();
-      const record = aRecord({ until: 's-5' });
+      const record = aRecord({ lastSubscriptionId: 's-5' });
       expect(await records.addPart(record, next)).toEqual({ kind: 'refused', current: undefined });
       await records.accept(record);
       const other = { ...record, acceptedAt: record.acceptedAt - 1 };

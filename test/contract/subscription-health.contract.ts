@@ -70,7 +70,7 @@ const health: fc.Arbitrary<Partial<Subscription>> = fc
     maybe('unsent', unsent),
     maybe('disabled', disabled),
     maybe('pressure', pressure),
-    maybe('changedAt', time),
+    maybe('version', time),
     maybe('auth', auth),
   )
   .map((parts) => Object.assign({}, ...parts) as Partial<Subscription>);
@@ -108,11 +108,11 @@ const sent = unsent.map((value) => ({ kind: 'sent' as const, unsent: value }));
 
 /** A subscription and a health change by an attempt, usually computed from that same state. */
 const situation: fc.Arbitrary<{ before: Partial<Subscription>; wanted: HealthChange }> = fc
-  .tuple(health, fc.oneof(noted, noted, noted, sent), fc.option(maybe('changedAt', time), { freq: 2 }))
+  .tuple(health, fc.oneof(noted, noted, noted, sent), fc.option(maybe('version', time), { freq: 2 }))
   .map(([before, value, other]) => {
     if (value.kind === 'sent') return { before, wanted: value };
-    const { changedAt } = other ?? before;
-    return { before, wanted: changedAt === undefined ? value : { ...value, changedAt } };
+    const { version } = other ?? before;
+    return { before, wanted: version === undefined ? value : { ...value, version } };
   });
 
 /**
@@ -208,19 +208,19 @@ export const describeSubscriptionHealthContract = (
       ['an older change', SOME_TIME + 1, SOME_TIME],
       ['a change by a fast clock', SOME_TIME, SOME_TIME + 1],
       ['a change, but it has none', undefined, SOME_TIME],
-    ])('disabling has no effect if the caller knows %s', async (_, changedAt, knownChange) => {
-      const { subscriptions, subscription, found } = await kept(changedAt === undefined ? {} : { changedAt });
+    ])('disabling has no effect if the caller knows %s', async (_, version, knownChange) => {
+      const { subscriptions, subscription, found } = await kept(version === undefined ? {} : { version });
       const { queue, id } = subscription;
       const gone = { reason: 'gone', at: SOME_TIME } as const;
       expect(await subscriptions.disable(queue, id, gone, knownChange)).toBeUndefined();
       expect(await found()).toEqual(subscription);
-      expect(await subscriptions.disable(queue, id, gone, changedAt)).toEqual(gone);
+      expect(await subscriptions.disable(queue, id, gone, version)).toEqual(gone);
       expect(await found()).toEqual({ ...subscription, disabled: gone });
     });
 
     it('disabling with an outdated state returns the reason for which it has been disabled since', async () => {
       const manual = { reason: 'manual', at: SOME_TIME } as const;
-      const { subscriptions, subscription } = await kept({ changedAt: SOME_TIME, disabled: manual });
+      const { subscriptions, subscription } = await kept({ version: SOME_TIME, disabled: manual });
       const gone = { reason: 'gone', at: SOME_TIME } as const;
       expect(await subscriptions.disable(subscription.queue, subscription.id, gone)).toEqual(manual);
     });
@@ -233,7 +233,7 @@ export const describeSubscriptionHealthContract = (
       );
       const gone = { reason: 'gone', at: SOME_TIME } as const;
       const begin = { kind: 'begin', failing: { since: SOME_TIME, failures: 1 } } as const;
-      const enabledOne = { ...subscription, changedAt: SOME_TIME };
+      const enabledOne = { ...subscription, version: SOME_TIME };
       expect(await subscriptions.disable(queue, id, gone)).toBeUndefined();
       expect(await subscriptions.changeHealth(queue, id, begin)).toEqual({
         kind: 'refused',

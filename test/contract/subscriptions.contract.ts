@@ -48,7 +48,11 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       async (freshness) => {
         const { subscriptions, queue, all } = await kept(3);
         const page = await subscriptions.page(queue.name, freshness);
-        expect(page).toEqual({ life: queue.createdAt, subscriptions: all.map(listed), readAt: SOME_TIME });
+        expect(page).toEqual({
+          queueCreatedAt: queue.createdAt,
+          subscriptions: all.map(listed),
+          readAt: SOME_TIME,
+        });
       },
     );
 
@@ -98,14 +102,14 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
           queue: queue.name,
           options: { ...interests, post_data: 'x', post_headers: { a: 'b' }, raw_delivery: true },
           createdAt: 1,
-          changedAt: 2,
+          version: 2,
           ttl: 60,
           expiresAt: SOME_TIME * 2,
           unconfirmed: { tokenHash: 'abc', at: 3 },
           confirmedAt: 4,
           failing: { since: 5, failures: 6 },
           secrets: [{ sealed: 'sealed' }],
-          formerly: { event_types: ['c'], until: 7 },
+          previousSelection: { event_types: ['c'], until: 7 },
         });
         await registry.addSubscription(subscription);
         await subscriptions.disable(queue.name, subscription.id, gone);
@@ -118,7 +122,7 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
             unconfirmed: { tokenHash: 'abc', at: 3 },
             confirmedAt: 4,
             failing: { since: 5, failures: 6 },
-            formerly: { event_types: ['c'], until: 7 },
+            previousSelection: { event_types: ['c'], until: 7 },
           },
         ]);
       },
@@ -140,12 +144,13 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       for (let after: string | undefined; pages.length === 0 || after !== undefined;) {
         const page = await subscriptions.page(queue.name, freshness, after);
         if (page !== undefined) pages.push(page);
-        after = page?.until;
+        after = page?.lastSubscriptionId;
       }
       expect(pages.flatMap((page) => page.subscriptions)).toEqual(large.map(listed));
       expect(pages.length).toBeGreaterThan(1);
-      for (const page of pages) expect(page).toMatchObject({ life: queue.createdAt, readAt: SOME_TIME });
-      expect(pages.slice(0, -1).map((page) => page.until)).toEqual(
+      for (const page of pages)
+        expect(page).toMatchObject({ queueCreatedAt: queue.createdAt, readAt: SOME_TIME });
+      expect(pages.slice(0, -1).map((page) => page.lastSubscriptionId)).toEqual(
         pages.slice(0, -1).map((page) => page.subscriptions.at(-1)?.id),
       );
     });
@@ -187,7 +192,7 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       expect(await subscriptions.find(queue.name, subscription.id, freshness)).toEqual({});
       await registry.putQueue(queue);
       expect(await subscriptions.page(queue.name, freshness)).toMatchObject({
-        life: queue.createdAt,
+        queueCreatedAt: queue.createdAt,
         subscriptions: [],
       });
       expect(await subscriptions.find(queue.name, subscription.id, freshness)).toEqual({ queue });

@@ -59,7 +59,7 @@ it('a message reaches each of 10,000 subscribers once although dispatch is kille
   while (parts < 3) {
     const found = await record();
     parts = found?.parts?.length ?? 0;
-    if (found !== undefined && found.until === undefined)
+    if (found !== undefined && found.lastSubscriptionId === undefined)
       throw new Error('dispatch finished before the kill');
     await setTimeout(5);
   }

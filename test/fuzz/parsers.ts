@@ -79,7 +79,7 @@ export const jobs = [
   },
   {
     ...{ v: 1, kind: 'wake_up', ...place, subscriptionId: 'subscription-1', attempt: 2, dueAt: 3 },
-    ...{ by: 'scheduler', atOnce: true },
+    ...{ by: 'scheduler', isUrgent: true },
   },
 ];
 

@@ -18,7 +18,7 @@ const versionsForgotten: Sabotage = {
 const livesForgotten: Sabotage = {
   ports: (ports) =>
     withRecords(ports, (records) => ({
-      accept: ({ life: _forgotten, ...record }, sentAt) => records.accept(record, sentAt),
+      accept: ({ queueCreatedAt: _forgotten, ...record }, sentAt) => records.accept(record, sentAt),
     })),
 };
 

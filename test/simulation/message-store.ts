@@ -1,5 +1,5 @@
 import { payloadPrefixOf } from '../../shared/domain/message/body.ts';
-import { replacementFor, isFromEarlierLife } from '../../shared/domain/delivery/life.ts';
+import { replacementFor, isFromEarlierQueue } from '../../shared/domain/delivery/recreated-queue.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import type { AcceptedMessage, MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
@@ -35,7 +35,7 @@ export const messageStore = (time: VirtualClock, history: History): MessageStore
   ): Awaited<ReturnType<MessageRecords['accept']>> => {
     const { messageId } = offered.key;
     const earlier = find(messageId);
-    const isAnew = earlier !== undefined && isFromEarlierLife(earlier, offered, sentAt);
+    const isAnew = earlier !== undefined && isFromEarlierQueue(earlier, offered, sentAt);
     const known = isAnew ? undefined : earlier;
     const record = isAnew ? replacementFor(earlier, offered) : offered;
     const kept = known === undefined ? record : { ...known, duplicates: known.duplicates + 1 };
@@ -48,7 +48,7 @@ export const messageStore = (time: VirtualClock, history: History): MessageStore
     find,
     countMatch: ({ key: { messageId }, acceptedAt }) => {
       const known = find(messageId);
-      if (known?.acceptedAt !== acceptedAt || known.until !== undefined) return false;
+      if (known?.acceptedAt !== acceptedAt || known.lastSubscriptionId !== undefined) return false;
       records.set(messageId, { ...known, matched: known.matched + 1 });
       return true;
     },

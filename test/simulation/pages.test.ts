@@ -20,7 +20,7 @@ const recordedBeforePreviousSent: Sabotage = {
     let hasMore = false;
     let delayedSend: (() => Promise<void>) | undefined;
     const seen = (record: MessageRecord | undefined): void => {
-      hasMore = record?.until !== undefined;
+      hasMore = record?.lastSubscriptionId !== undefined;
     };
     const recording = withRecords(ports, (records) => ({
       accept: async (record, sentAt) => {

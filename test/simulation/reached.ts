@@ -75,7 +75,8 @@ const messageEventsReached = ({ history, scenario, subscriptions, messages }: Si
             subscriptions
               .versionsOf(one.id)
               .some(
-                ({ from, value }) => value?.formerly !== undefined && from > at && from < START + repeat.at,
+                ({ from, value }) =>
+                  value?.previousSelection !== undefined && from > at && from < START + repeat.at,
               ),
           ),
         ),
@@ -90,7 +91,9 @@ const messageEventsReached = ({ history, scenario, subscriptions, messages }: Si
     ),
     ...repeated.flatMap(({ record }) => (record.body?.kind === 'stored' ? ['large message repeated'] : [])),
     ...history.erasures.map(() => 'erased'),
-    ...(new Set(accepted.map(({ record }) => record.life)).size > 1 ? ['accepted in two lives'] : []),
+    ...(new Set(accepted.map(({ record }) => record.queueCreatedAt)).size > 1
+      ? ['accepted in two lives']
+      : []),
     ...history.acceptances.flatMap(({ actor }) => (actor.copy === undefined ? ['asked to confirm'] : [])),
     ...scenario.subscriptions.flatMap(({ id }) =>
       subscriptions.find(id)?.confirmedAt === undefined ? [] : ['confirmed later'],

@@ -13,7 +13,7 @@ import type { Sabotage } from './simulated-world.ts';
 const portOf = (port: Subscriptions): Subscriptions => ({
   page: (...given) => port.page(...given),
   find: (queue, id, freshness) => port.find(queue, id, freshness),
-  disable: (queue, id, disabled, changedAt) => port.disable(queue, id, disabled, changedAt),
+  disable: (queue, id, disabled, version) => port.disable(queue, id, disabled, version),
   changeHealth: (queue, id, change) => port.changeHealth(queue, id, change),
 });
 
@@ -36,21 +36,21 @@ export const successesIgnored: Sabotage = {
 export const staleHealthAccepted: Sabotage = {
   ports: (ports) => {
     const port = ports.subscriptions;
-    const changedAtNow = async (queue: string, id: string) => {
+    const versionNow = async (queue: string, id: string) => {
       const { subscription } = await port.find(queue, id, 'fresh');
-      return subscription?.changedAt === undefined ? {} : { changedAt: subscription.changedAt };
+      return subscription?.version === undefined ? {} : { version: subscription.version };
     };
     return {
       ...ports,
       subscriptions: {
         ...portOf(port),
         disable: async (queue, id, disabled) =>
-          port.disable(queue, id, disabled, (await changedAtNow(queue, id)).changedAt),
+          port.disable(queue, id, disabled, (await versionNow(queue, id)).version),
         changeHealth: async (queue, id, change) =>
           port.changeHealth(
             queue,
             id,
-            change.kind === 'sent' ? change : { ...change, ...(await changedAtNow(queue, id)) },
+            change.kind === 'sent' ? change : { ...change, ...(await versionNow(queue, id)) },
           ),
       },
     };
@@ -223,7 +223,7 @@ const withSubscriptions = (ports: StepPorts, change: Partial<StepPorts['subscrip
     subscriptions: {
       page: (queue, freshness, after) => port.page(queue, freshness, after),
       find: (queue, id, freshness) => port.find(queue, id, freshness),
-      disable: (queue, id, disabled, changedAt) => port.disable(queue, id, disabled, changedAt),
+      disable: (queue, id, disabled, version) => port.disable(queue, id, disabled, version),
       changeHealth: (queue, id, wanted) => port.changeHealth(queue, id, wanted),
       ...change,
     },
@@ -279,7 +279,7 @@ const withReads = (ports: StepPorts, reads: (subscriptions: Reads) => Partial<Re
   };
 };
 
-type HiddenFields = Pick<Subscription, 'formerly' | 'unconfirmed' | 'deletedAt'>;
+type HiddenFields = Pick<Subscription, 'previousSelection' | 'unconfirmed' | 'deletedAt'>;
 
 /** Hides a field of every subscription that is read. */
 const readWithout = (overlook: (seen: HiddenFields) => void): Sabotage => {
@@ -304,7 +304,7 @@ const readWithout = (overlook: (seen: HiddenFields) => void): Sabotage => {
 };
 
 /** A repeat uses the current interests. */
-export const formerInterestsForgotten = readWithout((seen) => delete seen.formerly);
+export const formerInterestsForgotten = readWithout((seen) => delete seen.previousSelection);
 
 /** Unconfirmed subscriptions are treated as confirmed. */
 export const confirmationNotAwaited = readWithout((seen) => delete seen.unconfirmed);

@@ -105,7 +105,7 @@ const runDeliver = async (
       ...subjectOf(receipt.value),
       isRepeated: receiveCount > 1 || followsLostAttempt(receipt.value),
       carriesMessage: receipt.value.kind !== 'wake_up',
-      isAtOnce: receipt.value.kind === 'wake_up' && receipt.value.atOnce === true,
+      isAtOnce: receipt.value.kind === 'wake_up' && receipt.value.isUrgent === true,
     },
   };
   const short = world.faults.strikeMessage(`${receipt.label} short`, ['short_of_time']);

@@ -42,9 +42,9 @@ export const subscriptionStore = (time: VirtualClock, pageSize: number): Subscri
     subscriptions.set(id, versions);
   };
 
-  const disable = (id: string, disabled: Disabled, changedAt: number | undefined): void => {
+  const disable = (id: string, disabled: Disabled, version: number | undefined): void => {
     const subscription = find(id);
-    if (subscription !== undefined && mayDisable(subscription, changedAt))
+    if (subscription !== undefined && mayDisable(subscription, version))
       setVersion(id, { ...subscription, disabled });
   };
 
@@ -69,8 +69,8 @@ export const subscriptionStore = (time: VirtualClock, pageSize: number): Subscri
         queue: await queues.cached(queue, () => Promise.resolve(queueNow())),
         subscription: await members[freshness](id, () => Promise.resolve(find(id))),
       }),
-      disable: (_queue, id, disabled, changedAt) => {
-        disable(id, disabled, changedAt);
+      disable: (_queue, id, disabled, version) => {
+        disable(id, disabled, version);
         forget(id);
         return Promise.resolve(find(id)?.disabled);
       },

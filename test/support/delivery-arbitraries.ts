@@ -112,16 +112,16 @@ const slot: fc.Arbitrary<Slot> = fc.record(
   { at: time, epoch: text, from: time },
   { noNullPrototype: true, requiredKeys: ['at'] },
 );
-/** `changedAt` is stored with the last attempt, so a delivery without attempts has none. */
+/** `version` is stored with the last attempt, so a delivery without attempts has none. */
 const arbitrarySteps = (
   reason: 'gone' | 'disable_requested',
-  changedAt: number | undefined,
+  version: number | undefined,
 ): fc.Arbitrary<PendingStep[]> =>
   fc.uniqueArray(
     fc.constantFrom<PendingStep>(
       { kind: 'undeliverable' },
       { kind: 'exhausted_event' },
-      { kind: 'disable_subscription', reason, ...(changedAt === undefined ? {} : { changedAt }) },
+      { kind: 'disable_subscription', reason, ...(version === undefined ? {} : { version }) },
     ),
     { selector: ({ kind }) => kind },
   );
@@ -174,7 +174,7 @@ const arbitraryOpening = fc.record(
 
 export const arbitraryDelivery: fc.Arbitrary<Delivery> = fc
   .tuple(arbitraryRecorded, fc.oneof(arbitraryOpening, arbitraryEnd), fc.boolean(), time)
-  .chain(([recorded, state, isFirst, changedAt]): fc.Arbitrary<Delivery> => {
+  .chain(([recorded, state, isFirst, ofSubscription]): fc.Arbitrary<Delivery> => {
     if ('next' in state)
       return fc.constant(
         state.status === 'pending' && isFirst
@@ -182,7 +182,7 @@ export const arbitraryDelivery: fc.Arbitrary<Delivery> = fc
           : { ...recorded, ...state, pendingSteps: [] },
       );
     const reason = 'reason' in state && state.reason === 'gone' ? 'gone' : 'disable_requested';
-    const version = recorded.attempts.length === 0 ? undefined : changedAt;
+    const version = recorded.attempts.length === 0 ? undefined : ofSubscription;
     return arbitrarySteps(reason, version).map((pendingSteps) => ({ ...recorded, ...state, pendingSteps }));
   });
 

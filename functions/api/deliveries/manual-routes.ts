@@ -2,7 +2,7 @@ import { withRetriedWrites } from '../../../shared/domain/contention.ts';
 import { type Delivery, type DeliveryKey, isOpen } from '../../../shared/domain/delivery/delivery.ts';
 import { deliveryKeyIn, partWith } from '../../../shared/domain/delivery/fan-out.ts';
 import { deliveryByHand } from '../../../shared/domain/delivery/interventions.ts';
-import { isOfLife } from '../../../shared/domain/delivery/life.ts';
+import { isOfQueue } from '../../../shared/domain/delivery/recreated-queue.ts';
 import type { CancelRefusal, SendRefusal } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import { retentionOf } from '../../../shared/domain/retention.ts';
@@ -19,7 +19,7 @@ import { cancelDelivery, hasUnrecordedDeliveries } from '../../../shared/steps/c
 import { keepForNextRound } from '../../../shared/steps/keep-message.ts';
 import { writeTime } from '../../../shared/steps/retention.ts';
 import {
-  AT_ONCE,
+  URGENT,
   type InterventionContext,
   openRound,
   retryDelivery,
@@ -246,7 +246,7 @@ async function sendFirst(
   const at = writeTime(context, record);
   if (message.expiresAt !== undefined && message.expiresAt <= at.now) return refused('message_expired');
   const added = await ports.deliveries.add(deliveryByHand(of, at));
-  return added.kind === 'refused' ? 'again' : wake(context, added.delivery, AT_ONCE);
+  return added.kind === 'refused' ? 'again' : wake(context, added.delivery, URGENT);
 }
 
 async function firstRefusal(
@@ -259,7 +259,7 @@ async function firstRefusal(
   if (isConfirmationId(messageId)) return 'no_such_delivery';
   const { queue: found, subscription } = await subscriptions.find(queue, subscriptionId, 'fresh');
   // The queue was deleted and created again: its subscribers must not see messages of the earlier one.
-  if (found !== undefined && !isOfLife(record, found.createdAt)) return 'no_such_message';
+  if (found !== undefined && !isOfQueue(record, found.createdAt)) return 'no_such_message';
   if (subscription === undefined || absenceOf(subscription, clock.now()) !== undefined)
     return 'subscription_absent';
   return (await mayStillBeSent(context, record, subscription)) ? 'unfinished' : undefined;
@@ -274,7 +274,7 @@ async function mayStillBeSent(
   record: MessageRecord,
   { id, createdAt }: Subscription,
 ): Promise<boolean> {
-  if (record.until !== undefined) return true;
+  if (record.lastSubscriptionId !== undefined) return true;
   const isNewer = createdAt > partWith(record, id).listedAt;
   const isOld = context.ports.clock.now() >= record.acceptedAt + retentionOf(record, context.settings);
   return !isNewer && !isOld && (await hasUnrecordedDeliveries(context, record));

@@ -95,7 +95,7 @@ async function explainMessage(
       : onePair(context, record, subscriptionId),
   ]);
   const evidence = await evidenceFor(context, record, { item, pairs: items });
-  const facts = { ...record, isForOne: record.life === undefined };
+  const facts = { ...record, isForOne: record.queueCreatedAt === undefined };
   const explained = items.flatMap((pair): ExplainedSubscription[] => {
     const explanation = explain(facts, pair, evidence);
     return explanation === undefined ? [] : [{ ...pair, ...explanation }];
@@ -111,13 +111,14 @@ async function evidenceFor(
   record: MessageRecord,
   { item, pairs }: { item: MessageListItem; pairs: readonly Pair[] },
 ): Promise<Evidence> {
-  const { type, body, until, matched } = record;
+  const { type, body, lastSubscriptionId, matched } = record;
   const { deliveries } = item;
   const isNeeded = body !== undefined && pairs.some(({ delivery }) => delivery === undefined);
   const message = isNeeded ? await readMessage(payloads, body) : undefined;
   return {
     content: message && matchContentOf({ ...(type !== undefined && { type }), data: message.data }),
-    areAllRecorded: until === undefined ? deliveries && sumOfCounts(deliveries) >= matched : false,
+    areAllRecorded:
+      lastSubscriptionId === undefined ? deliveries && sumOfCounts(deliveries) >= matched : false,
     budget: filterBudget(),
     now: clock.now(),
     retentionMs: retentionOf(record, settings),

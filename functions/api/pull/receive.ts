@@ -160,7 +160,7 @@ async function claim(
   if (result.kind === 'refused') return undefined;
   const { delivery } = result;
   if (delivery.acceptedAt !== content.acceptedAt) {
-    // The record is of a message with the same id, in a later life of the queue.
+    // The record is of a message with the same id, in a later queue of the name.
     const ending = writeTime({ ...context, ports: { clock } }, delivery);
     await deliveries.write(cancelLeased(delivery, owner, 'body_missing', ending));
     noteCancelled(context, delivery, 'body_missing');

@@ -213,7 +213,7 @@ export function namesOf(steps: readonly PendingStep[]): string[] {
 
 /** What is stored with the last attempt of a step that disables the subscription. */
 export function disabledVersion(steps: readonly PendingStep[] = []): number | undefined {
-  const [version] = steps.flatMap((step) => (step.kind === 'disable_subscription' ? [step.changedAt] : []));
+  const [version] = steps.flatMap((step) => (step.kind === 'disable_subscription' ? [step.version] : []));
   return version;
 }
 
@@ -287,9 +287,12 @@ function stepFrom(
   version: number | undefined,
 ): PendingStep {
   if (kind !== 'disable_subscription') return { kind };
-  const changedAt = version === undefined ? {} : { changedAt: version };
   // A delivered one has no reason, and a 2xx disables only on request.
-  return { kind, reason: reason === 'gone' ? 'gone' : 'disable_requested', ...changedAt };
+  return {
+    kind,
+    reason: reason === 'gone' ? 'gone' : 'disable_requested',
+    ...(version === undefined ? {} : { version }),
+  };
 }
 
 /** The complete item of a new record. */

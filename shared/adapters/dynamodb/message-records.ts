@@ -2,7 +2,7 @@ import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { deliveryIndexes, primaryKey, ttlAttribute } from '../../config/tables.ts';
 import type { LaterPart } from '../../domain/delivery/fan-out.ts';
-import { isFromEarlierLife, replacementFor } from '../../domain/delivery/life.ts';
+import { isFromEarlierQueue, replacementFor } from '../../domain/delivery/recreated-queue.ts';
 import { DAY_MS } from '../../domain/duration.ts';
 import type { BodyLocation } from '../../domain/message/body.ts';
 import type { Message, MessageKey } from '../../domain/message/message.ts';
@@ -16,7 +16,7 @@ import type {
 } from '../../ports/messages.ts';
 import { byHourPartition, MESSAGE, partitionOf, shardOf, shards, sortableTime } from './delivery-keys.ts';
 import { readItem } from './queries.ts';
-import { decodeRecord, type ItemKey, RECORD_VERSION, ttlOf } from './record.ts';
+import { decodeRecord, type ItemKey, RECORD_VERSION, type Renamed, renamed, ttlOf } from './record.ts';
 import { conditional, expression, type Expression, ifConditionHolds } from './writes.ts';
 
 /** The MESSAGE items of the deliveries table. */
@@ -25,7 +25,7 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
     const put = await conditional(client.put(putIfAbsent(tableName, record)));
     if (put.kind === 'written') return { kind: 'accepted', record };
     const earlier = put.item && messageRecordOf(record.key, put.item);
-    if (earlier !== undefined && isFromEarlierLife(earlier, record, sentAt)) {
+    if (earlier !== undefined && isFromEarlierQueue(earlier, record, sentAt)) {
       const replacement = replacementFor(earlier, record);
       const replaced = await ifConditionHolds(client.put(putInPlaceOf(tableName, earlier, replacement)));
       return replaced === undefined
@@ -127,12 +127,13 @@ export function matchCounted(tableName: string, { key, acceptedAt }: AcceptedMes
 function addPart(
   tableName: string,
   { key, acceptedAt, parts }: MessageRecord,
-  { part, until, matched, filtered, apart }: NextPart,
+  { part, lastSubscriptionId, matched, filtered, unchunked }: NextPart,
 ) {
   const expr = expression();
   const sets = [appended(expr, 'parts', [partItemOf(part)])];
-  if (apart.length > 0) sets.push(appended(expr, 'apart', apart));
-  if (until !== undefined) sets.push(`${expr.name('until')} = ${expr.value(until)}`);
+  if (unchunked.length > 0) sets.push(appended(expr, 'apart', unchunked));
+  if (lastSubscriptionId !== undefined)
+    sets.push(`${expr.name('until')} = ${expr.value(lastSubscriptionId)}`);
   const asRead =
     parts === undefined
       ? `attribute_not_exists(${expr.name('parts')})`
@@ -142,7 +143,7 @@ function addPart(
     Key: messageItemKeyOf(key),
     UpdateExpression: [
       `SET ${sets.join(', ')}`,
-      ...(until === undefined ? [`REMOVE ${expr.name('until')}`] : []),
+      ...(lastSubscriptionId === undefined ? [`REMOVE ${expr.name('until')}`] : []),
       `ADD ${expr.name('matched')} ${expr.value(matched)}, ${expr.name('filtered')} ${expr.value(filtered)}`,
     ].join(' '),
     ConditionExpression: `${expr.name('acceptedAt')} = ${expr.value(acceptedAt)} AND ${asRead}`,
@@ -213,6 +214,10 @@ const partSchema = z.tuple([z.string(), z.number(), z.number(), z.number()], z.n
 
 type PartItem = z.output<typeof partSchema>;
 
+/** Attributes of other names than their fields. */
+const FIELDS = { life: 'queueCreatedAt', apart: 'unchunked', until: 'lastSubscriptionId' } as const;
+const ATTRIBUTES = { queueCreatedAt: 'life', unchunked: 'apart', lastSubscriptionId: 'until' } as const;
+
 const recordSchema = z.object({
   acceptedAt: z.number(),
   listedAt: z.number(),
@@ -233,7 +238,7 @@ const recordSchema = z.object({
   body: bodySchema.exactOptional(),
   retentionDays: z.number().exactOptional(),
   expiresAt: z.number(),
-} satisfies Record<Exclude<keyof MessageRecord, 'key' | 'erasedAt'>, z.ZodType>);
+} satisfies Record<keyof Renamed<Omit<MessageRecord, 'key' | 'erasedAt'>, typeof ATTRIBUTES>, z.ZodType>);
 
 export function messageItemKeyOf(key: MessageKey): ItemKey {
   return { pk: partitionOf(key, 0), sk: MESSAGE };
@@ -244,7 +249,7 @@ export function messageRecordOf(key: MessageKey, item: unknown): MessageRecord {
   const { body, parts, ...record } = decodeRecord(recordSchema, item);
   return {
     key,
-    ...record,
+    ...renamed(record, FIELDS),
     ...(parts === undefined ? {} : { parts: parts.map(partOf) }),
     ...(body === undefined ? {} : fieldsOf(key, body)),
   };
@@ -288,7 +293,7 @@ export function messageItemOf({ key, body, parts, ...record }: MessageRecord): R
   return {
     ...messageItemKeyOf(key),
     v: RECORD_VERSION,
-    ...writtenSchema.parse(record),
+    ...writtenSchema.parse(renamed(record, ATTRIBUTES)),
     ...(parts === undefined ? {} : { parts: parts.map(partItemOf) }),
     ...(body === undefined ? {} : { body: bodyItemOf(body) }),
     [deliveryIndexes.byHour.partition]: byHourPartition(

@@ -65,6 +65,20 @@ export function ttlOf(expiresAt: number): number {
   return Math.ceil(expiresAt / 1000);
 }
 
+/** `Item` with other names for some of its keys. */
+export type Renamed<Item, Names> = {
+  [Key in keyof Item as Key extends keyof Names ? Names[Key] & string : Key]: Item[Key];
+};
+
+/** Between fields and attributes that keep the name which an earlier version gave them. `names`: old to new. */
+export function renamed<Item extends object, const Names extends Partial<Record<keyof Item, string>>>(
+  item: Item,
+  names: Names,
+): Renamed<Item, Names>;
+export function renamed(item: object, names: Readonly<Record<string, string>>): object {
+  return Object.fromEntries(Object.entries(item).map(([name, value]) => [names[name] ?? name, value]));
+}
+
 /**
  * Stores repeated structures, such as attempts, under short names, because DynamoDB charges by the kilobyte of
  * the whole item. Drops undefined values and names that are not in the table.

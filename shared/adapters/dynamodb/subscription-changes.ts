@@ -127,7 +127,7 @@ async function writeChange(
   const before = found.subscription;
   const changed = { kind: 'changed' as const, before, after };
   const claims = claimsFor(table, before, after, now);
-  const guards = before.changedAt === after.changedAt ? [] : FIELDS_OF_SUBSCRIBER;
+  const guards = before.version === after.version ? [] : FIELDS_OF_SUBSCRIBER;
   if (claims.length === 0) {
     const { Update } = updateOfSubscription(table, found, edits, guards);
     const written = await ifNoConflict(client.update(Update));

@@ -34,11 +34,11 @@ export async function disable(
   client: DynamoDBDocument,
   place: SubscriptionPlace,
   disabled: Disabled,
-  changedAt: number | undefined,
+  version: number | undefined,
 ): Promise<Disabled | undefined> {
   const expr = expression();
   const result = await writeHealth(client, place, {
-    conditions: [isEnabled(expr), isUnchanged(changedAt, expr)],
+    conditions: [isEnabled(expr), isUnchanged(version, expr)],
     update: `SET ${expr.name('disabled')} = ${expr.value(disabledItemOf(disabled))}`,
     expr,
   });
@@ -118,13 +118,13 @@ function noUnsentEvent(change: HealthChange, expr: Expression): string[] {
 }
 
 function stateOf(change: HealthChange, expr: Expression): string[] {
-  return change.kind === 'sent' ? [] : [isUnchanged(change.changedAt, expr)];
+  return change.kind === 'sent' ? [] : [isUnchanged(change.version, expr)];
 }
 
-function isUnchanged(changedAt: number | undefined, expr: Expression): string {
-  return changedAt === undefined
+function isUnchanged(version: number | undefined, expr: Expression): string {
+  return version === undefined
     ? `attribute_not_exists(${expr.name('changedAt')})`
-    : `${expr.name('changedAt')} = ${expr.value(changedAt)}`;
+    : `${expr.name('changedAt')} = ${expr.value(version)}`;
 }
 
 function isEnabled(expr: Expression): string {

@@ -25,7 +25,7 @@ import {
   subscriberOf,
   webhookSchema,
 } from '../../domain/subscription/destination.ts';
-import { decodeRecord, type ItemKey, RECORD_VERSION, ttlOf } from './record.ts';
+import { decodeRecord, type ItemKey, RECORD_VERSION, renamed, ttlOf } from './record.ts';
 import { PRESSURE_REASONS } from '../../domain/subscription/vocabulary.ts';
 import { partialPolicySchema } from '../../domain/retry/policy.ts';
 import { DAY_MS } from '../../domain/duration.ts';
@@ -133,8 +133,24 @@ const earlierSchema = pressureVersionSchema
 /** A state of a later version keeps its version, so that a change of it is not refused for ever. */
 const laterSchema = pressureVersionSchema.transform((version): Pressure => ({ state: 'ended', ...version }));
 
+/** Attributes of other names than their fields. */
+const FIELDS = { changedAt: 'version', limitedAt: 'rateChangedAt', formerly: 'previousSelection' } as const;
+const ATTRIBUTES = {
+  version: 'changedAt',
+  rateChangedAt: 'limitedAt',
+  previousSelection: 'formerly',
+} as const;
+
+const sameSchema = subscriptionSchema.omit({
+  destination: true,
+  ttl: true,
+  version: true,
+  rateChangedAt: true,
+  previousSelection: true,
+});
+
 /** An event with a reason of a later version is not sent. */
-export const subscriptionItemSchema = subscriptionSchema.omit({ destination: true, ttl: true }).extend({
+export const subscriptionItemSchema = sameSchema.extend({
   subscriber: z.string(),
   auth: webhookSchema.shape.auth,
   pullTokens: pullSchema.shape.tokens,
@@ -142,6 +158,8 @@ export const subscriptionItemSchema = subscriptionSchema.omit({ destination: tru
   lifetime: subscriptionSchema.shape.ttl,
   // Options of a later version are kept unchanged.
   options: json.pipe(z.looseObject(optionsSchema.shape)),
+  changedAt: subscriptionSchema.shape.version,
+  limitedAt: subscriptionSchema.shape.rateChangedAt,
   formerly: json.pipe(previousSelectionSchema).exactOptional(),
   disabled: storedDisabledSchema.exactOptional(),
   unsentEvent: pendingEventSchema.optional().catch(undefined),
@@ -155,7 +173,7 @@ export function subscriptionOf(item: unknown): Subscription {
   // Of two events, the older version's comes first.
   const event = unsent ?? unsentEvent;
   return {
-    ...subscription,
+    ...renamed(subscription, FIELDS),
     destination: destinationFrom({ subscriber, ...(auth && { auth }), ...(pullTokens && { pullTokens }) }),
     ...(event && { unsent: event }),
     ...(pressure && { pressure }),
@@ -198,7 +216,7 @@ export function subscriptionItemOf({
   destination,
   ttl,
   options,
-  formerly,
+  previousSelection,
   disabled,
   unsent,
   ...subscription
@@ -206,9 +224,9 @@ export function subscriptionItemOf({
   return {
     ...subscriptionItemKey(subscription.queue, subscription.id),
     v: RECORD_VERSION,
-    ...subscription,
+    ...renamed(subscription, ATTRIBUTES),
     options: JSON.stringify(options),
-    ...(formerly === undefined ? {} : { formerly: JSON.stringify(formerly) }),
+    ...(previousSelection === undefined ? {} : { formerly: JSON.stringify(previousSelection) }),
     ...(disabled === undefined ? {} : { disabled: disabledItemOf(disabled) }),
     ...unsentItemOf(unsent),
     ...(ttl === undefined ? {} : { lifetime: ttl }),

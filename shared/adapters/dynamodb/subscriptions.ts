@@ -13,7 +13,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { SubscriptionPage, Subscriptions } from '../../ports/subscriptions.ts';
 import { heapBytesOf, readCache } from '../read-cache.ts';
 import { readItem } from './queries.ts';
-import { decode, decodeRecord } from './record.ts';
+import { decode, decodeRecord, renamed } from './record.ts';
 import { changeHealth, disable } from './subscription-health.ts';
 import {
   isDeletedQueue,
@@ -73,8 +73,8 @@ export function dynamoSubscriptions(
       ]);
       return { queue: foundQueue, subscription: foundQueue && subscription };
     },
-    disable: async (queue, subscriptionId, disabled, changedAt) => {
-      const inForce = await disable(client, { tableName, queue, subscriptionId }, disabled, changedAt);
+    disable: async (queue, subscriptionId, disabled, version) => {
+      const inForce = await disable(client, { tableName, queue, subscriptionId }, disabled, version);
       pages.forgetAll(nameOf(queue, ''));
       subscriptions.forget(nameOf(queue, subscriptionId));
       return inForce;
@@ -116,7 +116,7 @@ async function readSubscription(
  * The fields that decide whether a message goes to a subscription. The rest of an item, such as its secrets, is
  * more than half of it.
  */
-const listedSchema = listedSubscriptionSchema.extend({
+const listedSchema = listedSubscriptionSchema.omit({ previousSelection: true }).extend({
   options: json.pipe(selectionSchema),
   formerly: subscriptionItemSchema.shape.formerly,
 });
@@ -129,17 +129,19 @@ const listedAttributes: readonly string[] = [
 ];
 
 function listedSubscriptionOf(item: unknown): ListedSubscription {
-  return decodeRecord(listedSchema, item);
+  return renamed(decodeRecord(listedSchema, item), { formerly: 'previousSelection' });
 }
 
 const listedQueueSchema = queueItemSchema.pick({ createdAt: true, metadata: true });
 
-function listedQueueOf(item: unknown): Pick<SubscriptionPage, 'life' | 'retainMessages' | 'retentionDays'> {
+function listedQueueOf(
+  item: unknown,
+): Pick<SubscriptionPage, 'queueCreatedAt' | 'retainMessages' | 'retentionDays'> {
   const { createdAt, metadata } = decodeRecord(listedQueueSchema, item);
   const retainMessages = retainedMessagesOf(metadata);
   const retentionDays = queueMember('_retention_days', metadata);
   return {
-    life: createdAt,
+    queueCreatedAt: createdAt,
     ...(retainMessages === undefined ? {} : { retainMessages }),
     ...(retentionDays === undefined ? {} : { retentionDays }),
   };
@@ -182,7 +184,7 @@ async function readPage(
   const [first, ...rest] = after === '' ? Items : [await readQueueOf(client, query, queue), ...Items];
   if (!isQueueItem(first) || isDeletedQueue(first)) return undefined;
   const page = { ...listedQueueOf(first), subscriptions: rest.map(listedSubscriptionOf), readAt };
-  return more === undefined ? page : { ...page, until: subscriptionIdIn(more) };
+  return more === undefined ? page : { ...page, lastSubscriptionId: subscriptionIdIn(more) };
 }
 
 /**

@@ -63,20 +63,20 @@ export const EMPTY_BOOKS: Books = {
   pending: 0,
 };
 
-/** `until`: set until the message was sent to all subscriptions. */
-type MessageFigures = { matched: number; filtered: number; duplicates: number; until?: string };
+/** `lastSubscriptionId`: set until the message was sent to all subscriptions. */
+type MessageFigures = { matched: number; filtered: number; duplicates: number; lastSubscriptionId?: string };
 
 /** The reconciliation report of one message. */
 export function booksOfMessage(
-  { matched, filtered, duplicates, until }: MessageFigures,
+  { matched, filtered, duplicates, lastSubscriptionId }: MessageFigures,
   { pending, retrying, ...ends }: StatusCounts,
 ): Books {
   return {
     accepted: 1,
     duplicates,
     matched,
-    unmatched: matched === 0 && until === undefined ? 1 : 0,
-    unfinished: until === undefined ? 0 : 1,
+    unmatched: matched === 0 && lastSubscriptionId === undefined ? 1 : 0,
+    unfinished: lastSubscriptionId === undefined ? 0 : 1,
     filtered,
     ...ends,
     pending: pending + retrying,

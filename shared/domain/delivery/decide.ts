@@ -22,7 +22,7 @@ type RequestAttempted = Common & {
   attempt: Attempt;
   reply: Sent;
   /** Version of the subscription that was called. */
-  changedAt: number | undefined;
+  version: number | undefined;
   /** The lease for an immediate retry by this invocation; undefined: it cannot make one. */
   retryLease: Lease | undefined;
   schedulerThresholdSeconds: number;

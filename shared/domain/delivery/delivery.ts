@@ -116,8 +116,8 @@ export type Delivery = OpenDelivery | EndedDelivery;
 export type PendingStep =
   | { kind: 'undeliverable' }
   | { kind: 'exhausted_event' }
-  /** `changedAt`: of the subscription that was called; only that version is disabled. */
-  | { kind: 'disable_subscription'; reason: DisablingReason; changedAt?: number };
+  /** `version`: of the subscription that was called; only that version is disabled. */
+  | { kind: 'disable_subscription'; reason: DisablingReason; version?: number };
 
 export function isOpen(delivery: Delivery): delivery is OpenDelivery {
   return isOpenStatus(delivery.status);

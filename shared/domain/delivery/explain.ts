@@ -158,9 +158,9 @@ const BODY_GONE = {
     'The _retain_messages of the queue, or the setting retainMessages, decides which bodies are kept.',
 };
 
-function doubtAbout({ formerly }: Subscription, listedAt: number): Doubt {
-  if (formerly === undefined || formerly.until <= listedAt) return { certain: true };
-  const changed = timeText(formerly.until);
+function doubtAbout({ previousSelection }: Subscription, listedAt: number): Doubt {
+  if (previousSelection === undefined || previousSelection.until <= listedAt) return { certain: true };
+  const changed = timeText(previousSelection.until);
   return {
     certain: false,
     detail: `Its options changed at ${changed}. This is judged by those before the change; older ones are not kept.`,

@@ -18,10 +18,10 @@ export type Part = Buckets & { after?: string; listedAt: number };
 export type LaterPart = Part & { after: string };
 
 /**
- * A message and where its deliveries are stored: those of the first part and of `parts`. `until`: the last
+ * A message and where its deliveries are stored: those of the first part and of `parts`. `lastSubscriptionId`: the last
  * subscription sent to, while more may follow.
  */
-export type FanOut = { key: MessageKey; parts?: readonly LaterPart[]; until?: string } & Buckets;
+export type FanOut = { key: MessageKey; parts?: readonly LaterPart[]; lastSubscriptionId?: string } & Buckets;
 
 /**
  * Maximum concurrent attempts of one deliver invocation: jobs per batch times attempts per job. Each uses one file
@@ -69,8 +69,11 @@ export function deliveryKeyIn(message: FanOut, subscriptionId: string): Delivery
 }
 
 /** Whether a message has not been sent to this subscription's part of the list yet. */
-export function isAhead({ until }: Pick<FanOut, 'until'>, subscriptionId: string): boolean {
-  return until !== undefined && subscriptionId > until;
+export function isAhead(
+  { lastSubscriptionId }: Pick<FanOut, 'lastSubscriptionId'>,
+  subscriptionId: string,
+): boolean {
+  return lastSubscriptionId !== undefined && subscriptionId > lastSubscriptionId;
 }
 
 /** First bucket after all buckets of a message. Parts may share buckets. */

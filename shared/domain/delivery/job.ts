@@ -52,7 +52,7 @@ export type WakeUp = {
   /** How the attempt is started, for its record; unchanged by extra SQS delays. */
   by?: AttemptTrigger;
   /** An operator asks for this one request now: it does not wait for back-pressure. */
-  atOnce?: true;
+  isUrgent?: true;
 };
 
 /** Message group in a fair queue: a group with a backlog waits longer and does not delay other groups. */

@@ -16,7 +16,7 @@ type MessageFacts = {
   filtered: number;
   erasedAt?: number;
   /** Set until the message was sent to all subscriptions; until then `matched` and `filtered` grow. */
-  until?: string;
+  lastSubscriptionId?: string;
 };
 
 /** `areAllCounted`: whether `deliveries` has all that are recorded. `data`: JSON source text; undefined if it is not kept. */

@@ -15,26 +15,26 @@ import {
 import { disablingReason, rejectionReason, type Sent } from '../retry/outcome.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 
-/** An attempt to record, and the lease owner that made it. `changedAt`: version of the subscription that was called. */
+/** An attempt to record, and the lease owner that made it. `version`: version of the subscription that was called. */
 type CompletedAttempt = {
   delivery: Delivery;
   owner: string;
   attempt: Attempt;
-  changedAt?: number | undefined;
+  version?: number | undefined;
 };
 
 /** `reply`: absent by pull. A subscriber may accept a message and ask for no others. */
 export function recordDelivered(completed: CompletedAttempt, at: WriteTime, reply?: Sent): Revision {
-  const steps = reply === undefined ? [] : disablingSteps(reply, completed.changedAt);
+  const steps = reply === undefined ? [] : disablingSteps(reply, completed.version);
   const change = steps.length === 0 ? { overdueAt: null } : { pendingSteps: steps, overdueAt: at.now };
   return recordAttempt(completed, { status: 'delivered', lease: null, ...change }, at);
 }
 
 /** Disables the subscription that was called, if the reply asks for it. */
-function disablingSteps(reply: Sent, changedAt: number | undefined): PendingStep[] {
+function disablingSteps(reply: Sent, version: number | undefined): PendingStep[] {
   const reason = disablingReason(reply);
   if (reason === undefined) return [];
-  return [{ kind: 'disable_subscription', reason, ...(changedAt === undefined ? {} : { changedAt }) }];
+  return [{ kind: 'disable_subscription', reason, ...(version === undefined ? {} : { version }) }];
 }
 
 /**
@@ -64,7 +64,7 @@ export function recordRejected(
   { policy, reply }: { policy: RetryPolicy | undefined; reply: Sent },
   at: WriteTime,
 ): Revision {
-  const steps: PendingStep[] = [...disablingSteps(reply, completed.changedAt), { kind: 'undeliverable' }];
+  const steps: PendingStep[] = [...disablingSteps(reply, completed.version), { kind: 'undeliverable' }];
   const end = { status: 'rejected', reason: rejectionReason(reply), pendingSteps: steps } as const;
   const change = { ...end, lease: null, overdueAt: at.now, ...(policy && { policy }) };
   return recordAttempt(completed, change, at);

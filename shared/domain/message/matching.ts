@@ -107,8 +107,8 @@ export function listedAt(readAt: number, subscriptions: readonly ListedSubscript
   return subscriptions.reduce((latest, subscription) => Math.max(latest, ...timesOn(subscription)), readAt);
 }
 
-function timesOn({ createdAt, confirmedAt, deletedAt, formerly }: ListedSubscription): number[] {
-  return [createdAt, confirmedAt, deletedAt, formerly?.until].filter((time) => time !== undefined);
+function timesOn({ createdAt, confirmedAt, deletedAt, previousSelection }: ListedSubscription): number[] {
+  return [createdAt, confirmedAt, deletedAt, previousSelection?.until].filter((time) => time !== undefined);
 }
 
 /**
@@ -126,8 +126,8 @@ export function wasActiveAt(
 }
 
 /** What a subscription selected at a time. Only one previous selection is kept; earlier ones are unknown. */
-export function selectionAt({ options, formerly }: ListedSubscription, at: number): Selection {
-  return formerly !== undefined && at < formerly.until ? formerly : options;
+export function selectionAt({ options, previousSelection }: ListedSubscription, at: number): Selection {
+  return previousSelection !== undefined && at < previousSelection.until ? previousSelection : options;
 }
 
 /** The subscription with new options; keeps its previous selection for messages accepted before the change. */
@@ -138,7 +138,7 @@ export function withOptions(
 ): Subscription {
   const before = selectionOf(subscription.options);
   const isSame = JSON.stringify(before) === JSON.stringify(selectionOf(options));
-  return { ...subscription, options, ...(isSame ? {} : { formerly: { ...before, until: now } }) };
+  return { ...subscription, options, ...(isSame ? {} : { previousSelection: { ...before, until: now } }) };
 }
 
 function selectionOf({ event_types, filter }: SubscriptionOptions): Selection {

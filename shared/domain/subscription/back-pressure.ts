@@ -77,7 +77,7 @@ export function reasonOf(pressure: PressureState): PressureReason | undefined {
 
 type Paced = Pick<
   Subscription,
-  'destination' | 'options' | 'createdAt' | 'changedAt' | 'limitedAt' | 'pressure'
+  'destination' | 'options' | 'createdAt' | 'version' | 'rateChangedAt' | 'pressure'
 >;
 
 /** A pressure that makes deliveries wait. */

@@ -11,12 +11,12 @@ export type CertificateWarning = {
   at: number;
   days: number;
   unsent: PendingEvent;
-  changedAt?: number;
+  version?: number;
 };
 
 /** The warning that is due at `now`: the closest one, if several were missed for lack of traffic. */
 export function certificateWarning(
-  { destination, changedAt }: Subscription,
+  { destination, version }: Subscription,
   now: number,
 ): CertificateWarning | undefined {
   const auth = authOf(destination);
@@ -30,7 +30,7 @@ export function certificateWarning(
     at,
     days,
     unsent: { event, at: now },
-    ...(changedAt !== undefined && { changedAt }),
+    ...(version !== undefined && { version }),
   };
 }
 

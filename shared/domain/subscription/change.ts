@@ -29,12 +29,12 @@ export function endsPressure(before: Subscription, after: Subscription): boolean
   return pressure !== undefined && reasonOf(pressure) !== undefined && after.pressure?.at !== pressure.at;
 }
 
-/** Identified by `changedAt`. Slots of the line so far become invalid. */
+/** Identified by `version`. Slots of the line so far become invalid. */
 function withoutHistory(subscription: Subscription, now: number): Subscription {
-  const changedAt = timeOfNewEpoch(subscription, now);
-  const { pressure, ...fresh } = { ...subscription, changedAt };
+  const version = timeOfNewEpoch(subscription, now);
+  const { pressure, ...fresh } = { ...subscription, version };
   delete fresh.failing;
   const reason = pressure && reasonOf(pressure);
   if (pressure === undefined || reason === undefined) return fresh;
-  return { ...fresh, pressure: { state: 'ending', reason, at: changedAt, since: pressure.since } };
+  return { ...fresh, pressure: { state: 'ending', reason, at: version, since: pressure.since } };
 }

@@ -35,11 +35,11 @@ type StreakChange =
   | { kind: 'disable'; since: number; disabled: Disabled; unsent: PendingEvent };
 
 /**
- * A conditional write to a subscription's health; condition: `healthChangeHolds`. `changedAt`: that of the
+ * A conditional write to a subscription's health; condition: `healthChangeHolds`. `version`: that of the
  * subscription that the attempt used.
  */
 export type HealthChange =
-  | (StreakChange & { changedAt?: number })
+  | (StreakChange & { version?: number })
   | PressureChange
   | CertificateWarning
   | { kind: 'sent'; unsent: PendingEvent };
@@ -50,7 +50,7 @@ export function afterFailure(
   now: number,
   rules: HealthRules,
 ): HealthChange | undefined {
-  return withChangedAt(subscription, onFailure(subscription.failing, now, rules));
+  return withVersion(subscription, onFailure(subscription.failing, now, rules));
 }
 
 /**
@@ -103,7 +103,7 @@ function countTowardsDisabling(
  * streak.
  */
 export function afterSuccess(subscription: Subscription, now: number): HealthChange | undefined {
-  return withChangedAt(subscription, onSuccess(subscription.failing, now));
+  return withVersion(subscription, onSuccess(subscription.failing, now));
 }
 
 function onSuccess(failing: FailureStreak | undefined, now: number): StreakChange | undefined {
@@ -114,11 +114,8 @@ function onSuccess(failing: FailureStreak | undefined, now: number): StreakChang
   return { kind: 'recover', since, unsent: { event, at: now } };
 }
 
-function withChangedAt(
-  { changedAt }: Subscription,
-  change: StreakChange | undefined,
-): HealthChange | undefined {
-  return change === undefined || changedAt === undefined ? change : { ...change, changedAt };
+function withVersion({ version }: Subscription, change: StreakChange | undefined): HealthChange | undefined {
+  return change === undefined || version === undefined ? change : { ...change, version };
 }
 
 /**
@@ -126,7 +123,7 @@ function withChangedAt(
  */
 export function healthChangeName(change: HealthChange): string {
   if (change.kind === 'sent') return `sent ${change.unsent.event.type} ${change.unsent.at}`;
-  return [change.kind, ...basisOf(change), `by ${change.changedAt ?? 'none'}`].join(' ');
+  return [change.kind, ...basisOf(change), `by ${change.version ?? 'none'}`].join(' ');
 }
 
 function basisOf(change: StreakChange | PressureChange | CertificateWarning): readonly (number | string)[] {
@@ -162,22 +159,22 @@ export function waitsForEvent(subscription: Subscription, change: HealthChange):
 
 function isStillApt(subscription: Subscription, change: HealthChange): boolean {
   return (
-    (change.kind === 'sent' || isUnchanged(subscription, change.changedAt)) &&
+    (change.kind === 'sent' || isUnchanged(subscription, change.version)) &&
     isBasisUnchanged(subscription, change)
   );
 }
 
 /** Whether a 410 disables a subscription: it is enabled, and unchanged since the attempt. */
-export function mayDisable(subscription: Subscription, changedAt: number | undefined): boolean {
-  return isEnabled(subscription) && isUnchanged(subscription, changedAt);
+export function mayDisable(subscription: Subscription, version: number | undefined): boolean {
+  return isEnabled(subscription) && isUnchanged(subscription, version);
 }
 
 /**
  * Whether the subscription still has the subscriber of the attempt and was not re-enabled. Compares for equality,
  * because clocks differ and first attempts use cached subscriptions.
  */
-function isUnchanged(subscription: Subscription, changedAt: number | undefined): boolean {
-  return subscription.changedAt === changedAt;
+function isUnchanged(subscription: Subscription, version: number | undefined): boolean {
+  return subscription.version === version;
 }
 
 /** Only one event can be pending; it must be sent first. */

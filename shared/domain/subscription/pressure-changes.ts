@@ -21,7 +21,7 @@ export type PressureChange = {
   from: number | undefined;
   pressure: Pressure;
   unsent?: PendingEvent;
-  changedAt?: number;
+  version?: number;
   /** From when deliveries that wait need not, and move up. Milliseconds since the epoch. */
   moveUpAt?: number;
 };
@@ -202,7 +202,7 @@ export function endOfPressure(subscription: Subscription, now: number): Pressure
 
 /** Operators hear when deliveries begin to wait for a reason, and when it is over. */
 function changeTo(next: PressureState, subscription: Subscription, now: number): PressureChange {
-  const { changedAt, pressure: before } = subscription;
+  const { version, pressure: before } = subscription;
   const reason = reasonOf(next);
   const reasonBefore = before && reasonOf(before);
   const since = before !== undefined && reason === reasonBefore ? before.since : now;
@@ -212,7 +212,7 @@ function changeTo(next: PressureState, subscription: Subscription, now: number):
     from: before?.at,
     pressure: { ...next, at: timeOfNewEpoch(subscription, now), since },
     ...(event && { unsent: { event, at: now } }),
-    ...(changedAt !== undefined && { changedAt }),
+    ...(version !== undefined && { version }),
   };
 }
 

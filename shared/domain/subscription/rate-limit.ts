@@ -74,7 +74,7 @@ function inMicroseconds(ms: number): number {
 
 type Limited = Pick<
   Subscription,
-  'destination' | 'options' | 'createdAt' | 'changedAt' | 'limitedAt' | 'pressure'
+  'destination' | 'options' | 'createdAt' | 'version' | 'rateChangedAt' | 'pressure'
 >;
 
 /** The limit that `max_per_second` sets; undefined: unlimited. `paceOf` (back-pressure.ts) adds the pressure. */
@@ -107,8 +107,8 @@ function timeWithoutPressure(subscription: Dated): number {
 }
 
 /** Time in the epoch of a line under pressure. */
-export function epochTime({ createdAt, changedAt = 0, limitedAt = 0, pressure }: Dated): number {
-  return Math.max(createdAt, changedAt, limitedAt, pressure?.at ?? 0);
+export function epochTime({ createdAt, version = 0, rateChangedAt = 0, pressure }: Dated): number {
+  return Math.max(createdAt, version, rateChangedAt, pressure?.at ?? 0);
 }
 
 /**
@@ -118,7 +118,7 @@ export function epochTime({ createdAt, changedAt = 0, limitedAt = 0, pressure }:
 export function withLimitDated(before: Subscription, after: Subscription, now: number): Subscription {
   return before.options.max_per_second === after.options.max_per_second
     ? after
-    : { ...after, limitedAt: timeOfNewEpoch(before, now) };
+    : { ...after, rateChangedAt: timeOfNewEpoch(before, now) };
 }
 
 /** Whether new options raise the rate limit. */

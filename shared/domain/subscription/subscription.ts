@@ -159,9 +159,9 @@ export const subscriptionSchema = z.object({
    * When its destination changed or it was re-enabled; unique per change, so that results of attempts from before
    * the change are ignored. Undefined before the first change.
    */
-  changedAt: z.number().exactOptional(),
+  version: z.number().exactOptional(),
   /** When its `max_per_second` last changed; always increases, even if clocks differ. */
-  limitedAt: z.number().exactOptional(),
+  rateChangedAt: z.number().exactOptional(),
   /** Seconds, as given by the user. */
   ttl: z.number().exactOptional(),
   expiresAt: z.number().exactOptional(),
@@ -179,7 +179,7 @@ export const subscriptionSchema = z.object({
   /** Signing secrets, the current one first. Undefined on subscriptions created before signatures existed. */
   secrets: z.array(sealedSecretSchema).readonly().exactOptional(),
   /** Its previous selection of messages. */
-  formerly: previousSelectionSchema.exactOptional(),
+  previousSelection: previousSelectionSchema.exactOptional(),
   /** Marked for deletion: invisible to callers, while an operation cancels its pending deliveries. */
   deletedAt: z.number().exactOptional(),
 });
@@ -199,7 +199,7 @@ export const listedSubscriptionSchema = subscriptionSchema
     deletedAt: true,
     expiresAt: true,
     failing: true,
-    formerly: true,
+    previousSelection: true,
   })
   .extend({ options: selectionSchema });
 

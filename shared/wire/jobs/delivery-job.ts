@@ -30,8 +30,8 @@ function attemptFieldsOf(job: FirstJob) {
 }
 
 /** Encodes a wake-up for the retry queue or a schedule. */
-export function encodeWakeUp({ kind, key, attempt, dueAt, by, atOnce }: WakeUp): string {
-  return JSON.stringify({ v: WIRE_VERSION, kind, ...key, attempt, dueAt, by, atOnce });
+export function encodeWakeUp({ kind, key, attempt, dueAt, by, isUrgent }: WakeUp): string {
+  return JSON.stringify({ v: WIRE_VERSION, kind, ...key, attempt, dueAt, by, atOnce: isUrgent });
 }
 
 function timesOf({ acceptedAt, sentAt, dueAt, retentionDays }: FirstJob) {
@@ -134,6 +134,7 @@ function inlineBody(json: Json): Reading<BodyLocation> {
 function parseWakeUp(json: Json): Reading<WakeUp> {
   const parsed = readWith(wakeUp, json.value);
   if (!parsed.ok) return parsed;
-  const { queue, messageId, subscriptionId, bucket, ...rest } = parsed.value;
-  return { ok: true, value: { kind: 'wake_up', key: { queue, messageId, subscriptionId, bucket }, ...rest } };
+  const { queue, messageId, subscriptionId, bucket, atOnce: isUrgent, ...rest } = parsed.value;
+  const key = { queue, messageId, subscriptionId, bucket };
+  return { ok: true, value: { kind: 'wake_up', key, ...rest, ...(isUrgent && { isUrgent }) } };
 }

@@ -53,7 +53,7 @@ export function messageSummary({
   filtered,
   deliveries,
   bodyKept,
-  until,
+  lastSubscriptionId,
 }: MessageListItem): MessageSummary {
   return {
     queue: key.queue,
@@ -63,7 +63,7 @@ export function messageSummary({
     duplicates,
     matched,
     filtered,
-    ...(until === undefined ? {} : { unfinished: true }),
+    ...(lastSubscriptionId === undefined ? {} : { unfinished: true }),
     ...(deliveries === undefined ? {} : { deliveries }),
     bodyKept,
     ...(erasedAt === undefined ? {} : { erasedAt: timeText(erasedAt) }),

@@ -56,7 +56,7 @@ const missingFromLastLife = (
   if (life === undefined) return [];
   const settledBy = life + scenario.settings.cacheSeconds * SECOND + 2 * scenario.skewMs + SLOWEST_MS;
   const isSent = copiesOf(planned).some(({ sentAt }) => sentAt >= settledBy);
-  const isAccepted = acceptances.some(({ record }) => record.life === life);
+  const isAccepted = acceptances.some(({ record }) => record.queueCreatedAt === life);
   return isSent && !isAccepted ? [lost(planned.id, 'assigned to an earlier life of its queue')] : [];
 };
 
@@ -111,5 +111,5 @@ const isRepaired = ({ world, subscriptionId }: DeliveryCase, { attempts }: Deliv
   const readAt = (attempts.at(-1)?.startedAt ?? 0) - readMs;
   return subscriptions
     .versionsOf(subscriptionId)
-    .some(({ value }) => value?.changedAt !== undefined && value.changedAt >= readAt);
+    .some(({ value }) => value?.version !== undefined && value.version >= readAt);
 };

@@ -83,7 +83,7 @@ export const idsAreAcceptedOnce = ({ history }: SimulatedWorld): Finding[] =>
       .filter(
         (later) =>
           later.record.key.messageId === record.key.messageId &&
-          later.record.life === record.life &&
+          later.record.queueCreatedAt === record.queueCreatedAt &&
           later.at < at + actor.settings.retentionMs + IDS_OUTLIVE_MS,
       )
       .map((later) =>

@@ -78,7 +78,7 @@ const healthMatchesResponses = (
   { from: at, value }: Version<Subscription | undefined>,
   before: Subscription | undefined,
 ): Finding[] => {
-  if (value?.changedAt === undefined || before === undefined) return [];
+  if (value?.version === undefined || before === undefined) return [];
   const said = healthChangeBetween(before, value);
   // A forbidden address is refused without a request.
   if (said === undefined || (said === 'failing' && isForbidden(world.scenario, value.id))) return [];
@@ -94,12 +94,12 @@ const healthChangeBetween = (before: Subscription, after: Subscription): 'gone' 
 
 const hasResponseFor = (
   { history, subscriptions }: SimulatedWorld,
-  { id, destination, changedAt }: Subscription,
+  { id, destination, version }: Subscription,
   said: 'gone' | 'failing',
 ): boolean => {
   // An attempt without a token fails without a request.
   if (said === 'failing' && authOf(destination) !== undefined) return true;
-  const since = subscriptions.versionsOf(id).find(({ value }) => value?.changedAt === changedAt)?.from ?? 0;
+  const since = subscriptions.versionsOf(id).find(({ value }) => value?.version === version)?.from ?? 0;
   return history.requests.some(
     ({ url, at, reply }) =>
       url === subscriberOf(destination) &&

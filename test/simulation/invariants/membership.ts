@@ -1,5 +1,5 @@
 import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
-import { CLOCKS_DIFFER_MS } from '../../../shared/domain/delivery/life.ts';
+import { CLOCKS_DIFFER_MS } from '../../../shared/domain/delivery/recreated-queue.ts';
 import type { Acceptance } from '../history.ts';
 import { SECOND, START, type Scenario } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
@@ -48,7 +48,7 @@ const checkMatchedCount = (
 ): Finding[] => {
   const { messageId } = record.key;
   const last = messages.find(messageId);
-  if (last?.acceptedAt !== record.acceptedAt || last.until !== undefined) return [];
+  if (last?.acceptedAt !== record.acceptedAt || last.lastSubscriptionId !== undefined) return [];
   const least = all.filter((was) => was === 'member').length;
   const most = all.filter((was) => was !== 'stranger').length;
   const matched = last.matched - sent;
@@ -151,8 +151,8 @@ const isVisibleToRepeats = (
 /** A change has the time of its request, which may be long before its write. */
 const datesOf = (subscription: Subscription | undefined): number[] => {
   if (subscription === undefined) return [];
-  const { createdAt, confirmedAt, deletedAt, formerly } = subscription;
-  return [createdAt, confirmedAt, deletedAt, formerly?.until].filter((date) => date !== undefined);
+  const { createdAt, confirmedAt, deletedAt, previousSelection } = subscription;
+  return [createdAt, confirmedAt, deletedAt, previousSelection?.until].filter((date) => date !== undefined);
 };
 
 /** How often its interests changed. */

@@ -69,7 +69,7 @@ export const refusalsAreHeard: Invariant = (one) =>
       if (write === undefined || request.actor.invocation.faults.length > 0) return [];
       const versions = one.world.subscriptions.versionsOf(one.subscriptionId);
       const known = validBetween(versions, request.actor.startedAt - MINUTE, write.at + SECOND);
-      const isChanged = new Set(known.map((version) => version?.changedAt)).size > 1;
+      const isChanged = new Set(known.map((version) => version?.version)).size > 1;
       const isHeard = known.some((version) => version?.pressure !== undefined);
       return isChanged || isHeard || known.includes(undefined)
         ? []

@@ -1,4 +1,4 @@
-import { replacementFor, isFromEarlierLife } from '../../../shared/domain/delivery/life.ts';
+import { replacementFor, isFromEarlierQueue } from '../../../shared/domain/delivery/recreated-queue.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import type { AcceptedMessage, MessageRecord, MessageRecords } from '../../../shared/ports/messages.ts';
 import { withPart } from './with-part.ts';
@@ -23,7 +23,7 @@ export const inMemoryMessageRecords = (): InMemoryMessageRecords => {
     records,
     accept: (record, sentAt) => {
       const known = records.get(identityOf(record.key));
-      if (known !== undefined && isFromEarlierLife(known, record, sentAt))
+      if (known !== undefined && isFromEarlierQueue(known, record, sentAt))
         return Promise.resolve({ kind: 'accepted', record: keep(replacementFor(known, record)) });
       return Promise.resolve(
         known === undefined
@@ -38,7 +38,7 @@ export const inMemoryMessageRecords = (): InMemoryMessageRecords => {
     },
     countMatch: ({ key, acceptedAt }) => {
       const known = records.get(identityOf(key));
-      if (known?.acceptedAt !== acceptedAt || known.until !== undefined) return false;
+      if (known?.acceptedAt !== acceptedAt || known.lastSubscriptionId !== undefined) return false;
       keep({ ...known, matched: known.matched + 1 });
       return true;
     },

@@ -62,9 +62,9 @@ const readerOf = (
     const entry = entries.get(name);
     return answer({ queue: entry?.queue, subscription: entry?.subscriptions.get(id) });
   },
-  disable: (name, id, disabled, changedAt) => {
+  disable: (name, id, disabled, version) => {
     const subscription = entries.get(name)?.subscriptions.get(id);
-    if (subscription !== undefined && mayDisable(subscription, changedAt))
+    if (subscription !== undefined && mayDisable(subscription, version))
       subscription.disabled = { ...disabled };
     return answer(subscription?.disabled);
   },

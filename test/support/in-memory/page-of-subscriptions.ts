@@ -15,16 +15,16 @@ export const pageOfSubscriptions = (
 ): SubscriptionPage => {
   const rest = sorted.filter(({ id }) => id > after);
   const subscriptions = rest.slice(0, size).map(listed);
-  const until = rest.length > size ? subscriptions.at(-1)?.id : undefined;
+  const lastSubscriptionId = rest.length > size ? subscriptions.at(-1)?.id : undefined;
   const retainMessages = retainedMessagesOf(queue.metadata);
   const retentionDays = queueMember('_retention_days', queue.metadata);
   return {
-    life: queue.createdAt,
+    queueCreatedAt: queue.createdAt,
     ...(retainMessages === undefined ? {} : { retainMessages }),
     ...(retentionDays === undefined ? {} : { retentionDays }),
     subscriptions,
     readAt,
-    ...(until === undefined ? {} : { until }),
+    ...(lastSubscriptionId === undefined ? {} : { lastSubscriptionId }),
   };
 };
 
@@ -32,7 +32,7 @@ export const pageOfSubscriptions = (
 export const listed = ({ id, createdAt, options, ...rest }: Subscription): ListedSubscription => ({
   id,
   createdAt,
-  ...only(rest, ['confirmedAt', 'unconfirmed', 'deletedAt', 'expiresAt', 'failing', 'formerly']),
+  ...only(rest, ['confirmedAt', 'unconfirmed', 'deletedAt', 'expiresAt', 'failing', 'previousSelection']),
   options: only(options, ['event_types', 'filter']),
 });
 

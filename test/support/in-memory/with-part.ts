@@ -12,13 +12,13 @@ export const withPart = (
 };
 
 const added = (
-  { until: _before, parts = [], apart = [], ...record }: MessageRecord,
-  { part, until, matched, filtered, apart: more }: NextPart,
+  { lastSubscriptionId: _before, parts = [], unchunked = [], ...record }: MessageRecord,
+  { part, lastSubscriptionId, matched, filtered, unchunked: more }: NextPart,
 ): MessageRecord => ({
   ...record,
   matched: record.matched + matched,
   filtered: record.filtered + filtered,
-  ...(apart.length + more.length === 0 ? {} : { apart: [...apart, ...more] }),
+  ...(unchunked.length + more.length === 0 ? {} : { unchunked: [...unchunked, ...more] }),
   parts: [...parts, part],
-  ...(until === undefined ? {} : { until }),
+  ...(lastSubscriptionId === undefined ? {} : { lastSubscriptionId }),
 });

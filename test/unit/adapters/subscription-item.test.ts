@@ -31,19 +31,19 @@ describe('the items of queues and subscriptions', () => {
 
   it('keep the previous filter with any property names', () => {
     const filter: unknown = JSON.parse('{"": [1.5e300], "__proto__": {"deep": [{"exists": false}]}}');
-    const formerly = { event_types: ['a'], filter, until: 7 };
-    const read = subscriptionOf(subscriptionItemOf(aSubscription({ formerly, confirmedAt: 5 })));
-    expect(JSON.stringify(read.formerly)).toBe(JSON.stringify(formerly));
+    const previousSelection = { event_types: ['a'], filter, until: 7 };
+    const read = subscriptionOf(subscriptionItemOf(aSubscription({ previousSelection, confirmedAt: 5 })));
+    expect(JSON.stringify(read.previousSelection)).toBe(JSON.stringify(previousSelection));
     expect(read.confirmedAt).toBe(5);
   });
 
   it('keep the time of the last change of the limit', () => {
-    expect(subscriptionOf(subscriptionItemOf(aSubscription({ limitedAt: 6 }))).limitedAt).toBe(6);
+    expect(subscriptionOf(subscriptionItemOf(aSubscription({ rateChangedAt: 6 }))).rateChangedAt).toBe(6);
   });
 
   it('keep the failure streak and the time of the last change', () => {
     const failing = { since: 1, failures: 21, countedAt: 2 };
-    const subscription = aSubscription({ failing, changedAt: 3 });
+    const subscription = aSubscription({ failing, version: 3 });
     expect(subscriptionOf(subscriptionItemOf(subscription))).toEqual(subscription);
   });
 

@@ -353,14 +353,14 @@ describe('sending by hand', () => {
     });
 
     it.each([true, false])(
-      'for a message of an earlier queue of this name, stored with its life: %s',
-      async (isWithLife) => {
+      'for a message of an earlier queue of this name, stored with its creation: %s',
+      async (isWithIt) => {
         await delivered();
         const record = await world.messageRecords.find(MESSAGE);
         if (record === undefined) throw new Error('The message is not on record');
         const key = { ...MESSAGE, messageId: 'stored' };
-        const { life: _, ...lifeless } = record;
-        await world.messageRecords.accept({ ...(isWithLife ? record : lifeless), key }, world.clock.now());
+        const { queueCreatedAt: _, ...without } = record;
+        await world.messageRecords.accept({ ...(isWithIt ? record : without), key }, world.clock.now());
         await world.clock.run(world.clock.now() + DAY);
         await world.subscriptions.deleteQueue('orders', world.clock.now());
         await world.subscriptions.putQueue(aQueue({ createdAt: world.clock.now() }));
@@ -401,7 +401,7 @@ describe('sending by hand', () => {
       if (record === undefined) throw new Error('The message is not on record');
       await world.subscribe('newer', { createdAt: world.clock.now() + 1 });
       const unfinished = { ...MESSAGE, messageId: 'unfinished' };
-      await world.messageRecords.accept({ ...record, key: unfinished, until: 's-1' });
+      await world.messageRecords.accept({ ...record, key: unfinished, lastSubscriptionId: 's-1' });
       await refusedAs('unfinished', 'newer', unfinished);
     });
 

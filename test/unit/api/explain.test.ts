@@ -33,7 +33,7 @@ const delivered = async (subscriptionId: string): Promise<void> => {
 const published = (more: Partial<Parameters<typeof recordMessage>[1]> = {}) =>
   recordMessage(api, {
     messageId: 'm',
-    life: 0,
+    queueCreatedAt: 0,
     body: { kind: 'inline', message: aMessage({ id: 'm', data: '{"order": {"total": 5}}' }) },
     ...more,
   });

@@ -54,7 +54,7 @@ describe('GET /v2/queues/{queue}/messages/{id}', () => {
 
   it('shows `unfinished` for a message that was not sent to all subscriptions yet', async () => {
     const api = apiUnderTest();
-    await recordMessage(api, { messageId: 'order-7', until: 's-5' });
+    await recordMessage(api, { messageId: 'order-7', lastSubscriptionId: 's-5' });
     expect((await api.call('GET', PATH)).body).toMatchObject({ matched: 1, unfinished: true });
   });
 

@@ -419,7 +419,7 @@ describe('the filter options of a subscription', () => {
     await call('PATCH', `${PATH}/id-1`, { options: { event_types: ['x'] } });
     expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({
       options: { event_types: ['x'] },
-      formerly: { event_types: options.event_types, filter: options.filter, until: time.now },
+      previousSelection: { event_types: options.event_types, filter: options.filter, until: time.now },
     });
   });
 });

@@ -186,7 +186,7 @@ describe('deliveries whose answer disables the subscription', () => {
   });
 
   it('disable a subscription that was enabled before the request', async () => {
-    await world.subscribe({ changedAt: world.clock.now() + 5_000 });
+    await world.subscribe({ version: world.clock.now() + 5_000 });
     await world.answer(status(410));
     expect((await world.subscription()).disabled).toMatchObject({ reason: 'gone' });
     expect(await world.delivery()).toMatchObject({ pendingSteps: [] });

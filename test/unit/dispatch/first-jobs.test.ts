@@ -106,7 +106,7 @@ describe('the jobs for the first attempts of a message', () => {
 describe('a subscription that was failing when the message was accepted', () => {
   it('gets a separate job, so that no other delivery waits for it', () => {
     const record = recordOf(['a', 'b', 'c', 'd'], 10, ['b']);
-    expect(record).toMatchObject({ chunks: 1, apart: ['b'] });
+    expect(record).toMatchObject({ chunks: 1, unchunked: ['b'] });
     const placed = placesOf(firstJobsFor(['a', 'b', 'c', 'd'], record, body, sending));
     expect(placed).toEqual(
       new Map([
@@ -134,7 +134,7 @@ describe('a subscription that was failing when the message was accepted', () => 
   it('is separate only up to 25 times per message, so that the record stays small', () => {
     const all = ids(100);
     const record = recordOf(all, 10, all);
-    expect(record.apart).toEqual(all.slice(0, 25));
+    expect(record.unchunked).toEqual(all.slice(0, 25));
     expect(record.chunks).toBe(8);
     const jobs = firstJobsFor(all, record, body, sending);
     expect(jobs.flatMap(idsIn).toSorted()).toEqual(all.toSorted());

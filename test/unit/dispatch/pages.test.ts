@@ -7,7 +7,7 @@ describe('a message to one page of subscriptions', () => {
   it('has neither parts nor `until` in its record', async () => {
     const world = await aPagedWorld(10);
     await world.dispatch(PUBLISHED);
-    expect(await world.record()).not.toHaveProperty('until');
+    expect(await world.record()).not.toHaveProperty('lastSubscriptionId');
     expect(await world.record()).not.toHaveProperty('parts');
     expect(allNamed(world.sent)).toEqual(ids(10));
   });
@@ -20,7 +20,7 @@ describe('a message to several pages of subscriptions', () => {
     const record = await world.record();
     expect(allNamed(world.sent)).toEqual(ids(35));
     expect(record).toMatchObject({ matched: 35, filtered: 0, duplicates: 0 });
-    expect(record).not.toHaveProperty('until');
+    expect(record).not.toHaveProperty('lastSubscriptionId');
     expect(record.parts?.map(({ after }) => after)).toEqual([idAt(9), idAt(19), idAt(29)]);
     for (const [id, place] of placesIn(world.sent))
       expect(Number(place.split('/')[0])).toBe(bucketIn(partWith(record, id), id));
@@ -71,9 +71,11 @@ describe('a message to several pages of subscriptions', () => {
     const failing = { since: 1, failures: 3 };
     const world = await aPagedWorld(60, (index) => (index % 2 === 0 ? { failing } : {}));
     await world.dispatch(PUBLISHED);
-    expect((await world.record()).apart).toEqual(Array.from({ length: 25 }, (_, index) => idAt(2 * index)));
+    expect((await world.record()).unchunked).toEqual(
+      Array.from({ length: 25 }, (_, index) => idAt(2 * index)),
+    );
     const alone = world.sent.filter(({ kind }) => kind === 'job');
-    expect(allNamed(alone)).toEqual((await world.record()).apart);
+    expect(allNamed(alone)).toEqual((await world.record()).unchunked);
     expect(allNamed(world.sent)).toEqual(ids(60));
   });
 
@@ -105,12 +107,12 @@ describe('a message to several pages of subscriptions', () => {
       world.dispatchContext.ports.subscriptions.page = async (...args) => {
         const found = await page(...args);
         if (args[2] === undefined) return found;
-        return isAgain && found ? { ...found, life: found.life + 1 } : undefined;
+        return isAgain && found ? { ...found, queueCreatedAt: found.queueCreatedAt + 1 } : undefined;
       };
       await world.dispatch(PUBLISHED);
-      const { until: _until, ...rest } = known;
+      const { lastSubscriptionId: _until, ...rest } = known;
       expect(await world.record()).toMatchObject({ ...rest, duplicates: 1, matched: 10 });
-      expect(await world.record()).not.toHaveProperty('until');
+      expect(await world.record()).not.toHaveProperty('lastSubscriptionId');
       expect([...new Set(allNamed(world.sent))]).toEqual(ids(10));
     }
   });

@@ -139,14 +139,16 @@ describe('a subscription without a delivery', () => {
 
   it('is judged by its options before the last change, which may not be those at the acceptance', () => {
     const options = { filter: { order: { total: [5] } } };
-    const formerly = { event_types: ['order.paid'], until: SOME_TIME };
-    expect(ofAbsence({ options, formerly })).toMatchObject({
+    const previousSelection = { event_types: ['order.paid'], until: SOME_TIME };
+    expect(ofAbsence({ options, previousSelection })).toMatchObject({
       verdict: 'filtered',
       certain: false,
       rule: { by: 'event_types' },
       detail: matching(/options changed at 2027-01-15T08:00:00.000Z/),
     });
-    expect(ofAbsence({ options: formerly, formerly: { ...options, until: SOME_TIME - 5 } })).toMatchObject({
+    expect(
+      ofAbsence({ options: previousSelection, previousSelection: { ...options, until: SOME_TIME - 5 } }),
+    ).toMatchObject({
       certain: true,
       rule: { by: 'event_types' },
     });
@@ -198,7 +200,7 @@ describe('a subscription without a delivery', () => {
   });
 
   it('that dispatch has not reached is not judged', () => {
-    const unfinished = { ...message, until: 'subscription-0' };
+    const unfinished = { ...message, lastSubscriptionId: 'subscription-0' };
     expect(ofAbsence({ options: { event_types: ['x'] } }, {}, unfinished)).toMatchObject({
       verdict: 'not_sent_yet',
       certain: true,

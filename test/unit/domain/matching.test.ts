@@ -121,7 +121,7 @@ describe('changed options', () => {
 
   it('keep an empty previous selection, which matches all messages', () => {
     const after = withOptions(aSubscription(), { event_types: ['x'] }, 991);
-    expect(after.formerly).toEqual({ until: 991 });
+    expect(after.previousSelection).toEqual({ until: 991 });
     expect(matchSubscriptions([after], content, acceptance)).toMatchObject({
       matching: [after],
       filtered: 0,
@@ -132,7 +132,7 @@ describe('changed options', () => {
     const once = withOptions(before, { filter: { total: [6] } }, 991);
     const twice = withOptions(once, { filter: { total: [6] }, raw_delivery: true }, 2000);
     expect(twice.options).toEqual({ filter: { total: [6] }, raw_delivery: true });
-    expect(twice.formerly).toEqual({ filter: { total: [5] }, until: 991 });
+    expect(twice.previousSelection).toEqual({ filter: { total: [5] }, until: 991 });
   });
 });
 
@@ -145,7 +145,7 @@ describe('the time of a subscription list', () => {
     { createdAt: 600 },
     { confirmedAt: 600 },
     { deletedAt: 600 },
-    { formerly: { until: 600 } },
+    { previousSelection: { until: 600 } },
   ])('is not before any change on the list, whose clock may run ahead: %j', (more) => {
     expect(listedAt(500, [aSubscription(), aSubscription(more)])).toBe(600);
   });

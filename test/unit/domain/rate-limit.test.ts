@@ -74,7 +74,7 @@ describe('the rate limit of a subscription', () => {
   it('gets a new epoch when its rate or the subscription changes', () => {
     const before = limited(10);
     expect(limited(10)).toEqual(before);
-    for (const other of [limited(11), limited(10, { changedAt: 5 }), limited(10, { createdAt: 5 })])
+    for (const other of [limited(11), limited(10, { version: 5 }), limited(10, { createdAt: 5 })])
       expect(other?.epoch).not.toBe(before?.epoch);
   });
 });

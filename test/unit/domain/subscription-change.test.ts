@@ -32,16 +32,16 @@ const unhealthy = aSubscription({ failing, disabled });
 
 describe('a subscription', () => {
   it('loses its failure history when it is enabled', () => {
-    expect(asEnabled(unhealthy, SOME_TIME)).toEqual(aSubscription({ changedAt: SOME_TIME }));
+    expect(asEnabled(unhealthy, SOME_TIME)).toEqual(aSubscription({ version: SOME_TIME }));
   });
 
-  it('gets a new changedAt even if it was enabled before', () => {
-    expect(asEnabled(aSubscription(), SOME_TIME)).toEqual(aSubscription({ changedAt: SOME_TIME }));
+  it('gets a new version even if it was enabled before', () => {
+    expect(asEnabled(aSubscription(), SOME_TIME)).toEqual(aSubscription({ version: SOME_TIME }));
   });
 
   it('with another subscriber loses its failure history and stays disabled', () => {
     expect(moveTo(parseDestination('https://other.test/'), unhealthy, SOME_TIME)).toEqual(
-      aSubscription({ subscriber: 'https://other.test/', changedAt: SOME_TIME, disabled }),
+      aSubscription({ subscriber: 'https://other.test/', version: SOME_TIME, disabled }),
     );
   });
 
@@ -50,11 +50,11 @@ describe('a subscription', () => {
     expect(moveTo(destination, unhealthy, SOME_TIME)).toEqual({ ...unhealthy, destination });
   });
 
-  it('gets an increasing changedAt, even if the clock stands still or goes back', () => {
+  it('gets an increasing version, even if the clock stands still or goes back', () => {
     const once = asEnabled(unhealthy, SOME_TIME);
     const twice = moveTo(parseDestination('https://other.test/'), once, SOME_TIME);
-    expect(twice.changedAt).toBe(SOME_TIME + 1);
-    expect(asEnabled(twice, SOME_TIME - 5_000).changedAt).toBe(SOME_TIME + 2);
+    expect(twice.version).toBe(SOME_TIME + 1);
+    expect(asEnabled(twice, SOME_TIME - 5_000).version).toBe(SOME_TIME + 2);
   });
 });
 
@@ -76,21 +76,21 @@ describe('the health change of an attempt', () => {
   ])('is refused after the subscription was repaired: %s', (_, subscription, after) => {
     const change = after(subscription, later, rules);
     expect(change && healthChangeHolds(subscription, change)).toBe(true);
-    expect(change && healthChangeHolds({ ...subscription, changedAt: SOME_TIME }, change)).toBe(false);
+    expect(change && healthChangeHolds({ ...subscription, version: SOME_TIME }, change)).toBe(false);
   });
 
   it('applies only to the repaired version that the attempt used', () => {
-    const repaired = aSubscription({ changedAt: SOME_TIME });
+    const repaired = aSubscription({ version: SOME_TIME });
     const begin = afterFailure(repaired, later, rules);
     const allowed = [-1, 0, 1].map(
-      (ms) => begin && healthChangeHolds({ ...repaired, changedAt: SOME_TIME + ms }, begin),
+      (ms) => begin && healthChangeHolds({ ...repaired, version: SOME_TIME + ms }, begin),
     );
     expect(allowed).toEqual([false, true, false]);
     expect(begin && healthChangeHolds(aSubscription(), begin)).toBe(false);
   });
 
   it('disables after a 410 only an enabled, unchanged subscription', () => {
-    const repaired = aSubscription({ changedAt: SOME_TIME });
+    const repaired = aSubscription({ version: SOME_TIME });
     expect(mayDisable(aSubscription(), undefined)).toBe(true);
     expect(mayDisable(repaired, SOME_TIME)).toBe(true);
     expect(mayDisable(repaired, undefined)).toBe(false);
@@ -119,18 +119,22 @@ describe('a new field does not compile until each form has it, or a reason why i
   });
 
   it('of a subscription', () => {
-    /** `lifetime`: as DynamoDB has another `ttl`. `unsentEvent`: which version 0.1.0 could not read. */
+    /**
+     * `lifetime`: as DynamoDB has another `ttl`. `unsentEvent`: which version 0.1.0 could not read. The second line:
+     * under the names of earlier versions.
+     */
     expectTypeOf<Exclude<Names<StoredSubscription>, Names<Subscription>>>().toEqualTypeOf<
-      'subscriber' | 'auth' | 'pullTokens' | 'lifetime' | 'unsentEvent'
+      | ('subscriber' | 'auth' | 'pullTokens' | 'lifetime' | 'unsentEvent')
+      | ('changedAt' | 'limitedAt' | 'formerly')
     >();
     expectTypeOf<Exclude<Names<Subscription>, Names<StoredSubscription>>>().toEqualTypeOf<
-      'destination' | 'ttl'
+      ('destination' | 'ttl') | ('version' | 'rateChangedAt' | 'previousSelection')
     >();
     /** Under another name: the first line. What only its deliveries need: the others. */
     expectTypeOf<Exclude<Names<Subscription>, Names<SubscriptionView>>>().toEqualTypeOf<
       | ('queue' | 'destination' | 'createdAt' | 'unconfirmed' | 'pressure')
-      | ('changedAt' | 'limitedAt' | 'expiresAt' | 'confirmedAt')
-      | ('unsent' | 'secrets' | 'formerly' | 'deletedAt')
+      | ('version' | 'rateChangedAt' | 'expiresAt' | 'confirmedAt')
+      | ('unsent' | 'secrets' | 'previousSelection' | 'deletedAt')
     >();
   });
 

@@ -233,12 +233,12 @@ describe('the name of a health change', () => {
   const failing = (failures: number, since = SOME_TIME): Subscription =>
     aSubscription({ failing: { since, failures } });
 
-  const changedAt = SOME_TIME - DAY;
+  const version = SOME_TIME - DAY;
   const readings: readonly Subscription[] = [
     aSubscription(),
     ...[1, 5, 19, 20, 30].map((failures) => failing(failures)),
     failing(5, SOME_TIME + 1),
-    ...[aSubscription(), failing(5), failing(30)].map((one) => ({ ...one, changedAt })),
+    ...[aSubscription(), failing(5), failing(30)].map((one) => ({ ...one, version })),
   ];
   const now = SOME_TIME + 6 * DAY;
   const decided = readings.flatMap((reading) =>
@@ -262,7 +262,7 @@ describe('the name of a health change', () => {
     expect(new Set(alike.map(({ change }) => change.kind))).toEqual(new Set(['recover']));
     expect(named.size).toBe(13);
     for (const all of named.values())
-      expect(new Set(all.map(({ reading: one }) => `${one.failing?.since} ${one.changedAt}`)).size).toBe(1);
+      expect(new Set(all.map(({ reading: one }) => `${one.failing?.since} ${one.version}`)).size).toBe(1);
   });
 
   it('belongs to a change that cannot be applied twice', () => {

@@ -150,7 +150,7 @@ describe('a wake-up', () => {
 
   it('is parsed from its encoding', () => {
     expect(parseWork(encodeWakeUp(wakeUp))).toEqual({ ok: true, value: wakeUp });
-    const byHand: WakeUp = { ...wakeUp, by: 'sqs_delay', atOnce: true };
+    const byHand: WakeUp = { ...wakeUp, by: 'sqs_delay', isUrgent: true };
     expect(parseWork(encodeWakeUp(byHand))).toEqual({ ok: true, value: byHand });
   });
 });
