@@ -1,19 +1,32 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { powertoolsJournal, type LogSettings } from '../../../shared/adapters/log/journal.ts';
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MAX_ON_A_LINE } from '../../../shared/adapters/log/first-successes.ts';
+import { lineOf } from '../../../shared/adapters/log/journal-lines.ts';
+import { type LogSettings, powertoolsJournal } from '../../../shared/adapters/log/journal.ts';
 import { metricsInMilliseconds } from '../../../shared/config/metrics.ts';
+import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
-import { anAttempt, answered } from '../../support/delivery-builders.ts';
+import { anAttempt, answered, SOME_TIME } from '../../support/delivery-builders.ts';
 import { isEmf, metricsOfLine } from '../../support/emitted-metrics.ts';
-import { aFact, everyFact } from '../../support/every-fact.ts';
+import { aFact, everyFact, type FactNamed } from '../../support/every-fact.ts';
 import { captureOutput } from './captured-output.ts';
 
+let output: ReturnType<typeof captureOutput>;
+
+beforeEach(() => {
+  vi.stubEnv(
+    '_X_AMZN_TRACE_ID',
+    'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=0',
+  );
+  output = captureOutput();
+});
 afterEach(() => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
 });
 
 const settings: LogSettings = {
-  deployment: 'Test',
+  deployment: 'Posthaste',
   version: '1.2.3',
   logLevel: 'debug',
   logSuccessSampling: 1,
@@ -31,26 +44,19 @@ const delivered = (messageId: string): Fact =>
 
 describe('every log line', () => {
   it.each(everyFact)('names the function, deployment and version: $fact', (fact) => {
-    const output = captureOutput();
     journalWith().note(fact);
     expect(output.parsed()).toMatchObject([
-      { message: fact.fact, fact: fact.fact, service: 'deliver', deployment: 'Test', version: '1.2.3' },
+      { message: fact.fact, fact: fact.fact, service: 'deliver', deployment: 'Posthaste', version: '1.2.3' },
     ]);
   });
 
   it('has the trace id of its invocation', () => {
-    vi.stubEnv(
-      '_X_AMZN_TRACE_ID',
-      'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=0',
-    );
-    const output = captureOutput();
     journalWith().note(aFact('attempt_made'));
     expect(output.parsed()).toMatchObject([{ xray_trace_id: '1-5759e988-bd862e3fe1be46a994272793' }]);
   });
 
   it('has no character that breaks a line, controls a terminal or hides text', () => {
     const text = 'a\u2028b\u202ec\u0085d\u{e0041}';
-    const output = captureOutput();
     const journal = journalWith();
     journal.fault(new Error(text), { queue: text });
     journal.auditLogger.info('audit', { changed: [text] });
@@ -59,23 +65,6 @@ describe('every log line', () => {
       { queue: shown, error: { message: shown } },
       { changed: [shown] },
     ]);
-  });
-
-  it('of a successful attempt is shorter than 700 bytes with ids of typical length', () => {
-    vi.stubEnv(
-      '_X_AMZN_TRACE_ID',
-      'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=0',
-    );
-    const output = captureOutput();
-    const id = '6f0d1c9e-5a53-4f3a-9a0f-1d2c3b4a5968';
-    const key = { queue: 'orders.eu-west-1', messageId: id, subscriptionId: id, bucket: 0 };
-    const attempt = anAttempt({ outcome: 'delivered', result: answered(200) });
-    const journal = journalWith({ deployment: 'Posthaste' });
-    journal.note(aFact('attempt_made', { key, attempt, status: 'delivered' }));
-    journal.flush();
-    const [line = ''] = output.lines;
-    expect(line).toContain('"attempt_made"');
-    expect(Buffer.byteLength(line)).toBeLessThan(700);
   });
 });
 
@@ -86,14 +75,12 @@ describe('the log level', () => {
     ['warn', ['WARN', 'ERROR']],
     ['error', ['ERROR']],
   ] as const)('%s lets through %j', (logLevel, expected) => {
-    const output = captureOutput();
     const journal = journalWith({ logLevel });
     for (const fact of everyFact) journal.note(fact);
     expect(new Set(output.parsed().map(({ level }) => level))).toEqual(new Set(expected));
   });
 
   it('does not affect metrics', () => {
-    const output = captureOutput();
     const journal = journalWith({ logLevel: 'error', logSuccessSampling: 0 });
     journal.note(delivered('m-1'));
     journal.flush();
@@ -101,10 +88,9 @@ describe('the log level', () => {
   });
 
   it('does not affect the audit trail', () => {
-    const output = captureOutput();
     journalWith({ logLevel: 'error' }).auditLogger.info('audit', { change: 'queue_deleted' });
     expect(output.parsed()).toMatchObject([
-      { message: 'audit', change: 'queue_deleted', deployment: 'Test', version: '1.2.3' },
+      { message: 'audit', change: 'queue_deleted', deployment: 'Posthaste', version: '1.2.3' },
     ]);
   });
 });
@@ -117,7 +103,6 @@ describe('the sampling of successes', () => {
   ];
 
   it('logs all facts about a message or none', () => {
-    const output = captureOutput();
     const [dispatch, deliver] = [
       journalWith({ logSuccessSampling: 0.3 }),
       journalWith({ logSuccessSampling: 0.3 }),
@@ -135,7 +120,6 @@ describe('the sampling of successes', () => {
   });
 
   it('logs every failure, even at a rate of 0', () => {
-    const output = captureOutput();
     const journal = journalWith({ logSuccessSampling: 0 });
     journal.note(delivered('m-1'));
     journal.note(aFact('attempt_made', { attempt: anAttempt({ outcome: 'failed' }) }));
@@ -146,10 +130,8 @@ describe('the sampling of successes', () => {
 describe('the metrics', () => {
   const flushed = (facts: readonly Fact[]) => {
     const journal = journalWith({ logLevel: 'error', logSuccessSampling: 0 });
-    const output = captureOutput();
     for (const fact of facts) journal.note(fact);
     journal.flush();
-    vi.restoreAllMocks();
     return output.lines.filter(isEmf);
   };
 
@@ -166,7 +148,7 @@ describe('the metrics', () => {
     for (const { namespace, dimensions, name, unit } of metricsOfLine(line)) {
       expect({ namespace, dimensions }).toEqual({
         namespace: 'Posthaste',
-        dimensions: { deployment: 'Test' },
+        dimensions: { deployment: 'Posthaste' },
       });
       expect(unit).toBe([...metricsInMilliseconds].some((one) => one === name) ? 'Milliseconds' : 'Count');
     }
@@ -203,7 +185,6 @@ describe('the metrics', () => {
   });
 
   it('count the cold start in the first invocation only', () => {
-    const output = captureOutput();
     const journal = journalWith();
     journal.flush();
     journal.note(aFact('dead_lettered'));
@@ -216,7 +197,6 @@ describe('the metrics', () => {
   });
 
   it('are not written if nothing was counted', () => {
-    const output = captureOutput();
     const journal = journalWith();
     journal.flush();
     output.lines.splice(0);
@@ -227,7 +207,6 @@ describe('the metrics', () => {
 
 describe('an unexpected exception', () => {
   it('is an error line with the ids, the name of the error and its cause', () => {
-    const output = captureOutput();
     journalWith().fault(new TypeError('broken', { cause: new Error('deep') }), { sqsMessageId: 'sqs-1' });
     expect(output.parsed()).toMatchObject([
       {
@@ -240,7 +219,6 @@ describe('an unexpected exception', () => {
   });
 
   it('is counted, because a record that returns is not an error of the function', () => {
-    const output = captureOutput();
     const journal = journalWith();
     journal.fault(new Error('throttled'), {});
     journal.fault(new Error('throttled'), {});
@@ -249,8 +227,173 @@ describe('an unexpected exception', () => {
   });
 
   it('may be a value that is not an Error', () => {
-    const output = captureOutput();
     journalWith().fault('just text', {});
     expect(output.parsed()).toMatchObject([{ error: { message: 'just text' } }]);
+  });
+});
+
+const success = (
+  subscriptionId: string,
+  messageId = 'm-1',
+  overrides: Partial<Attempt> = {},
+): FactNamed<'attempt_made'> =>
+  aFact('attempt_made', {
+    key: { queue: 'orders', messageId, subscriptionId, bucket: 0 },
+    attempt: anAttempt({ outcome: 'delivered', result: answered(200), ...overrides }),
+    status: 'delivered',
+  });
+
+/** The output without the metrics. */
+const written = (): Record<string, unknown>[] => output.parsed().filter((line) => !('_aws' in line));
+
+const defined = (line: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(line).filter(([, value]) => value !== undefined));
+
+describe('a first success', () => {
+  it('that is the only one of its message in an invocation has the usual line of an attempt', () => {
+    const journal = journalWith();
+    const fact = success('s-1');
+    journal.note(fact);
+    journal.flush();
+    const [
+      { level, message, timestamp, service, xray_trace_id, deployment, version, ...line } = {},
+      ...more
+    ] = written();
+    expect(more).toEqual([]);
+    expect({ level, message, service, deployment, version }).toEqual({
+      level: 'INFO',
+      message: 'attempt_made',
+      service: 'deliver',
+      deployment: 'Posthaste',
+      version: '1.2.3',
+    });
+    expect([typeof timestamp, xray_trace_id]).toEqual(['string', '1-5759e988-bd862e3fe1be46a994272793']);
+    expect(line).toEqual(defined(lineOf(fact)));
+  });
+
+  it('shares a line with others of its message: common fields once, then the values of each attempt', () => {
+    const journal = journalWith();
+    journal.note(success('s-1'));
+    journal.note(success('s-2', 'm-1', { result: answered(204), durationMs: 7, startedAt: SOME_TIME + 3 }));
+    journal.flush();
+    expect(written()).toEqual([
+      {
+        level: 'INFO',
+        message: 'attempts_delivered',
+        timestamp: expect.any(String) as string,
+        service: 'deliver',
+        xray_trace_id: '1-5759e988-bd862e3fe1be46a994272793',
+        deployment: 'Posthaste',
+        version: '1.2.3',
+        fact: 'attempts_delivered',
+        queue: 'orders',
+        messageId: 'm-1',
+        attempt: 1,
+        round: 1,
+        phase: 'initial',
+        outcome: 'delivered',
+        status: 'delivered',
+        attempts: [
+          ['s-1', 200, 120, SOME_TIME, 40],
+          ['s-2', 204, 7, SOME_TIME + 3, 40],
+        ],
+      },
+    ]);
+  });
+
+  it.each([
+    ['another message', success('s-2', 'm-2')],
+    ['another round', success('s-2', 'm-1', { round: 2 })],
+    ['another phase', success('s-2', 'm-1', { phase: 'manual' })],
+    ['another trigger', success('s-2', 'm-1', { by: 'reconcile' })],
+  ])('does not share a line with one of %s', (_, other) => {
+    const journal = journalWith();
+    journal.note(success('s-1'));
+    journal.note(other);
+    journal.flush();
+    expect(written()).toMatchObject([{ subscriptionId: 's-1' }, defined(lineOf(other))]);
+  });
+
+  it('is written once, and a later one starts a new line', () => {
+    const journal = journalWith();
+    journal.note(success('s-1'));
+    journal.flush();
+    journal.flush();
+    journal.note(success('s-2'));
+    journal.flush();
+    expect(written()).toMatchObject([{ subscriptionId: 's-1' }, { subscriptionId: 's-2' }]);
+  });
+
+  it('is written as soon as its line is full', () => {
+    const journal = journalWith();
+    for (let n = 0; n <= MAX_ON_A_LINE; n += 1) journal.note(success(`s-${n}`));
+    expect(written()).toMatchObject([{ attempts: { length: MAX_ON_A_LINE } }]);
+    journal.flush();
+    expect(written().slice(1)).toMatchObject([{ subscriptionId: `s-${MAX_ON_A_LINE}` }]);
+  });
+
+  it.each([
+    ['its message is not in the sample', { logSuccessSampling: 0 }],
+    ['the level is above info', { logLevel: 'warn' }],
+  ] as const)('has no line if %s, alone or with others', (_, overrides) => {
+    const journal = journalWith(overrides);
+    journal.note(success('s-1'));
+    journal.note(success('s-2'));
+    journal.note(success('s-1', 'm-2'));
+    journal.flush();
+    expect(written()).toEqual([]);
+  });
+
+  it('counts in the metrics like any other', () => {
+    const journal = journalWith();
+    for (let n = 0; n < 10; n += 1) journal.note(success(`s-${n}`));
+    journal.flush();
+    expect(output.lines.filter(isEmf).map((line): unknown => JSON.parse(line))).toMatchObject([
+      { AttemptsDelivered: 10, DeliveriesDelivered: 10 },
+    ]);
+  });
+});
+
+describe('every other attempt', () => {
+  it.each([
+    ['failed', anAttempt({ outcome: 'failed' })],
+    ['was rejected', anAttempt({ outcome: 'rejected', result: answered(400) })],
+    ['succeeded after failures', anAttempt({ outcome: 'delivered', number: 2 })],
+    ['may have been made before', anAttempt({ outcome: 'delivered', lost: 1 })],
+  ])('that %s is written at once, in a separate line', (_, attempt) => {
+    const journal = journalWith();
+    journal.note(aFact('attempt_made', { attempt }));
+    journal.note(aFact('attempt_made', { attempt }));
+    expect(written().map(({ message }) => message)).toEqual(['attempt_made', 'attempt_made']);
+  });
+});
+
+describe('the line of a message', () => {
+  /** The line for random ids, like those made by the API and SQS. */
+  const lineOfSuccesses = (count: number): string => {
+    const journal = journalWith();
+    const messageId = randomUUID();
+    for (let n = 0; n < count; n += 1) journal.note(success(randomUUID(), messageId));
+    journal.flush();
+    const [line = ''] = output.lines.splice(0).filter((one) => !isEmf(one));
+    return line;
+  };
+
+  it.each([
+    [1, 530],
+    [10, 110],
+    [MAX_ON_A_LINE, 80],
+  ])('with %i first successes has at most that number times %i bytes', (count, bytes) => {
+    const line = lineOfSuccesses(count);
+    expect(line).toContain(count === 1 ? '"attempt_made"' : '"attempts_delivered"');
+    expect(Buffer.byteLength(line) / count).toBeLessThanOrEqual(bytes);
+  });
+
+  it('has at most as many fields as Logs Insights parses, with lists flattened', () => {
+    const leaves = (value: unknown): number =>
+      typeof value === 'object' && value !== null
+        ? Object.values(value).reduce((sum: number, inner) => sum + leaves(inner), 0)
+        : 1;
+    expect(leaves(JSON.parse(lineOfSuccesses(MAX_ON_A_LINE)))).toBeLessThanOrEqual(200);
   });
 });
