@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../shared/domain/duration.ts';
-import { SLOT_LEAD_MS, slotIntervalMs, type Slot } from '../../shared/domain/subscription/rate-limit.ts';
+import { type Slot, SLOT_LEAD_MS, slotIntervalMs } from '../../shared/domain/subscription/rate-limit.ts';
+import { NO_COUNTS } from '../../shared/domain/subscription/receiver-counts.ts';
 import type { SubscriptionKey } from '../../shared/domain/subscription/subscription.ts';
-import type { RateLimits } from '../../shared/ports/pace.ts';
+import type { CountingWindows, RateLimits } from '../../shared/ports/pace.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 
 type UnderTest = { rateLimits: RateLimits; setTime: (now: number) => void };
@@ -231,6 +232,34 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       const { rateLimits } = begun();
       const slots = await reserved(rateLimits, aSubscriptionKey(), 100);
       expect(after(slots)).toEqual(Array.from({ length: 100 }, (_, index) => index * 100));
+    });
+  });
+};
+
+const counts = { ...NO_COUNTS, deliveries: 2, requests: 3, answered: 1, down: 2 };
+
+/** Contract of counting windows: the sum of one version, which nothing earlier changes. */
+export const describeCountingWindowsContract = (name: string, windows: CountingWindows): void => {
+  describe(`counting windows ${name}`, () => {
+    it('have the sum of what concurrent instances added, and how often they did', async () => {
+      const key = { queue: 'orders', subscriptionId: randomUUID() };
+      expect(await windows.find(key)).toBeUndefined();
+      await Promise.all(Array.from({ length: 8 }, () => windows.add(key, SOME_TIME, counts)));
+      expect(await windows.find(key)).toEqual({
+        version: SOME_TIME,
+        writes: 8,
+        deliveries: 16,
+        requests: 24,
+        answered: 8,
+        refused: 0,
+        down: 16,
+      });
+    });
+
+    it('begin anew with a later version, and ignore an earlier one', async () => {
+      const key = { queue: 'orders', subscriptionId: randomUUID() };
+      for (const version of [2, 3, 2]) await windows.add(key, SOME_TIME + version, counts);
+      expect(await windows.find(key)).toEqual({ ...counts, version: SOME_TIME + 3, writes: 1 });
     });
   });
 };
