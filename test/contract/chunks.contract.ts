@@ -20,7 +20,7 @@ import { deliveryByHand } from '../../shared/domain/delivery/interventions.ts';
 import type { Status } from '../../shared/domain/delivery/vocabulary.ts';
 import type { ChunkResult, Chunks, Deliveries, DeliveryListings } from '../../shared/ports/deliveries.ts';
 import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
-import { arbitraryStep, firstOf, transitionOf } from '../support/chunk-arbitraries.ts';
+import { arbitraryStep, firstOf, transitionOf } from '../support/delivery-arbitraries.ts';
 import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../support/chunk-builders.ts';
 import { aDelivery, aDeliveryKey, type DeliveryFields, SOME_TIME } from '../support/delivery-builders.ts';
 import { createAll } from './listings.contract.ts';

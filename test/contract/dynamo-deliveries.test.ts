@@ -30,8 +30,7 @@ import { aMessage } from '../support/builders.ts';
 import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../support/chunk-builders.ts';
 import { aDelivery, aDeliveryKey, anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
-import { clientLosingAResponse, countingClient } from '../support/dynamo-clients.ts';
-import { privateTables } from '../support/private-tables.ts';
+import { clientLosingAResponse, countingClient, privateTables } from '../support/dynamo-clients.ts';
 import {
   describeAddedDeliveriesContract,
   describeChunkListingsContract,

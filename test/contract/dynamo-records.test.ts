@@ -11,9 +11,13 @@ import { deliveryIndexes, ttlAttribute } from '../../shared/config/tables.ts';
 import { addDuration, noCounters } from '../../shared/domain/delivery/statistics.ts';
 import { aDeliveryKey } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
-import { clientLosingAResponse, countingClient, interruptedClient } from '../support/dynamo-clients.ts';
-import { privateTables } from '../support/private-tables.ts';
-import { aRecovery } from '../support/recovery-builders.ts';
+import {
+  clientLosingAResponse,
+  countingClient,
+  interruptedClient,
+  privateTables,
+} from '../support/dynamo-clients.ts';
+import { aRecovery, describeRecoveriesContract } from './recoveries.contract.ts';
 import {
   describeMessageLivesContract,
   describeMessagePartsContract,
@@ -21,7 +25,6 @@ import {
 } from './message-records.contract.ts';
 import { describeQueueStatisticsContract } from './queue-statistics.contract.ts';
 import { describeCountingWindowsContract, describeRateLimitsContract } from './rate-limits.contract.ts';
-import { describeRecoveriesContract } from './recoveries.contract.ts';
 
 const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);

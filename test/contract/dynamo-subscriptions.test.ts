@@ -24,8 +24,7 @@ import {
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
-import { countingClient, interruptedClient } from '../support/dynamo-clients.ts';
-import { privateTables } from '../support/private-tables.ts';
+import { countingClient, interruptedClient, privateTables } from '../support/dynamo-clients.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
 import {
   describePullSubscriptionsContract,

@@ -1,13 +1,18 @@
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { inMemoryChunks } from '../support/in-memory/in-memory-chunks.ts';
-import { inMemoryCountingWindows } from '../support/in-memory/in-memory-counting-windows.ts';
+import { inMemoryCountingWindows, inMemoryRateLimits } from '../support/in-memory/in-memory-rate-limits.ts';
 import { inMemoryDeliveries } from '../support/in-memory/in-memory-deliveries.ts';
 import { inMemoryDeliveryListings } from '../support/in-memory/in-memory-delivery-listings.ts';
-import { inMemoryMessageListings } from '../support/in-memory/in-memory-message-listings.ts';
-import { inMemoryMessageRecords } from '../support/in-memory/in-memory-message-records.ts';
+import {
+  inMemoryMessageListings,
+  inMemoryMessageRecords,
+} from '../support/in-memory/in-memory-message-records.ts';
 import { inMemoryOperatorEvents } from '../support/in-memory/in-memory-operator-events.ts';
 import { inMemoryPayloads } from '../support/in-memory/in-memory-payloads.ts';
-import { inMemoryPullSubscriptions } from '../support/in-memory/in-memory-pull-subscriptions.ts';
+import {
+  inMemoryPullSubscriptions,
+  inMemorySubscriptions,
+} from '../support/in-memory/in-memory-subscriptions.ts';
 import { inMemoryQueueStatistics } from '../support/in-memory/in-memory-queue-statistics.ts';
 import {
   inMemoryDeadLetterQueue,
@@ -16,13 +21,11 @@ import {
   inMemoryIngress,
   inMemoryUndeliverables,
   type PublishedMessage,
+  inMemoryWakeUps,
 } from '../support/in-memory/in-memory-queues.ts';
-import { inMemoryRateLimits } from '../support/in-memory/in-memory-rate-limits.ts';
 import { inMemoryRecoveries } from '../support/in-memory/in-memory-recoveries.ts';
 import { inMemoryReferencedData } from '../support/in-memory/in-memory-referenced-data.ts';
 import { inMemorySecrets } from '../support/in-memory/in-memory-secrets.ts';
-import { inMemorySubscriptions } from '../support/in-memory/in-memory-subscriptions.ts';
-import { inMemoryWakeUps } from '../support/in-memory/in-memory-wake-ups.ts';
 import { virtualClock } from '../support/in-memory/virtual-clock.ts';
 import { modelledSqs, sideBySide } from '../support/modelled-sqs.ts';
 import { describePayloadsContract, describeReferencedDataContract } from './bodies.contract.ts';

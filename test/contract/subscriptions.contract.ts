@@ -23,7 +23,7 @@ import type {
 } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
-import { listed } from '../support/in-memory/page-of-subscriptions.ts';
+import { listed } from '../support/in-memory/in-memory-subscriptions.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
 
 export type SubscriptionsUnderTest = {

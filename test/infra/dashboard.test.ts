@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Widget, widgetsOf } from '../support/dashboard-body.ts';
+import { type Widget, widgetsOf } from '../support/monitored.ts';
 import { metricNames, metricNamespace, metricsOfWorkers } from '../../shared/config/metrics.ts';
 import { resourcesOf, templatesFor } from './templates.ts';
 

@@ -21,9 +21,8 @@ import type { Chunk, MemberState } from '../../../shared/domain/delivery/chunk.t
 import type { Status } from '../../../shared/domain/delivery/vocabulary.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { aQueue, aSubscription } from '../../support/builders.ts';
-import { arbitrarySuccess } from '../../support/chunk-arbitraries.ts';
+import { arbitrarySuccess, arbitraryDelivery } from '../../support/delivery-arbitraries.ts';
 import { aChunk, aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
-import { arbitraryDelivery } from '../../support/delivery-arbitraries.ts';
 import { aDelivery, aDeliveryKey, anAttempt, answered, SOME_TIME } from '../../support/delivery-builders.ts';
 
 describe('the items of queues and subscriptions', () => {
