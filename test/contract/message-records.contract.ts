@@ -28,6 +28,12 @@ const inline = ({ queue, messageId }: MessageKey, data = '{"ü":1234567890123456
 });
 const stored = { kind: 'stored', payloadKey: 'orders/2027-01-15/abc' } as const;
 
+const accepted = async (records: MessageRecords, overrides?: Partial<MessageRecord>) => {
+  const record = aRecord(overrides);
+  await records.accept(record);
+  return { records, record };
+};
+
 /** Contract of message record stores: the first record stays, copies are counted, the first body is kept. */
 export const describeMessageRecordsContract = (name: string, make: () => MessageRecords): void => {
   describe(`message records ${name}`, () => {
@@ -59,9 +65,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
     });
 
     it('count a copy and return the record as first written', async () => {
-      const records = make();
-      const record = aRecord();
-      await records.accept(record);
+      const { records, record } = await accepted(make());
       const copy = aRecord({
         key: record.key,
         acceptedAt: SOME_TIME + 9,
@@ -91,9 +95,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
     });
 
     it('distinguish messages of the same id by queue', async () => {
-      const records = make();
-      const record = aRecord();
-      await records.accept(record);
+      const { records, record } = await accepted(make());
       const elsewhere = { ...record, key: { ...record.key, queue: 'other' } };
       expect(await records.accept(elsewhere)).toEqual({ kind: 'accepted', record: elsewhere });
     });
@@ -102,17 +104,13 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       ['inline', inline],
       ['in the payload bucket', () => stored],
     ])('keep a body %s', async (_, bodyFor) => {
-      const records = make();
-      const record = aRecord();
-      await records.accept(record);
+      const { records, record } = await accepted(make());
       await records.keepBody(record, bodyFor(record.key), record.expiresAt);
       expect((await records.find(record.key))?.body).toEqual(bodyFor(record.key));
     });
 
     it('keep the first body, and the latest expiry requested', async () => {
-      const records = make();
-      const record = aRecord();
-      await records.accept(record);
+      const { records, record } = await accepted(make());
       const latest = SOME_TIME + 45 * 24 * 60 * 60 * 1000;
       await records.keepBody(record, inline(record.key), latest);
       await records.keepBody(record, stored, SOME_TIME);
@@ -125,17 +123,13 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
     });
 
     it('keep a body on a record that expires later than the body must', async () => {
-      const records = make();
-      const record = aRecord({ expiresAt: SOME_TIME * 2 });
-      await records.accept(record);
+      const { records, record } = await accepted(make(), { expiresAt: SOME_TIME * 2 });
       await records.keepBody(record, stored, SOME_TIME);
       expect(await records.find(record.key)).toEqual({ ...record, body: stored });
     });
 
     it('keep one of fifty concurrent bodies', async () => {
-      const records = make();
-      const record = aRecord();
-      await records.accept(record);
+      const { records, record } = await accepted(make());
       await Promise.all(
         Array.from({ length: 50 }, (_, index) =>
           records.keepBody(record, inline(record.key, String(index)), SOME_TIME + index),
@@ -155,9 +149,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
     });
 
     it('still count copies after a body is stored', async () => {
-      const records = make();
-      const record = aRecord();
-      await records.accept(record);
+      const { records, record } = await accepted(make());
       await records.keepBody(record, stored, SOME_TIME);
       expect(await records.accept(record)).toMatchObject({
         kind: 'duplicate',
@@ -192,9 +184,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
     });
 
     it('keep the time of the first erasure, as long as retries may need it', async () => {
-      const records = make();
-      const record = aRecord({ body: stored });
-      await records.accept(record);
+      const { records, record } = await accepted(make(), { body: stored });
       await records.eraseBody(record.key, SOME_TIME);
       expect(await records.eraseBody(record.key, SOME_TIME + 9)).toMatchObject({ erasedAt: SOME_TIME });
       const until = record.expiresAt + 40 * 24 * 60 * 60 * 1000;
@@ -231,9 +221,7 @@ export const describeMessagePartsContract = (name: string, make: () => MessageRe
     };
 
     it('appends each part and sums up the counts', async () => {
-      const records = make();
-      const record = aRecord({ until: 's-5', apart: ['s-2'] });
-      await records.accept(record);
+      const { records, record } = await accepted(make(), { until: 's-5', apart: ['s-2'] });
       const second = {
         ...record,
         matched: 7,
@@ -251,16 +239,12 @@ export const describeMessagePartsContract = (name: string, make: () => MessageRe
     });
 
     it('adds the first separate subscription', async () => {
-      const records = make();
-      const record = aRecord();
-      await records.accept(record);
+      const { records, record } = await accepted(make());
       expect(await records.addPart(record, next)).toMatchObject({ record: { apart: ['s-7'] } });
     });
 
     it('succeeds for one of fifty concurrent callers, and returns the record to the others', async () => {
-      const records = make();
-      const record = aRecord({ until: 's-5' });
-      await records.accept(record);
+      const { records, record } = await accepted(make(), { until: 's-5' });
       const results = await Promise.all(
         Array.from({ length: 50 }, (_, matched) => records.addPart(record, { ...next, matched })),
       );
@@ -299,9 +283,7 @@ export const describeMessageLivesContract = (name: string, make: () => MessageRe
       ['that names its life', { life: SOME_TIME - 1_000 }],
       ['without a life', {}],
     ])('replace a record %s by that of a new message, with separate buckets', async (_case, life) => {
-      const records = make();
-      const earlier = aRecord({ buckets: 3, body: stored, ...life });
-      await records.accept(earlier);
+      const { records, record: earlier } = await accepted(make(), { buckets: 3, body: stored, ...life });
       const second = anew(earlier.key, { buckets: 2 });
       const expected = { ...second, firstBucket: 3 };
       expect(await records.accept(second, LIFE)).toEqual({ kind: 'accepted', record: expected });
@@ -337,9 +319,7 @@ export const describeMessageLivesContract = (name: string, make: () => MessageRe
     });
 
     it('count a late copy that was sent in the earlier life', async () => {
-      const records = make();
-      const earlier = aRecord();
-      await records.accept(earlier);
+      const { records, record: earlier } = await accepted(make());
       expect(await records.accept(anew(earlier.key), LIFE - 2_001)).toEqual({
         kind: 'duplicate',
         record: { ...earlier, duplicates: 1 },
@@ -347,9 +327,7 @@ export const describeMessageLivesContract = (name: string, make: () => MessageRe
     });
 
     it('accept a message that was sent just before the new life by a slow clock', async () => {
-      const records = make();
-      const earlier = aRecord();
-      await records.accept(earlier);
+      const { records, record: earlier } = await accepted(make());
       expect(await records.accept(anew(earlier.key), LIFE - 2_000)).toMatchObject({ kind: 'accepted' });
     });
 
@@ -365,9 +343,7 @@ export const describeMessageLivesContract = (name: string, make: () => MessageRe
     });
 
     it('accept one of twenty concurrent new messages', async () => {
-      const records = make();
-      const earlier = aRecord();
-      await records.accept(earlier);
+      const { records, record: earlier } = await accepted(make());
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, matched) => records.accept(anew(earlier.key, { matched }), LIFE)),
       );
@@ -376,9 +352,7 @@ export const describeMessageLivesContract = (name: string, make: () => MessageRe
     });
 
     it('store no body for a message of the earlier life', async () => {
-      const records = make();
-      const earlier = aRecord();
-      await records.accept(earlier);
+      const { records, record: earlier } = await accepted(make());
       await records.accept(anew(earlier.key), LIFE);
       expect(await records.keepBody(earlier, stored, LIFE)).toBe('forgotten');
       expect(await records.find(earlier.key)).not.toHaveProperty('body');

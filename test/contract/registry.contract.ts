@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { parseDestination, subscriberOf } from '../../shared/domain/subscription/destination.ts';
-import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { QueueMissingError, type Registry, type Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
@@ -27,9 +27,7 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
     });
 
     it('distinguishes an empty retry policy from none', async () => {
-      const registry = make();
-      const queue = aQueue({ name: randomUUID(), retryPolicy: {} });
-      await registry.putQueue(queue);
+      const { registry, queue } = await withQueue(make(), { retryPolicy: {} });
       expect(await registry.findQueue(queue.name)).toEqual(queue);
       expect((await registry.findQueue(queue.name))?.retryPolicy).toEqual({});
     });
@@ -49,9 +47,7 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
     });
 
     it('deletes a queue with all of its subscriptions', async () => {
-      const registry = make();
-      const queue = aQueue({ name: randomUUID() });
-      await registry.putQueue(queue);
+      const { registry, queue } = await withQueue(make());
       const all = Array.from({ length: 120 }, (_, index) =>
         aSubscription({ queue: queue.name, id: `s-${index}`, subscriber: `https://s.test/${index}` }),
       );
@@ -79,9 +75,7 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
     });
 
     it('leaves no subscription behind that was added while the queue was deleted', async () => {
-      const registry = make();
-      const queue = aQueue({ name: randomUUID() });
-      await registry.putQueue(queue);
+      const { registry, queue } = await withQueue(make());
       const adding = Array.from({ length: 20 }, (_, index) =>
         registry
           .addSubscription(
@@ -161,9 +155,7 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
     });
 
     it('adds one of ten concurrent subscriptions of the same subscriber', async () => {
-      const registry = make();
-      const queue = aQueue({ name: randomUUID() });
-      await registry.putQueue(queue);
+      const { registry, queue } = await withQueue(make());
       const ids = Array.from({ length: 10 }, (_, index) => `s-${index}`);
       const answers = await Promise.all(
         ids.map((id) => registry.addSubscription(aSubscription({ queue: queue.name, id }))),
@@ -218,6 +210,12 @@ export const describeRegistryContract = (name: string, make: () => Registry): vo
   });
 };
 
+const withQueue = async (registry: Registry, overrides: Partial<Queue> = {}) => {
+  const queue = aQueue({ name: randomUUID(), ...overrides });
+  await registry.putQueue(queue);
+  return { registry, queue };
+};
+
 const withSubscription = async (registry: Registry, overrides: Partial<Subscription> = {}) => {
   const queue = aQueue({ name: randomUUID() });
   await registry.ensureQueue(queue);
@@ -229,9 +227,7 @@ const withSubscription = async (registry: Registry, overrides: Partial<Subscript
 /** Contract of changes to queues and subscriptions. */
 export const describeRegistryChangesContract = (name: string, make: () => Registry): void => {
   const withSubscription = async (overrides: Partial<Subscription> = {}) => {
-    const registry = make();
-    const queue = aQueue({ name: randomUUID(), metadata: { n: 0 } });
-    await registry.putQueue(queue);
+    const { registry, queue } = await withQueue(make(), { metadata: { n: 0 } });
     const subscription = aSubscription({ queue: queue.name, ...overrides });
     await registry.addSubscription(subscription);
     const target = { queue: queue.name, subscriptionId: subscription.id, now: SOME_TIME };

@@ -17,10 +17,9 @@ import type { Subscriber } from '../../../shared/ports/subscriber.ts';
 import { startDnsServer } from '../../support/dns-server.ts';
 import { turnsUntil } from '../../support/eventually.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../support/receiver.ts';
-import { startRawServer } from './raw-server.ts';
+import { OK, startRawServer, unanswered } from './raw-server.ts';
 
 const DEADLINE_MS = 5_000;
-const OK: Reply = { kind: 'answered', statusCode: 200 };
 const ADAPTERS = new URL('../../../shared/adapters/http/', import.meta.url);
 
 afterEach(() => {
@@ -266,11 +265,7 @@ describe('connecting to a subscriber', () => {
     const posted = post(port, 400);
     await turnsUntil(() => resolved.mock.settledResults[0]?.type === 'fulfilled');
     await vi.advanceTimersByTimeAsync(400);
-    expect(await posted).toEqual({
-      kind: 'unanswered',
-      error: 'timeout',
-      detail: 'while the connection was made',
-    });
+    expect(await posted).toEqual(unanswered('timeout', 'while the connection was made'));
   });
 
   it('tries the next address of a name after 1.5 s', async () => {
@@ -314,7 +309,7 @@ describe('connecting to a subscriber', () => {
     await vi.advanceTimersByTimeAsync(199);
     expect(reply).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1);
-    expect(await posted).toEqual({ kind: 'unanswered', error: 'timeout', detail: 'before an answer' });
+    expect(await posted).toEqual(unanswered('timeout', 'before an answer'));
   });
 });
 
@@ -444,11 +439,9 @@ describe('connections to subscribers', () => {
     const resolve = resolveTo('::1', '127.0.0.1');
     expect(await postTo(subscriberWith({ resolve }), url)).toEqual(OK);
     await receiver.close();
-    expect(await postTo(subscriberWith({ resolve }), url)).toEqual({
-      kind: 'unanswered',
-      error: 'connection_refused',
-      detail: 'refused',
-    });
+    expect(await postTo(subscriberWith({ resolve }), url)).toEqual(
+      unanswered('connection_refused', 'refused'),
+    );
   });
 
   it.each([
@@ -463,9 +456,7 @@ describe('connections to subscribers', () => {
     expect(replies).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
     await posted;
-    expect(replies).toEqual([
-      { kind: 'unanswered', error: 'timeout', detail: 'while the name was resolved' },
-    ]);
+    expect(replies).toEqual([unanswered('timeout', 'while the name was resolved')]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -486,7 +477,7 @@ describe('connections to subscribers', () => {
     ['has no address', resolveTo(), 'unknown'],
   ])('fail with dns_failed if DNS %s', async (_what, resolve, detail) => {
     const reply = await postTo(subscriberWith({ resolve }), 'http://nowhere.example/');
-    expect(reply).toEqual({ kind: 'unanswered', error: 'dns_failed', detail });
+    expect(reply).toEqual(unanswered('dns_failed', detail));
   });
 
   it('go to a receiver on localhost only if loopback is allowed', async () => {

@@ -10,14 +10,12 @@ import type { ClientTls, TokenResult } from '../../../shared/ports/subscriber.ts
 import { certificateAuthority } from '../../support/certificates.ts';
 import { closeServer, listen } from '../../support/listening.ts';
 import { type Answer, type Receiver, type ReceiverOptions, startReceiver } from '../../support/receiver.ts';
-import { type RawServer, startRawServer } from './raw-server.ts';
+import { OK, type RawServer, startRawServer, unanswered } from './raw-server.ts';
 
 const DEADLINE_MS = 10_000;
 const trusted = certificateAuthority('Trusted test authority');
 const unknown = certificateAuthority('Unknown test authority');
 const names = ['hooks.example', '127.0.0.1'];
-
-const OK = { kind: 'answered', statusCode: 200 };
 
 /** Shared, because trusting an authority takes 30 ms. */
 const subscriber = httpSubscriber({
@@ -105,7 +103,7 @@ describe('subscribers over TLS', () => {
     });
     try {
       const reply = await post('hooks.example', await listen(flooding, '127.0.0.1'));
-      expect(reply).toEqual({ kind: 'unanswered', error: 'tls_failed', detail: 'no end of TLS messages' });
+      expect(reply).toEqual(unanswered('tls_failed', 'no end of TLS messages'));
     } finally {
       Object.assign(tls, { CLIENT_RENEG_LIMIT });
       await closeServer(flooding);
@@ -115,11 +113,9 @@ describe('subscribers over TLS', () => {
   it('fail if the handshake is refused by an alert', async () => {
     // Handshake failure.
     const server = await serverThatAlerts(40);
-    expect(await post('hooks.example', server.port)).toEqual({
-      kind: 'unanswered',
-      error: 'tls_failed',
-      detail: 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE',
-    });
+    expect(await post('hooks.example', server.port)).toEqual(
+      unanswered('tls_failed', 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE'),
+    );
     await expect.poll(server.open).toBe(0);
   });
 });
@@ -174,11 +170,9 @@ describe('subscribers that ask for a client certificate', () => {
     [49, 'access denied'],
   ])('fail with the reason if they refuse it by alert %i', async (alert, reason) => {
     const refusing = await serverThatAlerts(alert);
-    expect(await postTo(`https://127.0.0.1:${refusing.port}/`, one)).toEqual({
-      kind: 'unanswered',
-      error: 'tls_failed',
-      detail: `client certificate refused (${reason})`,
-    });
+    expect(await postTo(`https://127.0.0.1:${refusing.port}/`, one)).toEqual(
+      unanswered('tls_failed', `client certificate refused (${reason})`),
+    );
   });
 
   it.each<[string, Partial<typeof one.identity>]>([
@@ -188,11 +182,9 @@ describe('subscribers that ask for a client certificate', () => {
     ['a key that is not complete', { privateKey: one.identity.privateKey.slice(0, 100) }],
   ])('fail with %s, and no connection is made', async (_what, overrides) => {
     const receiver = await receiverWith(publicServer, true);
-    expect(await postTo(receiver.url(), { identity: { ...one.identity, ...overrides } })).toEqual({
-      kind: 'unanswered',
-      error: 'tls_failed',
-      detail: 'client certificate or key unusable',
-    });
+    expect(await postTo(receiver.url(), { identity: { ...one.identity, ...overrides } })).toEqual(
+      unanswered('tls_failed', 'client certificate or key unusable'),
+    );
     expect(receiver.connections()).toBe(0);
   });
 

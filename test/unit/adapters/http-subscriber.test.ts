@@ -6,10 +6,9 @@ import type { Reply } from '../../../shared/domain/retry/outcome.ts';
 import type { Subscriber } from '../../../shared/ports/subscriber.ts';
 import { turnsUntil } from '../../support/eventually.ts';
 import { type Receiver, type Script, startReceiver } from '../../support/receiver.ts';
-import { pour, type RawServer, startRawServer } from './raw-server.ts';
+import { OK, pour, type RawServer, startRawServer, unanswered } from './raw-server.ts';
 
 const DEADLINE_MS = 10_000;
-const OK: Reply = { kind: 'answered', statusCode: 200 };
 const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
 const HINT = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n';
 
@@ -77,11 +76,7 @@ describe('httpSubscriber', () => {
 
     it('with an invalid header is a failure, not an exception', async () => {
       const reply = await postTo(receiver.url(path), { headers: { 'x-odd': 'line\r\nbreak' } });
-      expect(reply).toEqual({
-        kind: 'unanswered',
-        error: 'connection_failed',
-        detail: 'ERR_INVALID_CHAR',
-      });
+      expect(reply).toEqual(unanswered('connection_failed', 'ERR_INVALID_CHAR'));
       expect(receiver.received(path)).toEqual([]);
     });
   });
@@ -175,11 +170,7 @@ describe('httpSubscriber at a hostile subscriber', () => {
 
   it('takes a missing response as a timeout at the deadline, and ignores a late one', async () => {
     const { replies } = await posting([{ delayMs: DEADLINE_MS + 1 }], 2);
-    expect(await endsAfter(DEADLINE_MS, replies)).toEqual({
-      kind: 'unanswered',
-      error: 'timeout',
-      detail: 'before an answer',
-    });
+    expect(await endsAfter(DEADLINE_MS, replies)).toEqual(unanswered('timeout', 'before an answer'));
     await vi.advanceTimersByTimeAsync(1);
     expect(replies).toHaveLength(1);
   });
@@ -304,11 +295,9 @@ describe('a connection that is not reusable', () => {
       socket.pause();
     });
     const body = 'x'.repeat(32 * 1024 * 1024);
-    expect(await postTo(server.url, { body, timeoutMs: 300 })).toEqual({
-      kind: 'unanswered',
-      error: 'timeout',
-      detail: 'before an answer',
-    });
+    expect(await postTo(server.url, { body, timeoutMs: 300 })).toEqual(
+      unanswered('timeout', 'before an answer'),
+    );
     for (const socket of server.connections) socket.resume();
     await turnsUntil(() => server.open() === 0);
   });

@@ -1,6 +1,17 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import type { Reply } from '../../../shared/domain/retry/outcome.ts';
+import type { ConnectionFault } from '../../../shared/domain/retry/vocabulary.ts';
+
+export const OK: Reply = { kind: 'answered', statusCode: 200 };
+
+/** The reply of a subscriber that gave no answer. */
+export const unanswered = (error: ConnectionFault, detail: string): Reply => ({
+  kind: 'unanswered',
+  error,
+  detail,
+});
 
 /** A TCP server on loopback whose behaviour a test defines. */
 export type RawServer = {
