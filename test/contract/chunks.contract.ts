@@ -65,7 +65,7 @@ const chunkModel = () => {
 };
 
 /** Contract of chunk stores: a conditional write behaves like domain `chunkHolds` and `applyToChunk`. */
-export const describeChunksContract = (name: string, make: () => ChunksUnderTest): void => {
+const describeWrites = (name: string, make: () => ChunksUnderTest): void => {
   describe(`chunks ${name}`, () => {
     const claimed = async () => {
       const { chunks, deliveries } = make();
@@ -236,7 +236,7 @@ type ListedChunks = ChunksUnderTest & { listings: DeliveryListings };
  * Contract of listings for a message with chunks: each delivery appears once, from the record that takes
  * precedence.
  */
-export const describeChunkListingsContract = (name: string, make: () => ListedChunks): void => {
+const describeListings = (name: string, make: () => ListedChunks): void => {
   describe(`the deliveries of a message in chunks ${name}`, () => {
     /** Two buckets, the first with two chunks. Some members also have separate records. */
     const spread = async () => {
@@ -376,7 +376,7 @@ export const describeChunkListingsContract = (name: string, make: () => ListedCh
 type Stores = { chunks: Chunks; deliveries: Deliveries; messageRecords: MessageRecords };
 
 /** Contract of adding a delivery to an accepted message: its record, its count and its chunk change together. */
-export const describeAddedDeliveriesContract = (name: string, make: () => Stores): void => {
+const describeAddedDeliveries = (name: string, make: () => Stores): void => {
   describe(`adding a delivery ${name}`, () => {
     const accepted = async (more: Partial<MessageRecord> = {}) => {
       const stores = make();
@@ -452,4 +452,11 @@ export const describeAddedDeliveriesContract = (name: string, make: () => Stores
       expect(await matched()).toBe(record.matched + 1);
     });
   });
+};
+
+/** Contract of chunk stores and of what is listed of chunks. */
+export const describeChunksContract = (name: string, make: () => ListedChunks & Stores): void => {
+  describeWrites(name, make);
+  describeAddedDeliveries(name, make);
+  describeListings(name, make);
 };

@@ -54,7 +54,7 @@ const revision = ({ key, expiresAt }: Delivery, expect: Standing, change: Change
  * Contract of delivery stores: a conditional write behaves like domain `holds` and `apply`, and one caller wins a
  * race.
  */
-export const describeDeliveriesContract = (name: string, make: () => Deliveries): void => {
+const describeWrites = (name: string, make: () => Deliveries): void => {
   describe(`deliveries ${name}`, () => {
     const kept = async (
       overrides: DeliveryFields = {},
@@ -361,7 +361,7 @@ const POLICY = aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 5 });
 const at = (seconds: number) => ({ now: SOME_TIME + 1000 * seconds, retentionMs: WEEK });
 
 /** Contract of the deliveries that wait until their subscriber receives them. */
-export const describeWaitingDeliveriesContract = (name: string, make: () => Deliveries): void => {
+const describeWaiting = (name: string, make: () => Deliveries): void => {
   let deliveries: Deliveries;
   beforeAll(() => {
     deliveries = make();
@@ -494,4 +494,10 @@ export const describeWaitingDeliveriesContract = (name: string, make: () => Deli
       expect(await waitingFor(pushed, 9999)).toEqual([]);
     });
   });
+};
+
+/** Contract of delivery stores. */
+export const describeDeliveriesContract = (name: string, make: () => Deliveries): void => {
+  describeWrites(name, make);
+  describeWaiting(name, make);
 };

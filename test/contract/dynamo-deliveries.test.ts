@@ -31,22 +31,10 @@ import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../support/chunk
 import { aDelivery, aDeliveryKey, anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { clientLosingAResponse, countingClient, privateTables } from '../support/dynamo-clients.ts';
-import {
-  describeAddedDeliveriesContract,
-  describeChunkListingsContract,
-  describeChunksContract,
-} from './chunks.contract.ts';
-import {
-  describeDeliveriesContract,
-  describeOverdueDeliveriesContract,
-  describeWaitingDeliveriesContract,
-} from './deliveries.contract.ts';
+import { describeChunksContract } from './chunks.contract.ts';
+import { describeDeliveriesContract, describeOverdueDeliveriesContract } from './deliveries.contract.ts';
 import type { ChangedFields } from './delivery-cases.ts';
-import {
-  describeDeliveryListingsContract,
-  describeMessageDeliveriesContract,
-  describeMessageListingsContract,
-} from './listings.contract.ts';
+import { describeDeliveryListingsContract, describeMessageListingsContract } from './listings.contract.ts';
 
 const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
@@ -57,7 +45,6 @@ describeDeliveriesContract('in DynamoDB', () => dynamoDeliveries(documents, tabl
 describeOverdueDeliveriesContract('in DynamoDB', async () =>
   dynamoDeliveries(documents, await tables.like(endpoints.deliveriesTable)),
 );
-describeWaitingDeliveriesContract('in DynamoDB', () => dynamoDeliveries(documents, table));
 
 describe('deliveries that wait for pull', () => {
   const wait = async (deliveries: Deliveries, messageId: string, seconds: number, subscriptionId: string) => {
@@ -280,7 +267,6 @@ const makeDeliveries = () => ({
 });
 
 describeDeliveryListingsContract('in DynamoDB', makeDeliveries);
-describeMessageDeliveriesContract('in DynamoDB', makeDeliveries);
 describeMessageListingsContract('in DynamoDB', () => ({
   records: dynamoMessageRecords(documents, table),
   listings: dynamoMessageListings(documents, table),
@@ -348,8 +334,6 @@ const make = (client = documents) => ({
 });
 
 describeChunksContract('in DynamoDB', make);
-describeAddedDeliveriesContract('in DynamoDB', make);
-describeChunkListingsContract('in DynamoDB', make);
 
 const at = { now: SOME_TIME, retentionMs: RETENTION_MS };
 

@@ -18,11 +18,7 @@ import {
   privateTables,
 } from '../support/dynamo-clients.ts';
 import { aRecovery, describeRecoveriesContract } from './recoveries.contract.ts';
-import {
-  describeMessageLivesContract,
-  describeMessagePartsContract,
-  describeMessageRecordsContract,
-} from './message-records.contract.ts';
+import { describeMessageRecordsContract } from './message-records.contract.ts';
 import { describeQueueStatisticsContract } from './queue-statistics.contract.ts';
 import { describeCountingWindowsContract, describeRateLimitsContract } from './rate-limits.contract.ts';
 
@@ -32,8 +28,6 @@ const table = await tables.like(endpoints.deliveriesTable);
 afterAll(tables.deleteAll);
 
 describeMessageRecordsContract('in DynamoDB', () => dynamoMessageRecords(documents, table));
-describeMessagePartsContract('in DynamoDB', () => dynamoMessageRecords(documents, table));
-describeMessageLivesContract('in DynamoDB', () => dynamoMessageRecords(documents, table));
 
 describe('the record of a message in the deliveries table', () => {
   const record = {

@@ -32,11 +32,7 @@ import {
   describeRegistryImportsContract,
   describeRegistryPagesContract,
 } from './registry-pages.contract.ts';
-import {
-  describeRegistryChangesContract,
-  describeRegistryContract,
-  describeRegistryDeletionsContract,
-} from './registry.contract.ts';
+import { describeRegistryContract, describeRegistryDeletionsContract } from './registry.contract.ts';
 import {
   describeSubscriptionHealthContract,
   describeSubscriptionsContract,
@@ -62,7 +58,6 @@ const aReader = () => {
 };
 
 describeRegistryContract('in DynamoDB', () => registryOf(table));
-describeRegistryChangesContract('in DynamoDB', () => registryOf(table));
 describeRegistryImportsContract('in DynamoDB', () => registryOf(table));
 describeRegistryDeletionsContract('in DynamoDB', () => ({
   registry: registryOf(table),

@@ -29,26 +29,10 @@ import { inMemorySecrets } from '../support/in-memory/in-memory-secrets.ts';
 import { virtualClock } from '../support/in-memory/virtual-clock.ts';
 import { modelledSqs, sideBySide } from '../support/modelled-sqs.ts';
 import { describePayloadsContract, describeReferencedDataContract } from './bodies.contract.ts';
-import {
-  describeAddedDeliveriesContract,
-  describeChunkListingsContract,
-  describeChunksContract,
-} from './chunks.contract.ts';
-import {
-  describeDeliveriesContract,
-  describeOverdueDeliveriesContract,
-  describeWaitingDeliveriesContract,
-} from './deliveries.contract.ts';
-import {
-  describeDeliveryListingsContract,
-  describeMessageDeliveriesContract,
-  describeMessageListingsContract,
-} from './listings.contract.ts';
-import {
-  describeMessageLivesContract,
-  describeMessagePartsContract,
-  describeMessageRecordsContract,
-} from './message-records.contract.ts';
+import { describeChunksContract } from './chunks.contract.ts';
+import { describeDeliveriesContract, describeOverdueDeliveriesContract } from './deliveries.contract.ts';
+import { describeDeliveryListingsContract, describeMessageListingsContract } from './listings.contract.ts';
+import { describeMessageRecordsContract } from './message-records.contract.ts';
 import { describeOperatorEventsContract } from './operator-events.contract.ts';
 import { describeQueueStatisticsContract } from './queue-statistics.contract.ts';
 import {
@@ -68,11 +52,7 @@ import {
   describeRegistryImportsContract,
   describeRegistryPagesContract,
 } from './registry-pages.contract.ts';
-import {
-  describeRegistryChangesContract,
-  describeRegistryContract,
-  describeRegistryDeletionsContract,
-} from './registry.contract.ts';
+import { describeRegistryContract, describeRegistryDeletionsContract } from './registry.contract.ts';
 import { describeSigningSecretsContract } from './signing-secrets.contract.ts';
 import {
   describeSubscriptionHealthContract,
@@ -82,13 +62,9 @@ import {
 
 describeDeliveriesContract('in memory', inMemoryDeliveries);
 describeOverdueDeliveriesContract('in memory', () => Promise.resolve(inMemoryDeliveries()));
-describeWaitingDeliveriesContract('in memory', inMemoryDeliveries);
 describeMessageRecordsContract('in memory', inMemoryMessageRecords);
-describeMessagePartsContract('in memory', inMemoryMessageRecords);
-describeMessageLivesContract('in memory', inMemoryMessageRecords);
 describeRecoveriesContract('in memory', inMemoryRecoveries);
 describeRegistryContract('in memory', inMemorySubscriptions);
-describeRegistryChangesContract('in memory', inMemorySubscriptions);
 describeRegistryImportsContract('in memory', inMemorySubscriptions);
 describeRegistryDeletionsContract('in memory', () => {
   const store = inMemorySubscriptions();
@@ -148,8 +124,6 @@ const make = () => {
 };
 
 describeChunksContract('in memory', make);
-describeAddedDeliveriesContract('in memory', make);
-describeChunkListingsContract('in memory', make);
 
 describeDeadLetterQueueContract('in memory', () => {
   const queue = inMemoryDeadLetterQueue({ now: () => Date.now() });
@@ -171,7 +145,6 @@ const makeDeliveries = () => {
 };
 
 describeDeliveryListingsContract('in memory', makeDeliveries);
-describeMessageDeliveriesContract('in memory', makeDeliveries);
 describeMessageListingsContract('in memory', () => {
   const records = inMemoryMessageRecords();
   return { records, listings: inMemoryMessageListings(records) };

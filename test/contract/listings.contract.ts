@@ -27,7 +27,7 @@ export const createAll = async (deliveries: Deliveries, all: readonly Delivery[]
 const listed = ({ key, acceptedAt, status }: Delivery): ListedDelivery => ({ key, acceptedAt, status });
 
 /** Contract of delivery listings. Every test uses a separate queue, so `make` may return the same store again. */
-export const describeDeliveryListingsContract = (name: string, make: () => ListedDeliveries): void => {
+const describeListings = (name: string, make: () => ListedDeliveries): void => {
   /** `count` deliveries for two subscriptions, three at each time, the times a second apart. */
   const spread = (queue: string, count: number, status: (index: number) => Status = () => 'retrying') =>
     Array.from({ length: count }, (_, index) =>
@@ -220,7 +220,7 @@ const withAnotherDigit = (marker: string): string => {
 const QUEUE = 'orders.eu-1';
 
 /** Contract of listings for one message: all of its deliveries, including delivered ones. */
-export const describeMessageDeliveriesContract = (name: string, make: () => ListedDeliveries): void => {
+const describeMessageDeliveries = (name: string, make: () => ListedDeliveries): void => {
   describe(`the deliveries of a message ${name}`, () => {
     const spread = async () => {
       const { deliveries, listings } = make();
@@ -457,4 +457,10 @@ export const describeMessageListingsContract = (
         await expect(ask()).rejects.toThrow(InvalidMarkerError);
     });
   });
+};
+
+/** Contract of listings of deliveries. */
+export const describeDeliveryListingsContract = (name: string, make: () => ListedDeliveries): void => {
+  describeListings(name, make);
+  describeMessageDeliveries(name, make);
 };

@@ -35,7 +35,7 @@ const accepted = async (records: MessageRecords, overrides?: Partial<MessageReco
 };
 
 /** Contract of message record stores: the first record stays, copies are counted, the first body is kept. */
-export const describeMessageRecordsContract = (name: string, make: () => MessageRecords): void => {
+const describeRecords = (name: string, make: () => MessageRecords): void => {
   describe(`message records ${name}`, () => {
     it('find nothing for an unknown message', async () => {
       expect(await make().find(aKey())).toBeUndefined();
@@ -208,7 +208,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
 };
 
 /** Contract of message records when dispatch continues with the next part of the subscriptions. */
-export const describeMessagePartsContract = (name: string, make: () => MessageRecords): void => {
+const describeParts = (name: string, make: () => MessageRecords): void => {
   describe(`adding the next part of the subscriptions to a message record ${name}`, () => {
     const part = { after: 's-5', listedAt: SOME_TIME + 3, firstBucket: 1, buckets: 2, chunks: 7 };
     const next: NextPart = { part, until: 's-9', matched: 4, filtered: 1, apart: ['s-7'] };
@@ -273,7 +273,7 @@ export const describeMessagePartsContract = (name: string, make: () => MessageRe
  * Contract of message records for a queue that is deleted and created again: a message belongs to one of these
  * lives.
  */
-export const describeMessageLivesContract = (name: string, make: () => MessageRecords): void => {
+const describeLives = (name: string, make: () => MessageRecords): void => {
   describe(`message records of a queue that was deleted and created again ${name}`, () => {
     const LIFE = SOME_TIME + 1_000;
     const anew = (key: MessageKey, overrides: Partial<MessageRecord> = {}): MessageRecord =>
@@ -358,4 +358,11 @@ export const describeMessageLivesContract = (name: string, make: () => MessageRe
       expect(await records.find(earlier.key)).not.toHaveProperty('body');
     });
   });
+};
+
+/** Contract of message record stores. */
+export const describeMessageRecordsContract = (name: string, make: () => MessageRecords): void => {
+  describeRecords(name, make);
+  describeParts(name, make);
+  describeLives(name, make);
 };

@@ -7,8 +7,8 @@ import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
 
-/** Contract of the registry, which administration uses. */
-export const describeRegistryContract = (name: string, make: () => Registry): void => {
+/** Contract of queues and of their subscriptions. */
+const describeContents = (name: string, make: () => Registry): void => {
   describe(`queues in the subscription registry ${name}`, () => {
     it('creates a queue, and replaces everything except the time of its creation', async () => {
       const registry = make();
@@ -225,7 +225,7 @@ const withSubscription = async (registry: Registry, overrides: Partial<Subscript
 };
 
 /** Contract of changes to queues and subscriptions. */
-export const describeRegistryChangesContract = (name: string, make: () => Registry): void => {
+const describeChanges = (name: string, make: () => Registry): void => {
   const withSubscription = async (overrides: Partial<Subscription> = {}) => {
     const { registry, queue } = await withQueue(make(), { metadata: { n: 0 } });
     const subscription = aSubscription({ queue: queue.name, ...overrides });
@@ -508,4 +508,10 @@ export const describeRegistryDeletionsContract = (name: string, make: () => Both
       expect(await registry.findSubscription(target.queue, subscription.id)).toEqual(subscription);
     });
   });
+};
+
+/** Contract of the registry, which administration uses. */
+export const describeRegistryContract = (name: string, make: () => Registry): void => {
+  describeContents(name, make);
+  describeChanges(name, make);
 };
