@@ -308,58 +308,45 @@ const queueOver = ({ sent, dealtWith, areFailedHidden }: Traffic): Period[] => {
   });
 };
 
-describe.each([{ alarm: 'IngressStalled' }, { alarm: 'DeliveryStalled' }, { alarm: 'RetryStalled' }])(
-  '$alarm',
-  ({ alarm }) => {
-    it('is raised while every message fails and is hidden until the next receive', () => {
-      const failing = { sent: [3, 0, 0, 0, 0], dealtWith: () => 0 };
-      expect(isRaised(alarm, queueOver({ ...failing, areFailedHidden: true }))).toBe(true);
-    });
+const QUIET: Traffic = { sent: [0, 0, 0, 0, 0], dealtWith: () => 0, areFailedHidden: true };
 
-    it('is raised while no worker receives waiting messages', () => {
-      const waiting = { sent: [3, 3, 3, 3, 3], dealtWith: () => 0 };
-      expect(isRaised(alarm, queueOver({ ...waiting, areFailedHidden: false }))).toBe(true);
-    });
-
-    it('is not raised if a crash delays one message for some minutes', () => {
-      const crashed = {
-        sent: [1, 0, 0, 0, 0],
-        dealtWith: (there: number, minute: number) => (minute < 4 ? 0 : there),
-      };
-      expect(isRaised(alarm, queueOver({ ...crashed, areFailedHidden: true }))).toBe(false);
-    });
-
-    it('is not raised while most messages fail but some are processed', () => {
-      const failing = { sent: [10, 10, 10, 10, 10], dealtWith: () => 1 };
-      expect(isRaised(alarm, queueOver({ ...failing, areFailedHidden: true }))).toBe(false);
-    });
-
-    it('is not raised for an empty queue, or one without metrics', () => {
-      expect(
-        isRaised(alarm, queueOver({ sent: [0, 0, 0, 0, 0], dealtWith: () => 0, areFailedHidden: true })),
-      ).toBe(false);
-      expect(isRaised(alarm, [{}, {}, {}, {}, {}])).toBe(false);
-    });
-  },
-);
+describe.each(['IngressStalled', 'DeliveryStalled', 'RetryStalled'])('%s', (alarm) => {
+  it.each<[raised: boolean, when: string, minutes: readonly Period[]]>([
+    [
+      true,
+      'while every message fails and is hidden until the next receive',
+      queueOver({ ...QUIET, sent: [3, 0, 0, 0, 0] }),
+    ],
+    [
+      true,
+      'while no worker receives waiting messages',
+      queueOver({ ...QUIET, sent: [3, 3, 3, 3, 3], areFailedHidden: false }),
+    ],
+    [
+      false,
+      'if a crash delays one message for some minutes',
+      queueOver({ ...QUIET, sent: [1, 0, 0, 0, 0], dealtWith: (there, minute) => (minute < 4 ? 0 : there) }),
+    ],
+    [
+      false,
+      'while most messages fail but some are processed',
+      queueOver({ ...QUIET, sent: [10, 10, 10, 10, 10], dealtWith: () => 1 }),
+    ],
+    [false, 'for an empty queue', queueOver(QUIET)],
+    [false, 'for a queue without metrics', [{}, {}, {}, {}, {}]],
+  ])('is raised (%j) %s', (raised, _when, minutes) => {
+    expect(isRaised(alarm, minutes)).toBe(raised);
+  });
+});
 
 describe('AttemptsStopped', () => {
-  const minutes = (minute: Period): Period[] => Array.from({ length: 5 }, () => minute);
-
-  it('is raised while calls to AWS fail and no attempt is made', () => {
-    expect(isRaised('AttemptsStopped', minutes({ faults: 4, matched: 2 }))).toBe(true);
-  });
-
-  it('is not raised while attempts are made, with any outcome', () => {
-    expect(isRaised('AttemptsStopped', minutes({ faults: 4, matched: 2, attempts: 1 }))).toBe(false);
-  });
-
-  it('is not raised if there are no deliveries, even if calls to AWS fail', () => {
-    expect(isRaised('AttemptsStopped', minutes({ faults: 1 }))).toBe(false);
-  });
-
-  it('is not raised while no call to AWS fails', () => {
-    expect(isRaised('AttemptsStopped', minutes({ matched: 2 }))).toBe(false);
+  it.each<[raised: boolean, when: string, minute: Period]>([
+    [true, 'while calls to AWS fail and no attempt is made', { faults: 4, matched: 2 }],
+    [false, 'while attempts are made, with any outcome', { faults: 4, matched: 2, attempts: 1 }],
+    [false, 'if there are no deliveries, even if calls to AWS fail', { faults: 1 }],
+    [false, 'while no call to AWS fails', { matched: 2 }],
+  ])('is raised (%j) %s', (raised, _when, minute) => {
+    expect(isRaised('AttemptsStopped', Array(5).fill(minute))).toBe(raised);
   });
 });
 

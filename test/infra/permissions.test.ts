@@ -63,114 +63,99 @@ const keepBodies = {
 
 const deliveryListings = ['by-queue', 'by-subscription'].map((index) => tableIndex('Deliveries', index));
 
-describe('the role of a function has exactly these permissions', () => {
-  it('dispatch', () => {
-    expect(grantsOf('Dispatch')).toEqual({
-      ...consume(queueArn('Ingress')),
-      'dynamodb:Query': [table('Subscriptions')],
-      'dynamodb:PutItem': [table('Deliveries')],
-      'dynamodb:UpdateItem': [table('Deliveries')],
-      's3:PutObject': [objects],
-      's3:DeleteObject': [objects],
-      'sqs:SendMessage': [queueArn('Delivery'), queueArn('IngressDeadLetters')],
-    });
-  });
+/** Action → resources. */
+const GRANTS: Record<string, Record<string, unknown[]>> = {
+  Dispatch: {
+    ...consume(queueArn('Ingress')),
+    'dynamodb:Query': [table('Subscriptions')],
+    'dynamodb:PutItem': [table('Deliveries')],
+    'dynamodb:UpdateItem': [table('Deliveries')],
+    's3:PutObject': [objects],
+    's3:DeleteObject': [objects],
+    'sqs:SendMessage': [queueArn('Delivery'), queueArn('IngressDeadLetters')],
+  },
+  Deliver: {
+    ...consume(queueArn('Delivery'), queueArn('Retry')),
+    'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
+    'dynamodb:UpdateItem': [table('Subscriptions'), table('Deliveries')],
+    'dynamodb:PutItem': [table('Deliveries')],
+    // Opens secrets to sign requests, but cannot seal any.
+    'kms:Decrypt': [secretsKey],
+    ...keepBodies,
+    'sqs:SendMessage': [
+      queueArn('DeliveryDeadLetters'),
+      queueArn('Delivery'),
+      queueArn('Operation'),
+      queueArn('Retry'),
+      queueArn('Undeliverable'),
+    ],
+    'events:PutEvents': [eventBus],
+    'scheduler:CreateSchedule': [expect.anything()],
+    'iam:PassRole': [expect.anything()],
+  },
+  Reconcile: {
+    'dynamodb:Query': [tableIndex('Deliveries', 'overdue'), tableIndex('Subscriptions', 'queues')],
+    'dynamodb:UpdateItem': [table('Deliveries')],
+    'sqs:SendMessage': [queueArn('Retry')],
+  },
+  Operate: {
+    ...consume(queueArn('Operation')),
+    'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
+    'dynamodb:DeleteItem': [table('Subscriptions')],
+    'dynamodb:ConditionCheckItem': [table('Subscriptions')],
+    'dynamodb:BatchGetItem': [table('Deliveries')],
+    'dynamodb:PutItem': [table('Deliveries')],
+    'dynamodb:UpdateItem': [table('Deliveries')],
+    'dynamodb:Query': [table('Subscriptions'), ...deliveryListings],
+    ...keepBodies,
+    'sqs:SendMessage': [queueArn('OperationDeadLetters'), queueArn('Operation'), queueArn('Retry')],
+    'scheduler:DeleteSchedule': [expect.anything()],
+  },
+  Secrets: {
+    'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
+    'dynamodb:Query': [table('Subscriptions'), tableIndex('Deliveries', 'overdue')],
+    'dynamodb:UpdateItem': [table('Deliveries')],
+    ...keepBodies,
+    'kms:Decrypt': [secretsKey],
+  },
+  Api: {
+    'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
+    'dynamodb:BatchGetItem': [table('Subscriptions'), table('Deliveries')],
+    'dynamodb:Query': [
+      table('Subscriptions'),
+      tableIndex('Deliveries', 'by-hour'),
+      tableIndex('Deliveries', 'by-queue'),
+      tableIndex('Deliveries', 'by-subscription'),
+      tableIndex('Deliveries', 'overdue'),
+      tableIndex('Subscriptions', 'queues'),
+      table('Deliveries'),
+    ],
+    'dynamodb:ConditionCheckItem': [table('Subscriptions')],
+    'dynamodb:DeleteItem': [table('Subscriptions')],
+    'dynamodb:PutItem': [table('Subscriptions'), table('Deliveries')],
+    'dynamodb:UpdateItem': [table('Subscriptions'), table('Deliveries')],
+    ...keepBodies,
+    'kms:GenerateDataKey': [secretsKey],
+    'events:PutEvents': [eventBus],
+    'sqs:SendMessage': [queueArn('Delivery'), queueArn('Ingress'), queueArn('Operation'), queueArn('Retry')],
+    'sqs:GetQueueAttributes': [
+      queueArn('DeliveryDeadLetters'),
+      queueArn('Delivery'),
+      queueArn('IngressDeadLetters'),
+      queueArn('Ingress'),
+      queueArn('OperationDeadLetters'),
+      queueArn('Operation'),
+      queueArn('Retry'),
+      queueArn('SchedulesDeadLetters'),
+      queueArn('Undeliverable'),
+    ],
+    'scheduler:DeleteSchedule': [expect.anything()],
+  },
+};
 
-  it('deliver', () => {
-    expect(grantsOf('Deliver')).toEqual({
-      ...consume(queueArn('Delivery'), queueArn('Retry')),
-      'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
-      'dynamodb:UpdateItem': [table('Subscriptions'), table('Deliveries')],
-      'dynamodb:PutItem': [table('Deliveries')],
-      // Opens secrets to sign requests, but cannot seal any.
-      'kms:Decrypt': [secretsKey],
-      ...keepBodies,
-      'sqs:SendMessage': [
-        queueArn('DeliveryDeadLetters'),
-        queueArn('Delivery'),
-        queueArn('Operation'),
-        queueArn('Retry'),
-        queueArn('Undeliverable'),
-      ],
-      'events:PutEvents': [eventBus],
-      'scheduler:CreateSchedule': [expect.anything()],
-      'iam:PassRole': [expect.anything()],
-    });
-  });
-
-  it('reconcile', () => {
-    expect(grantsOf('Reconcile')).toEqual({
-      'dynamodb:Query': [tableIndex('Deliveries', 'overdue'), tableIndex('Subscriptions', 'queues')],
-      'dynamodb:UpdateItem': [table('Deliveries')],
-      'sqs:SendMessage': [queueArn('Retry')],
-    });
-  });
-
-  it('operate', () => {
-    expect(grantsOf('Operate')).toEqual({
-      ...consume(queueArn('Operation')),
-      'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
-      'dynamodb:DeleteItem': [table('Subscriptions')],
-      'dynamodb:ConditionCheckItem': [table('Subscriptions')],
-      'dynamodb:BatchGetItem': [table('Deliveries')],
-      'dynamodb:PutItem': [table('Deliveries')],
-      'dynamodb:UpdateItem': [table('Deliveries')],
-      'dynamodb:Query': [table('Subscriptions'), ...deliveryListings],
-      ...keepBodies,
-      'sqs:SendMessage': [queueArn('OperationDeadLetters'), queueArn('Operation'), queueArn('Retry')],
-      'scheduler:DeleteSchedule': [expect.anything()],
-    });
-  });
-
-  it('secrets', () => {
-    expect(grantsOf('Secrets')).toEqual({
-      'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
-      'dynamodb:Query': [table('Subscriptions'), tableIndex('Deliveries', 'overdue')],
-      'dynamodb:UpdateItem': [table('Deliveries')],
-      ...keepBodies,
-      'kms:Decrypt': [secretsKey],
-    });
-  });
-
-  it('api', () => {
-    expect(grantsOf('Api')).toEqual({
-      'dynamodb:GetItem': [table('Subscriptions'), table('Deliveries')],
-      'dynamodb:BatchGetItem': [table('Subscriptions'), table('Deliveries')],
-      'dynamodb:Query': [
-        table('Subscriptions'),
-        tableIndex('Deliveries', 'by-hour'),
-        tableIndex('Deliveries', 'by-queue'),
-        tableIndex('Deliveries', 'by-subscription'),
-        tableIndex('Deliveries', 'overdue'),
-        tableIndex('Subscriptions', 'queues'),
-        table('Deliveries'),
-      ],
-      'dynamodb:ConditionCheckItem': [table('Subscriptions')],
-      'dynamodb:DeleteItem': [table('Subscriptions')],
-      'dynamodb:PutItem': [table('Subscriptions'), table('Deliveries')],
-      'dynamodb:UpdateItem': [table('Subscriptions'), table('Deliveries')],
-      ...keepBodies,
-      'kms:GenerateDataKey': [secretsKey],
-      'events:PutEvents': [eventBus],
-      'sqs:SendMessage': [
-        queueArn('Delivery'),
-        queueArn('Ingress'),
-        queueArn('Operation'),
-        queueArn('Retry'),
-      ],
-      'sqs:GetQueueAttributes': [
-        queueArn('DeliveryDeadLetters'),
-        queueArn('Delivery'),
-        queueArn('IngressDeadLetters'),
-        queueArn('Ingress'),
-        queueArn('OperationDeadLetters'),
-        queueArn('Operation'),
-        queueArn('Retry'),
-        queueArn('SchedulesDeadLetters'),
-        queueArn('Undeliverable'),
-      ],
-      'scheduler:DeleteSchedule': [expect.anything()],
-    });
+describe('the role of a function', () => {
+  it.each(Object.entries(GRANTS))('%s has exactly these permissions', (name, grants) => {
+    expect(grantsOf(name)).toEqual(grants);
   });
 
   it.each(['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api'])('%s writes only its log group', (name) => {

@@ -101,19 +101,26 @@ const attemptedWith = async (errors: Error[], deadline?: CallDeadline) => {
 };
 
 const conflict = canceledFor('None', 'TransactionConflict');
+const [invalid, unreachable] = [canceledFor('ValidationError'), new Error('unreachable')];
 
 describe('a transaction', () => {
-  it('is retried after growing pauses while another one holds its items', async () => {
-    const { outcome, pauses } = await attemptedWith(Array.from({ length: 7 }, () => conflict));
-    expect(outcome).toBe(finished);
-    expect(pauses).toHaveLength(7);
-    for (const [index, pause] of pauses.entries()) expect(pause).toBeLessThan(50 * 2 ** index);
-  });
-
-  it('fails with the conflict after eight tries', async () => {
-    const { outcome, pauses } = await attemptedWith(Array.from({ length: 8 }, () => conflict));
-    expect(outcome).toBe(conflict);
-    expect(pauses).toHaveLength(7);
+  it.each<[what: string, errors: Error[], outcome: Error, pauses: number]>([
+    ['is retried while another one holds its items', Array(7).fill(conflict), finished, 7],
+    ['fails with the conflict after eight tries', Array(8).fill(conflict), conflict, 7],
+    ['is retried if an item was throttled', [canceledFor('None', 'ThrottlingError')], finished, 1],
+    [
+      'is retried if a table was throttled',
+      [canceledFor('None', 'ProvisionedThroughputExceeded')],
+      finished,
+      1,
+    ],
+    ['passes on that it is not valid', [invalid], invalid, 0],
+    ['passes on that DynamoDB is not reached', [unreachable], unreachable, 0],
+  ])('%s, after growing pauses', async (_what, errors, outcome, count) => {
+    const attempted = await attemptedWith(errors);
+    expect(attempted.outcome).toBe(outcome);
+    expect(attempted.pauses).toHaveLength(count);
+    for (const [index, pause] of attempted.pauses.entries()) expect(pause).toBeLessThan(50 * 2 ** index);
   });
 
   it('whose response was lost is repeated with the same idempotency token', async () => {
@@ -137,23 +144,10 @@ describe('a transaction', () => {
     expect(pauses).toEqual([]);
   });
 
-  it.each(['ThrottlingError', 'ProvisionedThroughputExceeded'])(
-    'is retried if an item was throttled: %s',
-    async (code) => {
-      const { outcome, pauses } = await attemptedWith([canceledFor('None', code)]);
-      expect(outcome).toBe(finished);
-      expect(pauses).toHaveLength(1);
-    },
-  );
-
   it('is not retried without time for the pause and another try', async () => {
     const { outcome, pauses } = await attemptedWith([conflict], { remainingMs: () => 499 });
     expect(outcome).toBe(conflict);
     expect(pauses).toEqual([]);
-  });
-
-  it.each([canceledFor('ValidationError'), new Error('unreachable')])('passes on %s', async (error) => {
-    expect((await attemptedWith([error])).outcome).toBe(error);
   });
 });
 

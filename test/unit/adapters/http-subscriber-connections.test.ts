@@ -321,45 +321,45 @@ const endWith = async (how: 'destroy' | 'resetAndDestroy', socket: Socket | unde
 };
 
 describe('connections to subscribers', () => {
-  it('are reused by the next request', async () => {
+  const connected = async (options?: Partial<HttpSenderOptions>) => {
     const receiver = await receiverOf();
-    const subscriber = subscriberWith();
-    for (let count = 0; count < 5; count += 1) expect(await postTo(subscriber, receiver.url())).toEqual(OK);
+    const subscriber = subscriberWith(options);
+    return { receiver, post: (url = receiver.url()): Promise<Reply> => postTo(subscriber, url) };
+  };
+
+  it('are reused by the next request', async () => {
+    const { receiver, post } = await connected();
+    for (let count = 0; count < 5; count += 1) expect(await post()).toEqual(OK);
     expect(receiver.connections()).toBe(1);
   });
 
   it('are not reused after 2 s idle by the clock, even if no timer has run', async () => {
-    const receiver = await receiverOf();
     let now = 1_000_000;
-    const subscriber = subscriberWith({ now: () => now });
-    await postTo(subscriber, receiver.url());
+    const { receiver, post } = await connected({ now: () => now });
+    await post();
     now += 1_999;
-    await postTo(subscriber, receiver.url());
+    await post();
     expect(receiver.connections()).toBe(1);
     now += 2_000;
-    await postTo(subscriber, receiver.url());
+    await post();
     expect(receiver.connections()).toBe(2);
   });
 
   it('are not reused if the clock has gone back', async () => {
-    const receiver = await receiverOf();
     let now = 1_000_000;
-    const subscriber = subscriberWith({ now: () => now });
-    await postTo(subscriber, receiver.url());
+    const { receiver, post } = await connected({ now: () => now });
+    await post();
     now -= 1;
-    await postTo(subscriber, receiver.url());
+    await post();
     expect(receiver.connections()).toBe(2);
   });
 
   it('carry one request at a time, so that requests do not wait for one that hangs', async () => {
-    const receiver = await receiverOf();
+    const { receiver, post } = await connected();
     receiver.script('/hang', [{ behaviour: 'hang' }]);
-    const subscriber = subscriberWith();
-    const hanging = postTo(subscriber, receiver.url('/hang'));
+    const hanging = post(receiver.url('/hang'));
     await receiver.waitFor('/hang', 1, DEADLINE_MS);
-    const replies = await Promise.all(
-      Array.from({ length: 20 }, () => postTo(subscriber, receiver.url('/'))),
-    );
+    const replies = await Promise.all(Array.from({ length: 20 }, () => post()));
     expect(replies).toEqual(replies.map(() => OK));
     await receiver.close();
     expect(await hanging).toMatchObject({ error: 'connection_reset' });
@@ -368,16 +368,15 @@ describe('connections to subscribers', () => {
   it.each(['stall', 'drip', 'endless', 'hang', 'slow_headers'] as const)(
     'are closed after a response that misbehaves (%s)',
     async (behaviour) => {
-      const receiver = await receiverOf();
+      const { receiver, post } = await connected();
       receiver.script('/', [{ behaviour }, {}]);
-      const subscriber = subscriberWith();
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-      const misbehaved = postTo(subscriber, receiver.url());
+      const misbehaved = post();
       await turnsUntil(() => receiver.received().length === 1);
       await vi.advanceTimersByTimeAsync(DEADLINE_MS);
       await misbehaved;
       vi.useRealTimers();
-      expect(await postTo(subscriber, receiver.url())).toEqual(OK);
+      expect(await post()).toEqual(OK);
       expect(receiver.connections()).toBe(2);
       await turnsUntil(() => receiver.received()[0]?.connection.closedAt !== undefined);
     },
@@ -410,14 +409,13 @@ describe('connections to subscribers', () => {
   });
 
   it('respect a keep-alive shorter than the sender\'s, and "connection: close"', async () => {
-    const receiver = await receiverOf();
+    const { receiver, post } = await connected();
     receiver.script('/', [
       { headers: { 'keep-alive': 'timeout=1' } },
       { headers: { connection: 'close' } },
       {},
     ]);
-    const subscriber = subscriberWith();
-    for (let count = 0; count < 3; count += 1) expect(await postTo(subscriber, receiver.url())).toEqual(OK);
+    for (let count = 0; count < 3; count += 1) expect(await post()).toEqual(OK);
     expect(receiver.connections()).toBe(3);
   });
 

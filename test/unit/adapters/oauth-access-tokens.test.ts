@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, verify, X509Certificate } from 'node:crypto';
+import { createHash, generateKeyPairSync, type KeyObject, verify, X509Certificate } from 'node:crypto';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -17,6 +17,7 @@ import { certificateAuthority } from '../../support/certificates.ts';
 const TIMEOUT_MS = 10_000;
 const OWNER = { queue: 'orders', subscriptionId: 'subscription-1' };
 
+const pemOf = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
 const partOf = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString());
 
 describe('access tokens', () => {
@@ -172,7 +173,7 @@ describe('access tokens', () => {
     const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const { cert } = certificateAuthority('Us').certify({ names: ['posthaste'], publicKey });
     const { client_secret: _, ...auth } = anOAuth2Auth({
-      private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      private_key: pemOf(privateKey),
       certificate: cert,
       key_id: 'key-1',
       issuer: 'https://login.example/',
@@ -198,7 +199,7 @@ describe('access tokens', () => {
 
   it('are asked for by an assertion for the token URL, unless there is an issuer', async () => {
     const { privateKey } = generateKeyPairSync('ed25519');
-    const private_key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const private_key = pemOf(privateKey);
     const { client_secret: _, ...auth } = anOAuth2Auth({ private_key });
     const { fetched, tokenFor } = tokensOf();
     await tokenFor({}, { auth });
@@ -265,13 +266,13 @@ describe('tokens of an authorisation server', () => {
   it.each(['RS256', 'ES256', 'EdDSA'] as const)(
     'are issued to a client that signs by its private key (%s)',
     async (id) => {
-      const private_key = keys[id].privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+      const private_key = pemOf(keys[id].privateKey);
       expect(await issuedBy(await ask({ client_id: id, private_key }))).toMatchObject({ clientId: id });
     },
   );
 
   it('are issued to a client that names its key, and the server by its issuer', async () => {
-    const private_key = next.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const private_key = pemOf(next.privateKey);
     const { issuer } = server;
     const named = (key_id: string) => ask({ client_id: 'ES256', private_key, key_id, issuer });
     expect(await issuedBy(await named('next'))).toMatchObject({ clientId: 'ES256' });
@@ -285,12 +286,12 @@ describe('tokens of an authorisation server', () => {
     await bundle(entry, file);
     // As Node loads it, not Vite.
     const bundled = entryPoint.parse(createRequire(import.meta.url)(file));
-    const private_key = keys.ES256.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const private_key = pemOf(keys.ES256.privateKey);
     const result = await ask({ client_id: 'ES256', private_key }, bundled.lazyAccessTokens);
     expect(await issuedBy(result)).toMatchObject({ clientId: 'ES256' });
   });
 
-  const foreign = keys.ES256.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const foreign = pemOf(keys.ES256.privateKey);
   const pss = generateKeyPairSync('rsa-pss', { modulusLength: 2048 });
   const otherCurve = generateKeyPairSync('ec', { namedCurve: 'secp256k1' });
   const named = { client_id: 'ES256', private_key: foreign };
@@ -309,7 +310,7 @@ describe('tokens of an authorisation server', () => {
       'an RSA key for PSS only',
       {
         client_id: 'RS256',
-        private_key: pss.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+        private_key: pemOf(pss.privateKey),
       },
       'private key unusable',
     ],
@@ -317,7 +318,7 @@ describe('tokens of an authorisation server', () => {
       'a key on a curve without algorithm',
       {
         client_id: 'ES256',
-        private_key: otherCurve.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+        private_key: pemOf(otherCurve.privateKey),
       },
       'private key unusable',
     ],

@@ -10,14 +10,17 @@ import { receivedRecords, reportingFailures } from '../../../shared/adapters/sqs
 import { sqsWorkQueues } from '../../../shared/adapters/sqs/queues.ts';
 import { ContendedError } from '../../../shared/domain/contention.ts';
 import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-letter.ts';
-import { payloadKeyOf } from '../../../shared/domain/message/body.ts';
+import { type BodyLocation, payloadKeyOf } from '../../../shared/domain/message/body.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import { UnfinishedError } from '../../../shared/domain/receives.ts';
-import type { Payloads } from '../../../shared/ports/bodies.ts';
-import { encodeUndeliverableNotice } from '../../../shared/wire/jobs/undeliverable-notice.ts';
+import {
+  encodeUndeliverableNotice,
+  type NoticeData,
+} from '../../../shared/wire/jobs/undeliverable-notice.ts';
 import { awsStub, type StubAnswer, type StubRequest } from '../../support/aws-stub.ts';
 import { aMessage } from '../../support/builders.ts';
 import { aDelivery } from '../../support/delivery-builders.ts';
+import { inMemoryPayloads } from '../../support/in-memory/in-memory-payloads.ts';
 import { anSqsRecord } from '../../support/sqs-event.ts';
 
 const stubThat = async (answer: (request: StubRequest) => StubAnswer) => {
@@ -65,24 +68,18 @@ describe('a dead letter', () => {
     expect(await sentWith('posthaste-idStringsqs-i')).toEqual(queue);
   });
 
-  it('has the unchanged body, the reason, and the id that a redrive sends', async () => {
-    const letter = await deadLetter();
+  it.each([
+    ['the reason and the id that a redrive sends', {}, { 'posthaste-id': 'sqs-id' }],
+    [
+      'its attributes and a new reason',
+      { queue: 'orders', reason: 'old' },
+      { queue: 'orders', 'posthaste-id': 'sqs-id' },
+    ],
+    ['its original id if it was redriven before', { 'posthaste-id': 'first' }, { 'posthaste-id': 'first' }],
+  ])('has the unchanged body, and %s', async (_what, attributes, expected) => {
+    const letter = await deadLetter(attributes);
     expect(letter.MessageBody).toBe(' not {json');
-    expect(attributesOf(letter)).toEqual({ reason: 'not_json', 'posthaste-id': 'sqs-id' });
-  });
-
-  it('keeps its attributes, except that the reason is replaced', async () => {
-    expect(attributesOf(await deadLetter({ queue: 'orders', reason: 'old' }))).toEqual({
-      queue: 'orders',
-      reason: 'not_json',
-      'posthaste-id': 'sqs-id',
-    });
-  });
-
-  it('that was redriven before keeps its original id', async () => {
-    expect(attributesOf(await deadLetter({ 'posthaste-id': 'first-life' }))).toMatchObject({
-      'posthaste-id': 'first-life',
-    });
+    expect(attributesOf(letter)).toEqual({ ...expected, reason: 'not_json' });
   });
 
   it('has at most ten attributes, and prefers those that dispatch reads', async () => {
@@ -96,65 +93,32 @@ describe('a dead letter', () => {
 });
 
 describe('an undeliverable message', () => {
-  const memory = (kept: Record<string, Message> = {}) => {
-    const stored = new Map(Object.entries(kept));
-    const payloads: Pick<Payloads, 'put' | 'get'> = {
-      put: (key, message) => {
-        stored.set(key, message);
-        return Promise.resolve();
-      },
-      get: (key) => Promise.resolve(stored.get(key)),
-    };
-    return { payloads, stored };
-  };
-
   const delivery = aDelivery({ status: 'exhausted' });
-  const large = aMessage({ data: JSON.stringify('x'.repeat(256 * 1024)) });
+  const [small, large] = [aMessage(), aMessage({ data: JSON.stringify('x'.repeat(256 * 1024)) })];
+  const key = payloadKeyOf(large);
+  const inline = (message: Message) => ({ kind: 'inline', message }) as const;
+  const stored = { kind: 'stored', payloadKey: key } as const;
+  const referenced = { kind: 'reference', dataRef: `s3://payloads/${key}` } as const;
 
-  const send = async (
-    body: Parameters<ReturnType<typeof sqsUndeliverables>['send']>[0]['body'],
-    kept?: Record<string, Message>,
-  ) => {
+  const withData = { kind: 'inline', data: small.data } as const;
+
+  /** What the bucket has before, and afterwards if that differs. */
+  type Case = { body?: BodyLocation; kept?: Message[]; after?: Message[]; data: NoticeData };
+  it.each<[what: string, given: Case]>([
+    ['contains its data', { body: inline(small), data: withData }],
+    ['contains small data even if that was stored', { body: stored, kept: [small], data: withData }],
+    ['over 256 KB contains the location of its data', { body: stored, kept: [large], data: referenced }],
+    ['over 256 KB is stored first if necessary', { body: inline(large), after: [large], data: referenced }],
+    ['is reported without data if that is gone', { body: stored, data: { kind: 'gone' } }],
+    ['is reported without data if it has none', { data: { kind: 'gone' } }],
+  ])('%s', async (_what, { body, kept = [], after = kept, data }) => {
     const { sqs, url, sent } = await deadQueue();
-    const { payloads, stored } = memory(kept);
+    const payloads = inMemoryPayloads();
+    for (const message of kept) await payloads.put(key, message);
     const undeliverables = sqsUndeliverables(sqs, payloads, { queueUrl: url, payloadBucket: 'payloads' });
     await undeliverables.send(body === undefined ? { delivery } : { delivery, body });
-    return { text: sent()[0]?.MessageBody, stored };
-  };
-
-  it('contains its data', async () => {
-    const { data } = aMessage();
-    const { text, stored } = await send({ kind: 'inline', message: aMessage() });
-    expect(text).toBe(encodeUndeliverableNotice(delivery, { kind: 'inline', data }));
-    expect(stored.size).toBe(0);
-  });
-
-  it('contains its data even if that was stored, if it is small enough', async () => {
-    const { data } = aMessage();
-    const { text } = await send({ kind: 'stored', payloadKey: 'a/b' }, { 'a/b': aMessage() });
-    expect(text).toBe(encodeUndeliverableNotice(delivery, { kind: 'inline', data }));
-  });
-
-  it('over 256 KB contains the location of its data', async () => {
-    const { text } = await send({ kind: 'stored', payloadKey: 'a/b' }, { 'a/b': large });
-    expect(text).toBe(
-      encodeUndeliverableNotice(delivery, { kind: 'reference', dataRef: 's3://payloads/a/b' }),
-    );
-  });
-
-  it('over 256 KB is stored first if necessary', async () => {
-    const { text, stored } = await send({ kind: 'inline', message: large });
-    const key = payloadKeyOf(large);
-    expect(text).toBe(
-      encodeUndeliverableNotice(delivery, { kind: 'reference', dataRef: `s3://payloads/${key}` }),
-    );
-    expect([...stored]).toEqual([[key, large]]);
-  });
-
-  it('is reported without data if that is gone', async () => {
-    const gone = encodeUndeliverableNotice(delivery, { kind: 'gone' });
-    expect((await send(undefined)).text).toBe(gone);
-    expect((await send({ kind: 'stored', payloadKey: 'a/b' })).text).toBe(gone);
+    expect(sent().map(({ MessageBody }) => MessageBody)).toEqual([encodeUndeliverableNotice(delivery, data)]);
+    expect([...payloads.stored]).toEqual(after.map((message) => [key, message]));
   });
 });
 

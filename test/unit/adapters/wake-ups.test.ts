@@ -1,7 +1,7 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   eventBridgeOperatorEvents,
   EventRefusedError,
@@ -11,7 +11,7 @@ import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { sqsWakeUps } from '../../../shared/adapters/sqs/queues.ts';
 import type { WakeUp } from '../../../shared/domain/delivery/job.ts';
 import { encodeWakeUp } from '../../../shared/wire/jobs/delivery-job.ts';
-import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
+import { awsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
 const wakeUp: WakeUp = {
   kind: 'wake_up',
@@ -39,20 +39,20 @@ const fault = (status: number, name: string): StubAnswer => ({
   body: JSON.stringify({ Message: 'from the test' }),
 });
 
-const targetOf = ({ config }: AwsStub, queueUrl: string) => ({
-  sqs: sqsClient(config),
-  queueUrl,
-  sleep: () => Promise.reject(new Error('nothing to wait for')),
-  random: () => 0,
-});
-
 describe('a wake-up by SQS', () => {
+  const retryQueueThat = async (answer: StubAnswer) => {
+    const { config, requests } = await stubThat(answer);
+    const queueUrl = `${config.endpoint}/000000000000/retry`;
+    const sleep = () => Promise.reject(new Error('nothing to wait for'));
+    const wakeUps = sqsWakeUps({ sqs: sqsClient(config), queueUrl, sleep, random: () => 0 });
+    return { wakeUps, queueUrl, requests };
+  };
+
   it('goes to the retry queue grouped by its subscription, with whole seconds up to 900', async () => {
-    const stub = await stubThat({ body: JSON.stringify({ Successful: [{ Id: '0' }] }) });
-    const queueUrl = `${stub.config.endpoint}/000000000000/retry`;
-    const wakeUps = sqsWakeUps(targetOf(stub, queueUrl));
+    const body = JSON.stringify({ Successful: [{ Id: '0' }] });
+    const { wakeUps, queueUrl, requests } = await retryQueueThat({ body });
     for (const delay of [0, 0.1, 89, 900, 901]) await wakeUps.sendDelayed(wakeUp, delay);
-    const sent = stub.requests.map(({ body }) => JSON.parse(body) as unknown);
+    const sent = requests.map((request) => JSON.parse(request.body) as unknown);
     expect(sent).toEqual(
       [0, 1, 89, 900, 900].map((DelaySeconds) => ({
         QueueUrl: queueUrl,
@@ -62,8 +62,7 @@ describe('a wake-up by SQS', () => {
   });
 
   it('that could not be sent is an error', async () => {
-    const stub = await stubThat(fault(500, 'InternalError'));
-    const wakeUps = sqsWakeUps(targetOf(stub, `${stub.config.endpoint}/000000000000/retry`));
+    const { wakeUps } = await retryQueueThat(fault(500, 'InternalError'));
     await expect(wakeUps.sendDelayed(wakeUp, 1)).rejects.toMatchObject({
       name: 'MessagesNotSentError',
       codes: ['InternalError'],
@@ -150,15 +149,8 @@ describe('a wake-up by EventBridge Scheduler', () => {
   });
 });
 
-let stub: AwsStub | undefined;
-
-afterEach(async () => {
-  await stub?.close();
-});
-
 const publishing = async (answer: StubAnswer) => {
-  stub = await awsStub(() => answer);
-  const { requests, config } = stub;
+  const { requests, config } = await stubThat(answer);
   const events = eventBridgeOperatorEvents(new EventBridgeClient(config), {
     busName: 'operator-bus',
     deployment: 'Posthaste',
