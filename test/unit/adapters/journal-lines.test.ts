@@ -183,26 +183,6 @@ const attemptWith = (
 ) => aFact('attempt_made', { attempt: anAttempt(attempt), status, latenessMs });
 
 describe('the metrics', () => {
-  it('of a message count it as accepted, with its matched and filtered subscriptions', () => {
-    expect(sumsOf(aFact('message_accepted', { matched: 2, filtered: 3 }))).toEqual({
-      MessagesAccepted: 1,
-      DeliveriesMatched: 2,
-      DeliveriesFiltered: 3,
-    });
-  });
-
-  it('of a message without deliveries count it as unmatched', () => {
-    expect(sumsOf(aFact('message_accepted', { matched: 0, filtered: 3 }))).toEqual({
-      MessagesAccepted: 1,
-      MessagesUnmatched: 1,
-      DeliveriesFiltered: 3,
-    });
-  });
-
-  it('of a duplicate message are empty', () => {
-    expect(sumsOf(aFact('message_accepted', { duplicate: true }))).toEqual({});
-  });
-
   it.each([
     ['delivered', 'AttemptsDelivered'],
     ['failed', 'AttemptsFailed'],
@@ -257,52 +237,60 @@ describe('the metrics', () => {
     expect(Object.keys(sumsOf(fact)).filter((name) => name.startsWith('Deliveries'))).toEqual([]);
   });
 
-  it('of operator events count what befalls subscriptions, by reason, and no recovery', () => {
-    expect(sumsOf(...everyOperatorEvent.map((event) => aFact('operator_event_sent', { event })))).toEqual({
-      SubscriptionsFailing: 1,
-      SubscriptionsThrottled: 1,
-      CircuitsOpened: 1,
-    });
+  const failed = (throttled: boolean, repeated: boolean) => aFact('aws_call_failed', { throttled, repeated });
+
+  it.each<[what: string, facts: Fact[], sums: Record<string, number>]>([
+    [
+      'a message count it as accepted, with its matched and filtered subscriptions',
+      [aFact('message_accepted', { matched: 2, filtered: 3 })],
+      { MessagesAccepted: 1, DeliveriesMatched: 2, DeliveriesFiltered: 3 },
+    ],
+    [
+      'a message without deliveries count it as unmatched',
+      [aFact('message_accepted', { matched: 0, filtered: 3 })],
+      { MessagesAccepted: 1, MessagesUnmatched: 1, DeliveriesFiltered: 3 },
+    ],
+    ['a duplicate message are empty', [aFact('message_accepted', { duplicate: true })], {}],
+    [
+      'operator events count what befalls subscriptions, by reason, and no recovery',
+      everyOperatorEvent.map((event) => aFact('operator_event_sent', { event })),
+      { SubscriptionsFailing: 1, SubscriptionsThrottled: 1, CircuitsOpened: 1 },
+    ],
+    [
+      'a wake-up by SQS count its mechanism',
+      [aFact('wake_up_set', { by: 'sqs_delay' })],
+      { WakeUpsBySqs: 1 },
+    ],
+    [
+      'one by Scheduler count its mechanism',
+      [aFact('wake_up_set', { by: 'scheduler' })],
+      { WakeUpsByScheduler: 1 },
+    ],
+    [
+      'a run of reconcile are two gauges',
+      [aFact('reconcile_ran', { overdue: 4, stuck: 1 })],
+      { DeliveriesOverdue: 4, DeliveriesStuck: 1 },
+    ],
+    ['a throttled call that is retried', [failed(true, true)], { AwsCallsThrottled: 1, AwsCallsRetried: 1 }],
+    ['a throttled call that is not retried', [failed(true, false)], { AwsCallsThrottled: 1 }],
+    ['another failed call that is retried', [failed(false, true)], { AwsCallsRetried: 1 }],
+    ['another failed call that is not retried', [failed(false, false)], {}],
+    ['a refused message', [aFact('message_refused')], { MessagesRefused: 1 }],
+    ['a dead letter', [aFact('dead_lettered')], { DeadLettered: 1 }],
+    ['a reconciled delivery', [aFact('reconciled')], { Reconciled: 1 }],
+    ['an attempt that awaits a slot', [aFact('slot_awaited')], { AttemptsRateLimited: 1 }],
+    ['health that was not recorded', [aFact('health_not_recorded')], { Faults: 1 }],
+    ['a confirmation that was not sent', [aFact('confirmation_not_sent')], { Faults: 1 }],
+    ['a subscription that an operation failed for', [aFact('operation_failed_for')], { Faults: 1 }],
+  ])('of %s', (_what, facts, sums) => {
+    expect(sumsOf(...facts)).toEqual(sums);
   });
 
-  it('of a wake-up count its mechanism', () => {
-    expect(sumsOf(aFact('wake_up_set', { by: 'sqs_delay' }))).toEqual({ WakeUpsBySqs: 1 });
-    expect(sumsOf(aFact('wake_up_set', { by: 'scheduler' }))).toEqual({ WakeUpsByScheduler: 1 });
-  });
-
-  it('of a run of reconcile are two gauges, which are 0 if nothing is overdue', () => {
-    expect(sumsOf(aFact('reconcile_ran', { overdue: 4, stuck: 1 }))).toEqual({
-      DeliveriesOverdue: 4,
-      DeliveriesStuck: 1,
-    });
+  it('of a run of reconcile are 0 if nothing is overdue', () => {
     expect(measuresOf(aFact('reconcile_ran', { overdue: 0, stuck: 0 }))).toEqual([
       { name: 'DeliveriesOverdue', value: 0 },
       { name: 'DeliveriesStuck', value: 0 },
     ]);
-  });
-
-  it.each([
-    [
-      { throttled: true, repeated: true },
-      { AwsCallsThrottled: 1, AwsCallsRetried: 1 },
-    ],
-    [{ throttled: true, repeated: false }, { AwsCallsThrottled: 1 }],
-    [{ throttled: false, repeated: true }, { AwsCallsRetried: 1 }],
-    [{ throttled: false, repeated: false }, {}],
-  ])('of a failed AWS call are as specified: %j', (given, expected) => {
-    expect(sumsOf(aFact('aws_call_failed', given))).toEqual(expected);
-  });
-
-  it.each([
-    ['message_refused', { MessagesRefused: 1 }],
-    ['dead_lettered', { DeadLettered: 1 }],
-    ['reconciled', { Reconciled: 1 }],
-    ['slot_awaited', { AttemptsRateLimited: 1 }],
-    ['health_not_recorded', { Faults: 1 }],
-    ['confirmation_not_sent', { Faults: 1 }],
-    ['operation_failed_for', { Faults: 1 }],
-  ] as const)('of %s are %j', (name, expected) => {
-    expect(sumsOf(aFact(name))).toEqual(expected);
   });
 });
 

@@ -268,11 +268,13 @@ const heldQueue = (judge: Judge = () => undefined) => {
     sleep: () => Promise.resolve(),
     random: () => 0,
   });
-  return { requests, send: (...bodies: string[]) => send(bodies.map((body) => ({ body }))) };
+  /** Answers a request, and waits for everything that is then ready to run, except timers. */
+  const answer = (index: number) => {
+    requests[index]?.answer();
+    return new Promise((resolve) => setImmediate(resolve));
+  };
+  return { requests, answer, send: (...bodies: string[]) => send(bodies.map((body) => ({ body }))) };
 };
-
-/** Waits for everything that is ready to run, except timers. */
-const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 const names = (count: number, prefix = '') =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
@@ -285,29 +287,26 @@ describe('joined messages for a queue', () => {
   });
 
   it('that arrive during a request go with the next one, ten to a request', async () => {
-    const { requests, send } = heldQueue();
+    const { requests, answer, send } = heldQueue();
     const sends = names(13).map((body) => send(body));
     expect(requests).toHaveLength(1);
-    requests[0]?.answer();
-    await settled();
+    await answer(0);
     expect(requests.map(({ bodies }) => bodies)).toEqual([
       ['0'],
       names(13).slice(1, 11),
       names(13).slice(11),
     ]);
-    for (const { answer } of requests) answer();
+    for (const request of requests) request.answer();
     await Promise.all(sends);
   });
 
   it('are reported as sent when their request is answered, and not earlier', async () => {
-    const { requests, send } = heldQueue();
+    const { answer, send } = heldQueue();
     const done: string[] = [];
     for (const body of ['a', 'b']) void send(body).then(() => done.push(body));
-    requests[0]?.answer();
-    await settled();
+    await answer(0);
     expect(done).toEqual(['a']);
-    requests[1]?.answer();
-    await settled();
+    await answer(1);
     expect(done).toEqual(['a', 'b']);
   });
 
@@ -339,14 +338,13 @@ describe('messages of one invocation', () => {
   it('are sent in the context of that invocation, even after waiting for a request of another one', async () => {
     const invocation = new AsyncLocalStorage<string>();
     const seen: unknown[] = [];
-    const { requests, send } = heldQueue(() => {
+    const { requests, answer, send } = heldQueue(() => {
       seen.push(invocation.getStore());
       return undefined;
     });
     void invocation.run('first', () => send('a'));
     const second = invocation.run('second', () => send('b'));
-    requests[0]?.answer();
-    await settled();
+    await answer(0);
     requests[1]?.answer();
     await second;
     expect(seen).toEqual(['first', 'second']);
@@ -355,11 +353,10 @@ describe('messages of one invocation', () => {
 
 describe('a failure among joined messages', () => {
   it('is reported to its sender only, and the other messages are sent', async () => {
-    const { requests, send } = heldQueue((body) => (body.startsWith('bad') ? INVALID : undefined));
+    const { requests, answer, send } = heldQueue((body) => (body.startsWith('bad') ? INVALID : undefined));
     const sends = [send('first'), send('a'), send('bad-1', 'b', 'bad-2'), send('c')];
     const outcomes = Promise.allSettled(sends);
-    requests[0]?.answer();
-    await settled();
+    await answer(0);
     expect(requests[1]?.bodies).toEqual(['a', 'bad-1', 'b', 'bad-2', 'c']);
     requests[1]?.answer();
     expect(await outcomes).toMatchObject([
@@ -379,7 +376,7 @@ describe('a failure among joined messages', () => {
 
   it('that is retried delays no other sender', async () => {
     let tries = 0;
-    const { requests, send } = heldQueue((body) => {
+    const { requests, answer, send } = heldQueue((body) => {
       if (body !== 'busy') return undefined;
       tries += 1;
       return tries < 3 ? INTERNAL : undefined;
@@ -389,24 +386,20 @@ describe('a failure among joined messages', () => {
       await send(body);
       done.push(body);
     });
-    requests[0]?.answer();
-    await settled();
-    requests[1]?.answer();
-    await settled();
+    await answer(0);
+    await answer(1);
     expect(done).toEqual(['first', 'a']);
     expect(requests[2]?.bodies).toEqual(['busy']);
-    requests[2]?.answer();
-    await settled();
+    await answer(2);
     requests[3]?.answer();
     await Promise.all(sends);
     expect(done).toEqual(['first', 'a', 'busy']);
   });
 
   it('of the whole request is reported to all its senders, and later messages are sent', async () => {
-    const { requests, send } = heldQueue();
+    const { requests, answer, send } = heldQueue();
     const outcomes = Promise.allSettled([send('first'), send('a'), send('b')]);
-    requests[0]?.answer();
-    await settled();
+    await answer(0);
     requests[1]?.fail(new Error('no'));
     expect(await outcomes).toMatchObject([
       { status: 'fulfilled' },
