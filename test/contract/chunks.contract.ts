@@ -23,7 +23,7 @@ import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.
 import { arbitraryStep, firstOf, transitionOf } from '../support/delivery-arbitraries.ts';
 import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../support/chunk-builders.ts';
 import { aDelivery, aDeliveryKey, type DeliveryFields, SOME_TIME } from '../support/delivery-builders.ts';
-import { createAll } from './listings.contract.ts';
+import { createAll, creation } from './delivery-cases.ts';
 import { aRecord } from './message-records.contract.ts';
 
 type ChunksUnderTest = { chunks: Chunks; deliveries: Deliveries };
@@ -174,7 +174,7 @@ const describeWrites = (name: string, make: () => ChunksUnderTest): void => {
       it('is refused if the delivery already has a separate record', async () => {
         const { chunks, deliveries, key } = await claimed();
         const there = memberOf(key, 'a', { status: 'retrying' });
-        await deliveries.write({ name: 'record', key: there.key, expect: { kind: 'absent' }, create: there });
+        await deliveries.write(creation(there));
         const delivery = memberOf(key, 'a');
         expect(await chunks.takeOut(removeMember(key, 'a', 'pending', delivery), delivery)).toBe('refused');
         expect((await chunks.find(key))?.members?.get('a')).toBe('pending');
@@ -421,7 +421,7 @@ const describeAddedDeliveries = (name: string, make: () => Stores): void => {
       const all = await accepted();
       const { chunks, deliveries, delivery } = all;
       const create = aDelivery({ key: delivery.key, status: 'delivered' });
-      await deliveries.write({ name: 'record', key: create.key, expect: { kind: 'absent' }, create });
+      await deliveries.write(creation(create));
       expect(await chunks.add(delivery, undefined)).toBe('refused');
       await expectUnchanged(all, create);
     });

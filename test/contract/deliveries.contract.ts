@@ -21,7 +21,7 @@ import {
 } from '../../shared/domain/delivery/pull.ts';
 import { postpone } from '../../shared/domain/delivery/transitions.ts';
 import { MINUTE_MS } from '../../shared/domain/duration.ts';
-import type { Deliveries } from '../../shared/ports/deliveries.ts';
+import type { Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
 import { aBarePolicy, aMessage } from '../support/builders.ts';
 import { arbitraryChange, arbitraryDelivery } from '../support/delivery-arbitraries.ts';
 import {
@@ -32,16 +32,9 @@ import {
   type DeliveryFields,
   SOME_TIME,
 } from '../support/delivery-builders.ts';
-import { changeCases, type ChangedFields, expectationCases } from './delivery-cases.ts';
+import { changeCases, type ChangedFields, createAll, creation, expectationCases } from './delivery-cases.ts';
 
 type Standing = Exclude<Expectation, { kind: 'absent' }>;
-
-const creation = (create: Delivery): Transition => ({
-  name: 'open',
-  key: create.key,
-  expect: { kind: 'absent' },
-  create,
-});
 
 const revision = ({ key, expiresAt }: Delivery, expect: Standing, change: ChangedFields): Transition => ({
   name: 'record',
@@ -49,6 +42,14 @@ const revision = ({ key, expiresAt }: Delivery, expect: Standing, change: Change
   expect,
   change: { updatedAt: SOME_TIME + 1, expiresAt, ...change },
 });
+
+/** One of fifty callers has written the record, which the others got. */
+const expectOneWriter = (results: readonly WriteResult[], record: Delivery | undefined): void => {
+  expect(results.filter(({ kind }) => kind === 'written')).toEqual([{ kind: 'written', delivery: record }]);
+  expect(results.filter(({ kind }) => kind === 'refused')).toEqual(
+    Array.from({ length: 49 }, () => ({ kind: 'refused', current: record })),
+  );
+};
 
 /**
  * Contract of delivery stores: a conditional write behaves like domain `holds` and `apply`, and one caller wins a
@@ -91,12 +92,7 @@ const describeWrites = (name: string, make: () => Deliveries): void => {
         aDelivery({ key, lease: { owner: `racer-${racer}`, until: SOME_TIME } }),
       );
       const results = await Promise.all(racers.map((racer) => deliveries.write(creation(racer))));
-      const record = await deliveries.find(key);
-      expect(results.filter(({ kind }) => kind === 'written')).toEqual([
-        { kind: 'written', delivery: record },
-      ]);
-      const losers = results.filter((result) => result.kind === 'refused');
-      expect(losers).toEqual(Array.from({ length: 49 }, () => ({ kind: 'refused', current: record })));
+      expectOneWriter(results, await deliveries.find(key));
     });
 
     it('gives the lease to one of fifty claimers and returns the refusing record to the others', async () => {
@@ -111,12 +107,7 @@ const describeWrites = (name: string, make: () => Deliveries): void => {
         ),
       );
       const results = await Promise.all(claims.map((claim) => deliveries.write(claim)));
-      const record = await deliveries.find(delivery.key);
-      expect(results.filter(({ kind }) => kind === 'written')).toEqual([
-        { kind: 'written', delivery: record },
-      ]);
-      const losers = results.filter((result) => result.kind === 'refused');
-      expect(losers).toEqual(Array.from({ length: 49 }, () => ({ kind: 'refused', current: record })));
+      expectOneWriter(results, await deliveries.find(delivery.key));
     });
 
     it('refuses to change a missing record, with any expectation', async () => {
@@ -265,21 +256,13 @@ const endFor = (expectation: OfKind<'over'>, record: Delivery): Standing => ({
   status: isOpen(record) ? expectation.status : record.status,
 });
 
-const create = async (deliveries: Deliveries, all: readonly Delivery[]): Promise<void> => {
-  await Promise.all(
-    all.map((delivery) =>
-      deliveries.write({ name: 'open', key: delivery.key, expect: { kind: 'absent' }, create: delivery }),
-    ),
-  );
-};
-
 /** Contract of the overdue query. `make` returns an empty store, because the query covers all queues. */
 export const describeOverdueDeliveriesContract = (name: string, make: () => Promise<Deliveries>): void => {
   describe(`overdue deliveries ${name}`, () => {
     it('are found up to the exact millisecond', async () => {
       const deliveries = await make();
       const overdue = [1, 2, 3].map((overdueAt) => aDelivery({ status: 'retrying', overdueAt }));
-      await create(deliveries, [...overdue, aDelivery({ overdueAt: 4 }), aDelivery()]);
+      await createAll(deliveries, [...overdue, aDelivery({ overdueAt: 4 }), aDelivery()]);
       expect(await deliveries.overdue(3, 10)).toEqual(
         overdue.map(({ key, overdueAt }) => ({ key, overdueAt })),
       );
@@ -289,7 +272,7 @@ export const describeOverdueDeliveriesContract = (name: string, make: () => Prom
     it('are no longer found once settled, and found at the new time once postponed', async () => {
       const deliveries = await make();
       const [settled, postponed] = [aDelivery({ overdueAt: 1 }), aDelivery({ overdueAt: 1 })];
-      await create(deliveries, [settled, postponed]);
+      await createAll(deliveries, [settled, postponed]);
       for (const [{ key, expiresAt }, overdueAt] of [
         [settled, null],
         [postponed, 9],
@@ -304,7 +287,7 @@ export const describeOverdueDeliveriesContract = (name: string, make: () => Prom
     it('expire as much later as they are postponed, with any retention', async () => {
       const deliveries = await make();
       const overdue = aDelivery({ status: 'retrying', overdueAt: SOME_TIME, retentionDays: 15 });
-      await create(deliveries, [overdue]);
+      await createAll(deliveries, [overdue]);
       const { key, expiresAt } = overdue;
       const first = await deliveries.write(
         postpone({ key, overdueAt: SOME_TIME }, { now: SOME_TIME + 1_500 }),
@@ -321,7 +304,7 @@ export const describeOverdueDeliveriesContract = (name: string, make: () => Prom
 
     it('are found up to the limit, and all sixty if the limit allows', async () => {
       const deliveries = await make();
-      await create(
+      await createAll(
         deliveries,
         Array.from({ length: 60 }, (_, index) => aDelivery({ overdueAt: index + 1 })),
       );
@@ -335,7 +318,7 @@ export const describeOverdueDeliveriesContract = (name: string, make: () => Prom
     it('are all found page by page, while others are added', async () => {
       const deliveries = await make();
       const all = Array.from({ length: 30 }, (_, index) => aDelivery({ overdueAt: index + 1 }));
-      await create(deliveries, all);
+      await createAll(deliveries, all);
       const waiting = new Set(all.map(({ key }) => key.subscriptionId));
       for (let page = 0; page < 20 && waiting.size > 0; page += 1) {
         for (const { key, overdueAt } of await deliveries.overdue(1000, 5)) {
@@ -348,7 +331,7 @@ export const describeOverdueDeliveriesContract = (name: string, make: () => Prom
             change,
           });
         }
-        await create(deliveries, [aDelivery({ overdueAt: 500 })]);
+        await createAll(deliveries, [aDelivery({ overdueAt: 500 })]);
       }
       expect(waiting).toEqual(new Set());
     });
@@ -490,7 +473,7 @@ const describeWaiting = (name: string, make: () => Deliveries): void => {
 
     it('are not mistaken for those of deliver', async () => {
       const pushed = aDelivery({ status: 'retrying', overdueAt: SOME_TIME });
-      await write({ name: 'open', key: pushed.key, expect: { kind: 'absent' }, create: pushed });
+      await write(creation(pushed));
       expect(await waitingFor(pushed, 9999)).toEqual([]);
     });
   });

@@ -33,7 +33,7 @@ import { deployment } from '../support/deployment.ts';
 import { clientLosingAResponse, countingClient, privateTables } from '../support/dynamo-clients.ts';
 import { describeChunksContract } from './chunks.contract.ts';
 import { describeDeliveriesContract, describeOverdueDeliveriesContract } from './deliveries.contract.ts';
-import type { ChangedFields } from './delivery-cases.ts';
+import { type ChangedFields, creation } from './delivery-cases.ts';
 import { describeDeliveryListingsContract, describeMessageListingsContract } from './listings.contract.ts';
 
 const { documents, dynamo, endpoints } = deployment;
@@ -113,13 +113,6 @@ describe('deliveries that wait for pull', () => {
     );
     return Count;
   };
-});
-
-const creation = (create: Delivery): Transition => ({
-  name: 'open',
-  key: create.key,
-  expect: { kind: 'absent' },
-  create,
 });
 
 const revision = (

@@ -13,16 +13,9 @@ import { InvalidMarkerError } from '../../shared/ports/page.ts';
 import { allPages } from '../support/all-pages.ts';
 import { aDelivery, aDeliveryKey, anAttempt, answered, SOME_TIME } from '../support/delivery-builders.ts';
 import type { ChangedFields } from './delivery-cases.ts';
+import { createAll } from './delivery-cases.ts';
 
 type ListedDeliveries = { deliveries: Deliveries; listings: DeliveryListings };
-
-export const createAll = async (deliveries: Deliveries, all: readonly Delivery[]): Promise<void> => {
-  await Promise.all(
-    all.map((delivery) =>
-      deliveries.write({ name: 'open', key: delivery.key, expect: { kind: 'absent' }, create: delivery }),
-    ),
-  );
-};
 
 const listed = ({ key, acceptedAt, status }: Delivery): ListedDelivery => ({ key, acceptedAt, status });
 
